@@ -1,11 +1,11 @@
-// Who has something under way in SimGrid, and goes on when it is over. There are no actors: of the end of
-// what is started outside of them SimGrid tells at once, and whoever is told may start more.
+// Building blocks of the SimGrid world. The simulation runs outside of SimGrid actors, so SimGrid reports the
+// completion of an activity immediately, through a callback that may start more activities.
 //
-//   Agenda   what is to be done when the current callback has returned
-//   Pending  one activity, and what follows it
-//   Server   a queue whose pieces are served one after the other
+//   Agenda   jobs to run after the current callback has returned
+//   Pending  one activity and its continuation
+//   Server   a queue that serves one item at a time
 //
-// Only for this folder: it shows SimGrid.
+// Private to this folder because it exposes SimGrid types.
 #pragma once
 
 #include <cmath>
@@ -20,10 +20,10 @@ namespace kvcap {
 
 namespace sg4 = simgrid::s4u;
 
-// SimGrid resolves dates to a nanosecond; anything shorter is over at once.
+// SimGrid resolves dates to a nanosecond; shorter durations end immediately.
 inline constexpr double kResolution_s = 1e-9;
 
-// First come first served.
+// A first-come, first-served list of jobs.
 class Agenda {
  public:
   void add(std::function<void()> job) { jobs_.push_back(std::move(job)); }
@@ -35,14 +35,14 @@ class Agenda {
   std::deque<std::function<void()>> jobs_;
 };
 
-// The one thing that somebody has under way, and what follows when it is over.
+// One running activity and the function to call when it completes.
 class Pending {
  public:
   using Then = std::function<void()>;
 
   const sg4::Activity* activity() const { return activity_.get(); }
 
-  // Lets time pass. REQUIRES: `host` has a core to spare, whose speed is 1.
+  // Calls `then` after `seconds`. REQUIRES: `host` has an idle core; its speed is 1.
   void pass(sg4::Host* host, double seconds, Then then) {
     const sg4::ExecPtr exec = sg4::Exec::init();
     exec->set_flops_amount(seconds)->set_host(host);
@@ -54,7 +54,7 @@ class Pending {
     begin(sg4::Comm::sendto_async(from, to, static_cast<uint64_t>(std::llround(bytes))), std::move(then));
   }
 
-  // What was to follow does not.
+  // Cancels the activity; `then` is not called.
   void call_off() {
     if (!activity_) return;
     const sg4::ActivityPtr called_off = activity_;
@@ -62,7 +62,7 @@ class Pending {
     called_off->cancel();
   }
 
-  // Whose activity has ended; none if it was called off.
+  // Returns the Pending that runs `ended`, or nullptr if that activity was cancelled.
   static Pending* of(const sg4::Activity& ended) {
     auto* pending = ended.get_data<Pending>();
     return pending->activity() == &ended ? pending : nullptr;
@@ -80,7 +80,7 @@ class Pending {
     then_ = std::move(then);
   }
 
-  // SimGrid may look at an activity until the clock has moved on.
+  // Keeps an ended activity until the clock has advanced because SimGrid may still read it.
   void put_away() {
     if (sg4::Engine::get_clock() > over_s_) {
       over_s_ = sg4::Engine::get_clock();
@@ -96,7 +96,7 @@ class Pending {
   double over_s_ = -1;
 };
 
-// Serves a queue, one piece after the other.
+// Serves a queue, one item at a time.
 template <class Piece>
 class Server {
  public:
@@ -112,7 +112,7 @@ class Server {
       go_on();
     });
   }
-  // Serves current_, then calls finished(): at once or, through pending_, later.
+  // Serves current_, then calls finished(), either immediately or later through pending_.
   virtual void serve() = 0;
   void finished() { busy_ = false; }
   void go_on() {
@@ -123,7 +123,7 @@ class Server {
       serve();
     }
   }
-  // Does `then` when the time has passed, at once where there is none.
+  // Calls `then` after `seconds`, or immediately if that is below the resolution.
   template <class Then>
   void after(double seconds, sg4::Host* host, Then then) {
     if (seconds <= kResolution_s) return then();
@@ -132,7 +132,7 @@ class Server {
       go_on();
     });
   }
-  // What is under way is lost, and what waits.
+  // Drops the current item and the queue.
   void give_up() {
     pending_.call_off();
     queue_.clear();

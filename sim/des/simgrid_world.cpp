@@ -22,9 +22,9 @@ namespace kvcap {
 namespace {
 
 constexpr int kMostAlarms = 1 << 16;
-constexpr double kExactly_s = 1e6;     // doubles up to here are closer than SimGrid resolves dates
-constexpr double kLastAlarm_s = 1e12;  // beyond it nothing more is expected
-constexpr double kMostBytes = 4e18;    // SimGrid counts those of one activity in an integer
+constexpr double kExactly_s = 1e6;     // up to here doubles are spaced closer than SimGrid's date resolution
+constexpr double kLastAlarm_s = 1e12;  // no events are expected beyond it
+constexpr double kMostBytes = 4e18;    // limit per activity: SimGrid counts its bytes in an integer
 
 struct Transfer {
   double alone_s = 0;
@@ -33,7 +33,7 @@ struct Transfer {
   std::function<void(TransferPhase)> on_phase;
 };
 
-// One transfer in flight: it uses the route fully, and more would only share it.
+// A lane with one transfer in flight: one transfer fills the route, more would only share it.
 class SimgridLane : public Lane, public Server<Transfer> {
  public:
   SimgridLane(Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
@@ -102,10 +102,10 @@ class SimgridLane : public Lane, public Server<Transfer> {
   sg4::Host* to_;
   Route route_;
   const LinkObserver& observer_;
-  double queued_s_ = 0;  // of what no bytes flow of
+  double queued_s_ = 0;  // seconds of transfers whose bytes do not flow yet
   double began_s_ = 0;
-  bool carries_ = false;    // its bytes flow
-  double later_bytes_ = 0;  // of it, beyond what one activity carries
+  bool carries_ = false;    // bytes of the current transfer flow
+  double later_bytes_ = 0;  // remainder of the current transfer that exceeds one activity's limit
 };
 
 struct Work {
@@ -115,7 +115,7 @@ struct Work {
 
 class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
  public:
-  // REQUIRES: nobody else uses `host`.
+  // REQUIRES: exclusive use of `host`.
   SimgridComputeQueue(Agenda& agenda, sg4::Host* host) : Server(agenda), host_(host) {}
 
   void run(double seconds, std::function<void()> done) override {
@@ -156,7 +156,7 @@ class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
   double asked_s_ = 0;
 };
 
-// Names of hosts and links begin with the node's `prefix`.
+// Names of the node's hosts and links begin with `prefix`.
 class SimgridNode : public Node {
  public:
   SimgridNode(Agenda& agenda, sg4::NetZone* zone, const std::string& prefix, LinkObserver observer)
@@ -166,7 +166,7 @@ class SimgridNode : public Node {
         observer_(std::move(observer)),
         compute_(agenda, zone->create_host(prefix + "gpu", 1)) {}
 
-  // `remote`: the link of the remote tier, if it is one that nodes share.
+  // `remote`: the link of a remote tier that nodes share; nullptr: not shared.
   void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
     if (remote) links_[Resource::remote] = remote;
     make_duplex(hardware.pcie, static_cast<double>(tensor_parallel_size));
@@ -217,15 +217,16 @@ class SimgridNode : public Node {
     return made;
   }
 
-  // Both directions of PCIe share memory and controllers: together no more than a share of what they carry
-  // one at a time, and one alone no less than before.
+  // Creates the link that both directions of PCIe share (memory, controllers). Its bandwidth is duplex_share
+  // of the sum of both directions, but at least that of the faster direction.
   void make_duplex(const Pcie& pcie, double gpus) {
     if (pcie.duplex_share >= 1) return;
     const double h2d = pcie.h2d_bandwidth_bytes_per_s, d2h = pcie.d2h_bandwidth_bytes_per_s;
     pcie_duplex_ = make_link("pcie_duplex", gpus * std::max({h2d, d2h, pcie.duplex_share * (h2d + d2h)}));
   }
 
-  // Reads and writes of an SSD share its flash and controller: together no more than the faster of the two.
+  // Returns the link that reads and writes of the SSDs share (flash, controller): the bandwidth of the faster
+  // one.
   sg4::Link* ssd_media(const Ssd& ssd) {
     if (!ssd_media_) {
       const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
@@ -251,8 +252,7 @@ class SimgridNode : public Node {
   SimgridComputeQueue compute_;
 };
 
-// SimGrid's engine takes some signals for itself and reports on its state when they come. Ctrl-C and faults
-// stay what the caller made of them: these are its handlers from before the engine.
+// Restores the caller's signal handlers (Ctrl-C, faults), which SimGrid's engine replaces by its own.
 class SignalHandlers {
  public:
   SignalHandlers() {
@@ -274,17 +274,15 @@ class SimgridWorld : public World {
                const std::optional<Interconnect>& interconnect)
       : engine_(std::string("kvcap")) {
     caller_.restore();
-    // CM02 without the TCP window and without cross traffic: a flow gets its max-min share of the links, no
-    // more and no less.
+    // CM02 without TCP window and cross traffic gives each flow exactly its max-min share of the links.
     xbt_log_control_set("root.thresh:warning");
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/TCP-gamma:0");
     sg4::Engine::set_config("network/crosstraffic:0");
-    // A full zone has a table of all its pairs: a small one for each node, where there are several.
+    // A full zone has a table of all its host pairs. Several nodes therefore get one small zone each.
     const bool many = observers.size() > 1;
     auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
-    // Of an alarm that has been called off SimGrid thinks as of one that runs until something else ends: each
-    // has a core.
+    // SimGrid keeps a cancelled alarm until the next event, so every alarm gets a core.
     clock_host_ = root->create_host("clock", 1)->set_core_count(kMostAlarms);
     sg4::Link* remote = nullptr;
     if (shared_remote && hardware.remote) {
@@ -339,7 +337,7 @@ class SimgridWorld : public World {
   }
 
  private:
-  // A host and a link for each node. A sender's lanes wait side by side: each has a core.
+  // Creates a host and a link per node. Lanes of a sender wait concurrently, so each has a core.
   void connect(sg4::NetZone* root, const Interconnect& interconnect,
                const std::vector<LinkObserver>& observers) {
     auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
@@ -379,9 +377,9 @@ class SimgridWorld : public World {
     if (!stopped_) set_alarm();
   }
 
-  // One that rings too early is set again. The clock never more than doubles at once, whatever it waits for:
-  // SimGrid adds the difference to a date to the clock, exactly only if that is no more than the clock
-  // itself, and does not see that a date has come which it misses by more than a nanosecond.
+  // Sets an alarm for the next call; an alarm that rings too early is set again. One alarm at most doubles
+  // the clock: SimGrid adds the difference to a date to the clock, which is exact only if the difference does
+  // not exceed the clock, and it misses a date by which the clock is off by more than a nanosecond.
   void set_alarm() {
     const double most_s = std::max(2 * now_s(), kExactly_s);
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
@@ -396,7 +394,7 @@ class SimgridWorld : public World {
   sg4::Engine engine_;
   Agenda agenda_;
   std::vector<std::unique_ptr<SimgridNode>> nodes_;
-  std::deque<LinkObserver> between_observers_;  // of the lanes below, by reference
+  std::deque<LinkObserver> between_observers_;  // the lanes below refer to them
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<SimgridLane>> between_;
   std::function<double(double)> loop_;
   double next_call_s_ = 0;

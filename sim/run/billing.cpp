@@ -10,14 +10,14 @@
 namespace kvcap {
 namespace {
 
-// "256 GB of DRAM", "16 TB of SSDs".
+// Returns a size as text: "256 GB of DRAM", "16 TB of SSDs".
 std::string size_text(Tier tier, double bytes) {
   const std::string size =
       bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
   return size + " of " + std::string(tier_row(tier).stored);
 }
 
-// Where a user chooses the size.
+// Returns the name of the field that sets the tier's size.
 std::string size_field(const Scenario& scenario, Tier tier) {
   if (scenario.policy.tiers) {
     const std::vector<TierOptions>& tiers = *scenario.policy.tiers;
@@ -28,7 +28,8 @@ std::string size_field(const Scenario& scenario, Tier tier) {
   return "hardware." + std::string(name(tier)) + (has_count(tier) ? ".count" : ".capacity_bytes");
 }
 
-// A size that nobody has chosen makes a bill that nobody has, or with "filled" one that grows with the run.
+// Adds a note on a tier whose size was not chosen: its whole capacity is billed, or with "filled" what the
+// run fills.
 void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
   const bool is_unsized =
       std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
@@ -48,7 +49,8 @@ void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
                         (is_whole ? "" : ", and billing.storage=filled bills what the run fills"));
 }
 
-// Of an engine, with all copies: without bounds what there would be with them.
+// Returns the tier's bytes per engine, including all copies. If the run is unbounded: its capacity if
+// bounded.
 double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
   TierOptions options{.kind = tier.kind};
   for (const TierOptions& one : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
@@ -80,7 +82,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   // Nodes that only decode have no tiers.
   const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
   const int64_t storing = disaggregation ? disaggregation->prefill_replicas : replicas;
-  // Each node is a machine of its own, in servers of its own.
+  // Each node is a separate machine in its own servers.
   facts.gpus = replicas * billed_gpus(hardware.gpu, scenario.billing.whole_servers);
   facts.gpus_per_group = scenario.serving.tensor_parallel_size;
   facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);

@@ -1,7 +1,7 @@
-// What a run is billed for: GPUs, a share of a server or whole servers, and the tiers that its policy uses.
+// Billing of a run: GPUs, as a share of a server or as whole servers, and the tiers that its policy uses.
 //
-// A tier is billed with its whole capacity, whoever has chosen that. Where nobody did, all that the profile
-// has is billed and a note says so, or with billing.storage "filled" what the run fills.
+// A tier is billed with its whole capacity. A tier without a chosen size is billed with the profile's
+// capacity and a note, or with billing.storage "filled" by what the run fills.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace kvcap {
 
-// Prices, watts and sizes of all nodes together, and notes on what a price leaves out or nobody has chosen.
+// Adds prices, watts and sizes of all nodes, and notes on missing prices and on sizes that were not chosen.
 void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts);
 
 }  // namespace kvcap

@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-// Decode attention was measured up to contexts of so many tokens, and collectives of so many GPUs.
+// Limits of the measurements: context length of decode attention, and GPUs per collective.
 constexpr int64_t kLongestMeasured = 131072;
 constexpr int64_t kMostGpus = 8;
 
@@ -35,7 +35,7 @@ bool keeps_in(const Scenario& scenario, Tier tier) {
                      [tier](const TierOptions& one) { return one.kind == tier; });
 }
 
-// Between which states or tokens are exchanged.
+// Returns the number of GPUs that exchange states or tokens.
 int64_t collective_gpus(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   return serving.tensor_parallel_size * (scenario.model.experts ? serving.data_parallel_size : 1);
@@ -73,7 +73,7 @@ bool uses_regime(const Scenario& scenario, std::string_view regime) {
 
 namespace {
 
-// Each sentence once, in the order in which they come.
+// A list of sentences without duplicates, in order of insertion.
 class Sentences {
  public:
   void add(const std::string& one) {
@@ -85,12 +85,12 @@ class Sentences {
   std::vector<std::string> all_;
 };
 
-// Whether the error is that of a kind of server, which add_links() names.
+// True iff the error applies to a kind of server, which add_links() reports.
 bool is_of_peers(const HardwareProfile& hardware, const Regime& regime) {
   return regime.name == "collectives" && peer_error(hardware);
 }
 
-// The regimes of one profile whose error is a default, with its sigma.
+// Adds the regimes of a profile with a default error, and its sigma.
 void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& hardware,
                  Sentences& sentences) {
   std::string assumed;
@@ -110,7 +110,7 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
       ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
 }
 
-// Links between GPUs that have no measured times.
+// Adds links between GPUs without measured times.
 void add_links(const Scenario& scenario, Sentences& sentences) {
   const HardwareProfile& hardware = scenario.hardware;
   const int64_t gpus = collective_gpus(scenario);

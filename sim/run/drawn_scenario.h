@@ -1,6 +1,6 @@
-// A scenario on a plausible machine (cost/drawn_machine.h), with what else of it is uncertain and no part of
-// the profile: the host's times and the KV capacity that an engine derives. And what no measurement says
-// anything about, so that no interval contains it.
+// Scenarios on plausible machines (cost/drawn_machine.h), with drawn errors of host times and of derived KV
+// capacities in addition to those of the profile. Also lists the features of a scenario that no interval
+// covers for lack of measurements.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace kvcap {
 
-// Whether a regime's error changes anything in the scenario's runs.
+// True iff the regime's error affects the scenario's runs.
 bool uses_regime(const Scenario& scenario, std::string_view regime);
 
-// With these errors: its hardware, its host times, and the KV capacity that it derives. A given
-// serving.kv_capacity_tokens stays.
+// Returns the scenario with these errors in its hardware, host times and derived KV capacity. A given
+// serving.kv_capacity_tokens is kept.
 Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors);
 
-// Its hardware, with the errors of the engine where the profile states none.
+// Returns the scenario's hardware, with the engine's errors where the profile states none.
 HardwareProfile with_engine_errors(const Scenario& scenario);
 
-// With those of a draw under the seed of the scenario itself.
+// Returns the scenario with the errors of a draw under its own seed.
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
 
-// Sentences without a full stop, for what these scenarios use outside of what was measured, each once; first
-// the regimes whose error is a default. `longest_tokens`: of the contexts that occur.
+// Returns sentences without a full stop, each once, on features of the scenarios that were not measured;
+// regimes with a default error come first. `longest_tokens`: the longest context that occurs.
 std::vector<std::string> outside_validation(const std::vector<Scenario>& scenarios, int64_t longest_tokens);
 
 }  // namespace kvcap

@@ -12,8 +12,8 @@
 namespace kvcap {
 namespace {
 
-constexpr double kRounding = 1e-6;    // relative, of long sums
-constexpr double kRounding_s = 1e-5;  // parts of a TTFT are kept as floats
+constexpr double kRounding = 1e-6;    // relative, for long sums
+constexpr double kRounding_s = 1e-5;  // parts of a TTFT are stored as floats
 
 bool close(double a, double b) { return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)); }
 bool at_most(double a, double b) { return a <= b + kRounding * std::abs(b); }
@@ -30,16 +30,17 @@ class FinishedRun {
     check_reads();
     check_fullness();
     check_series();
-    // What a turn waited that is refused when a node is up again stands nowhere.
+    // The wait of a turn that is refused after a node's recovery is not recorded.
     const bool refused_late = !scenario_.fleet.failures.empty() && result_.number("rejected") > 0;
-    // A turn whose blocks are reserved while another node computes its prompt is on both.
+    // A turn with blocks reserved while another node computes its prompt is on both nodes.
     const std::optional<DisaggregationOptions>& disaggregation = scenario_.fleet.disaggregation;
     const bool is_on_two = disaggregation && disaggregation->transfer == KvTransfer::push;
     if (!divided() && !refused_late && !is_on_two) check_littles_law();
   }
 
  private:
-  // Turns are several calls: a turn's times are those of the calls that it had to wait for.
+  // True iff turns are divided into several calls; a turn's times are then those of the calls that it waits
+  // for.
   bool divided() const { return machine_.options().calls.value_or(Calls::single) != Calls::single; }
   double metric(std::string_view group, Tier tier) const {
     return result_.number(std::string(group) + "." + std::string(name(tier)));
@@ -63,7 +64,7 @@ class FinishedRun {
     KVCAP_INVARIANT("INV-TURNS", result_.number("completed") + static_cast<double>(rejected + failed) ==
                                      static_cast<double>(workload_.turns.size()));
     KVCAP_INVARIANT("INV-TURNS", result_.number("abandoned") == static_cast<double>(abandoned));
-    // A node may have failed under an attempt that was abandoned later.
+    // A node may have failed during an attempt that was abandoned later.
     const double retried = result_.number("retried");
     KVCAP_INVARIANT("INV-TURNS", divided() || retried == static_cast<double>(retries) ||
                                      (abandoned > 0 && retried > static_cast<double>(retries)));
@@ -91,18 +92,18 @@ class FinishedRun {
     KVCAP_INVARIANT("INV-TIMES", parts_s <= turn.service_ttft_s * (1 + kRounding) + kRounding_s);
   }
 
-  // What is found is read once, to the byte where all of it comes back. What was read for a turn whose node
-  // failed was read in vain, and so are guesses of what is important.
+  // Checks that found bytes are read at most once, and exactly once if all of them are restored. Skips runs
+  // with reads for failed nodes and abandoned turns; guesses of important tokens may double the reads.
   void check_reads() const {
     if (result_.number("retried") > 0 || result_.number("abandoned") > 0) return;
     const Restore restore = *machine_.options().restore;
     const Split split = machine_.options().split.value_or(Split::best);
-    // Divided by tokens, a context reads whole tokens of each form, and is stored as the mean one.
+    // With a split by tokens a context reads whole tokens of each form, but is stored with their mean size.
     if (restore == Restore::project && (split == Split::token || split == Split::token_rounded)) return;
-    // Of layers with a window less comes back than is found, and of recurrent ones a whole state.
+    // Layers with a window restore less than was found, and recurrent layers a whole state.
     const bool all = (restore == Restore::load || restore == Restore::copy) && scenario_.model.is_uniform();
     const double state_bytes = scenario_.model.recurrent_state_bytes();
-    if (state_bytes > 0 && divided()) return;  // a state for each call of a turn
+    if (state_bytes > 0 && divided()) return;  // one state per call of a turn
     const double most = restore == Restore::important ? 2 : 1;
     for (Tier tier : kTiers) {
       if (tier == Tier::hbm || !has_tier(scenario_.hardware, tier)) continue;
@@ -136,16 +137,17 @@ class FinishedRun {
   void check_series() const {
     for (const auto& [name, values] : result_.series) {
       for (double value : values) KVCAP_INVARIANT("INV-LEVELS", !(value < 0));
-      // Of the whole run: the metric of a window counts what its edges got too much as 1.
+      // Checks the mean over the whole run: single intervals may exceed 1 because work is spread over its
+      // duration.
       if (!name.ends_with("_utilization")) continue;
       const double sum = std::accumulate(values.begin(), values.end(), 0.0);
       KVCAP_INVARIANT("INV-FULL", at_most(sum / static_cast<double>(values.size()), 1));
     }
   }
 
-  // The mean number of attempts inside x the time = the sum of their times inside. A turn whose last token
-  // comes with its restoration is answered then, and leaves with the step that is under way; it is the only
-  // one, or the turn was preempted before.
+  // Checks Little's law: mean number of attempts inside x duration = sum of their times inside. A turn whose
+  // last token comes with its restoration is answered immediately, but leaves with the running step; such a
+  // turn has one output token or was preempted.
   void check_littles_law() const {
     double inside = 0;
     for (const auto& [name, means] : result_.series) {

@@ -1,5 +1,5 @@
-// What is true of every finished run, whatever ran: turns conserved, parts of times within the whole,
-// Little's law, bytes read that are those of what was found, nothing fuller than full or busier than always.
+// Invariants of every finished run: conserved turns, parts of times within the whole, Little's law, bytes
+// read equal to those found, and no tier or resource above its capacity.
 #pragma once
 
 #include "metrics/result.h"
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// Aborts when one of them is broken, which is our bug.
+// Aborts if an invariant is broken, which is an internal error.
 void check_finished_run(const Scenario& scenario, const Workload& workload, const Machine& machine,
                         const RunResult& result);
 

@@ -45,7 +45,7 @@ std::string format(const char* pattern, auto... values) {
   return text;
 }
 
-// Only texts can be asked about one by one; what has none is asked as it is.
+// True iff the prompts consist of texts, which separate calls can process; other prompts are one call each.
 bool has_texts(const Workload& workload) {
   return !workload.piece_begin.empty() && workload.piece_keys == PieceKeys::text;
 }
@@ -71,15 +71,15 @@ static Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
 Scenario prefill_scenario(const Scenario& scenario) {
   if (!scenario.fleet.disaggregation) return scenario;
   Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
-  // A prompt for which a decode node has reserved blocks must not wait for those of another, which may wait
-  // for the first one's reservation.
+  // Prevents a deadlock: a prompt with blocks reserved on a decode node must not wait for blocks of another
+  // prompt, which may wait for that reservation.
   if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
     result.serving.admission = Admission::reserve_output;
   }
   return result;
 }
 
-// Turns are refused where they arrive.
+// Turns are refused on arrival, so only the prefill nodes limit the queue.
 Scenario decode_scenario(const Scenario& scenario) {
   Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
   result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
@@ -98,7 +98,7 @@ ExpertPlacement expert_placement(const Scenario& scenario) {
           .imbalance = serving.expert_imbalance};
 }
 
-// Of what a node has of a tier.
+// Returns the rank's part of `bytes` of a node's tier.
 static double rank_bytes(const Scenario& scenario, Tier tier, double bytes) {
   const bool is_shared = scenario.fleet.shared_remote && tier == Tier::remote;
   return is_shared ? bytes : bytes / static_cast<double>(scenario.serving.data_parallel_size);
@@ -141,7 +141,7 @@ Machine::Expected Machine::expected_of(const Scenario& scenario, const Workload&
                     .context_tokens = workload.context_tokens() / storing_engines(scenario),
                     .reused = {}};
   const PolicyOptions options = with_preset(scenario.policy);
-  // One tier alone serves all hits.
+  // A single tier serves all hits.
   if (tiers_of(scenario).size() > 1 && restore_row(*options.restore).plans) {
     expected.reused = reused_tokens(
         workload, {.by_prefix = options.match.value_or(Match::prefix) == Match::prefix,
@@ -167,7 +167,7 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   note_unused_keys(scenario.policy, workload);
 }
 
-// With the engine's kernels in place of vLLM's.
+// Returns the hardware with the engine's kernels in place of vLLM's.
 static HardwareProfile engine_hardware(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
@@ -187,7 +187,7 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   for (Tier from : kTiers) {
     for (Tier to : kTiers) {
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
-      // No links, no time.
+      // A route without links takes no time.
       const bool free = to == Tier::hbm && options_.ideal_load.value_or(false);
       routes_.push_back(way && !free ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to)
                                      : Route{});
@@ -211,9 +211,9 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   }
 }
 
-// The share of the hit tokens that each host tier serves under LRU. Inclusive tiers: a hit is served by the
-// nearest tier that holds it by its own capacity; exclusive ones add up. What lies on the GPU needs no
-// restoration and has no share. Nodes of a fleet divide the contexts evenly.
+// Returns the share of the hit tokens that each host tier serves under LRU. Inclusive tiers: the nearest tier
+// whose own capacity holds the context serves a hit; exclusive tiers: capacities add up. Contexts on the GPU
+// need no restoration and have no share. Nodes of a fleet divide the contexts evenly.
 std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Expected& expected,
                                               double bytes_per_token) const {
   struct Rung {
@@ -247,7 +247,7 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
     if (rung.hit_tokens > 0) shares.push_back({rung.tier, rung.hit_tokens / hit_tokens});
   }
   if (!shares.empty()) return shares;
-  // Nothing is known of hits: the nearest tier with room for everything, else the farthest.
+  // Without known hits: the nearest tier with room for all contexts, else the farthest.
   const double context_bytes =
       static_cast<double>(expected.context_tokens) * scenario.model.kv_bytes_per_token();
   for (const StoreTier& tier : tiers_) {
@@ -264,8 +264,8 @@ void Machine::choose_policy(const Scenario& scenario, const Expected& expected) 
     const Route& load = route(tier.kind, Tier::hbm);
     idle_rates_[index(tier.kind)] = {.route = &load, .stretch = 1, .delay_s = load.latency_s};
   }
-  // Which tiers serve hits depends on the bytes of a token, and these on the tiers that are planned for. Two
-  // plans may call for each other; the last one counts then.
+  // The tiers that serve hits depend on the bytes per token, which depend on the planned tiers. If two plans
+  // alternate, the last one is used.
   constexpr int kMostPlans = 4;
   std::vector<TierShare> planned = planned_tiers(scenario, expected, scenario.model.kv_bytes_per_token());
   for (int plans = 0; plans < kMostPlans; ++plans) {
@@ -280,7 +280,7 @@ void Machine::choose_policy(const Scenario& scenario, const Expected& expected) 
                            .block_tokens = kvcap::kv_layout(scenario).hit_tokens(),
                            .seed = static_cast<uint64_t>(scenario.seed)});
     if (expected.reused.empty()) break;
-    // A form that keeps tokens alone fits every tier, which is no reason to plan for the nearest.
+    // A form that stores only tokens fits every tier, which does not justify a plan for the nearest one.
     const bool keeps_tokens_alone =
         policy_->schedule(std::max<int64_t>(1, expected.mean_history_tokens), main_tier(planned))
             .recompute_layers == scenario.model.num_hidden_layers;
@@ -354,7 +354,8 @@ int64_t kv_capacity_tokens(const Scenario& scenario) {
   return scenario.serving.kv_capacity_tokens.value_or(planned_memory(scenario).tokens);
 }
 
-// A tier as large as a multiple of the engine's KV blocks.
+// Returns the size of a tier given as a multiple of the engine's KV blocks. Throws InputError if it exceeds
+// the available size.
 static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, double there_bytes) {
   const double bytes = *tier.capacity_over_gpu * static_cast<double>(kvcap::kv_capacity_tokens(scenario)) *
                        scenario.model.kv_bytes_per_token();
@@ -437,7 +438,7 @@ int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, in
   return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
 }
 
-// Where max_model_len is not set and one sequence of the model's whole window does not fit.
+// Adds a note if max_model_len is not set and no sequence of the model's whole window fits.
 void Machine::note_longest_sequence(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const bool is_given = serving.max_model_len && serving.engine == EngineKind::vllm;
@@ -509,7 +510,7 @@ void Machine::choose_memory(const Scenario& scenario) {
         "to such an end (serving.recurrent_checkpoints: align)",
         scenario.model.name.c_str(), static_cast<long long>(block_tokens)));
   }
-  // Contexts kept on the GPU take their room from running requests.
+  // Contexts kept on the GPU reduce the KV capacity for running requests.
   if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {
     const double kv_bytes = scenario.model.kv_bytes_per_token();
     StoreTier& front = tiers_.front();

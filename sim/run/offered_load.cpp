@@ -10,7 +10,7 @@ double gpu_seconds_of_turn(const Machine& machine, const ServingOptions& serving
   const Speculation* const speculation = machine.speculation();
   const int64_t drafts = speculation ? speculation->draft_tokens() : 0;
   const double outputs = std::max(1.0, turn.output_tokens);
-  // That a turn takes part in.
+  // Steps that a turn takes part in.
   const double steps = std::max(1.0, speculation ? outputs / speculation->acceptance_length() : outputs);
   const double context = turn.prompt_tokens + outputs / 2;
   const double rows_of_sequence = static_cast<double>(1 + drafts) + turn.computed_tokens / steps;
@@ -25,7 +25,7 @@ double gpu_seconds_of_turn(const Machine& machine, const ServingOptions& serving
       .new_tokens = computed,
       .cached_tokens = std::max<int64_t>(0, std::llround(turn.prompt_tokens) - computed)};
   const int64_t rows = std::llround(sequences * rows_of_sequence);
-  // Other ranks have as much to do.
+  // Other ranks are assumed to have the same load.
   const double layer_s =
       cost.linear_layer_s(rows, (cost.placement().ranks - 1) * rows) +
       cost.decode_attentions_layer_s(decodes.sequences, decodes.queries()).at_s(sequences * context) +

@@ -33,10 +33,10 @@ constexpr bool kCheckAlways = true;
 constexpr bool kCheckAlways = false;
 #endif
 
-// As far as dates of a scenario and of traces reach; a double still tells microseconds there.
+// Largest date of scenarios and traces; doubles still resolve microseconds there.
 constexpr double kLongestRun_s = 1e10;
 
-// 0 in a closed loop, and where all sessions begin at once.
+// Returns the offered rate; 0 in a closed loop, and if all sessions begin concurrently.
 double offered_turns_per_s(const Workload& workload) {
   if (workload.concurrency > 0 || workload.sessions.empty()) return 0;
   const auto turns = static_cast<double>(workload.turns.size());
@@ -46,7 +46,7 @@ double offered_turns_per_s(const Workload& workload) {
   return last_s > 0 ? turns / last_s : 0;
 }
 
-// `decode`: the machine of nodes that only decode, if there are such.
+// `decode`: the machine of nodes that only decode, or nullptr.
 RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Machine& machine,
                   const Machine* decode) {
   RunFacts facts;
@@ -81,7 +81,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   facts.rates_over_run = over == RatesOver::run || (over == RatesOver::automatic && is_replayed);
   facts.closed_loop = workload.concurrency > 0;
   facts.offered_turns_per_s = offered_turns_per_s(workload);
-  // Of nodes that do half of a turn each nobody has a closed form.
+  // There is no closed form for disaggregated nodes.
   if (!decode) {
     facts.gpu_s_of_turn = [&](const MeanTurn& turn) {
       return gpu_seconds_of_turn(machine, scenario.serving, turn);
@@ -111,7 +111,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   return facts;
 }
 
-// The calls of the model that the policy makes of the workload's turns.
+// Returns the workload divided into the policy's model calls; nullopt if each turn is one call.
 std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
   const Calls calls = options.calls.value_or(Calls::single);
   if (calls == Calls::single) return {};
@@ -131,9 +131,9 @@ std::vector<CallOfTurn> calls_of(const Workload& asked, const Workload& divided)
   return calls;
 }
 
-// What lies in the stores after a long time. Contexts: in order of their sessions, one after the other on all
-// nodes. Parts of prompts: on every node those first that all turns together use most, or where some tier
-// keeps the highest scores, that score highest.
+// Fills the stores as after a long time (a warm start). Contexts: in order of their sessions, each on its
+// home node. Parts of prompts: on every node, those with the highest scores over all turns first (by default
+// the most used ones).
 void preload(const Workload& workload, const Machine& machine, std::span<NodeStore> stores) {
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
     const Key key = context_text(workload, static_cast<uint32_t>(i));
@@ -171,14 +171,14 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
           .clairvoyant = machine.clairvoyant(),
           .decoupled_positions = options.decoupled_positions.value_or(false),
-          // Policies that select keep everything and load that share.
+          // Selective policies store everything and load only that share.
           .retained_share = machine.policy().traits().selects ? 1 : options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
           .weighs = machine.keeps_scores(),
           .soft_pins = machine.soft_pins(),
           .blocking_save = options.save == SaveMode::blocking,
-          // Chunks that are taken from anywhere know nothing of the chain before them.
+          // Text chunks that are reused at any position were computed without the tokens before them.
           .exact = *options.restore != Restore::blend && options.retention.value_or(1) == 1 &&
                    !(machine.match() == Match::chunk && workload.piece_keys == PieceKeys::text),
           .keeps_kv = options.keep == Keep::kv,
@@ -197,7 +197,7 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .write_queue_s = options.write_queue_s.value_or(1)};
 }
 
-// The way of KV between nodes.
+// Returns the route of KV between nodes.
 Route transfer_route(const Scenario& scenario) {
   const HardwareProfile& hardware = scenario.hardware;
   if (scenario.fleet.disaggregation->link == TransferLink::nic) {
@@ -241,7 +241,7 @@ RunResult simulate(const Scenario& whole, const Workload& asked, const SimulateH
   const StoreOptions store_options{
       .inclusive = *machine.options().inclusive,
       .write = *machine.options().inclusive ? *machine.options().write : WriteMode::back,
-      // A piece is found as a whole.
+      // Pieces are found only as a whole.
       .unit_tokens = *machine.options().eviction_unit == EvictionUnit::block && workload.piece_begin.empty()
                          ? scenario.serving.block_size
                          : 0,
@@ -267,7 +267,8 @@ RunResult simulate(const Scenario& whole, const Workload& asked, const SimulateH
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
                          scenario.fleet.shared_remote, interconnect);
-  // Where loads wait for computation, the link stands still or not as layers come: no closed form knows.
+  // If loads wait for computation, the link idles between layers; there is no closed form, so layers are
+  // simulated.
   const bool buffered = machine.policy().traits().read_buffer_layers < scenario.model.num_hidden_layers;
   const InstanceParts instance{
       .workload = &workload,

@@ -1,5 +1,5 @@
-// simulate: builds every part of a machine from a Scenario, runs the clock until the last session has ended,
-// and returns the record of it.
+// simulate: builds a machine from a Scenario, runs it until the last session has ended, and returns the
+// recorded results.
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@
 namespace kvcap {
 
 struct SimulateHooks {
-  std::atomic<int64_t>* finished_turns = nullptr;                   // counted up for a progress bar
+  std::atomic<int64_t>* finished_turns = nullptr;                   // progress counter
   bool check_invariants = false;                                    // after every event, and at the end
   std::function<void(const RestoreActivity&)> on_restore_activity;  // fidelity layer only
-  TraceEvents* trace = nullptr;                                     // of what the machine does
+  TraceEvents* trace = nullptr;                                     // timeline of the machine's activities
 };
 
-// REQUIRES: the first call in this process (SimGrid has one engine a process). Throws InputError when the
-// scenario cannot run at all, e.g. because the model does not fit the GPUs, or would run for centuries.
+// REQUIRES: the first call in this process (SimGrid allows one engine per process). Throws InputError if the
+// scenario cannot run, e.g. because the model does not fit the GPUs, or would take centuries.
 RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks = {});
 
 }  // namespace kvcap

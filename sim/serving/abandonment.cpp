@@ -1,10 +1,10 @@
-// How an Instance drops requests whose clients have given them up (arrivals.h).
+// Drops requests of an Instance whose clients have given them up (arrivals.h).
 //
-// An engine hears of it between two steps and drops the request before it plans the next one, wherever it is:
-// with the API server, in the queue, or running (vLLM's EngineCore takes abort_requests from its input queue
-// between steps). What is under way ends first: a step that was planned ahead, a load, KV from another node.
-// Its blocks are given back as those of a request that has ended: those with names stay cached, and nothing
-// more of it is saved. The tokenizer has its prompt in hand all the same.
+// An engine learns of an abandoned request between two steps and drops it before it plans the next one,
+// whether the request is in the API server, in the queue or running (vLLM's EngineCore takes abort_requests
+// from its input queue between steps). What is under way ends first: a step planned ahead, a load, KV from
+// another node. The blocks are released as after a normal end: named blocks stay cached, and no more saves
+// are made. The tokenizer still processes its prompt.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ bool Instance::may_leave(const Request& request) const {
 }
 
 void Instance::drop(Request& request, double now_s) {
-  // What a prefill node samples nobody sees.
+  // A prefill node's sampled token is not sent to a client.
   parts_.recorder->wasted(prompt_tokens_computed(request), parts_.handover ? 0 : request.generated);
   parts_.recorder->dropped(now_s - request.arrival.time_s);
   const bool was_admitted = request.phase == RequestPhase::running || request.restored;
@@ -60,12 +60,12 @@ RequestPtr Instance::remove(Request& request) {
   return removed;
 }
 
-// For this request and in vain. One that was preempted before its first token has none left.
+// Returns the prompt tokens computed in vain for this request; 0 if it was preempted before its first token.
 int64_t Instance::prompt_tokens_computed(Request& request) const {
   int64_t tokens = std::min(request.computed, request.prompt_tokens());
   if (request.generated > 0) tokens = request.prompt_tokens();
   if (!parts_.handover && request.handover) {
-    // The prefill node counts what it has not handed over.
+    // The prefill node counts a prompt that it has not handed over.
     if (!request.handover->is_ended()) return 0;
     take_record(request);
     tokens = request.prompt_tokens();

@@ -1,4 +1,4 @@
-// How an Instance lets turns in: what the GPU and the tiers have for them, and how it comes back.
+// Admission of turns to an Instance: lookups in the GPU and the tiers, and restorations.
 #include <algorithm>
 #include <utility>
 
@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-// ---- looking up ----
+// ---- lookups ----
 
 Lookup Instance::look_up(Request& request, Found& found) {
   if (forecast_.fetches(request.text.prompt)) {
@@ -28,7 +28,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
   request.named = parts_.serving.prefix_caching && request.free_tokens == 0;
   const bool asks = parts_.policy->traits().restores_resident && request.free_tokens > 0;
   if (found_.parts.below() == 0 && !asks) return Lookup::computes;
-  // Blocks that are on their way for somebody else are not loaded a second time, if others will find them.
+  // Blocks being loaded for another request are not loaded a second time if this request will find them.
   if (request.named && cache_.is_loading(found_.parts)) {
     somebody_passed_ = true;
     return Lookup::passes;
@@ -39,7 +39,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
 
 // ---- prefetches ----
 
-// Whether the index of a remote tier has not answered yet.
+// True iff the lookup in a remote tier's index has not ended yet.
 bool Instance::waits_for_index(Request& request) {
   if (parts_.keeping.lookup_s <= 0) return false;
   const double now_s = parts_.node->now_s();
@@ -53,7 +53,7 @@ bool Instance::waits_for_index(Request& request) {
   return true;
 }
 
-// Whether the request waits for what is fetched into the first host tier for it.
+// True iff the request waits for a prefetch into the first host tier.
 bool Instance::waits_for_prefetch(const Request& request) {
   const PrefetchOnArrival how = parts_.keeping.prefetch_on_arrival;
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
@@ -104,7 +104,7 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
   if (found.on_gpu() == 0) {
-    // What the prefix cache has of a context takes part as a whole.
+    // All cached tokens of a context are used.
     const auto cached = static_cast<double>(resident);
     context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
   }
@@ -154,7 +154,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   cache_.load(request, found);
   const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
-  // What computes the prompt as well is a step: drafts follow, and the next step does not hide its host time.
+  // A step that also computes the prompt is followed by drafts, and its host time is not hidden.
   double host = request.fused ? host_of_drafts_s() : 0;
   if (request.fused && !parts_.serving.async_scheduling) host += host_s(1);
   if (request.fused && parts_.speculation) {
@@ -169,7 +169,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         times.restored_s += host;
         request.restored_s = times.restored_s;
         if (first) {
-          // Fused computation is the new tokens' prefill and no part of the restoration.
+          // Fused computation is the prefill of the new tokens, not part of the restoration.
           request.record.restore_s =
               static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
           request.record.load_s = static_cast<float>(times.loaded_s - now_s);
@@ -179,13 +179,13 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         }
         restored_.push_back({times.restored_s, restorations_++, &request, blocks, on_gpu});
         std::push_heap(restored_.begin(), restored_.end());
-        // A step that ends before is soon enough to see it.
+        // A step that ends earlier notices it in time.
         if (!step_.running || in_long_run()) parts_.wake();
       });
   return request.fused ? Lookup::computes_beside : Lookup::loads;
 }
 
-// Whether somebody's prompt is being computed, or waits for it with what was loaded.
+// True iff a running request's prompt is being computed, or a loading or restored request waits for that.
 bool Instance::computes_prompts() const {
   if (scheduler_.restored_waiting() > 0 || !scheduler_.loading().empty()) return true;
   const auto& running = scheduler_.running();
@@ -193,14 +193,14 @@ bool Instance::computes_prompts() const {
                      [](const RequestPtr& request) { return request->computed < request->prompt_end; });
 }
 
-// As it stands before the turn that is being admitted.
+// Returns the load of the engine without the turn being admitted.
 EngineLoad Instance::engine_load() {
   scheduler_.outlook(outlook_);
   const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
   EngineLoad load{
       .decode_rows = outlook_.decoding,
       .waiting_turns = waiting() + prefilling + static_cast<int64_t>(scheduler_.loading().size())};
-  // Those that have only just arrived may be admitted with it.
+  // Turns that have just arrived may be admitted with this one.
   const double now_s = parts_.node->now_s();
   const auto& queue = scheduler_.waiting();
   for (auto last = queue.rbegin(); last != queue.rend(); ++last) {
@@ -219,7 +219,7 @@ EngineLoad Instance::engine_load() {
   return load;
 }
 
-// What finding `tokens` spared the GPUs, and what bringing them back cost them.
+// Records the GPU time saved by finding `tokens`, and the GPU time of their restoration.
 void Instance::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) {
   if (tokens == 0) return;
   const CostModel& cost = *parts_.cost;
@@ -232,7 +232,7 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
   parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s, restoration.fused);
 }
 
-// What takes no part in the turn needs no room.
+// Removes unused tokens, which need no blocks.
 void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
   for (Tier tier : kTiers) {
     const int64_t unused = restoration.unused_tokens[index(tier)];
@@ -242,7 +242,7 @@ void Instance::leave_out(Request& request, const Restoration& restoration, bool 
   }
 }
 
-// ---- the way back ----
+// ---- ends of restorations ----
 
 void Instance::take_restored(double now_s) {
   while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
@@ -266,7 +266,7 @@ void Instance::take_restored(double now_s) {
   }
 }
 
-// The share of the restoration's computation that is over by `until_s`.
+// Records the part of the restoration's computation that is done by `until_s`.
 void Instance::record_computed(const RestoreTimes& times, double until_s) {
   const double from_s = times.computes_from_s, all_s = times.restored_s - from_s;
   const double end_s = std::clamp(until_s, from_s, times.restored_s);
@@ -274,7 +274,7 @@ void Instance::record_computed(const RestoreTimes& times, double until_s) {
   if (busy_s > 0) record_busy(Resource::gpu, busy_s, from_s, end_s);
 }
 
-// The request has lost its blocks, and starts over at the head of the queue.
+// Notes that the request has lost its blocks and starts over at the head of the queue.
 void Instance::preempted(Request& request) {
   cache_.release(request);
   parts_.recorder->preempted();

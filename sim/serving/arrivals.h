@@ -1,14 +1,14 @@
-// Arrivals: the turns of a workload in the order in which they reach the instance. A turn arrives a think
-// time after the answer to its parent, so the order depends on the system under test. So do the arrivals of
-// calls that wait for others (workload/calls.h) and of sessions that wait for a place (closed_loop).
+// Arrivals: the turns of a workload in the order in which they reach the engines. A turn arrives a think time
+// after the answer to its parent, so the order depends on the simulated system. This also holds for calls
+// that wait for other calls (workload/calls.h) and for sessions that wait for a place (closed_loop).
 //
-// Where clients give up (Workload::clients), a request is abandoned `timeout_s` after it was sent unless its
-// last token has come; an answer at that very time comes too late. The client sends the same prompt again
-// after a backoff, as a request of its own, until its retries are used up. Then the turn has failed, and the
-// client ends the session as after a refused turn: the next prompt needs the answer that never came.
+// If clients give up (Workload::clients), a request is abandoned `timeout_s` after it was sent unless its
+// last token has arrived; an answer at exactly that time is too late. After a backoff the client sends the
+// same prompt again as a new request, until its retries are used up. The turn has then failed and its session
+// ends, as after a refused turn, because the next prompt needs the missing answer.
 //
-// Several turns of a session may be in flight at once where turns branch. A refused turn ends its session: no
-// turn arrives that has not arrived yet, whatever its parent; turns in flight are still served.
+// If turns branch, several turns of a session may be in flight concurrently. A refused turn ends its session:
+// turns that have not arrived never do, whatever their parents; turns in flight are still served.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,16 @@ struct Arrival {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t number = 0;    // in order of arrival; turns that never arrive count where their session was refused
-  bool warmup = false;   // its turn is one of the first Workload::warmup_turns
-  uint32_t retries = 0;  // how often a node has failed that was serving it
-  bool moved = false;    // its session's turn before was served by another node
-  uint32_t attempt = 0;  // so often has its client given the turn up before
-  double earlier_s = 0;  // from the first of those attempts to this one
-  // When its client gives this one up.
+  int64_t number = 0;    // arrival order; turns that never arrive count when refused
+  bool warmup = false;   // the turn is among the first Workload::warmup_turns
+  uint32_t retries = 0;  // node failures during its service
+  bool moved = false;    // another node served the session's previous turn
+  uint32_t attempt = 0;  // earlier attempts at this turn that its client gave up
+  double earlier_s = 0;  // time between the first attempt and this one
+  // Time at which its client gives up this attempt.
   double deadline_s = std::numeric_limits<double>::infinity();
 
-  // By then, as far as the clock resolves dates.
+  // True iff the client has given up by `now_s`, up to the resolution of the clock.
   bool is_given_up(double now_s) const { return deadline_s <= now_s + 2e-9; }
 };
 
@@ -47,25 +47,25 @@ class Arrivals {
  public:
   explicit Arrivals(const Workload& workload);
 
-  // Time of the next arrival that is known; infinity when none is.
+  // Returns the time of the next known arrival; infinity if none is known.
   double next_s() const;
   // REQUIRES: next_s() is finite.
   Arrival pop();
-  // The turn has been answered: its children are now known. The answer to a session's last open turn ends the
-  // session.
+  // Notes the answer to the turn, which makes its children known. The answer to a session's last open turn
+  // ends the session.
   void answered(const Arrival& turn, double now_s);
-  // When the first child of this turn arrives if this turn is answered now; infinity where it has none.
+  // Returns the arrival time of the turn's first child if the turn is answered now; infinity if it has none.
   double time_after(const Arrival& turn, double now_s) const;
-  // The turn is refused. Returns how many turns never arrive for that, and appends those of its session to
-  // `unborn`.
+  // Notes that the turn is refused. Returns the number of turns that therefore never arrive, and appends
+  // those of its session to `unborn`.
   uint32_t refused(const Arrival& turn, double now_s, std::vector<uint32_t>* unborn = nullptr);
-  // When a client gives up next; infinity: none will as far as is known.
+  // Returns the time at which the next client gives up; infinity if none is known.
   double next_give_up_s() const;
-  // That client does. Returns its attempt; another arrives after its backoff, unless it was the last.
+  // Gives up the next attempt and returns it. Another attempt arrives after a backoff unless it was the last.
   // REQUIRES: next_give_up_s() is finite.
   Arrival give_up();
   bool is_last(const Arrival& attempt) const { return attempt.attempt >= workload_.clients.retries.count; }
-  // When the next arrival would be given up.
+  // Returns the time at which the next arrival would be given up.
   double next_deadline_s() const { return next_s() + workload_.clients.timeout_s; }
   // True iff every session has ended.
   bool ended() const { return open_sessions_ == 0; }
@@ -79,52 +79,53 @@ class Arrivals {
   };
   // A session whose turns branch, from its first arrival to its end.
   struct Branching {
-    std::vector<bool> arrived;  // of its turns
+    std::vector<bool> arrived;  // by turn
     uint32_t in_flight = 0;
     uint32_t unanswered = 0;
     bool is_refused = false;
   };
 
   bool branches(const Session& session) const;
-  // Turns of the session that wait for the answer to `turn`.
+  // Returns the turns of the session that wait for the answer to `turn`.
   std::span<const uint32_t> children_of(const Session& session, uint32_t turn) const;
-  // When a turn arrives whose parent is answered at `answered_s`.
+  // Returns the arrival time of a turn whose parent is answered at `answered_s`.
   double arrival_s(const Session& session, uint32_t turn, double answered_s) const;
   void push(double time_s, uint32_t session, uint32_t turn);
-  // The first turn of a branching session has arrived: its other roots are known.
+  // Notes the first arrival of a branching session, which makes its other roots known.
   void begin_branching(const Arrival& first);
   void drop_refused();
   void wait_for_answer(Arrival& arrival);
   void stop_waiting(const Arrival& arrival) { awaited_answers_.erase({arrival.deadline_s, arrival.number}); }
   double backoff_s(const Arrival& given_up) const;
   void end_session(uint32_t session, double now_s);
-  // closed_loop: what was asked together has ended; the next session begins, or a round.
+  // closed_loop: notes that a group of calls has ended, and begins the next session or round.
   void release(double now_s);
-  // The first of a round or of all sessions begin.
+  // Begins the first sessions of a round or of the workload.
   void release_together(double now_s);
   bool begins_round() const {
     return workload_.round_sessions > 0 && released_ % workload_.round_sessions == 0;
   }
 
-  // Sessions that wait for others are not next by themselves.
+  // Skips sessions that wait for others.
   void pass_waiting();
-  // The session that waits for this one's end; nothing when none does or it will never arrive.
+  // Returns the session that waits for the end of this one; nullopt if there is none or it will never arrive.
   std::optional<uint32_t> waiter_of(uint32_t session) const;
 
   const Workload& workload_;
   uint32_t next_session_ = 0;      // sessions are sorted by their first arrival
-  uint32_t released_ = 0;          // sessions below may arrive; all where nothing limits them
-  std::vector<uint32_t> awaited_;  // ends that a session still waits for; empty where none waits
-  std::unordered_map<uint32_t, uint32_t> open_calls_;  // closed_loop, by asked session
+  uint32_t released_ = 0;          // sessions below this may arrive; all if unlimited
+  std::vector<uint32_t> awaited_;  // ends that each session still waits for; empty if none waits
+  std::unordered_map<uint32_t, uint32_t> open_calls_;  // closed_loop: open calls by asked session
   std::size_t open_sessions_;
   int64_t numbered_ = 0;
-  int64_t numbered_turns_ = 0;  // the same without retries
-  // Attempts whose clients wait and will give up, by when and number.
+  int64_t numbered_turns_ = 0;  // number of arrivals without retries
+  // Attempts whose clients will give up, by date and number.
   std::map<std::pair<double, int64_t>, Arrival> awaited_answers_;
   RandomStream backoffs_;
   std::priority_queue<Arrival, std::vector<Arrival>, Later> returning_;
 
-  // Only where turns branch: the children of turn i are children_[children_begin_[i]] up to the next one's.
+  // Used only if turns branch: the children of turn i are children_[children_begin_[i]] up to the next
+  // turn's.
   std::vector<uint32_t> children_;
   std::vector<uint32_t> children_begin_;
   std::unordered_map<uint32_t, Branching> branching_;  // by session

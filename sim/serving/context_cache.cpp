@@ -15,7 +15,8 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
   const ServingOptions& serving = parts.serving;
   GroupPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
-  // Slots of drafts that may be rejected, of the next step's, and those that a drafter writes ahead.
+  // Slots for drafts that may be rejected, for those of the next step, and for those that a drafter writes
+  // ahead.
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.retained_tokens = serving.retain_first_tokens;
@@ -38,8 +39,8 @@ ContextCache::ContextCache(const ContextCacheParts& parts) : parts_(parts), pool
   });
 }
 
-// By the names that parts have in prompts: of a piece that is kept in chunks every chunk has one. What is
-// left before the first whole block is of no use.
+// Reports an eviction under the keys of the parts of prompts; a piece stored in chunks has one key per chunk.
+// Tokens before the first whole block are unusable.
 void ContextCache::report_evicted(const BlockRun& run) const {
   const int64_t first = run.part_first < pool_.unit_tokens() ? 0 : run.part_first;
   parts_.evicted(run.part, first);
@@ -52,7 +53,7 @@ void ContextCache::report_evicted(const BlockRun& run) const {
   }
 }
 
-// ---- what is there ----
+// ---- lookups ----
 
 std::vector<BlockRun> ContextCache::chain_of(const TurnText& text) const {
   if (!parts_.serving.prefix_caching) return {};
@@ -69,7 +70,8 @@ FoundContext ContextCache::find(const Request& request) const {
   found.resident = found.blocks.tokens;
   found.parts = find_below(request, found.resident);
   if (found.parts.on_gpu() > 0 && found.resident > 0) {
-    // In a part of GPU memory of their own: what blocks hold of the prompt is of no further use.
+    // Contexts in an hbm tier have their own GPU memory: cached blocks of the prompt are not used in
+    // addition.
     found = {.parts = find_below(request, 0)};
   }
   return found;
@@ -77,7 +79,7 @@ FoundContext ContextCache::find(const Request& request) const {
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (parts_.policy->traits().reuse == Reuse::everything) return find_seen(request);
-  // Chunks are known by all that stands before their end, so that a part of one is not found.
+  // A chunk's key depends on all tokens before its end, so a part of a chunk is not found.
   const int64_t chunk = parts_.keeping.save_at == SaveAt::step ? parts_.keeping.save_chunk_tokens : 0;
   const int64_t block = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1;
   const FoundEnds ends{.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
@@ -88,7 +90,7 @@ FoundParts ContextCache::find_below(const Request& request, int64_t resident) co
                                      [&](Tier tier) { return parts_.store->has(tier); });
     if (first != kHostTiers.end()) found.keep_within(*first);
   }
-  // A last part that ends with the prompt is found whole, and its last token computed again.
+  // A part that ends with the prompt is found completely, but its last token is computed again.
   const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
   if (beyond > 0 && !found.hits.empty()) {
     Hit& last = found.hits.back();
@@ -99,7 +101,7 @@ FoundParts ContextCache::find_below(const Request& request, int64_t resident) co
   return found;
 }
 
-// What was never seen is no history: a session's context is new to its first turn.
+// Tokens that no turn has computed are not reusable history: a session's context is new to its first turn.
 FoundParts ContextCache::find_seen(const Request& request) const {
   FoundParts found;
   int64_t& tokens = found.tokens[index(Tier::hbm)];
@@ -127,7 +129,7 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
   int64_t& on_gpu = found.tokens[index(Tier::hbm)];
   int64_t twice = std::max<int64_t>(0, pool_.find(chain_of(text), most).tokens - on_gpu);
   on_gpu += twice;
-  // What the GPU has as well lies in the tiers first of all, at its beginning.
+  // Tokens stored both on the GPU and in tiers are the first ones of the tiers' hits.
   for (const Hit& hit : found.hits) {
     if (hit.tier == Tier::hbm) continue;
     const int64_t both = std::min(twice, hit.tokens);
@@ -137,10 +139,10 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
   return found.tokens;
 }
 
-// ---- what is in use ----
+// ---- uses ----
 
-// The last part first: of parts that are equally recent the last leaves first, and what is before it stays of
-// use.
+// Touches the last part first: of equally recent parts the last is evicted first, and the parts before it
+// stay usable.
 void ContextCache::use(Request& request, Order now) {
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
   const bool again = std::exchange(request.used_tiers, true);
@@ -190,7 +192,8 @@ std::vector<Move> ContextCache::promote(const FoundParts& found, Order now) {
 
 std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   std::vector<Move> moves;
-  // What is there already is needed with what comes: it makes no room for it, and is as recent.
+  // Stored parts are needed together with the prefetched ones: they are pinned against eviction and equally
+  // recent.
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
   for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
     parts_.store->touch(part->key, now, true);
@@ -211,7 +214,7 @@ bool ContextCache::prefetches(const Request& request) const {
 }
 
 void ContextCache::cut(const Cut& cut, bool moved) {
-  // What another node has put behind it is not known here.
+  // This node does not know which tokens another node has appended.
   if (moved) parts_.store->own().erase(cut.key);
   if (cut.tokens > 0) {
     parts_.store->shrink(cut.key, cut.tokens);
@@ -220,7 +223,7 @@ void ContextCache::cut(const Cut& cut, bool moved) {
   }
 }
 
-// ---- what is saved ----
+// ---- saves ----
 
 std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Request& request, Order now) {
   for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
@@ -228,14 +231,14 @@ std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Reque
   if (parts_.keeping.store_after_hits > 0) {
     for (const Part& part : parts) count_turn(part.key, request);
   }
-  // What the GPU evicts is saved then.
+  // With SaveAt::eviction, blocks are saved when the GPU evicts them.
   if (parts_.keeping.save_at == SaveAt::eviction) {
     for (const Part& part : parts) {
       if (parts_.keeping.soft_pins && part.shared) shared_.insert(part.key);
     }
     return {};
   }
-  // The last part first, as in use().
+  // Puts the last part first, as in use().
   std::vector<Item> last_first(parts.rbegin(), parts.rend());
   if (parts_.keeping.store_after_hits > 0) {
     std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key); });
@@ -248,7 +251,7 @@ void ContextCache::count_turn(Key key, const Request& request) {
   if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
 }
 
-// Whether enough turns have left it, or it is there already.
+// True iff enough turns have left the part, or it is already stored.
 bool ContextCache::is_worth_saving(Key key) const {
   if (parts_.keeping.store_after_hits == 0) return true;
   const auto left = left_.find(key);
@@ -280,7 +283,8 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   return keep(first_parts(request.text.runs, tokens), request, now);
 }
 
-// Of the first `tokens` tokens of a sequence. What is found wherever it stands is found as a whole.
+// Returns the parts of the first `tokens` tokens of a sequence. With Match::chunk pieces are only stored
+// whole.
 std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
   std::vector<SequenceRun> runs = first_tokens(all, tokens);
   if (parts_.keeping.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
@@ -290,7 +294,7 @@ std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, in
   return parts_of(runs, parts_.keeping.chunk_tokens);
 }
 
-// As Sessions::close() of a whole turn.
+// Returns the parts that Sessions::close() returns for a whole turn.
 std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   const Session& session = parts_.workload->sessions[request.arrival.session];
   if (!parts_.workload->piece_begin.empty() && session.turn_count == 1) return {};
@@ -299,8 +303,8 @@ std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   return first_parts(runs, request.prompt_tokens());
 }
 
-// A part is saved from its beginning: behind what is evicted nothing is left, and what stands before it is
-// still there.
+// A part is saved from its beginning up to the evicted blocks: later blocks have been evicted, and earlier
+// ones are still cached.
 void ContextCache::note_evicted(const BlockRun& run) {
   const int64_t tokens = run.part_first + run.blocks * pool_.unit_tokens();
   if (is_worth_saving(run.part)) evicted_.push_back({run.part, tokens, shared_.contains(run.part)});

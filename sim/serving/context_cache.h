@@ -1,14 +1,13 @@
-// ContextCache: what there is of requests' contexts, in the KV blocks of an engine's GPU and in the tiers
-// below it.
+// ContextCache: the contexts of an engine's requests in the KV blocks of its GPU and in the tiers below.
 //
-// It says what of a prompt lies where, keeps what is in use from leaving, knows what is being loaded for
-// whom, and decides what is saved and when. It has no clock and performs nothing: it hands out the Moves that
-// follow.
+// It looks up which parts of a prompt are stored where, keeps parts in use from being evicted, tracks running
+// loads per request, and decides what is saved and when. It has no clock and performs no transfers: it
+// returns Moves.
 //
-//   GPU     a KvPool: blocks under the chain of all tokens before them
-//   below   a NodeStore: parts (prompt.h), whose blocks leave tails first or as a whole
+//   GPU     a KvPool: blocks named by the chain of all tokens before them
+//   below   a NodeStore: parts (prompt.h), evicted as a whole or from their tails
 //
-// A prompt is found on the GPU as far as its chain reaches, and behind that in the tiers.
+// A prompt is found on the GPU as far as its chain is cached, and from there on in the tiers.
 #pragma once
 
 #include <array>
@@ -34,7 +33,7 @@
 
 namespace kvcap {
 
-// What it works with; all outlive it.
+// Collaborators of a ContextCache; all outlive it.
 struct ContextCacheParts {
   const Workload* workload = nullptr;
   const Policy* policy = nullptr;
@@ -48,69 +47,71 @@ struct ContextCacheParts {
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
 };
 
-// What is there of a prompt.
+// Cached parts of a prompt.
 struct FoundContext {
-  KvHits blocks;         // of the prefix cache
-  int64_t resident = 0;  // their tokens
-  FoundParts parts;      // what the tiers have behind them; an `hbm` tier in their place
+  KvHits blocks;         // found in the prefix cache
+  int64_t resident = 0;  // tokens of these blocks
+  FoundParts parts;      // found in the tiers after the blocks; an `hbm` tier replaces the blocks
 };
 
 class ContextCache {
  public:
   explicit ContextCache(const ContextCacheParts& parts);
-  ContextCache(const ContextCache&) = delete;  // the pool calls it
+  ContextCache(const ContextCache&) = delete;  // the pool's callback refers to it
   ContextCache& operator=(const ContextCache&) = delete;
 
   KvPool& pool() { return pool_; }
   const KvPool& pool() const { return pool_; }
 
-  // ---- what is there ----
+  // ---- lookups ----
 
-  // The full blocks of a sequence, where the GPU's blocks have names.
+  // Returns the full blocks of a sequence, or none if the GPU's blocks have no names.
   std::vector<BlockRun> chain_of(const TurnText& text) const;
   FoundContext find(const Request& request) const;
-  // Of what was found some is on its way for another request, whose blocks this one will find.
+  // True iff part of `found` is being loaded for another request, whose blocks this request will find.
   bool is_loading(const FoundParts& found) const;
-  // Tokens of the prompt that lie on this node, each in the nearest tier, for a router.
+  // Returns the tokens of the prompt stored on this node, each in its nearest tier, for a router.
   std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const;
 
-  // ---- what is in use ----
+  // ---- uses ----
 
-  // The request uses what there is of its prompt, which does not leave before release().
+  // Pins the stored parts of the request's prompt until release().
   void use(Request& request, Order now);
   void release(const Request& request);
-  // One more use of every part, where a tier keeps the highest scores.
+  // Counts one more use of every part if a tier keeps the highest scores.
   void weigh(const Request& request);
-  // What was found of a request's prompt is on its way to the GPU until loaded().
+  // Marks the found parts of the request's prompt as being loaded to the GPU until loaded().
   void load(Request& request, const FoundParts& found);
   void loaded(Request& request);
-  // What moves up with such a load.
+  // Promotes the parts that a load reads; returns the resulting moves.
   std::vector<Move> promote(const FoundParts& found, Order now);
-  // What a request that waits needs comes to the first host tier; and whether some of it still does.
+  // Prefetches what a waiting request needs into the first host tier; prefetches(): true while that is under
+  // way.
   std::vector<Move> prefetch(const Request& request, Order now);
   bool prefetches(const Request& request) const;
-  // A text lost its front. `moved`: its session comes from another node.
+  // Removes the front of a text. `moved`: its session comes from another node.
   void cut(const Cut& cut, bool moved);
 
-  // ---- what is saved ----
+  // ---- saves ----
 
-  // A turn leaves the parts behind.
+  // Stores the parts that a turn leaves.
   std::vector<Move> keep(const std::vector<Part>& parts, const Request& request, Order now);
-  // Of a request whose prompt is computed and whose answer comes elsewhere: what keep() gets.
+  // Returns the parts for keep() of a request whose prompt is computed here and whose answer is generated
+  // elsewhere.
   std::vector<Part> prompt_parts(const Request& request) const;
-  // What is full of the request's sequence by now, with SaveAt::step.
+  // Saves the full blocks of the request's sequence, with SaveAt::step.
   std::vector<Move> save_progress(Request& request, Order now);
-  // Tokens that the request computes until save_progress() has something more to save, at least 1.
+  // Returns the tokens that the request computes until save_progress() has more to save, at least 1.
   int64_t tokens_before_save(const Request& request) const;
-  // What the GPU has evicted since the last call, with SaveAt::eviction.
+  // Saves what the GPU has evicted since the last call, with SaveAt::eviction.
   std::vector<Move> save_evicted(Order now);
 
-  // A request has ended whose blocks are still being saved: they are not free before give_back().
+  // Keeps the blocks of an ended request that are still being saved until give_back().
   void lease(const std::shared_ptr<Saves>& saves, KvHolding holding);
   bool leases(const Saves& saves) const;
   void give_back(Saves& saves);
 
-  // For those who check: `requests`: what they hold; and what requests that load wait for (invariants.cpp).
+  // Checks of invariants (invariants.cpp): `requests`: all holdings; `loading`: all requests that load.
   void check_pool(std::vector<const KvHolding*> requests);
   void check_loads(const std::vector<RequestPtr>& loading) const;
   void check_found(const FoundParts& found) const;
@@ -125,7 +126,7 @@ class ContextCache {
   std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
   FoundParts find_below(const Request& request, int64_t resident) const;
   FoundParts find_seen(const Request& request) const;
-  int64_t save_unit() const;  // tokens, with SaveAt::step
+  int64_t save_unit() const;  // in tokens, with SaveAt::step
   void count_turn(Key key, const Request& request);
   bool is_worth_saving(Key key) const;
   void note_evicted(const BlockRun& run);
@@ -133,11 +134,11 @@ class ContextCache {
 
   ContextCacheParts parts_;
   KvPool pool_;
-  KeyMap<uint32_t, 0> loading_;           // requests that wait for a part that is on its way
-  std::vector<const KvHolding*> leased_;  // of requests that have ended
-  std::unordered_map<Key, Left> left_;    // turns that have left a part, where it is saved after so many
-  std::vector<Item> evicted_;             // from the GPU and not saved yet, in order
-  std::unordered_set<Key> shared_;        // parts that sessions share, where evictions are saved
+  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part being loaded
+  std::vector<const KvHolding*> leased_;  // blocks of ended requests
+  std::unordered_map<Key, Left> left_;    // per part, if parts are saved only after several turns
+  std::vector<Item> evicted_;             // evicted from the GPU and not saved yet, in order
+  std::unordered_set<Key> shared_;        // parts shared by sessions, if evictions are saved
   int64_t pool_checks_ = 0;
 };
 

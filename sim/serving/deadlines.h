@@ -1,4 +1,4 @@
-// Deadlines: the requests of an engine in the order in which their clients will give them up.
+// Deadlines: the requests of an engine ordered by the time at which their clients give up.
 #pragma once
 
 #include <cmath>
@@ -12,17 +12,17 @@ namespace kvcap {
 
 class Deadlines {
  public:
-  // Of a client that waits for ever nothing is kept.
+  // Adds the request, unless its client waits forever.
   void add(Request& request) {
     if (!std::isinf(request.arrival.deadline_s)) requests_.emplace(key(request), &request);
   }
-  // The request ends before.
+  // Removes a request that ends before its deadline.
   void remove(const Request& request) { requests_.erase(key(request)); }
-  // The first, infinity where there is none.
+  // Returns the first deadline; infinity if there is none.
   double next_s() const {
     return requests_.empty() ? std::numeric_limits<double>::infinity() : requests_.begin()->first.first;
   }
-  // The first request that has been given up by now, which is removed; null: none has.
+  // Removes and returns the first request that has been given up by `now_s`; nullptr if there is none.
   Request* take(double now_s) {
     if (requests_.empty() || !requests_.begin()->second->arrival.is_given_up(now_s)) return nullptr;
     return requests_.extract(requests_.begin()).mapped();

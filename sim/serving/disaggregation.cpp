@@ -1,9 +1,9 @@
-// How Instances serve turns that one node computes and another decodes (handover.h).
+// Turns that one Instance computes and another decodes (handover.h).
 //
-// As vLLM behind a proxy: the prefill node serves the turn as one of a single token, which nobody sees. The
-// decode node gets it as a new request, whose prompt is there when its KV has come, but for the last token:
-// it computes that one again, and the first token that the client sees is its own. A request that it preempts
-// computes its prompt there.
+// As in vLLM behind a proxy, the prefill node serves the turn as one of a single token, which is discarded.
+// The decode node gets the turn as a new request that receives the KV of all prompt tokens but the last. It
+// computes the last token again, so the first token that the client sees is its own. A request that it
+// preempts computes its prompt there.
 #include <algorithm>
 #include <utility>
 
@@ -14,18 +14,18 @@ namespace kvcap {
 
 // ---- the prefill node ----
 
-// Of the step that begins: when its first layer is over, nothing else interfering.
+// Reports the starting step's slices and the end of its first layer, assuming no interference.
 void Instance::begin_pushes() {
   const double layer_s = step_.start_s + step_.work_s / static_cast<double>(parts_.handover->layers);
   for (const Slice& slice : current_.slices)
     slice.request->handover->begins(slice.first, slice.tokens, layer_s);
 }
 
-// Its blocks stay until the last byte of them has arrived, and what is saved of them is written.
+// Hands the request over. Its blocks are kept until their last byte has arrived and their saves are written.
 void Instance::hand_over(Request& request) {
   const double now_s = parts_.node->now_s();
   if (request.phase != RequestPhase::running) {
-    // Its blocks were taken while its last step ran: it waits, and computes its prompt again.
+    // The request was preempted during its last step: it waits and computes its prompt again.
     request.generated = 0;
     return;
   }
@@ -74,7 +74,7 @@ void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>
   record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
 }
 
-// Whether the prompt's KV is gone: then it is computed here.
+// True iff the prompt's KV was given up; the prompt is then computed here.
 bool Instance::gave_up(Request& request) {
   if (!request.handover->is_given_up()) return false;
   take_record(request);
@@ -82,7 +82,7 @@ bool Instance::gave_up(Request& request) {
   return true;
 }
 
-// The turn as the prefill node leaves it.
+// Takes over the turn's record from the prefill node.
 void Instance::take_record(Request& request) {
   const uint16_t node = request.record.node;
   request.record = request.handover->record();
@@ -90,7 +90,7 @@ void Instance::take_record(Request& request) {
   request.admitted_s = request.handover->admitted_s();
 }
 
-// It holds blocks for the whole prompt from now on, and computes its last token when the others have come.
+// Takes blocks for the whole prompt, and computes its last token when the others have arrived.
 Lookup Instance::receive(Request& request) {
   cache_.use(request, parts_.node->now_s());
   const int64_t resident = request.planned;
@@ -102,7 +102,7 @@ Lookup Instance::receive(Request& request) {
     request.handed_over_s = now_s;
     restored_.push_back({now_s, restorations_++, &request, false, {.loaded_s = now_s, .restored_s = now_s}});
     std::push_heap(restored_.begin(), restored_.end());
-    // A step that ends before is soon enough to see it.
+    // A step that ends earlier notices it in time.
     if (!step_.running || in_long_run()) parts_.wake();
   });
   return Lookup::loads;

@@ -32,7 +32,7 @@ constexpr std::array kEngines = {
               "reuse inside a block (enable_partial_reuse), priorities but of a range from token 0 on "
               "(retain_first_tokens), their durations",
               [](ServingOptions& options) {
-                options.engine_version = "1.0";  // whose times were measured (host_times.cpp)
+                options.engine_version = "1.0";  // the version whose times were measured (host_times.cpp)
                 options.block_size = 32;
                 options.max_num_batched_tokens = 8192;
                 options.max_num_seqs = 2048;
@@ -51,8 +51,8 @@ std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& mod
   return model.sampling;
 }
 
-// vLLM: Triton from vllm#33538 on, FlashInfer by default from vllm#40376 on; the versions follow from when
-// they were merged.
+// vLLM: Triton since vllm#33538, FlashInfer by default since vllm#40376; versions derived from the merge
+// dates.
 SamplerKernel sampler_of(EngineKind engine, EngineVersion version) {
   if (engine != EngineKind::vllm || version >= EngineVersion{0, 20}) return SamplerKernel::flashinfer;
   return version >= EngineVersion{0, 17} ? SamplerKernel::triton : SamplerKernel::sort;
@@ -62,7 +62,7 @@ SamplerKernel sampler_of(EngineKind engine, EngineVersion version) {
 // docs/design/prefix_caching.md@01ff8bf. Scheduling: vllm#27614, in 0.14.0.
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {
   constexpr double kGib = 1073741824;
-  // Where FlashInfer and TensorRT-LLM's kernels are the default; elsewhere FlashAttention is.
+  // FlashInfer and TensorRT-LLM's kernels are the default on these GPUs, FlashAttention on others.
   const bool is_b200 =
       gpu.name.find("B200") != std::string::npos || gpu.name.find("B300") != std::string::npos;
   const bool is_large = gpu.memory_bytes >= 70 * kGib && gpu.name.find("A100") == std::string::npos;

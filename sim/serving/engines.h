@@ -1,8 +1,7 @@
-// Engines: what an engine does by itself, as presets of ServingOptions. A preset is a set of defaults; what a
-// scenario gives takes its place. `vllm` are the defaults of ServingOptions.
+// Engines: the behaviour of serving engines as presets of ServingOptions. A preset is a set of defaults that
+// a scenario may override. `vllm` has the defaults of ServingOptions.
 //
-// What they were read from stands with each row; the values are those of the stored versions of 2025 and
-// 2026.
+// Each row names its sources; the values are those of the stored versions of 2025 and 2026.
 #pragma once
 
 #include <span>
@@ -20,22 +19,22 @@ struct EngineRow {
   std::string_view name;
   std::string_view summary;     // one line
   std::string_view sources;     // file@commit
-  std::string_view leaves_out;  // of the real engine
+  std::string_view leaves_out;  // features of the real engine that are not modelled
   void (*preset)(ServingOptions& options);
 };
 
 std::span<const EngineRow> engine_table();  // in the order of the enumeration
 const EngineRow& engine_row(EngineKind engine);
 
-// The options of an engine of which nothing is given.
+// Returns the options of an engine without any given values.
 ServingOptions options_of(EngineKind engine);
 
-// How requests that do not say it draw their tokens: as the model's publisher proposes; TensorRT-LLM takes
-// the most likely token.
+// Returns how tokens are sampled for requests without own settings: as the model's publisher recommends;
+// TensorRT-LLM takes the most likely token.
 std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model);
 SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
 
-// What vLLM decides by its version and by the GPU where nobody says otherwise.
+// vLLM's defaults that depend on its version and on the GPU.
 struct VllmDefaults {
   int64_t max_num_batched_tokens = 2048;
   double gpu_memory_utilization = 0.9;
@@ -45,7 +44,7 @@ struct VllmDefaults {
 };
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
 
-// FlashAttention and vLLM's Triton kernel take prompts and decodes in one call, the others in two.
+// FlashAttention and vLLM's Triton kernel process prompts and decodes in one call, other backends in two.
 MixedAttention mixed_attention_of(AttentionBackend backend);
 
 }  // namespace kvcap

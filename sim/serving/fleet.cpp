@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-// Two dates closer than this are one: the World resolves no finer.
+// Dates closer than this are equal: the resolution of the World.
 constexpr double kResolution_s = 2e-9;
 constexpr uint32_t kNowhere = std::numeric_limits<uint32_t>::max();
 
@@ -39,7 +39,7 @@ Fleet::Fleet(const FleetParts& parts)
     changes_.push_back({failure.at_s, node, false});
     changes_.push_back({failure.at_s + failure.down_s, node, true});
   }
-  // At one date nodes come back first: a node may fail again as soon as it is up.
+  // At the same date, recoveries precede failures: a node may fail again as soon as it is up.
   std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
     return a.at_s != b.at_s ? a.at_s < b.at_s : a.up > b.up;
   });
@@ -126,7 +126,7 @@ double Fleet::advance(double now_s) {
   return next_s;
 }
 
-// One node alone: while a step runs nobody has to tell it who comes.
+// Advances a single node, which sees its arrivals itself while a step runs.
 double Fleet::advance_only(double now_s) {
   Instance& only = *members_.front().instance;
   if (const std::optional<double> busy_until_s = only.finish(now_s)) return *busy_until_s;
@@ -158,7 +158,7 @@ void Fleet::call_again_or_work(Slot unit, double now_s) {
   }
 }
 
-// Units between two steps admit and begin the next.
+// Lets units between two steps admit requests and begin the next step.
 void Fleet::work(double now_s) {
   for (Slot unit : at_work_) due_.insert(unit, {proceed(unit, now_s), unit});
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
@@ -173,13 +173,13 @@ void Fleet::route_arrivals(double now_s) {
   while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
 }
 
-// The parts of a turn's prompt, new tokens included.
+// Returns the parts of a turn's prompt, including new tokens.
 std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
   return parts_of(first_tokens(text.runs, text.history_tokens + text.input_tokens),
                   parts_.instance.keeping.chunk_tokens);
 }
 
-// What the router knows of each node, and believes to lie on it of this prompt.
+// Updates the router's facts about each node, including the indexed tokens of this prompt.
 void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
   const bool looks = parts_.options.router.index == IndexKind::exact;
   for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
@@ -198,8 +198,8 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     } else {
       facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
     }
-    // Caches that are full are equally full: only what was sent to a node tells one from another, or what
-    // runs there.
+    // Full caches are equally full, so nodes are compared by the tokens sent to them, or by the tokens
+    // running there.
     const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
     facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
   }
@@ -277,7 +277,7 @@ void Fleet::route(Arrival arrival, double now_s) {
   const std::optional<std::size_t> chosen = assign(arrival, pools_.front(), arrival.moved, now_s);
   if (!chosen) {
     held_.push_back(arrival);
-    // As the first node's, which has nothing to say now.
+    // Recorded for the first node, which is down.
     parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
     return;
   }
@@ -285,14 +285,14 @@ void Fleet::route(Arrival arrival, double now_s) {
   tell(*chosen, now_s);
 }
 
-// A run of steps under way may have to end sooner for what has come.
+// Informs the unit of an arrival, which may end its running steps earlier.
 void Fleet::tell(std::size_t member, double now_s) {
   const Slot unit = unit_of(member);
   if (std::find(at_work_.begin(), at_work_.end(), unit) != at_work_.end()) return;
   call_again_or_work(unit, now_s);
 }
 
-// A turn that is taken may end the step of another, which hands over more.
+// A turn that is taken over may end another turn's step, which hands over more turns.
 void Fleet::route_handed_over(double now_s) {
   while (!handed_over_.empty()) {
     for (const HandedOver& turn : std::exchange(handed_over_, {})) {
@@ -326,7 +326,7 @@ void Fleet::give_up_one(double now_s) {
   if (parts_.instance.finished_turns) *parts_.instance.finished_turns += 1 + unborn;
 }
 
-// Where no node is up.
+// Drops a turn that waits while no node is up.
 void Fleet::drop_held(const Arrival& given_up, double now_s) {
   const auto same = [&](const Arrival& one) { return one.number == given_up.number; };
   if (std::erase_if(held_, same) == 0) return;
@@ -350,7 +350,7 @@ void Fleet::change_nodes(double now_s) {
   }
 }
 
-// With all its ranks.
+// Fails the node with all its ranks.
 void Fleet::fail(std::size_t node, double now_s) {
   std::vector<Arrival> lost;
   for (std::size_t rank = 0; rank < parts_.ranks; ++rank) {

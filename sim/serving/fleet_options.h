@@ -1,4 +1,4 @@
-// How many nodes serve, and who serves what; as a scenario describes it.
+// Options of a fleet in a scenario: its nodes, their roles and the routing of turns.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ enum class IndexKind : uint8_t { exact, events, approximate };
 inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
 constexpr Names names_of(IndexKind) { return kIndexNames; }
 
-// What routers of production weigh, and with which numbers (router.h). Defaults and sources:
+// Options of production routers and their weights (router.h). Defaults and sources:
 //   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c
 //   weighted     llm-d-router@ebab687; weights prefix 2, KV 1, queue 1, tiers GPU 1.0, CPU 0.8
 //   cache_aware  SGLang's router: cache_threshold 0.5, balance_abs 32, balance_rel 1.0001
 struct RouterOptions {
   IndexKind index = IndexKind::exact;
-  double event_delay_s = 0;                       // events
-  std::optional<int64_t> index_tokens = 2000000;  // approximate: of one node; 31,250 blocks of 64 (llm-d)
+  double event_delay_s = 0;                       // events: delay of the reports
+  std::optional<int64_t> index_tokens = 2000000;  // approximate: per node; 31,250 blocks of 64 (llm-d)
   std::optional<double> index_ttl_s;              // approximate: Dynamo 120
 
   double prefix_weight = 2, kv_weight = 1, queue_weight = 1, no_hit_weight = 0;
@@ -38,28 +38,30 @@ struct RouterOptions {
   double balance_rel = 1.0001;
 };
 
-// A node that is lost with all that lies on it, and comes back empty.
+// A failure of a node, which loses all its contents and recovers empty.
 struct NodeFailure {
   int64_t replica = 0;  // from 0
   double at_s = 0;
   double down_s = 0;
 };
 
-// Who asks for a prompt's KV. pull: the decode node, once the prompt is computed (vLLM's NixlConnector).
-// push: the decode node reserves blocks when the prefill node begins, which then sends.
+// Node that initiates the transfer of a prompt's KV. pull: the decode node, once the prompt is computed
+// (vLLM's NixlConnector). push: the prefill node; the decode node reserves blocks when the prefill node
+// begins.
 enum class KvTransfer : uint8_t { pull, push };
 inline constexpr std::string_view kKvTransferNames[] = {"pull", "push"};
 constexpr Names names_of(KvTransfer) { return kKvTransferNames; }
-// When KV may move: when the whole prompt is computed, or each layer as soon as it is.
+// Time at which KV may move: once the whole prompt is computed, or per layer as soon as the layer is
+// computed.
 enum class TransferGranularity : uint8_t { end, layerwise };
 inline constexpr std::string_view kTransferGranularityNames[] = {"end", "layerwise"};
 constexpr Names names_of(TransferGranularity) { return kTransferGranularityNames; }
-// What carries it between nodes: the NICs of both, or the NVLink of their GPUs.
+// Link that carries KV between nodes: the NICs of both, or the NVLink of their GPUs.
 enum class TransferLink : uint8_t { nic, nvlink };
 inline constexpr std::string_view kTransferLinkNames[] = {"nic", "nvlink"};
 constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 
-// What the nodes of one pool set otherwise than `serving`. Absent: as there.
+// Options of one pool's nodes that override `serving`; absent: the values of `serving`.
 struct PoolOptions {
   std::optional<int64_t> max_num_seqs;
   std::optional<int64_t> max_num_batched_tokens;
@@ -71,8 +73,8 @@ struct DisaggregationOptions {
   KvTransfer transfer = KvTransfer::pull;
   TransferGranularity granularity = TransferGranularity::end;
   TransferLink link = TransferLink::nic;
-  // pull: a prompt's KV that nobody has begun to fetch for so long is given up, and the decode node computes
-  // the prompt itself. Absent: the decode node renews the lease as long as it waits.
+  // pull: a prompt's KV is dropped if no fetch has begun within this time; the decode node then computes the
+  // prompt. Absent: the decode node renews the lease while it waits.
   std::optional<double> lease_s;
   PoolOptions prefill, decode;
 };
@@ -81,8 +83,8 @@ struct FleetOptions {
   int64_t replicas = 1;  // nodes of the hardware profile, each with the whole model
   Routing routing = Routing::session_affinity;
   RouterOptions router;
-  int64_t load_bound = 8;  // prefix_aware: turns that a node may have beyond the least loaded one
-  // The remote tier of the profile is one store behind one link for all nodes; else each node has its own.
+  int64_t load_bound = 8;  // prefix_aware: turns that a node may have more than the least loaded one
+  // The remote tier of the profile is one store with one link for all nodes; false: each node has its own.
   bool shared_remote = false;
   std::vector<NodeFailure> failures;
   std::optional<DisaggregationOptions> disaggregation;  // absent: every node does both

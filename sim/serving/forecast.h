@@ -1,15 +1,15 @@
-// Forecast: what an instance knows of the future, told to the store.
+// Forecast: hints about future uses that an engine gives to its store.
 //
-//   look-ahead   The queue (CachedAttention 3.3). Turns are served in order of arrival, so a turn's number is
-//                the time at which it uses what its prompt reuses. With S_kv the mean size of what a turn
-//                leaves behind, the first (host capacity) / S_kv waiting turns are known uses, which
-//                evictions respect. DRAM has (its capacity) / S_kv places; those that running turns leave are
-//                for the first waiting ones: what these reuse is fetched, and fetched again when it had to
-//                leave.
-//   clairvoyant  Every use as soon as it can be known, as a date: a session's next turn, and when others ask
-//                for what it shares. Nobody knows as much: a bound (Belady).
+//   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of arrival, so a
+//                turn's number serves as the time at which it uses the parts of its prompt. With S_kv the
+//                mean size of what a turn leaves, the uses of the first (host capacity) / S_kv waiting turns
+//                are known to evictions. DRAM has (its capacity) / S_kv places; those not taken by running
+//                turns belong to the first waiting turns: their parts are prefetched, and prefetched again
+//                after an eviction.
+//   clairvoyant  Dates of all uses as soon as they are determined: a session's next turn, and uses of shared
+//                parts by other sessions. No real system has this information: a bound (Belady).
 //
-// With neither it knows nothing, and all calls are free.
+// Without either option there are no hints, and all calls return immediately.
 #pragma once
 
 #include <cstdint>
@@ -32,28 +32,29 @@ namespace kvcap {
 
 class Forecast {
  public:
-  // All outlive it. `bytes_per_token`: of what is stored in host tiers.
+  // All arguments outlive it. `bytes_per_token`: size in host tiers.
   Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
            const KeepingOptions& keeping, double bytes_per_token);
 
-  // The queue: a turn joins its end, a turn of it is served, a turn comes back to its head. `prompt` lives
-  // until the turn is served.
+  // Updates the queue: a turn joins its end, is served, or returns to its head. `prompt` must live until the
+  // turn is served.
   void joins(const std::vector<Part>& prompt, Order number);
   void served(Order number);
   void comes_back(const std::vector<Part>& prompt, Order number);
   std::size_t waiting() const { return waiting_.size(); }
-  // Aborts when what the store was told of is not what the first waiting turns reuse (invariants.cpp).
+  // Aborts if the store's hints differ from the parts that the first waiting turns reuse (invariants.cpp).
   void check() const;
 
-  // The uses of parts that come after those of a turn that is ending now, before what it leaves is put.
+  // Hints the next uses of `parts` after a turn that ends now. Called before the turn's state is put.
   void record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s);
-  // A turn has ended that leaves so many tokens behind, old ones counted.
+  // Notes that an ended turn leaves `tokens` tokens, including old ones.
   void left(int64_t tokens);
 
-  // Tells the store what the queue needs, while `running` turns are served. Returns the moves that fetch the
-  // first of it.
+  // Hints the needs of the queue to the store while `running` turns are served. Returns the prefetches for
+  // the first waiting turns.
   std::vector<Move> look_ahead(std::size_t running, double now_s);
-  // Some of it is on its way into DRAM: to read it a second time would take longer than to wait.
+  // True iff part of the prompt is being fetched into DRAM; waiting is then faster than reading it a second
+  // time.
   bool fetches(const std::vector<Part>& prompt) const;
 
  private:
@@ -74,12 +75,12 @@ class Forecast {
   bool looks_ahead_;
   bool clairvoyant_;
   double bytes_per_token_;
-  std::unique_ptr<NextUses> next_uses_;  // of what sessions share; clairvoyant only
+  std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
   std::deque<Waiting> waiting_;
-  std::size_t expected_ = 0;                          // of waiting_, the first: known to the store
-  std::size_t fetched_ = 0;                           // and fetched, as far as has been looked
-  bool look_again_ = false;                           // what they need may have had to leave
-  std::unordered_map<Key, std::set<Order>> numbers_;  // of those known, by what they use
+  std::size_t expected_ = 0;                          // leading turns of waiting_ that are known to the store
+  std::size_t fetched_ = 0;                           // leading turns that are prefetched, as far as checked
+  bool look_again_ = false;                           // their parts may have been evicted
+  std::unordered_map<Key, std::set<Order>> numbers_;  // numbers of the known turns, by part
   int64_t ended_ = 0, left_tokens_ = 0;
 };
 

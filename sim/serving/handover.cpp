@@ -44,7 +44,7 @@ double HandoverPlan::last_bytes(int64_t prompt_tokens, int64_t missing) const {
 Handover::Handover(const HandoverPlan& plan, const Node& clock, Recorder& recorder, int64_t prompt_tokens)
     : plan_(plan), clock_(clock), recorder_(recorder), prompt_tokens_(prompt_tokens) {}
 
-// What a request that was preempted computes again has been computed before.
+// Tokens that a preempted request computes again have already been counted.
 void Handover::begins(int64_t first, int64_t tokens, double layer_s) {
   computed_ = std::max(computed_, first);
   step_first_ = first;
@@ -101,7 +101,7 @@ void Handover::receive(int64_t resident, std::function<void()> arrival) {
   if (is_abandoned_) arrived();
 }
 
-// ---- between them ----
+// ---- transfers ----
 
 void Handover::send() {
   const bool layerwise = plan_.options.granularity == TransferGranularity::layerwise;
@@ -135,7 +135,7 @@ void Handover::move(double bytes, double ready_s) {
       ready_s);
 }
 
-// Whether all of it has, or nothing more will.
+// Ends the handover if all bytes have arrived, or if it is abandoned and nothing is under way.
 void Handover::arrived() {
   if (is_abandoned_ && under_way_ == 0) return free_both();
   if (!is_ended_ || !received() || under_way_ > 0 || sent_ < prompt_tokens_ || std::exchange(is_over_, true))

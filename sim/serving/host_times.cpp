@@ -7,20 +7,20 @@
 namespace kvcap {
 namespace {
 
-// One API server in Python. The constant is what eight runs of vLLM 0.15.1 (inference-sim/training c4f03409;
-// prompts of some 600 tokens) take beside their kernels, 7.5 ms, less the tokens' part; a token takes what
-// idle servers of vLLM 0.18 take for prompts of 9,000 tokens beside theirs, 30 ms (natoscott/benchmarks
-// 38330c1e).
+// A single API server in Python. The constant is the 7.5 ms of eight runs of vLLM 0.15.1 in addition to their
+// kernels (inference-sim/training c4f03409; prompts of about 600 tokens), less the part per token; the time
+// per token is the 30 ms that idle servers of vLLM 0.18 take for prompts of 9,000 tokens in addition to their
+// kernels (natoscott/benchmarks 38330c1e).
 constexpr double kVllmRequest_s = 6e-3;
 constexpr double kVllmToken_s = 2.5e-6;
-// 500,000 requests of one call take 1.64 ms each in batches of 256 that give 16 tokens, 10,000 take 1.36 ms
-// (vllm-project/vllm pull 6867): 4.5 ms a step for 245,000 more that wait. Servers whose API process shares
-// the work were seen to lose more.
+// 500,000 requests of one call take 1.64 ms each in batches of 256 with 16 output tokens, 10,000 take 1.36 ms
+// (vllm-project/vllm pull 6867): 4.5 ms per step for 245,000 more waiting requests. Larger losses were seen
+// on servers whose API process shares the work.
 constexpr double kVllmWaiting_s = 18e-9;
 constexpr double kWaitingSigma = 2;
-// The eight runs imply 5 to 10 ms a request.
+// Range of the eight runs: 5 to 10 ms per request.
 constexpr double kSigma = 0.25;
-// Between 4.5 and 25 ms a step.
+// Range: 4.5 to 25 ms per step.
 constexpr double kOldSigma = 0.7;
 constexpr std::string_view kOther = "not measured: as vllm";
 
@@ -75,9 +75,9 @@ const HostTimeRow& host_times_of(EngineKind engine, EngineVersion version) {
   return *found;
 }
 
-// vllm-project/vllm pull 31057 (of December 2025, so taken to be in 0.15); before, one graph held a
-// whole step, without the work of the connector. An estimate of 0.5 to 1.6 ms at 80 layers
-// (novitalabs/pegaflow issue 124), of which this is the geometric mean.
+// Source: vllm-project/vllm pull 31057 (December 2025, assumed to be in 0.15); before it, one graph held a
+// whole step, without the connector's work. The value is the geometric mean of an estimate of 0.5 to 1.6 ms
+// at 80 layers (novitalabs/pegaflow issue 124).
 double piecewise_graphs_s(EngineVersion version, int64_t layers) {
   constexpr double kLayer_s = 0.9e-3 / 80;
   return version >= EngineVersion{0, 15} ? kLayer_s * static_cast<double>(layers) : 0;

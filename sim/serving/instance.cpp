@@ -61,7 +61,7 @@ double Instance::proceed(double now_s) {
   return next_s;
 }
 
-// What has happened since the last step.
+// Processes what has happened since the last step.
 void Instance::look_around(double now_s) {
   newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
   join(now_s);
@@ -72,7 +72,7 @@ void Instance::look_around(double now_s) {
   if (parts_.check_invariants) check(now_s);
 }
 
-// What the step that has begun leaves to do.
+// Does the work that follows the start of a step.
 void Instance::clear_up(double now_s) {
   perform(cache_.save_evicted(now_s));
   perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
@@ -80,8 +80,8 @@ void Instance::clear_up(double now_s) {
   record_levels(now_s);
 }
 
-// A newcomer behind a blocked queue changes nothing before memory is freed, but for what is fetched for it
-// and for a queue that is full.
+// True iff an arrival may change the next step. After a blocked queue it changes nothing before memory is
+// freed, except with prefetches or a limited queue.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || somebody_passed_ || parts_.keeping.look_ahead ||
          parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none || parts_.serving.max_queued_turns;
@@ -107,9 +107,9 @@ void Instance::take(const Arrival& arrival) {
   if (heeds_newcomers()) newcomer_s_ = now_s + parts_.serving.request_overhead_s;
   const int64_t before = turns();
   arrive(arrival);
-  // Who sees arrivals for himself may see them late: behind a blocked queue, and after an answer that a
-  // restoration gave during a step perhaps later than the levels were recorded last. What the step's end has
-  // changed meanwhile is not true at that date yet.
+  // An instance that sees arrivals itself may see them late: after a blocked queue, or after an answer that a
+  // restoration gave during a step, perhaps later than the last recorded levels. Changes at the end of the
+  // step are not valid at the earlier date.
   const double seen_s =
       parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
   recorded_waiting_ += turns() - before;
@@ -138,7 +138,7 @@ void Instance::arrive(const Arrival& arrival) {
   request->chain = cache_.chain_of(request->text);
   request->named = parts_.serving.prefix_caching;
   if (parts_.handover) {
-    // Others decode: its first token only says that the prompt is computed.
+    // Other nodes decode: the only token marks the end of the prompt's computation.
     request->output_tokens = 1;
     request->handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
                                                    request->prompt_tokens());
@@ -153,7 +153,7 @@ void Instance::arrive(const Arrival& arrival) {
   enters(std::move(request), arrival.time_s);
 }
 
-// The tokenizer takes one prompt after another, the API server many at once.
+// Sends the request through the tokenizer, one prompt after another, and the API server, which is concurrent.
 void Instance::enters(RequestPtr request, double from_s) {
   const ServingOptions& serving = parts_.serving;
   tokenized_s_ = std::max(tokenized_s_, from_s) +
@@ -171,7 +171,7 @@ void Instance::join(double now_s) {
   }
 }
 
-// Of a session's context only the end is still of use.
+// Cuts contexts that lost their front; only the end of a context is still usable.
 void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) {
   for (const Cut& cut : cuts) {
     if (parts_.fleet.lost_its_front) parts_.fleet.lost_its_front(cut.key);
@@ -190,13 +190,13 @@ bool Instance::fits(int64_t tokens) const {
   return scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
 }
 
-// Whether there is a place in the batch or in the queue.
+// True iff the batch or the queue has a place.
 bool Instance::may_wait() const {
   if (!parts_.serving.max_queued_turns) return true;
   return turns() < parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns;
 }
 
-// The session ends with a refused turn; those that would have followed are refused with it.
+// Refuses the turn, which ends its session; the later turns of the session are refused with it.
 void Instance::refuse(Request& request) {
   request.record.rejected = true;
   const uint32_t unborn = parts_.sessions->end_unanswered(request.arrival, request.record,
@@ -246,7 +246,7 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
   parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.number);
 }
 
-// Blocks of several groups of layers are counted by their share of the capacity.
+// Returns the blocks in tokens; blocks of several groups of layers count by their share of the capacity.
 double Instance::tokens_of(int64_t blocks) const {
   const KvPool& pool = cache_.pool();
   if (!parts_.kv_layout || parts_.kv_layout->is_plain()) {
@@ -264,7 +264,7 @@ EngineFacts Instance::facts() const {
   facts.held_share = static_cast<double>(pool.held()) / static_cast<double>(pool.total());
   facts.held_tokens = std::llround(held_tokens());
   const auto add = [&facts](const Request& request) {
-    // A prompt that another node computes comes to decode; what is being loaded need not be computed.
+    // A prompt computed by another node arrives for decoding; tokens being loaded need not be computed.
     int64_t left = 0;
     if (!request.handover) {
       left =

@@ -1,13 +1,13 @@
-// Instance: one engine, as a passive machine in time. A fleet owns the clock and calls finish() and
-// proceed(); both answer when the instance wants to be called again.
+// Instance: one engine, as a passive machine. A fleet owns the clock and calls finish() and proceed(); both
+// return the time of the next call.
 //
-// A Scheduler decides what a step computes, a ContextCache knows what lies where and what is saved; the
-// instance starts loads, steps and saves, and ends them. A turn waits, is admitted, is restored where tiers
-// hold more of its history than the GPU's prefix cache does (beside the steps of others), computes the rest
-// of its prompt slice by slice, decodes a token a step, and leaves its context behind.
+// A Scheduler decides what a step computes, and a ContextCache tracks contexts and decides on saves; the
+// instance starts and ends loads, steps and saves. A turn waits, is admitted, is restored if tiers hold more
+// of its history than the GPU's prefix cache (concurrently with other requests' steps), computes the rest of
+// its prompt in slices, decodes one token per step, and leaves its context.
 //
-// Runs of decode steps that nothing can interrupt are one call (request fidelity). Where drafts are verified
-// every step is a call: what it yields of each sequence is drawn.
+// Uninterruptible runs of decode steps take one call (request fidelity). If drafts are verified, each step is
+// a call, because its number of tokens per sequence is random.
 #pragma once
 
 #include <array>
@@ -44,53 +44,53 @@
 
 namespace kvcap {
 
-// What an instance tells its fleet.
+// Callbacks from an instance to its fleet.
 struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;    // the turn was answered or refused
-  std::function<void(Key key)> lost_its_front;  // what other nodes have of the context is void
-  // For a router's index: parts that the GPU has computed, and a part of which only the first tokens remain
-  // since `at_s`.
+  std::function<void(Key key)> lost_its_front;  // other nodes' copies of the context are void
+  // For a router's index: parts that the GPU has computed, and a part of which only the first `first_token`
+  // tokens remain since `at_s`.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
   std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
-  // Of a node that computes prompts for others: the turn needs one that decodes, and whether some of those
-  // can ever hold a sequence of so many tokens.
+  // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
+  // iff some decode node can ever hold a sequence of `tokens` tokens.
   std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
   std::function<bool(int64_t tokens)> fits_decoder;
 };
 
-// What a router may know of an engine.
+// State of an engine that a router may use.
 struct EngineFacts {
   int64_t waiting = 0;         // turns that are not admitted yet
-  double held_share = 0;       // of the KV blocks, those that requests hold
-  int64_t held_tokens = 0;     // of KV, by requests
-  int64_t prefill_tokens = 0;  // of prompts, not computed yet
-  int64_t decode_tokens = 0;   // of sequences that decode
+  double held_share = 0;       // share of the KV blocks held by requests
+  int64_t held_tokens = 0;     // KV tokens held by requests
+  int64_t prefill_tokens = 0;  // prompt tokens not computed yet
+  int64_t decode_tokens = 0;   // tokens of decoding sequences
 };
 
-// What an instance works with; all outlive it.
+// Collaborators of an instance; all outlive it.
 struct InstanceParts {
   const Workload* workload = nullptr;
   const CostModel* cost = nullptr;
-  const Speculation* speculation = nullptr;  // none: a step yields one token of a sequence
+  const Speculation* speculation = nullptr;  // null: a step yields one token per sequence
   const Policy* policy = nullptr;
   Sessions* sessions = nullptr;
   NodeStore* store = nullptr;
   Node* node = nullptr;
-  std::function<void()> wake;  // calls advance() as soon as the current callback returns
+  std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
   Restorer* restorer = nullptr;
   Recorder* recorder = nullptr;
   std::function<const Route&(Tier from, Tier to)> route;
   ServingOptions serving;
   KeepingOptions keeping;
   int64_t kv_capacity_tokens = 0;
-  std::optional<KvLayout> kv_layout;  // of a model whose layers differ in what they keep
+  std::optional<KvLayout> kv_layout;  // set for models whose layers keep different tokens
   int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
-  bool check_invariants = false;                   // after every call of advance()
+  bool check_invariants = false;                   // at every call
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
-  std::size_t number = 0;                          // of the node in its fleet
-  const HandoverPlan* handover = nullptr;          // of a node that computes prompts for others
-  // The only node that ever serves: it sees the next arrival come, and need not be called for it.
+  std::size_t number = 0;                          // index of the node in its fleet
+  const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
+  // This is the only node ever: it knows the next arrival and need not be called for it.
   bool sees_arrivals = false;
   FleetCallbacks fleet;
 };
@@ -99,48 +99,48 @@ class Instance : private Admissions {
  public:
   explicit Instance(const InstanceParts& parts);
 
-  // Ends the step that is over, unless one goes on, of which it returns the end.
+  // Ends the step if it is over; otherwise returns its end.
   std::optional<double> finish(double now_s);
-  // Admits and starts the next step. Returns when to call again (infinity: when woken).
+  // Admits requests and starts the next step. Returns the time of the next call (infinity: when woken).
   double proceed(double now_s);
 
-  // The same for ranks that step together (ranks.cpp). Their fleet prepares all of them; if one has a step to
-  // compute and none is blocked, it begins a step of each, else it withdraws the plans; then it settles all.
+  // Steps of ranks in lockstep (ranks.cpp). The fleet prepares all ranks; if one has a step to compute and
+  // none is blocked, it begins a step of each, otherwise it withdraws the plans; then it settles all.
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
-  std::optional<double> busy_until_s(double now_s);      // the end of the step that runs
+  std::optional<double> busy_until_s(double now_s);      // the end of the running step
   Plan prepare(double now_s);
-  // Of the plan; an engine without one runs along with one row.
+  // Returns the rows of the plan; an engine without a plan runs one row.
   int64_t rows() const;
-  // Returns how long the step would last for this rank alone.
+  // Returns how long the step would take on this rank alone.
   double begin(double now_s, int64_t rows_of_others);
   void wait_for_slowest(double work_s);
   void withdraw();
-  // What is left to do at this date, and when to call again.
+  // Does the remaining work of this date. Returns the time of the next call.
   double settle(double now_s);
 
-  // A turn has come, to be served after those before it.
+  // Takes an arrived turn, to be served after the earlier ones.
   void take(const Arrival& arrival);
-  // The same where another node computes its prompt (disaggregation.cpp).
+  // Takes a turn whose prompt another node computes (disaggregation.cpp).
   void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
-  // Whether a sequence of so many tokens can ever run here.
+  // True iff a sequence of `tokens` tokens can ever run here.
   bool fits(int64_t tokens) const;
-  // The node is lost, and with it all turns and what was done for them: returns those that somebody still
-  // waits for, for others. Nothing may be called after.
+  // Fails the node, which loses all turns and their state. Returns the turns whose clients still wait, for
+  // other nodes. REQUIRES: no further calls.
   std::vector<Arrival> fail(double now_s);
 
-  // Tokens of the prompt that lie here, in the prefix cache or, where that has fewer, in the node's own
-  // tiers.
+  // Returns the prompt tokens stored here: in the prefix cache, or in the node's own tiers if these have
+  // more.
   std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const {
     return cache_.found_tokens(text);
   }
   EngineFacts facts() const;
-  // A router asks for facts during a run of steps: counts those that are over by now.
+  // Counts the steps of the running run that are over by `now_s`, so that facts() are current.
   void catch_up(double now_s);
 
-  // For those who check: turns that are waiting or served, and pins of what their prompts reuse.
-  // check_ended() aborts unless everything was given back. REQUIRES: every session has ended.
+  // For checks: turns that are waiting or served, and pins of parts that their prompts reuse. check_ended()
+  // aborts unless everything was released. REQUIRES: every session has ended.
   int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
-  int64_t waiting() const {  // of turns(): not admitted yet
+  int64_t waiting() const {  // turns() that are not admitted yet
     return static_cast<int64_t>(scheduler_.waiting().size() + inbox_.size()) - scheduler_.restored_waiting();
   }
   int64_t pins() const;
@@ -150,14 +150,14 @@ class Instance : private Admissions {
   double tokens_of(int64_t blocks) const;
 
  private:
-  // Two dates closer than this are one: the World resolves no finer.
+  // Dates closer than this are equal: the resolution of the World.
   static constexpr double kResolution_s = 2e-9;
 
   struct Restored {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
-    bool blocks = false;  // all others wait for it
+    bool blocks = false;  // all other requests wait for it
     RestoreTimes times = {};
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
@@ -166,17 +166,17 @@ class Instance : private Admissions {
   struct Step {
     bool running = false;
     double start_s = 0;
-    double progress_s = 0;  // of the GPU, when it began
-    double work_s = 0;      // what it lasts where no restoration computes
-    double gpu_s = 0;       // of it the GPU computes
+    double progress_s = 0;  // GPU progress at its beginning
+    double work_s = 0;      // duration without restorations that compute
+    double gpu_s = 0;       // part of work_s in which the GPU computes
     int64_t steps = 1;
     int64_t most_steps = 1;
-    int64_t skipped = 0;  // of them, those that have ended and are counted
-    // Asynchronous scheduling: the run's last step is one in which somebody ends, if it is not cut short.
-    // What follows it is planned at its beginning.
+    int64_t skipped = 0;  // steps that have ended and are counted
+    // Asynchronous scheduling: a request ends in the last step of the run, unless the run is cut short. The
+    // step after it is planned at its beginning.
     int64_t ends_with_step = 0;
-    DecodeRun run, gpu_run;  // of decode-only steps
-    int64_t copies = 0;      // of KV windows, in each step
+    DecodeRun run, gpu_run;  // durations of decode-only steps
+    int64_t copies = 0;      // copies of KV windows per step
   };
 
   // arrival (instance.cpp)
@@ -214,7 +214,7 @@ class Instance : private Admissions {
   void clear_up(double now_s);
   void time_step();
   void time_empty_step();
-  // Of the GPU, without drafting; sets chunks_ and decodes_ to what the plan computes.
+  // Returns the GPU seconds without drafting; sets chunks_ and decodes_ to what the plan computes.
   double mixed_step_s(const StepPlan& plan);
   double decode_step_s(const StepPlan& plan);
   double drafter_s() const;
@@ -227,7 +227,7 @@ class Instance : private Admissions {
   double end_of_step(double now_s);
   std::function<void(Key, int64_t)> report_evictions();
   void skip_before(int64_t step);
-  // Of decode steps that an event may end.
+  // True during a run of decode steps that an event may end.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
   void finish_step(double now_s);
   void record_collectives(double now_s);
@@ -244,7 +244,7 @@ class Instance : private Admissions {
   void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
-  // Of what is stored in a tier, all copies.
+  // Returns the number of copies that a tier stores.
   double copies_in(Tier tier) const;
   double bytes_in(Tier tier, int64_t tokens) const;
 
@@ -267,7 +267,7 @@ class Instance : private Admissions {
   double next_event_s() const;
   void record_level(Level which, double value, double now_s);
   void record_busy(Resource which, double busy_s, double from_s, double to_s);
-  // Aborts when an invariant is broken (invariants.cpp).
+  // Aborts if an invariant is broken (invariants.cpp).
   void check(double now_s);
   void check_requests() const;
   void check_step(double now_s) const;
@@ -280,31 +280,33 @@ class Instance : private Admissions {
   ContextCache cache_;
   Scheduler scheduler_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
-  double newcomer_s_ = std::numeric_limits<double>::infinity();  // when one came that nobody has looked at
+  double newcomer_s_ = std::numeric_limits<double>::infinity();  // date of the first unprocessed arrival
   double gpu_waits_until_s_ = 0;
-  int64_t blocking_loads_ = 0;  // restorations that the whole engine waits for
+  int64_t blocking_loads_ = 0;  // restorations that block the whole engine
 
   Deadlines deadlines_;
   std::vector<Request*> leaving_;  // given up, in this order
-  double tokenized_s_ = 0;         // when the last prompt is
-  std::deque<RequestPtr> inbox_;   // on their way to the queue
-  // Of the last plan: somebody waits for a fetch or for another's load; others may pass it.
+  double tokenized_s_ = 0;         // date at which the last prompt is tokenized
+  std::deque<RequestPtr> inbox_;   // not in the queue yet
+  // State of the last plan: a request waits for a prefetch or another request's load; other requests may
+  // pass.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
-  double passed_until_s_ = std::numeric_limits<double>::infinity();  // the first date that they wait for
-  double fetched_s_ = std::numeric_limits<double>::infinity();       // when it no longer had to
-  FoundContext found_;                                               // of the request looked up last
-  std::vector<Restored> restored_;                                   // a heap: restorations with a known end
+  double passed_until_s_ = std::numeric_limits<double>::infinity();  // first date that these wait for
+  double fetched_s_ = std::numeric_limits<double>::infinity();  // date at which waiting for a prefetch ended
+  FoundContext found_;                                          // result of the last lookup
+  std::vector<Restored> restored_;                              // a heap of restorations with a known end
   uint64_t restorations_ = 0;
-  std::deque<std::shared_ptr<Handover>> handed_over_;  // by the ends of their leases
+  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by end of lease
   StepPlan current_, following_;
   Step step_;
-  std::optional<int64_t> evicting_step_;          // of the run: what is evicted now was evicted when it began
-  StepPlan outlook_;                              // scratch
-  std::vector<PrefillChunk> chunks_;              // scratch: no allocation a step
-  Decodes decodes_;                               // beside them
-  std::vector<std::shared_ptr<Saves>> returned_;  // whose blocks come back with the end of the run's step
-  double recorded_s_ = 0;                         // when the levels were last
-  int64_t recorded_waiting_ = 0;                  // then, and those who have come since
+  std::optional<int64_t> evicting_step_;  // step of the run to which current evictions belong, although they
+                                          // happened at its beginning
+  StepPlan outlook_;                      // scratch
+  std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
+  Decodes decodes_;                       // scratch, with chunks_
+  std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released at the end of the run's step
+  double recorded_s_ = 0;                          // date of the last recorded levels
+  int64_t recorded_waiting_ = 0;                   // waiting turns then, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

@@ -1,6 +1,6 @@
-// Every structural invariant of what serves, re-derived from the parts after every event where that was asked
-// for (InstanceParts::check_invariants); the sums of a large store in turn, so that a check takes no longer
-// as the store grows.
+// Structural invariants of serving, re-derived from the parts after every event if requested
+// (InstanceParts::check_invariants). Sums of a large store are checked in turn, so that the time of a check
+// does not grow with the store.
 #include "base/invariants.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-// Sums of seconds are as exact as doubles are.
+// Returns the rounding error of sums of seconds in doubles.
 double rounding_s(double now_s) { return 1e-7 + 1e-14 * now_s; }
 
 template <typename Pointers>
@@ -39,7 +39,7 @@ int64_t Instance::pins() const {
 void Instance::check(double now_s) {
   KVCAP_INVARIANT("INV-CLOCK", now_s >= checked_s_);
   checked_s_ = now_s;
-  // GPU time is left to steps, never taken back, and no faster than the clock.
+  // GPU time available to steps never decreases, and never grows faster than the clock.
   const double progress_s = parts_.restorer->progress_s(now_s);
   const double tolerance_s = rounding_s(now_s);
   KVCAP_INVARIANT("INV-GPU-TIME",
@@ -65,14 +65,14 @@ void Instance::check(double now_s) {
   parts_.store->check_in_turn();
 }
 
-// Who is where.
+// Checks the requests in each list.
 void Instance::check_requests() const {
   scheduler_.check();
   KVCAP_INVARIANT("INV-LIMITS",
                   !parts_.serving.max_queued_turns ||
                       turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
   KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
-  // Who has been given up and is still there waits for what is under way.
+  // Given-up requests that are still present wait for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
   KVCAP_INVARIANT("INV-PHASES", step_.running || deadlines_.next_s() > checked_s_);
   for (const Restored& restored : restored_) {
@@ -92,7 +92,7 @@ void Instance::check_step(double now_s) const {
     KVCAP_INVARIANT("INV-TOKENS", slice.tokens > 0);
     tokens += slice.tokens;
   }
-  // A rank may run along with others.
+  // A rank without work may run along with others.
   const bool alone = parts_.cost->placement().ranks == 1;
   KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= parts_.serving.max_num_batched_tokens);
 }
@@ -106,10 +106,10 @@ void Instance::check_ended() const {
   parts_.store->check();
 }
 
-// ---- what lies where ----
+// ---- a cache ----
 
-// Free, cached and held blocks are all there are, and nobody holds one that is not there: in turn, where the
-// pool is large.
+// Checks that all blocks are free, cached or held, and that holdings refer to existing blocks. Not at every
+// call if the pool is large.
 void ContextCache::check_pool(std::vector<const KvHolding*> requests) {
   if (++pool_checks_ * 64 < pool_.records()) return;
   pool_checks_ = 0;
@@ -117,7 +117,7 @@ void ContextCache::check_pool(std::vector<const KvHolding*> requests) {
   pool_.check(requests);
 }
 
-// What is on its way is on its way for somebody.
+// Checks that each part being loaded has requests that wait for it.
 void ContextCache::check_loads(const std::vector<RequestPtr>& loading) const {
   std::unordered_map<Key, uint32_t> loads;
   for (const RequestPtr& request : loading) {
@@ -127,7 +127,7 @@ void ContextCache::check_loads(const std::vector<RequestPtr>& loading) const {
   for (const auto& [key, count] : loads) KVCAP_INVARIANT("INV-LOADS", loading_.find(key) == count);
 }
 
-// What is about to be loaded lies where it was found.
+// Checks that the parts to load are stored where they were found.
 void ContextCache::check_found(const FoundParts& found) const {
   for (const Hit& hit : found.hits) {
     const std::optional<Hit> there = parts_.store->find(hit.key);
@@ -141,7 +141,7 @@ void ContextCache::check_ended() const {
   KVCAP_INVARIANT("INV-EMPTY", !leased_.empty() || pool_.free() == pool_.total());
 }
 
-// ---- what it knows of the future ----
+// ---- a forecast ----
 
 void Forecast::check() const {
   KVCAP_INVARIANT("INV-FORECAST", fetched_ <= expected_ && expected_ <= waiting_.size());
@@ -162,7 +162,7 @@ void Fleet::check(double now_s) const {
     const Instance* instance = members_[node].instance.get();
     KVCAP_INVARIANT("INV-NODES", facts.up == (instance != nullptr));
     KVCAP_INVARIANT("INV-NODES", facts.turns == (instance ? instance->turns() : 0));
-    // Nobody sleeps for ever, and nobody who is lost is woken.
+    // All units that are up have a next call, and failed ones have none.
     KVCAP_INVARIANT("INV-NODES", due_.contains(unit_of(node)) == facts.up);
     outstanding += facts.turns;
     any_up = any_up || facts.up;

@@ -1,4 +1,4 @@
-// The members of a fleet that step together: a single engine, or the ranks of a node that share experts.
+// Units of a fleet whose members step together: a single engine, or the ranks of a node that share experts.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@ constexpr double kRankResolution_s = 2e-9;
 
 }  // namespace
 
-// Ends the step that is over, unless one goes on, of which it returns the end: that of the slowest member.
+// Ends the step if it is over on all members; otherwise returns its end on the slowest member.
 std::optional<double> Fleet::finish(Slot unit, double now_s) {
   const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
   if (members.size() == 1) return members.front().instance->finish(now_s);
@@ -25,7 +25,7 @@ std::optional<double> Fleet::finish(Slot unit, double now_s) {
   return std::nullopt;
 }
 
-// Begins the next step of all, if one has work and none is blocked. Returns when to call again.
+// Begins the next step of all members if one has work and none is blocked. Returns the time of the next call.
 double Fleet::proceed(Slot unit, double now_s) {
   const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
   if (members.size() == 1) return members.front().instance->proceed(now_s);

@@ -1,4 +1,4 @@
-// NextUses: when documents and pieces that sessions share are asked for again. Only a bound may know.
+// NextUses: dates of future uses of documents and pieces that sessions share; for bounds only.
 #pragma once
 
 #include <unordered_map>
@@ -14,7 +14,7 @@ class NextUses {
  public:
   NextUses(const Workload& workload, Match match, int64_t chunk_tokens);
 
-  // The first arrival after `now_s` of a session that uses `key`; kNever when none does.
+  // Returns the first arrival after `now_s` of a session that uses `key`; kNever if there is none.
   Order after(Key key, double now_s) const;
 
  private:

@@ -1,7 +1,7 @@
-// An Instance as one of several ranks that step together, since they share their experts. A step of all
-// begins when all have ended the one before and lasts as long as the slowest rank's; ranks without work run
-// along with one row (vLLM's dummy batch), which passes through every layer and is nobody's token. The GPUs
-// of those who wait are busy: they wait inside of the exchange.
+// Steps of an Instance that is one of several ranks in lockstep because they share experts. A common step
+// begins when all ranks have ended the previous one and lasts as long as the slowest rank's; ranks without
+// work run along with one row (vLLM's dummy batch), which passes every layer and belongs to no request. The
+// GPUs of waiting ranks are busy: they wait inside the exchange.
 #include <algorithm>
 
 #include "base/check.h"
@@ -37,7 +37,7 @@ void Instance::wait_for_slowest(double work_s) {
   step_.work_s = work_s;
 }
 
-// The plan is kept for the next step.
+// Keeps the plan for the next step.
 void Instance::withdraw() {
   if (!current_.empty()) std::swap(current_, following_);
 }
@@ -48,7 +48,7 @@ double Instance::settle(double now_s) {
   return next_s;
 }
 
-// The step of a rank that has nothing to compute.
+// Times the step of a rank without work.
 void Instance::time_empty_step() {
   const double host = host_s(0);
   step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);

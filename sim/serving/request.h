@@ -1,4 +1,4 @@
-// Request: one turn inside an engine, from its arrival to its last token.
+// Request: one turn in an engine, from its arrival to its last token.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace kvcap {
 
 class Handover;
 
-// waiting: in the queue. loading: its context is on its way to the GPU, and no step computes for it.
+// waiting: in the queue. loading: its context is being loaded, and no step computes for it.
 enum class RequestPhase : uint8_t { waiting, loading, running };
 
-// What is being saved of a request's blocks, which are not free before that is done.
+// Running saves of a request's blocks, which are not free until they have ended.
 struct Saves {
   int64_t under_way = 0;
-  KvHolding holding;  // once the request has ended
+  KvHolding holding;  // set when the request has ended
 };
 
 struct Request {
@@ -29,49 +29,49 @@ struct Request {
   TurnText text;
   TurnRecord record;
   Order number = 0;    // in order of arrival
-  double joins_s = 0;  // when it joins the queue: its arrival and the time of the API before it
+  double joins_s = 0;  // when it joins the queue: its arrival plus the API time
   RequestPhase phase = RequestPhase::waiting;
 
   int64_t history_tokens = 0;
   int64_t input_tokens = 0;
   int64_t output_tokens = 0;
 
-  // The KV blocks of its sequence. Their names are the chain of its tokens, where its KV is that of the
+  // KV blocks of its sequence. They are named by the chain of its tokens if its KV equals a prefill's of that
   // chain.
   std::vector<BlockRun> chain;
   KvHolding holding;
   bool named = true;
-  int64_t free_tokens = 0;    // of its KV that take no block: ideal's history, contexts in an hbm tier
-  int64_t unused_tokens = 0;  // of its history, found and not important: they take no part
+  int64_t free_tokens = 0;    // tokens of its KV without blocks: ideal's history, contexts in an hbm tier
+  int64_t unused_tokens = 0;  // found but unimportant history tokens, which are not used
 
-  int64_t generated = 0;         // tokens of the answer that are known
-  int64_t ahead = 0;             // tokens that planned steps will yield, at most
-  int64_t drafts_ahead = 0;      // of them, drafts: they may be rejected
-  int64_t orphans = 0;           // planned steps of a request that was preempted meanwhile
-  int64_t planned = 0;           // tokens whose computation is planned or done, planned drafts included
-  int64_t computed = 0;          // done, or found
-  int64_t prompt_end = 0;        // tokens that were known at its admission: beyond them it decodes
-  int64_t saved_tokens = 0;      // of its sequence, that have been handed to the tiers
-  std::shared_ptr<Saves> saves;  // none as long as nothing has been saved of it
-  std::vector<Key> loads;        // what is on its way for it
-  std::vector<Move> displaced;   // moves that its load causes, performed when the load has ended
+  int64_t generated = 0;         // known tokens of the answer
+  int64_t ahead = 0;             // maximum of tokens that planned steps will yield
+  int64_t drafts_ahead = 0;      // drafts among them, which may be rejected
+  int64_t orphans = 0;           // planned steps of a request that was preempted since
+  int64_t planned = 0;           // tokens whose computation is planned or done, including planned drafts
+  int64_t computed = 0;          // tokens computed or found
+  int64_t prompt_end = 0;        // tokens known at its admission; beyond them it decodes
+  int64_t saved_tokens = 0;      // tokens of its sequence that were handed to the tiers
+  std::shared_ptr<Saves> saves;  // null until a part of it is saved
+  std::vector<Key> loads;        // keys being loaded for it
+  std::vector<Move> displaced;   // moves caused by its load, performed when the load has ended
 
-  // Where one node computes prompts and another decodes. On the latter: none once it has come, or was given
+  // For disaggregated prefill and decode. On the decode node: null once the prompt has arrived or was given
   // up.
   std::shared_ptr<Handover> handover;
 
-  bool given_up = false;    // by its client: no further step is planned for it
-  bool used_tiers = false;  // its use of what the tiers hold has been counted
-  bool restored = false;    // since its admission: what the tiers hold of it has come back
+  bool given_up = false;    // the client gave up: no further step is planned
+  bool used_tiers = false;  // its use of tier contents has been counted
+  bool restored = false;    // since its admission: its context in the tiers has been restored
   bool fused = false;       // its restoration computes its prompt as well
-  double looked_up_s = -1;  // when the index of a remote tier was asked
+  double looked_up_s = -1;  // date of the lookup in a remote tier's index
   double admitted_s = -1;
   double restored_s = 0;
-  double handed_over_s = -1;  // when all of the prompt's KV had come from another node
+  double handed_over_s = -1;  // date at which all of the prompt's KV had arrived from another node
   double last_token_s = 0;
-  double waits_until_s = 0;  // for a prefetch, at most so long
+  double waits_until_s = 0;  // end of the maximum wait for a prefetch
 
-  // Tokens of its sequence that exist: the prompt and what is known of the answer.
+  // Returns the existing tokens of its sequence: the prompt and the known part of the answer.
   int64_t known_tokens() const { return history_tokens - unused_tokens + input_tokens + generated; }
   int64_t prompt_tokens() const { return history_tokens - unused_tokens + input_tokens; }
 };

@@ -1,15 +1,15 @@
-// Restorer: performs a Restoration on a node and says when it is over, at either fidelity.
+// Restorer: performs Restorations on a node and reports their ends, at either fidelity.
 //
-// Of several restorations that can compute, the one that started first does. Restoration work goes first on
-// the GPU: a step that runs at the same time is held up by exactly the seconds that restorations compute.
-// progress_s(t) is the GPU time left to steps up to t: a step that begins when it is p and needs W seconds
-// ends when it is p + W.
+// Of several restorations that can compute, the first started one does. Restoration work has priority on the
+// GPU: a concurrent step is delayed by exactly the seconds that restorations compute. progress_s(t) is the
+// GPU time available to steps up to t: a step that begins at progress p and needs W seconds ends at progress
+// p + W.
 //
-//   layer    every layer's load and computation is an activity of the World. The reference.
-//   request  one transfer a tier; when the last has ended, the restoration's end follows from makespan_s with
-//            the transfers' measured rates. Layers that need no load are computed at its start, behind those
-//            of restorations before it; its other seconds of computation are spread evenly from the first
-//            byte to the end. Where these add up to more than one GPU, the rest is served later.
+//   layer    every load and computation of a layer is an activity of the World. The reference.
+//   request  one transfer per tier; after the last one, makespan_s with the measured rates gives the end of
+//            the restoration. Layers without loads are computed at its start, after those of earlier
+//            restorations; the rest of its computation is spread evenly from the first byte to the end. Where
+//            the sum exceeds one GPU, the excess is served later.
 #pragma once
 
 #include <functional>
@@ -22,13 +22,13 @@
 namespace kvcap {
 
 struct RestoreTimes {
-  double loaded_s = 0;    // the last transfer's end (the start when there is none)
-  double restored_s = 0;  // may lie ahead of the call that reports it
-  // Of the GPU's time, from computes_from_s to restored_s: nobody has observed it yet (request fidelity).
+  double loaded_s = 0;    // end of the last transfer (the start without transfers)
+  double restored_s = 0;  // may be later than the reporting call
+  // GPU seconds between computes_from_s and restored_s that have not been reported yet (request fidelity).
   double compute_s = 0, computes_from_s = 0;
 };
 
-// One layer's transfer or computation, for timelines. stream: a tier's name or "compute".
+// One layer's transfer or computation, for timelines. stream: name of a tier, or "compute".
 struct RestoreActivity {
   std::string_view stream;
   int64_t layer = 0;
@@ -39,22 +39,22 @@ struct RestoreActivity {
 class Restorer {
  public:
   virtual ~Restorer() = default;
-  // `ready` is called once, from the World, and never before start() has returned.
+  // Starts a restoration. `ready` is called once, from the World, and never before start() has returned.
   virtual void start(Restoration restoration, std::function<void(RestoreTimes)> ready) = 0;
-  // What a restoration that starts now would find: its loads behind those that are queued, its computation
-  // behind what restorations under way have still to compute.
+  // Returns the rates for a restoration that starts now: its loads queue after earlier ones, and its
+  // computation after the remaining computation of running restorations.
   virtual LoadRates current_rates() const = 0;
-  // Seconds that restorations under way have still to compute.
+  // Returns the seconds of remaining computation of running restorations.
   virtual double pending_compute_s() const = 0;
-  // Whether what progress_s says of later dates may change before another restoration starts.
+  // True iff progress_s at later dates may change before another restoration starts.
   virtual bool may_surprise() const = 0;
-  // GPU seconds left to steps up to `at_s`, which is now or later, as far as is known now.
+  // Returns the GPU seconds available to steps up to `at_s`, which is not in the past, as known now.
   virtual double progress_s(double at_s) const = 0;
-  // When progress_s will be `progress_s`, as far as is known now; never before now.
+  // Returns the date at which progress_s is reached, as known now; never a past date.
   virtual double when(double progress_s) const = 0;
 };
 
-// `routes`: loads to the GPU, indexed by tier. `observe` (layer only) may be empty.
+// `routes`: loads to the GPU, by tier. `observe` (layer fidelity only) may be empty.
 std::unique_ptr<Restorer> make_restorer(Fidelity fidelity, Node& node, const LoadRates& routes,
                                         LinkObserver observer,
                                         std::function<void(const RestoreActivity&)> observe);

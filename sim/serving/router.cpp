@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kQueueLength = 128;  // at which llm-d's queue score is 0
+constexpr double kQueueLength = 128;  // queue length at which llm-d's queue score is 0
 
 bool less_loaded(const NodeFacts& a, const NodeFacts& b) { return a.turns < b.turns; }
 

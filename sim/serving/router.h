@@ -1,28 +1,28 @@
-// Router: which node of a fleet serves a turn, decided from plain facts.
+// Router: chooses the node of a fleet that serves a turn from facts about the nodes.
 //
 //   round_robin       the nodes in turn
-//   random            any of them
-//   least_loaded      the one with the fewest turns sent to it and not yet answered
-//   session_affinity  where the session was before, as long as that node is up; else the least loaded
-//   prefix_aware      of the nodes that have at most `load_bound` turns more than the least loaded one, that
-//                     which is believed to hold most tokens of the prompt; the least loaded of equals
-//   cache_aware       SGLang's: the least loaded where loads differ by more than balance_abs turns and by a
-//                     factor of more than balance_rel; else the node believed to hold most of the prompt, if
-//                     that is more than cache_threshold of it; else the one to which least was sent, as far
-//                     as it is remembered (without an approximate index: on which least KV is in use)
+//   random            any node
+//   least_loaded      the node with the fewest unanswered turns
+//   session_affinity  the session's previous node while it is up; else the least loaded
+//   prefix_aware      of the nodes with at most `load_bound` turns more than the least loaded one, the node
+//                     with most indexed tokens of the prompt; the least loaded of equals
+//   cache_aware       SGLang's: the least loaded if loads differ by more than balance_abs turns and by a
+//                     factor of more than balance_rel; else the node with most of the prompt, if that is more
+//                     than cache_threshold of it; else the node to which the fewest indexed tokens were sent
+//                     (without an approximate index: with the least KV in use)
 //   dynamo            the lowest of prefill_scale x max(tokens it has still to prefill + the prompt's -
 //                     overlap_credit x (GPU + dram_credit x DRAM + far_credit x farther tokens), 0) + tokens
-//                     of sequences that decode; with a temperature one is drawn, by exp(-cost / temperature)
-//                     of costs between 0 and 1
-//   weighted          llm-d's: the highest sum of weights x scores. Prefix: share of the prompt by where it
-//                     lies, times that tier's weight; KV: share of the blocks that nobody holds; queue: half
-//                     of 1 - waiting turns / 128; no hit: of a prompt that nobody has, the node that got
-//                     such a one longest ago
+//                     of decoding sequences; with a temperature a random one, by exp(-cost / temperature) of
+//                     costs between 0 and 1
+//   weighted          llm-d's: the highest sum of weights x scores. Prefix: share of the prompt by tier,
+//                     times the tier's weight; KV: share of unreferenced blocks; queue: half of 1 - waiting
+//                     turns / 128; no hit: for a prompt without hits, the node that got such a prompt longest
+//                     ago
 //
-// Load is counted in turns, since nobody knows the length of an answer before it ends. What nodes hold is
-// what the router believes (router_index.h), which may be stale or wrong.
+// Load is counted in turns because the length of an answer is unknown before its end. The contents of nodes
+// come from the router's index (router_index.h), which may be stale or wrong.
 //
-// Nodes that are equal in everything are taken in turn, after the one that was chosen last.
+// Equal nodes are chosen in turn, starting after the last chosen one.
 #pragma once
 
 #include <array>
@@ -39,12 +39,12 @@
 
 namespace kvcap {
 
-// What the router knows of a node.
+// State of a node that the router uses.
 struct NodeFacts {
   bool up = true;
   int64_t turns = 0;    // sent to it and not yet answered
-  int64_t waiting = 0;  // of them: not admitted yet
-  // Of the prompt, believed to lie on it: each token once, in the nearest tier. Needed where needs_beliefs().
+  int64_t waiting = 0;  // turns among them that are not admitted yet
+  // Prompt tokens that the index lists for the node, each in its nearest tier. Needed if needs_beliefs().
   std::array<int64_t, kTiers.size()> found_tokens{};
   int64_t indexed_tokens = 0;  // of any text, believed to lie on it
   double held_share = 0;       // of its KV blocks, those that requests hold

@@ -1,14 +1,12 @@
-// RouterIndex: what a router believes to lie on each node, where it does not look into their stores.
+// RouterIndex: a router's assumed contents of each node, for routers that do not read the stores.
 //
-//   approximate  what was sent to a node, until so many tokens have been sent there since (the least recently
-//                used leaves first) or it was not sent again for so long. It never learns what a node has
-//                evicted, nor what it holds of answers.
-//   events       what a node has reported, a delay ago: parts of prompts when they were computed, contexts
-//                when turns end, and what its GPU evicts. It is late, and does not know what tiers below the
-//                GPU still hold.
+//   approximate  prompts sent to a node, dropped after index_tokens further tokens (least recently used
+//                first) or after index_ttl_s without a use. It misses evictions on the node, and answers.
+//   events       reports of a node, a delay late: parts of prompts when they were computed, contexts when
+//                turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
 //
-// A part (prompt.h) is believed from its beginning: so many of its first tokens. A prompt is believed as far
-// as its parts reach without a gap.
+// A part (prompt.h) is indexed as a number of its first tokens. A prompt is indexed as far as its parts are
+// without a gap.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +25,17 @@ class RouterIndex {
  public:
   RouterIndex(const RouterOptions& options, std::size_t nodes) : options_(options), nodes_(nodes) {}
 
-  // Tokens of the prompt that are believed to lie there.
+  // Returns the indexed tokens of the prompt on the node.
   int64_t believed_tokens(std::size_t node, std::span<const Part> prompt, double now_s);
-  // Of any text.
+  // Returns the indexed tokens of all texts on the node.
   int64_t indexed_tokens(std::size_t node) const { return nodes_[node].tokens; }
 
-  // approximate: a prompt goes to the node.
+  // approximate: notes that a prompt is sent to the node.
   void routed(std::size_t node, std::span<const Part> prompt, double now_s);
-  // events: what happened on the node at this time. REQUIRES: the dates of one node do not decrease.
+  // events: note what happened on the node at `now_s`. REQUIRES: the dates of a node do not decrease.
   void stored(std::size_t node, std::span<const Part> parts, double now_s);
   void evicted(std::size_t node, Key part, int64_t first_token, double now_s);
-  // The node is lost, which everybody notices.
+  // Clears a failed node's entries; all routers notice a failure immediately.
   void lost(std::size_t node);
 
  private:
@@ -53,10 +51,10 @@ class RouterIndex {
     bool is_stored = false;
   };
   struct Node {
-    std::list<Entry> entries;  // the least recently used first
+    std::list<Entry> entries;  // least recently used first
     std::unordered_map<Key, std::list<Entry>::iterator> places;
     int64_t tokens = 0;
-    std::deque<Event> events;  // not heard yet, in order
+    std::deque<Event> events;  // not applied yet, in order
   };
 
   static void hear(Node& node, double now_s);

@@ -9,9 +9,10 @@
 namespace kvcap {
 namespace {
 
-// SGLang's new_token_ratio (schedule_policy.py@00550cd): of an answer no more than so many tokens are
-// reserved; the share falls to so much of its first value in so many decode steps; after a preemption it is
-// what the running requests have generated, and would in so many steps more, over all of their answers.
+// SGLang's new_token_ratio (schedule_policy.py@00550cd). At most kMostReservedTokens of an answer are
+// reserved. The share falls to kLeastOfShare of its first value in kStepsOfFall decode steps. After a
+// preemption it is what the running requests have generated, and would generate in kStepsAfterPreemption more
+// steps, relative to all of their answers.
 constexpr int64_t kMostReservedTokens = 4096;
 constexpr double kLeastOfShare = 0.14;
 constexpr double kStepsOfFall = 600;
@@ -42,36 +43,37 @@ int64_t Scheduler::with_lookahead(int64_t tokens) const {
   return std::min(tokens + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
 }
 
-// The last token is never computed, but drafts behind it may be; and, if its step is planned before that is
-// known, another step's.
+// The last token is never computed, but drafts after it may be, and those of another step if that step is
+// planned before this is known.
 int64_t Scheduler::most_slots(int64_t tokens) const {
   if (options_.draft_tokens == 0) return tokens - 1;
   const int64_t drafts = (options_.plans_ahead ? 2 : 1) * options_.draft_tokens;
   return std::min(tokens - 1 + drafts + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
 }
 
-// Of the tokens that are planned those that lie in blocks. Drafts may be rejected, and what stands before
+// Returns the planned tokens that are in blocks, without drafts: these may be rejected, and tokens before
 // them be needed again.
 int64_t Scheduler::in_pool(const Request& request) {
   return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
 }
 
-// Of the first `tokens` tokens of the sequence those that take room in blocks.
+// Returns how many of the first `tokens` tokens of the sequence need blocks.
 int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
   return std::max({tokens - request.free_tokens, options_.least_tokens, int64_t{0}});
 }
 
-// That a step computes behind `planned`, with so many left to it. None: the end of a block is too far.
+// Returns the tokens that a step with `budget` tokens left computes after `planned`; 0 if the next block end
+// is too far.
 int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t budget) const {
   const int64_t known = request.known_tokens() + request.ahead;
   const int64_t not_in_blocks = request.free_tokens;
   return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
 }
 
-// Behind the one token that the request decodes.
+// Returns the drafts after the one token that the request decodes.
 int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (options_.draft_tokens == 0) return 0;
-  // The longest sequence's last token is not computed.
+  // The last token of the longest sequence is not computed.
   const int64_t in_sequence = options_.max_model_len - 1 - (request.planned + 1);
   return std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, in_sequence}));
 }
@@ -100,7 +102,7 @@ void Scheduler::note_decodes(int64_t steps) {
       std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
 }
 
-// Tokens of KV that admission reserves for the request.
+// Returns the KV tokens that admission reserves for the request.
 int64_t Scheduler::reserved_tokens(const Request& request) const {
   const int64_t all = request.prompt_tokens() + request.output_tokens;
   if (options_.admission == Admission::reserve_output) return most_slots(all);
@@ -134,17 +136,18 @@ void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int6
   step.slices.push_back(slice);
 }
 
-// `decodes`, `prompts`: whether requests take part that decode, or that have a prompt to compute.
+// Plans the running requests. `decodes`, `prompts`: includes decoding requests, and requests with uncomputed
+// prompts.
 void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Request& request = *running_[i];
     if (request.given_up) continue;
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
-    // The next token is not its last one, whatever becomes of the drafts of the step before.
+    // The next token is not its last one, whatever becomes of the previous step's drafts.
     const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
     if (tokens <= 0 || sure >= request.output_tokens) continue;
-    // With those drafts it would be longer than any sequence: it waits for the step to end.
+    // With those drafts it could exceed the longest sequence: it waits for the step to end.
     if (request.drafts_ahead > 0 && request.planned + tokens >= options_.max_model_len) continue;
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
@@ -153,7 +156,7 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
       preempt();
       step.preempted = true;
     }
-    if (i >= running_.size()) return;  // it was the last, and is preempted itself
+    if (i >= running_.size()) return;  // the request was the last one and is preempted itself
     add_slice(step, request, tokens, drafts);
     budget -= tokens + drafts;
   }
@@ -162,13 +165,13 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
 void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
   bool blocked = false;
   for (std::size_t place = 0; place < waiting_.size() && budget > 0 && slot_is_free();) {
-    // Who has blocks already is not blocked by those who have none.
+    // A restored request already holds blocks and may pass requests that hold none.
     if (blocked && restored_waiting_ == 0) return;
     if ((blocked && !waiting_[place]->restored) || !admit(place, step, budget, blocked)) ++place;
   }
 }
 
-// True iff the request has left the queue.
+// Admits the request if possible. True iff it has left the queue.
 bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked) {
   Request& request = *waiting_[place];
   Found found;
@@ -226,8 +229,8 @@ bool Scheduler::fits(const Request& request, const Found& found) const {
     free -= static_cast<int64_t>(options_.watermark * static_cast<double>(pool_.total()));
   }
   int64_t tokens = with_lookahead(request.known_tokens());
-  // Contexts that are loaded are not preempted: who computes only a first slice beside them might for ever be
-  // preempted for want of a second one, which they wait for as well.
+  // Loaded contexts are not preempted. A request with blocks for only its first slice might be preempted
+  // endlessly for want of its second slice, for which loaded requests wait as well.
   bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
   if (options_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
@@ -242,8 +245,8 @@ bool Scheduler::fits(const Request& request, const Found& found) const {
   return !owes || needed + found.gpu.shared <= free - owed_blocks(&request) - pool_.shared();
 }
 
-// Blocks that requests which hold some will need before they have computed their prompts (or, where answers
-// are reserved, before they end). `but`: perhaps one of them, which is not counted.
+// Returns the blocks that requests with blocks will need before they have computed their prompts (or, if
+// answers are reserved, before they end). `but`: a request that is not counted, or nullptr.
 int64_t Scheduler::owed_blocks(const Request* but) const {
   int64_t owed = 0;
   const auto add = [&](const Request& request) {
@@ -261,12 +264,12 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
   return owed;
 }
 
-// That the request does not hold yet of those for its first `tokens` tokens.
+// Returns the missing blocks for the request's first `tokens` tokens.
 int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const {
   return pool_.missing_blocks(request.holding, in_blocks(request, tokens));
 }
 
-// Blocks for the first `tokens` tokens of the sequence. False when there is no room.
+// Takes blocks for the first `tokens` tokens of the sequence. Returns false if there is no room.
 bool Scheduler::grow(Request& request, int64_t tokens) {
   const int64_t computed = in_pool(request);
   if (!pool_.grow(computed, in_blocks(request, with_lookahead(tokens)), request.holding)) return false;
@@ -278,8 +281,7 @@ void Scheduler::take_blocks(Request& request, int64_t tokens) {
   pool_.take_loaded(in_blocks(request, tokens), request.holding);
 }
 
-// A block is known to others as soon as it is planned to be full, one of generated tokens when they are
-// known.
+// Names blocks as soon as they are planned to be full, and blocks of generated tokens when these are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
   const int64_t most = options_.cache_generated ? request.known_tokens() : request.prompt_tokens();
@@ -330,13 +332,13 @@ void Scheduler::outlook(StepPlan& step) const {
   }
 }
 
-// ---- many steps alike ----
+// ---- repeated steps ----
 
 int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t at_most) const {
   for (const Slice& slice : step.slices) {
     const Request& request = *slice.request;
     at_most = std::min(at_most, request.output_tokens - request.generated - (has_following ? 2 : 1));
-    // A block that leaves a window may be what somebody waits for.
+    // A waiting request may need a block that leaves a window.
     if (lacks_blocks_) {
       at_most = std::min(at_most, pool_.steps_before_drop(request.holding, in_pool(request)));
     }
@@ -348,7 +350,7 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     }
     return needed <= pool_.free();
   };
-  // What an admission reserves falls with every step.
+  // The reservation of an admission falls with every step.
   const double least = kLeastOfShare * options_.reserved_output_share;
   if (lacks_blocks_ && options_.admission == Admission::reserve_share && output_share_ > least) return 0;
   if (at_most <= 0) return 0;
@@ -390,7 +392,7 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
   following->context_tokens += steps * following->decoding;
 }
 
-// ---- what was computed ----
+// ---- ends of slices ----
 
 int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   Request& request = *slice.request;
@@ -403,7 +405,7 @@ int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   if (request.phase != RequestPhase::running) return 0;
   request.computed += slice.tokens - slice.drafts;
   if (request.computed < request.known_tokens()) return 0;
-  // Rejected drafts, and those beyond the end, were planned for nothing.
+  // Rejected drafts, and drafts beyond the end, were planned in vain.
   request.ahead -= 1 + slice.drafts;
   request.drafts_ahead -= slice.drafts;
   request.planned -= 1 + slice.drafts - yielded;
@@ -421,7 +423,7 @@ RequestPtr Scheduler::remove(Request& request) {
   return take_from(waiting_, request);
 }
 
-// ---- contexts that come back ----
+// ---- restored contexts ----
 
 void Scheduler::loaded(Request& request) {
   RequestPtr owned = take_from(loading_, request);

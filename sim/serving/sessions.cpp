@@ -25,7 +25,7 @@ uint64_t turn_key(const Arrival& arrival, uint32_t turn) {
 
 }  // namespace
 
-// Keys of pieces are anything: where there are some, those of sessions lie apart from them.
+// Pieces may have any key; if there are pieces, sessions use separate keys.
 Key context_text(const Workload& workload, uint32_t session) {
   const Key key = workload.context_key(session);
   return workload.piece_begin.empty() ? key : chained(kOwnTexts, key);
@@ -41,7 +41,7 @@ Sessions::Sessions(const Workload& workload, const ServingOptions& serving, cons
       has_pieces_(!workload.piece_begin.empty()),
       slot_of_session_(workload.sessions.size(), kNoSlot32) {}
 
-// Number 0 is the session's first text, its own context included.
+// Returns the key of the session's text `number`; 0 is its first text, including its own context.
 Key Sessions::own_text(uint32_t session, uint32_t number) const {
   const Key first = has_pieces_ ? chained(kOwnTexts, session) : Key{session};
   return number == 0 ? first : chained(chained(kOwnTexts, first), number);
@@ -69,7 +69,7 @@ Sessions::Runs Sessions::history_of(const Arrival& arrival) const {
   return slots_[slot];
 }
 
-// Of all turns with one parent the first continues its text.
+// True iff the turn continues its parent's text: the first of all turns with the same parent does.
 bool Sessions::continues_text(const Arrival& arrival) const {
   const Session& session = workload_.sessions[arrival.session];
   if (!session.history_grows) return false;
@@ -81,8 +81,8 @@ bool Sessions::continues_text(const Arrival& arrival) const {
   return true;
 }
 
-// The sequence keeps its last `tokens` tokens. What lost its front, or what stood before it, is another text,
-// unless what tiers hold of it `stays_valid`.
+// Keeps the last `tokens` tokens of the sequence. A text that lost its front, or tokens before it, becomes
+// another text unless its stored state `stays_valid`.
 void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid,
                    std::vector<Cut>* cuts) const {
   int64_t gone = tokens_of(runs) - tokens;
@@ -95,7 +95,7 @@ void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_vali
     run.tokens -= here;
     const bool own = run.owner == TextOwner::session;
     if (own && cuts) cuts->push_back({run.text, stays_valid ? run.tokens : 0});
-    // Others keep the whole of a text that they share.
+    // Other sessions keep the whole shared text.
     if (!own || !stays_valid) {
       const Key text = chained(chained(kOwnTexts, session), run.text);
       const Key own_key = chained(text, static_cast<Key>(run.first));
@@ -144,7 +144,7 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
     text.answer.assign(beyond, text.prompt.end());
     text.prompt.erase(beyond, text.prompt.end());
   }
-  // The last token of a prompt is computed in any case: it yields the first of the answer.
+  // The last token of a prompt is always computed because it yields the first token of the answer.
   text.history_tokens = std::min(reusable, history + input - 1);
   text.input_tokens = history + input - text.history_tokens;
   if (rest > 0) {
@@ -167,7 +167,7 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
 
 std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts) {
   const Session& session = workload_.sessions[arrival.session];
-  // What nobody shares is kept for later turns of the session alone.
+  // Texts that are not shared are stored only for later turns of the same session.
   if (has_pieces_ && session.turn_count == 1) return text.answer;
   Runs runs = text.runs;
   if (!session.history_grows) runs.resize(text.history_runs);
@@ -176,7 +176,7 @@ std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, 
     cut(runs, std::llround(keeping_.retained_share * all), arrival.session, true, cuts);
   }
   std::vector<Part> parts = parts_of(runs, keeping_.chunk_tokens);
-  // Nobody goes on from the answer, but others may use its pieces.
+  // No turn continues the answer, but other turns may use its pieces.
   if (!session.history_grows) parts.insert(parts.end(), text.answer.begin(), text.answer.end());
   const bool changed = session.history_grows || text.was_cut || keeping_.retained_share < 1;
   if (changed && session.turn_count > 1) remember(arrival, std::move(runs));
@@ -208,7 +208,7 @@ void Sessions::remember(const Arrival& arrival, Runs runs) {
 }
 
 void Sessions::end(uint32_t session) {
-  // Where turns branch others of the session may be in flight, and arrive again when a node fails.
+  // If turns branch, other turns of the session may be in flight, and arrive again when a node fails.
   uint32_t& slot = slot_of_session_[session];
   if (slot == kNoSlot32) return;
   slots_[slot].clear();

@@ -1,4 +1,4 @@
-// Sessions: what is true of sessions and texts whichever node serves them. One for a whole fleet.
+// Sessions: the state of sessions and texts that does not depend on nodes. One object serves a whole fleet.
 #pragma once
 
 #include <cstdint>
@@ -18,26 +18,26 @@
 
 namespace kvcap {
 
-// A turn that is about to be served.
+// Sequence of a turn that is about to be served.
 struct TurnText {
-  std::vector<SequenceRun> runs;  // of its sequence: history, new tokens, answer
-  std::vector<Part> prompt;       // what tiers may hold of its prompt, from its beginning
+  std::vector<SequenceRun> runs;  // whole sequence: history, new tokens, answer
+  std::vector<Part> prompt;       // parts of its prompt that tiers may hold, from its beginning
   std::vector<Part> answer;       // pieces that its answer completes
-  int64_t history_tokens = 0;     // of the prompt: what earlier turns may have left
-  int64_t input_tokens = 0;       // the rest of it
-  bool cold = true;               // nobody has left a part of its history
-  std::size_t history_runs = 0;   // of runs: its history
+  int64_t history_tokens = 0;     // prompt tokens that earlier turns may have left
+  int64_t input_tokens = 0;       // remaining prompt tokens
+  bool cold = true;               // no earlier turn has left a part of its history
+  std::size_t history_runs = 0;   // number of runs in its history
   bool was_cut = false;           // the history lost its front at this turn
-  bool truncated = false;         // it or the input did
+  bool truncated = false;         // the history or the input was truncated
 };
 
-// A history that lost its front at this turn: of the text `key` the last `tokens` tokens are left.
+// A history that lost its front at this turn: the last `tokens` tokens of the text `key` are left.
 struct Cut {
   Key key = 0;
   int64_t tokens = 0;
 };
 
-// Under which key tiers hold the context that a session begins with.
+// Returns the key under which tiers store the context that a session begins with.
 Key context_text(const Workload& workload, uint32_t session);
 
 class Sessions {
@@ -45,23 +45,23 @@ class Sessions {
   Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
            int64_t max_model_len);
 
-  // The sequence of a turn that arrives now. A history that overflows loses its front for good; `cuts` are
-  // the texts that did.
+  // Returns the sequence of a turn that arrives now. An overflowing history loses its front permanently;
+  // `cuts` receives the affected texts.
   TurnText open(const Arrival& arrival, std::vector<Cut>* cuts = nullptr) const;
-  // The turn was answered; `text` is its sequence. Its session's later turns build on it. Returns what is
-  // kept of it: its parts, and what the discard list (KeepingOptions::retained_share) took off.
+  // Notes the answer to the turn with sequence `text`, on which later turns build. Returns the parts to
+  // store; `cuts` receives what the discard list (KeepingOptions::retained_share) removed.
   std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
-  // No later turn of the session arrives.
+  // Notes that no later turn of the session arrives.
   void end(uint32_t session);
-  // What is known of a turn before it is served.
+  // Returns the facts that are known of a turn before its service.
   TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
-  // The turn was rejected or has failed, as `record` says, and so have those that never arrive for that.
-  // Returns how many these are.
+  // Records the turn as rejected or failed, as in `record`, and the turns that therefore never arrive.
+  // Returns the number of the latter.
   uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
 
   Arrivals arrivals;
-  KeySet seen;                                 // keys of what some turn has left
-  std::unordered_map<Key, ChunkScore> scores;  // where some tier keeps the highest
+  KeySet seen;                                 // keys of all parts that turns have left
+  std::unordered_map<Key, ChunkScore> scores;  // if some tier keeps the highest scores
 
  private:
   using Runs = std::vector<SequenceRun>;
@@ -78,12 +78,12 @@ class Sessions {
   KeepingOptions keeping_;
   int64_t max_model_len_;
   bool has_pieces_;
-  // The sequence at the end of each session's last turn; of every turn where sessions branch.
+  // Sequence at the end of each session's last turn; of every turn of sessions that branch.
   std::vector<uint32_t> slot_of_session_;
   std::vector<Runs> slots_;
   std::vector<uint32_t> free_slots_;
   std::unordered_map<uint64_t, Runs> of_turns_;
-  std::unordered_map<uint32_t, uint32_t> closed_turns_;  // of sessions that branch
+  std::unordered_map<uint32_t, uint32_t> closed_turns_;  // for sessions that branch
 };
 
 }  // namespace kvcap

@@ -15,7 +15,7 @@ double acceptance_length_of(int64_t draft_tokens, double chance) {
   return length;
 }
 
-// The length grows with the rate, so halving finds it; in 60 halvings as well as doubles can tell.
+// Solves by bisection because the length grows with the chance; 60 halvings reach double precision.
 double solve_chance(int64_t draft_tokens, double acceptance_length) {
   if (acceptance_length <= 1) return 0;
   double low = 0, high = 1;
@@ -41,7 +41,7 @@ std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const Mod
   return model_of_layers(model, options.draft_layers.value_or(1));
 }
 
-// The drafter's experts lie where the model's do.
+// Returns the placement of the drafter's experts, which is the model's.
 static ExpertPlacement placement_of(const ModelSpec& drafter, const ExpertPlacement& placement) {
   return drafter.experts ? placement : ExpertPlacement();
 }

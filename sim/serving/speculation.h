@@ -1,17 +1,17 @@
-// Speculation: what speculative decoding yields and what its drafts take, without a clock.
+// Speculation: tokens per step and drafting times of speculative decoding, without a clock.
 //
-// A step computes 1 + k rows of a sequence that decodes: the token that it knows last, and k drafts behind
-// it. Drafts are accepted from the front until one is not; in its place, or behind the last, stands a token
-// of the model's own. With the same chance r for every draft a step yields at least i + 1 tokens with the
-// chance r^i, and a = 1 + r + ... + r^k in the mean, which is solved for r where a is given.
+// A step computes 1 + k rows per decoding sequence: its last known token and k drafts. Drafts are accepted
+// from the front up to the first rejection; the model's own token replaces the rejected draft or follows the
+// last one. With an equal probability r for every draft, a step yields at least i + 1 tokens with probability
+// r^i, and a = 1 + r + ... + r^k on average, which is solved for r if a is given.
 //
-// How many tokens a step yields is drawn, not rounded from the mean: the number of steps that an answer takes
-// spreads, and with it TPOT and E2EL (by 1/sqrt(steps)); a mean would hide their tails. What is drawn depends
-// on the seed, the turn and the place in its answer alone, as a text's predictability does: other draws do
-// not move, every policy sees the same answers, and a request that is preempted meets the same luck again.
+// The tokens per step are drawn, not rounded from the mean: the number of steps per answer varies, and with
+// it TPOT and E2EL (by 1/sqrt(steps)); a mean would hide their tails. A draw depends only on the seed, the
+// turn and the position in its answer, like a text's predictability: other draws do not shift, every policy
+// sees the same answers, and a preempted request repeats its draws.
 //
-// A drafter's first pass of a step computes the rows that the step computes, for its own state; k - 1 more
-// passes compute a row of each sequence.
+// A drafter's first pass in a step computes the same rows as the step, for its own state; k - 1 more passes
+// compute one row per sequence.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,16 @@
 
 namespace kvcap {
 
-// r of 1 + r + ... + r^k = a. REQUIRES: 1 <= acceptance_length <= draft_tokens + 1.
+// Returns r of 1 + r + ... + r^k = a. REQUIRES: 1 <= acceptance_length <= draft_tokens + 1.
 double solve_chance(int64_t draft_tokens, double acceptance_length);
-// a of r.
+// Returns the acceptance length a for probability r.
 double acceptance_length_of(int64_t draft_tokens, double chance);
-// Tokens that a step with so many drafts yields, by a number that is uniform on (0, 1).
+// Returns the tokens of a step with `drafts` drafts for a `uniform` number on (0, 1).
 int64_t tokens_of_step(double uniform, int64_t drafts, double chance);
 
-// The model whose passes draft; nothing where no GPU does. `model`: the one that verifies.
+// Returns the model that drafts; nullopt if no GPU does. `model`: the verifying model.
 std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const ModelSpec& model);
-// What it takes of each GPU's memory.
+// Returns the drafter's memory per GPU.
 DraftMemory draft_memory(const SpeculativeOptions& options, const ModelSpec& model,
                          int64_t tensor_parallel_size, const ExpertPlacement& placement = {});
 
@@ -46,21 +46,21 @@ class Speculation {
               int64_t tensor_parallel_size, uint64_t seed, const ExpertPlacement& placement = {});
 
   int64_t draft_tokens() const { return draft_tokens_; }
-  // That a draft is accepted if all before it are.
+  // Returns the probability that a draft is accepted if all before it are.
   double chance() const { return chance_; }
   double acceptance_length() const { return acceptance_length_of(draft_tokens_, chance_); }
-  // Slots for KV that a drafter's passes write ahead of what is verified (vLLM's num_lookahead_tokens).
+  // Returns the KV slots that a drafter writes ahead of verified tokens (vLLM's num_lookahead_tokens).
   int64_t lookahead_tokens() const { return drafter_ ? draft_tokens_ : 0; }
-  // A prompt's last cached block is computed again, since layers that draft need the hidden states of the
-  // tokens before (vLLM drops it for EAGLE and MTP).
+  // True iff a prompt's last cached block is computed again, because drafting layers need the hidden states
+  // of the tokens before (vLLM drops it for EAGLE and MTP).
   bool drops_last_block() const { return method_ == DraftMethod::layers; }
 
-  // Tokens that a step with `drafts` drafts yields behind the first `position` tokens of a turn's answer.
+  // Returns the tokens of a step with `drafts` drafts after the first `position` tokens of a turn's answer.
   int64_t tokens(uint32_t session, uint32_t turn, int64_t position, int64_t drafts) const;
-  // Seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies `decodes`. Other
-  // ranks that share its experts count as if they had as many rows.
+  // Returns the seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies
+  // `decodes`. Other ranks that share its experts are assumed to have the same number of rows.
   double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
-  // Seconds of a step in which nothing but drafts is made, beside the drafter's passes.
+  // Returns the drafting seconds per step in addition to the drafter's passes.
   double draft_step_s() const { return draft_step_s_; }
 
  private:
@@ -69,7 +69,7 @@ class Speculation {
   double chance_;
   double draft_step_s_;
   RandomStream stream_;
-  std::unique_ptr<CostModel> drafter_;  // none for ngram
+  std::unique_ptr<CostModel> drafter_;  // null for ngram
 };
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// Speculative decoding, as a scenario describes it: something cheap drafts tokens, and one step of the model
-// verifies them all.
+// Options of speculative decoding in a scenario: a cheap drafter proposes tokens, and one step of the model
+// verifies them.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace kvcap {
 
-// Who drafts. ngram: the host, from the sequence itself. layers: layers of the model's own kind behind it
-// (MTP, EAGLE), which share its embedding and output projection. draft_model: a smaller model.
+// Drafter. ngram: the host, from the sequence itself. layers: additional layers of the model's own kind (MTP,
+// EAGLE), which share its embedding and output projection. draft_model: a smaller model.
 enum class DraftMethod : uint8_t { ngram, layers, draft_model };
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 constexpr Names names_of(DraftMethod) { return kDraftMethodNames; }
 
-// The acceptance where none is given, at the low end of what is published: the chance of a step's first
-// draft, and of each further one whose forerunners are accepted.
+// Assumed acceptance if none is given, at the low end of published values: the probability of a step's first
+// draft, and of each further one if all before it are accepted.
 struct AssumedAcceptance {
   std::string_view drafter;
   double first = 0, next = 0;
   std::string_view source;
 };
-// By DraftMethod; then layers that come with the model's own checkpoint.
+// Rows by DraftMethod; then layers from the model's own checkpoint.
 inline constexpr AssumedAcceptance kAssumedAcceptances[] = {
     {"n-grams", 0.27, 0.27,
      "TensorRT-LLM's tech blog 7 on n-grams: 1.37 tokens a step on first rounds of chats"},
@@ -41,17 +41,16 @@ inline constexpr AssumedAcceptance kAssumedAcceptances[] = {
 
 struct SpeculativeOptions {
   DraftMethod method = DraftMethod::ngram;
-  int64_t draft_tokens = 0;  // that a step verifies behind a sequence's next token; 0: no speculation
-  // Tokens that a step yields of a sequence in the mean, the verifier's own one included: 1 + accepted drafts
-  // (vLLM's "mean acceptance length"). From 1 to draft_tokens + 1. Absent beside the rate:
-  // kAssumedAcceptances.
+  int64_t draft_tokens = 0;  // drafts that a step verifies per sequence; 0: no speculation
+  // Mean tokens per step and sequence, including the verifier's own: 1 + accepted drafts (vLLM's "mean
+  // acceptance length"). From 1 to draft_tokens + 1. Absent together with the rate: kAssumedAcceptances.
   std::optional<double> acceptance_length;
-  // Or the share of drafted tokens that is accepted (vLLM's "draft acceptance rate"): the length is 1 +
+  // Alternatively the share of accepted drafts (vLLM's "draft acceptance rate"): the length is 1 +
   // draft_tokens times it.
   std::optional<double> acceptance_rate;
   std::optional<int64_t> draft_layers;   // layers; absent: 1
   std::optional<ModelSpec> draft_model;  // draft_model; divided over the same GPUs as the model
-  double draft_step_s = 0;               // of a step, beside what the drafter's passes take
+  double draft_step_s = 0;               // per step, in addition to the drafter's passes
 };
 
 inline const AssumedAcceptance& assumed_acceptance(const SpeculativeOptions& options,
@@ -61,7 +60,7 @@ inline const AssumedAcceptance& assumed_acceptance(const SpeculativeOptions& opt
   return kAssumedAcceptances[is_own ? 3 : static_cast<std::size_t>(options.method)];
 }
 
-// Tokens that a step yields in the mean: as given, or as assumed.
+// Returns the mean tokens per step, given or assumed.
 double mean_tokens_of_step(const SpeculativeOptions& options, const ModelSpec& model);
 
 }  // namespace kvcap

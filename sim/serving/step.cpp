@@ -1,4 +1,4 @@
-// The steps of an Instance: how long what the scheduler has planned lasts, and what is true after it.
+// Steps of an Instance: the duration of the scheduler's plans, and their results.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,11 +29,11 @@ Instance::Plan Instance::plan_step(double now_s) {
   if (parts_.speculation) current_.settle();
   waits_for_fetch_ = somebody_passed_ = false;
   passed_until_s_ = std::numeric_limits<double>::infinity();
-  // Where the only ones that ran are preempted others may have the room.
+  // If all running requests are preempted, other requests may have room.
   do {
     if (current_.empty()) scheduler_.plan(current_);
   } while (current_.empty() && current_.preempted);
-  // What is loaded now may be what everybody waits for.
+  // A load that has just started may block all requests.
   if (blocking_loads_ > 0) {
     withdraw();
     return Plan::blocked;
@@ -55,7 +55,7 @@ double Instance::host_s(std::size_t sequences) const {
          parts_.serving.waiting_overhead_s * static_cast<double>(scheduler_.waiting().size());
 }
 
-// How long the step lasts, and how many like it follow if nothing happens.
+// Sets the duration of the step and the number of equal steps that may follow if no event occurs.
 void Instance::time_step() {
   step_.steps = step_.most_steps = 1;
   step_.skipped = 0;
@@ -76,14 +76,14 @@ void Instance::time_step() {
   }
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host) : step_.gpu_run.longer_by(host);
-  // This reads the requests before the next plan, which may preempt some of them.
+  // Must read the requests before the next plan, which may preempt some of them.
   if (parts_.fidelity == Fidelity::layer || parts_.cost->placement().ranks > 1) most = 1;
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;
-    // What it generates others may find as soon as a block of it is full.
+    // Others may find generated tokens as soon as they fill a block.
     if (request.named && parts_.serving.cache_generated && !request.text.answer.empty()) most = 1;
-    // A save leaves with the step that fills it: later it would meet others in the write queue.
+    // A save is issued with the step that fills it; later it would meet other saves in the write queue.
     most = std::min(most, cache_.tokens_before_save(request));
   }
   if (async) scheduler_.plan(following_);
@@ -92,7 +92,7 @@ void Instance::time_step() {
   step_.work_s = step_.run.sum_s(1);
 }
 
-// Steps from the current one on that compute one token of the same sequences each.
+// Returns the steps, including the current one, that compute one token of each of the same sequences.
 int64_t Instance::most_steps_alike(int64_t at_most) {
   if (at_most <= 1 || current_.preempted) return 1;
   const bool async = parts_.serving.async_scheduling;
@@ -129,7 +129,7 @@ double Instance::mixed_step_s(const StepPlan& plan) {
   return step_time_.mixed_s(chunks_, decodes_, plan.sampled + plan.drafts + plan.lost.rows());
 }
 
-// Of a plan without prompts.
+// Returns the GPU seconds of a plan without prompts.
 double Instance::decode_step_s(const StepPlan& plan) {
   if (!parts_.speculation) return step_time_.decode(plan.decoding, plan.context_tokens).sum_s(1);
   const double verify_s = step_time_.mixed_s(
@@ -142,7 +142,7 @@ double Instance::decode_step_s(const StepPlan& plan) {
 
 // ---- drafts ----
 
-// Of chunks_ and decodes_.
+// Returns the drafter's seconds for chunks_ and decodes_.
 double Instance::drafter_s() const {
   return parts_.speculation ? parts_.speculation->drafter_s(chunks_, decodes_) : 0;
 }
@@ -151,7 +151,7 @@ double Instance::host_of_drafts_s() const {
   return parts_.speculation ? parts_.speculation->draft_step_s() : 0;
 }
 
-// That the slice yields if it yields. The same at any time from the end of the step before on.
+// Returns the tokens of a slice that yields. Constant from the end of the previous step on.
 int64_t Instance::tokens_of(const Slice& slice) const {
   if (slice.drafts == 0) return 1;
   const Request& request = *slice.request;
@@ -159,8 +159,8 @@ int64_t Instance::tokens_of(const Slice& slice) const {
                                     slice.drafts);
 }
 
-// Sequences that copy their windows in the next step, once for all tokens that it yields; so many in each of
-// at most `for_steps` steps.
+// Returns the sequences that copy their windows in the next step, once for all tokens of the step; the number
+// is the same in each of at most `for_steps` steps.
 int64_t Instance::copies_due(int64_t& for_steps) const {
   const int64_t every = kv_buffer_.copy_every_tokens;
   if (every <= 1) return every * current_.decoding;
@@ -176,9 +176,9 @@ int64_t Instance::copies_due(int64_t& for_steps) const {
 
 // ---- the clock ----
 
-// When the step is over, as far as is known now. A run of decode steps ends with the first step that an event
-// falls into, but never before the step in progress. Where restorations may still take of the GPU's time,
-// only the event itself tells which step that is.
+// Returns the end of the step as known now. A run of decode steps ends with the step in which an event falls,
+// but never before the step in progress. If restorations may still take GPU time, that step is known only at
+// the event.
 double Instance::end_of_step(double now_s) {
   const Restorer& restorer = *parts_.restorer;
   double event_s = std::numeric_limits<double>::infinity();
@@ -229,7 +229,7 @@ void Instance::skip_before(int64_t step) {
   evicting_step_.reset();
 }
 
-// To the fleet, with the date of the step that takes the blocks.
+// Returns a callback that reports evictions to the fleet, with the date of the step that takes the blocks.
 std::function<void(Key, int64_t)> Instance::report_evictions() {
   if (!parts_.fleet.evicted) return nullptr;
   return [this](Key part, int64_t first_token) {
@@ -283,7 +283,7 @@ void Instance::record_collectives(double now_s) {
   record_busy(Resource::nvlink, one_step_s * static_cast<double>(step_.steps), step_.start_s, now_s);
 }
 
-// Gaps between the tokens of those that decode; prompts tell of their own (token()).
+// Records the gaps between tokens of decoding requests; token() records those after prompts.
 void Instance::record_gaps(double now_s) {
   int64_t steady = 0;
   for (const Slice& slice : current_.slices) {
@@ -300,7 +300,7 @@ void Instance::record_gaps(double now_s) {
     parts_.recorder->inter_token(now_s - step_.start_s, steady);
     return;
   }
-  // What restorations took lengthens the last step of the run.
+  // Delays by restorations lengthen the last step of the run.
   const double held_up_s = now_s - step_.start_s - step_.work_s;
   const bool smooth = held_up_s < 1e-6;
   int64_t left = smooth ? step_.steps : step_.steps - 1;
@@ -315,8 +315,7 @@ void Instance::record_gaps(double now_s) {
   }
 }
 
-// A token of the answer is known: the turn's first, or, where `counts_gap`, one after a prompt that was
-// computed again.
+// Notes a token of the answer: the turn's first or, with `counts_gap`, one after a recomputed prompt.
 void Instance::token(Request& request, double now_s, bool counts_gap) {
   if (request.generated == 1) {
     if (parts_.fleet.stored) parts_.fleet.stored(request.text.prompt);

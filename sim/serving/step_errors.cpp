@@ -7,7 +7,8 @@
 namespace kvcap {
 namespace {
 
-// Means over families of one model on one kind of GPU. Those on B200 judge the intervals and chose nothing.
+// Means over families of a model on a kind of GPU. Runs on B200 only test the intervals and did not select
+// values.
 constexpr std::string_view kDense =
     "TPOT on H100: Llama-3.1-70B in FP8 0.06; vLLM 0.15.1: Llama-2-7B -0.05, Llama-2-70B 0.05, CodeLlama-34B "
     "0.03; on an RTX 4090 -0.005";

@@ -1,8 +1,8 @@
-// StepErrorRow: how far whole steps of an engine lie from the sum of their simulated kernels.
+// StepErrorRow: the error of an engine's whole steps relative to the sum of their simulated kernels.
 //
-// Kernels have errors of their own (spec/machine_errors.h), which are those of one program's against
-// another's. An engine's step has kernels, gaps and fusions beside them that no table lists; what is missing
-// makes steps longer, and is known only from runs of whole engines.
+// Kernels have their own errors (spec/machine_errors.h), which compare one program with another. An engine's
+// step also has kernels, gaps and fusions that no table lists; they make steps longer and are known only from
+// runs of whole engines.
 #pragma once
 
 #include <span>
@@ -16,14 +16,13 @@ namespace kvcap {
 
 struct StepErrorRow {
   EngineKind engine = EngineKind::vllm;
-  EngineVersion from;    // up to the next row's of its kind
-  bool experts = false;  // of models with experts, or of others
-  // ln(measured / simulated), without what the host takes: the mean, and its standard deviation over models
-  // and machines.
+  EngineVersion from;    // valid up to the next row's of its kind
+  bool experts = false;  // true: models with experts
+  // ln(measured / simulated) without host times: mean, and standard deviation over models and machines.
   double bias = 0;
   double sigma = 0;
-  std::string_view source;   // the runs
-  std::string_view outside;  // in words, what the row stands for without having been measured; "": nothing
+  std::string_view source;   // the runs that it is derived from
+  std::string_view outside;  // in words, what the row covers without measurements; "": nothing
 };
 
 std::span<const StepErrorRow> step_error_table();

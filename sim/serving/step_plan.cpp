@@ -1,4 +1,4 @@
-// What a step computes: sums over its slices, and what becomes of a plan that was made ahead.
+// StepPlan: sums over the slices of a step, and corrections of plans made ahead.
 #include "serving/scheduler.h"
 
 namespace kvcap {

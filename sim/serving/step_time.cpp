@@ -53,7 +53,7 @@ DecodeRun DecodeRun::at_least(double seconds) const {
   if (seconds == 0) return *this;
   std::vector<Ramp> ramps;
   for (const Ramp& ramp : ramps_) {
-    int64_t short_steps = 0;  // the first of them
+    int64_t short_steps = 0;  // leading steps shorter than `seconds`
     if (ramp.first_s < seconds) {
       short_steps = ramp.steps;
       if (ramp.growth_s > 0) {
@@ -109,10 +109,10 @@ DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extr
   const DecodeAttentions attention = cost_.decode_attentions_layer_s(decoding);
   const double linear_s = cost_.linear_layer_s(decoding, tokens_of_others_);
   const double head_s = cost_.head_s(decoding);
-  const auto growth = static_cast<double>(decoding);  // of the context, in one step
+  const auto growth = static_cast<double>(decoding);  // growth of the context per step
 
-  // Step j's layers last max(floor, linear + attention(context + j growth)). Attention is straight up to the
-  // end of its piece, and a floor ends where that line crosses it.
+  // The layers of step j last max(floor, linear + attention(context + j growth)). Attention is linear up to
+  // the end of its piece, and a floor ends where that line crosses it.
   std::vector<Ramp> ramps;
   int64_t begin = 0;
   while (begin != kForever) {

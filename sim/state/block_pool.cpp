@@ -17,9 +17,9 @@ bool continues(const TextRun& text, const TextRun& next) {
 
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size) {
   std::vector<BlockRun> runs;
-  int64_t filled = 0;  // tokens of a block that several texts share
+  int64_t filled = 0;  // tokens of a block with several texts
   Key contents = 0;
-  Key part = 0;  // that it begins with
+  Key part = 0;  // the part that it begins with
   int64_t part_end = 0;
   for (std::size_t i = 0; i < texts.size();) {
     TextRun text = texts[i++];
@@ -110,7 +110,7 @@ uint32_t BlockPool::add_copy(uint32_t node) {
   return copy;
 }
 
-// Of a copy that nobody holds and that stands in no order.
+// Removes a copy. REQUIRES: it is unreferenced and not in an eviction order.
 void BlockPool::remove_copy(uint32_t copy) {
   const uint32_t node = copies_[copy].node;
   Node& of = nodes_[node];
@@ -128,8 +128,8 @@ void BlockPool::remove_copy(uint32_t copy) {
   if (of.oldest == kNone) remove_node(node);
 }
 
-// The first `blocks` blocks of the node become a node of their own, its parent. Returns that one. Those who
-// hold a copy of the node now hold what was split off its front as well (Copy::front).
+// Splits the first `blocks` blocks of the node off into a new parent node, which is returned. Holders of a
+// copy of the node then also hold what was split off its front (Copy::front).
 uint32_t BlockPool::split(uint32_t node, int64_t blocks) {
   const Node old = nodes_[node];
   KVCAP_CHECK(0 < blocks && blocks < old.blocks);
@@ -208,7 +208,7 @@ void BlockPool::evict(int64_t blocks) {
       KVCAP_CHECK(nodes_[node].children == 0);
       nodes_[node].blocks -= static_cast<uint32_t>(gone);
     } else {
-      if (left > 0) split(node, left);  // the copy is now of what follows
+      if (left > 0) split(node, left);  // the copy is now one of the tail
       unlink(copy);
       remove_copy(copy);
     }
@@ -236,8 +236,8 @@ BlockPool::Hits BlockPool::find(std::span<const BlockRun> chain, int64_t most, u
   return hits;
 }
 
-// The run that goes on where the named blocks end. Only now is a run left that ended there before: it may
-// have grown since.
+// Returns the run at which the named blocks end. A run that ended there is left only now because it may have
+// grown.
 const BlockRun& BlockPool::next_run(std::span<const BlockRun> chain, Holding& holding) {
   if (holding.in_run_ == chain[holding.run_].blocks) {
     ++holding.run_;
@@ -281,7 +281,8 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     const int64_t first = run.first + tokens(holding.in_run_);
     const bool retained = holding.named_ < retained_blocks_;
     int64_t here = std::min(run.blocks - holding.in_run_, blocks - holding.named_);
-    if (retained) here = std::min(here, retained_blocks_ - holding.named_);  // nodes are whole in or out
+    if (retained)
+      here = std::min(here, retained_blocks_ - holding.named_);  // a node is either retained or not
     const uint32_t copy = holding.parts_.empty() ? kNone : holding.parts_.back().copy;
     const uint32_t parent = copy == kNone ? holding.group_ : copies_[copy].node;
     const Node& last = nodes_[parent];
@@ -333,7 +334,7 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
   for (const Holding* holding : holdings) {
     nameless_held += holding->nameless_;
     int64_t named = 0;
-    uint32_t above = holding->group_;  // the blocks of a sequence follow each other in the tree
+    uint32_t above = holding->group_;  // consecutive blocks of a sequence are parent and child in the tree
     for (const Holding::Part& part : holding->parts_) {
       named += part.blocks;
       uint32_t copy = part.copy;
@@ -365,7 +366,7 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
     if (nodes_[node].oldest == kNone) continue;
     ++nodes;
     KVCAP_INVARIANT("INV-TREE", nodes_[node].blocks > 0);
-    // A block is there as long as any behind it.
+    // A block is cached as long as any block after it.
     const uint32_t parent = nodes_[node].parent;
     KVCAP_INVARIANT("INV-TREE", parent < groups_ || nodes_[parent].oldest != kNone);
     ++children[parent];

@@ -1,24 +1,22 @@
-// BlockPool: the KV memory of one engine as ONE pool of blocks, for running requests and for the prefix
-// cache.
+// BlockPool: the KV memory of one engine, a single pool of blocks for running requests and the prefix cache.
 //
-// A block holds the keys and values of block_size tokens. A request holds the blocks of its sequence; a full
-// block gets a name, which is the chain of all tokens up to its end, and can then be found by requests whose
-// prompts begin with the same chain. A block that nobody holds stays cached under its name until somebody
-// needs the room: cached capacity is whatever running requests leave. As in vLLM V1
-// (docs/design/prefix_caching.md):
+// A block holds the keys and values of block_size tokens. A request holds the blocks of its sequence. A full
+// block is named by the chain of all tokens up to its end, and requests whose prompts begin with this chain
+// find it. An unreferenced block stays cached under its name until its room is needed, so the cache uses all
+// memory that running requests leave. As in vLLM V1 (docs/design/prefix_caching.md):
 //
-//   - Blocks that two requests computed at the same time stay two blocks with one name; the older one is
-//   found.
-//   - A request gives its blocks back last block first. Nameless blocks are used first; then the named block
-//     that nobody has held for the longest time is evicted. So tails are evicted before heads.
-//   - The first so many blocks of every chain may be retained: they are evicted when nothing else is left
-//     (a range of tokens at the beginning of prompts with a higher retention priority in TensorRT-LLM).
+//   - Blocks that two requests computed concurrently stay two blocks with one name; lookups find the older
+//     one.
+//   - A request releases its blocks from last to first. Nameless blocks are taken first; then the named block
+//     that has been unreferenced for the longest time is evicted. So tails are evicted before heads.
+//   - The first `retained_blocks` blocks of every chain may be retained: they are evicted only when no other
+//     block is left (TensorRT-LLM: a higher retention priority for tokens at the beginning of prompts).
 //
-// The pool keeps a radix tree. A node is a run of blocks of one text that are reached through the same chain;
-// its copies are the physical runs of blocks with that name, usually one. All blocks of a copy are held by
-// the same requests. The copies that nobody holds form one list in the order of their release, deepest first,
-// and eviction trims the tail of the first of them: every operation takes O(nodes touched), not O(blocks),
-// and hits and evicted blocks are those of a pool that keeps a record of every block.
+// The pool is a radix tree. A node is a run of blocks of one text that are reached through the same chain;
+// its copies are the physical runs of blocks with that name, usually one. The same requests hold all blocks
+// of a copy. Unreferenced copies form one list in the order of their release, deepest first, and eviction
+// trims the tail of the list's first copy. Each operation takes O(nodes touched), not O(blocks), with the
+// same hits and evictions as a pool with a record per block.
 #pragma once
 
 #include <array>
@@ -32,21 +30,22 @@
 
 namespace kvcap {
 
-// Tokens of a text from its token `first` on. A prompt is a list of them; equal runs after equal runs are
-// equal.
+// The tokens of a text from its token `first` on. A prompt is a list of runs; equal sequences of runs are
+// equal token sequences.
 struct TextRun {
   Key text = 0;
   int64_t first = 0;
   int64_t tokens = 0;
-  Key part = 0;  // under which tiers below the GPU hold them
+  Key part = 0;  // key of the run's part in the tiers below the GPU
 };
 
-// Full blocks of a text, whose first one begins at the token `first` of it.
+// Full blocks of a text; the first one begins at the text's token `first`.
 struct BlockRun {
   Key text = 0;
   int64_t first = 0;
   int64_t blocks = 0;
-  // What the tiers call it, which names no block: the part, and how many of its tokens come before.
+  // Key of the part (prompt.h) in host tiers, and the part's tokens before this run. Not part of the blocks'
+  // names.
   Key part = 0;
   int64_t part_first = 0;
   bool operator==(const BlockRun& other) const {
@@ -54,15 +53,15 @@ struct BlockRun {
   }
 };
 
-// The full blocks of a sequence. A block that contains the end of one text and the beginning of the next is a
-// run by itself, under a key made of its contents and with kSeveralTexts for its first token; it ends the
-// part that it begins with. A text may be cut into several runs in a row.
+// Returns the full blocks of a sequence. A block with the end of one text and the beginning of the next is a
+// run of its own: its key is derived from its contents, its first token is kSeveralTexts, and it ends the
+// part that it begins with. A text may be given as several consecutive runs.
 inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
 class BlockPool {
  public:
-  // What one request holds: its blocks in order, first those with names, then those without.
+  // The blocks of one request in order, named blocks first.
   class Holding {
    public:
     explicit Holding(uint32_t group = 0) : group_(group) {}
@@ -73,51 +72,50 @@ class BlockPool {
     friend class BlockPool;
     struct Part {
       uint32_t copy = 0;
-      uint32_t blocks = 0;  // of the copy, and if it has fewer by now, of those that were split off its front
+      uint32_t blocks = 0;  // including blocks that were split off the copy's front
     };
     uint32_t group_;
     std::vector<Part> parts_;
     int64_t named_ = 0, nameless_ = 0;
-    // How far its chain has been named.
+    // Position in the chain up to which blocks are named.
     std::size_t run_ = 0;
     int64_t in_run_ = 0;
   };
 
   struct Hits {
     int64_t blocks = 0;
-    int64_t unheld = 0;  // of them, those that nobody holds
+    int64_t unheld = 0;  // unreferenced blocks among them
   };
 
-  // Blocks [first / block_size, ...) of `text` under some chain left the pool, the last one first.
+  // Called when blocks [first / block_size, ...) of `text` under some chain left the pool, last block first.
   using Evicted = std::function<void(const BlockRun& run)>;
 
-  // `caching` false: no block gets a name. `groups`: of layers; holdings and chains of one never meet
-  // another's.
+  // `caching` false: blocks get no names. `groups`: groups of layers; holdings and chains of different groups
+  // are independent.
   BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups = 1,
             int64_t retained_blocks = 0);
-  // Called for every eviction from now on.
+  // Sets the callback for evictions from now on.
   void on_eviction(Evicted evicted) { evicted_ = std::move(evicted); }
 
   int64_t total() const { return total_; }
-  // Blocks that can be taken: nameless ones, and cached ones that nobody holds.
+  // Returns the blocks that can be taken: nameless free blocks and unreferenced cached blocks.
   int64_t free() const { return nameless_free_ + cached_; }
   int64_t cached() const { return cached_; }
   int64_t held() const { return total_ - free(); }
   int64_t nodes() const { return static_cast<int64_t>(nodes_.size() - groups_ - free_nodes_.size()); }
 
-  // The longest run of blocks from the front of the chain that are there, at most `most` of them.
+  // Returns the longest cached prefix of the chain, at most `most` blocks.
   Hits find(std::span<const BlockRun> chain, int64_t most, uint32_t group = 0) const;
-  // A request without blocks holds the first `blocks` blocks of the chain. REQUIRES: find() finds them.
+  // Adds the first `blocks` blocks of the chain to an empty holding. REQUIRES: find() finds them.
   void hold(std::span<const BlockRun> chain, int64_t blocks, Holding& holding);
-  // The request takes so many nameless blocks. REQUIRES: they are free.
+  // Adds `blocks` nameless blocks to the holding. REQUIRES: they are free.
   void take(int64_t blocks, Holding& holding);
-  // The first `blocks` blocks of the request, which it holds, get their names. The chain may have grown since
-  // it was given last.
+  // Names the first `blocks` blocks of the holding. The chain may be longer than in the previous call.
   void name(std::span<const BlockRun> chain, int64_t blocks, Holding& holding);
-  // The request gives everything back.
+  // Releases all blocks of the holding.
   void give_back(Holding& holding);
 
-  // Re-derives every sum and every reference; `holdings`: all that are held. Aborts when one is off.
+  // Re-derives every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
   void check(std::span<const Holding* const> holdings) const;
 
  private:
@@ -137,8 +135,8 @@ class BlockPool {
     uint32_t node = kNone;
     uint32_t holders = 0;
     uint32_t newer = kNone;                   // the next copy of its node
-    uint32_t front = kNone;                   // what was split off its front
-    uint32_t before = kNone, behind = kNone;  // in the order of eviction, where nobody holds it
+    uint32_t front = kNone;                   // copy of the node that was split off its front
+    uint32_t before = kNone, behind = kNone;  // neighbours in the eviction order, if unreferenced
   };
 
   Key child_key(uint32_t parent, Key text, int64_t first) const;
@@ -162,7 +160,7 @@ class BlockPool {
 
   int64_t total_, block_size_;
   bool caching_;
-  uint32_t groups_;  // the first nodes: where the chains of each group begin
+  uint32_t groups_;  // the first nodes: the root of each group's chains
   int64_t retained_blocks_;
   int64_t nameless_free_, cached_ = 0;
   std::vector<Node> nodes_;
@@ -172,7 +170,7 @@ class BlockPool {
   struct Ends {
     uint32_t first = kNone, last = kNone;
   };
-  std::array<Ends, 2> out_;  // of the order of eviction, and of that of what is retained
+  std::array<Ends, 2> out_;  // eviction order of normal copies, and of retained ones
   Evicted evicted_;
 };
 

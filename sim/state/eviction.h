@@ -1,10 +1,9 @@
 // Eviction: which of the keys in one tier leaves when room is needed. It sees keys, uses and what is told of
 // them, never bytes or clocks. eviction_kind.h lists the orders; the file of each describes it.
 //
-// A key is known by its slot, a small number that its owner chooses, so that records lie in arrays. A key
-// that must stay for now is held: a search for a victim that meets it sets it aside, and release() puts it
-// back at its place, so held keys cost one step each and not one a search. Every operation takes O(1) or
-// O(log n), victim() amortised.
+// A key is identified by its slot, a small number that its owner chooses, so that records are stored in
+// arrays. The victim search sets a held key aside and skips it until release() restores its position, so a
+// held key costs one step and not one per search. Every operation takes O(1) or O(log n), victim() amortised.
 #pragma once
 
 #include <cstdint>
@@ -29,25 +28,25 @@ class Eviction {
   virtual void awaits(Key) {}
   // `slot`, which stands for `key`, enters: its first use.
   virtual void enter(Slot slot, Key key) = 0;
-  // `evicted`: as victim() said, and not for another reason.
+  // Removes the slot. `evicted`: as the victim(), not for another reason.
   virtual void leave(Slot slot, bool evicted) = 0;
   virtual void touch(Slot slot) = 0;
-  // Its content grew: as recent as a use, but not one use more.
+  // Notes that the content grew: updates recency, but does not count as a use.
   virtual void renew(Slot slot) = 0;
 
-  // What is told of a slot holds, in this tier or not, until told otherwise. Default: kNever and 0.
+  // Hints apply to a slot, also outside of this tier, until replaced. Default: kNever and 0.
   virtual void expect(Slot, Order /*next_use*/) {}
   virtual void weigh(Slot, double /*score*/) {}
 
-  // The next to leave among those not held, or kNoSlot. The same until something changes.
+  // Returns the next victim among the slots that are not held, or kNoSlot. Stable until something changes.
   virtual Slot victim() = 0;
   virtual void hold(Slot slot) = 0;
   virtual void release(Slot slot) = 0;
 
-  // The victim leaves next, together with others that are chosen before it does.
+  // Notes that `slot` will be evicted, possibly after the choice of further victims.
   virtual void chosen(Slot) {}
 
-  // Whether `victim` may leave for `newcomer`; `ahead`: which is brought before somebody asks for it.
+  // True iff `victim` may be evicted for `newcomer`; `ahead`: the newcomer is prefetched.
   virtual bool yields(Slot /*victim*/, Slot /*newcomer*/, bool /*ahead*/) const { return true; }
 };
 

@@ -39,14 +39,14 @@ std::unique_ptr<Eviction> make_none();
 struct EvictionRow {
   EvictionKind kind;
   std::string_view name;
-  std::string_view summary;  // what leaves a full tier first
+  std::string_view summary;  // what is evicted first from a full tier
   std::unique_ptr<Eviction> (*make)();
-  bool scores = false;       // it has to be told what uses are worth
-  bool clairvoyant = false;  // it has to be told the workload's next uses: a bound
-  bool by_object = false;    // it knows of no context: pages leave wherever they stand in one
+  bool scores = false;       // needs scores of uses
+  bool clairvoyant = false;  // needs the workload's future uses: a bound
+  bool by_object = false;    // evicts pages regardless of the contexts that they belong to
 };
 
-// In the order of the enumeration.
+// Rows in the order of the enumeration.
 inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::lru, "lru", "the least recently used", make_lru},
     EvictionRow{EvictionKind::lfu, "lfu", "the least often used", make_lfu},

@@ -1,4 +1,4 @@
-// First in, first out: one queue, uses do not count.
+// First in, first out: one queue; uses do not matter.
 #include "state/orders.h"
 
 namespace kvcap {

@@ -9,7 +9,8 @@ namespace kvcap {
 namespace {
 
 constexpr Key kFirstKey = 0x67726f757073ULL;
-constexpr int64_t kEndless = int64_t{1} << 50;  // tokens of a block that holds the only state of a sequence
+constexpr int64_t kEndless = int64_t{1}
+                             << 50;  // block size of a group that keeps only a sequence's last state
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -136,7 +137,7 @@ void GroupPool::name(std::span<const BlockRun> chain, int64_t tokens, Holding& h
   if (!caching_) return;
   const int64_t units = std::min(tokens, holding.tokens()) / unit_tokens_;
   while (holding.named_ < units) {
-    // Only now is a run left that ended there before: it may have grown since.
+    // A run that ended here is left only now because it may have grown.
     if (holding.in_run_ == chain[holding.run_].blocks) {
       ++holding.run_;
       holding.in_run_ = 0;
@@ -158,7 +159,7 @@ void GroupPool::name(std::span<const BlockRun> chain, int64_t tokens, Holding& h
   }
 }
 
-// ---- what is there ----
+// ---- lookups ----
 
 void GroupPool::read_keys(std::span<const BlockRun> chain, int64_t units) const {
   keys_.clear();
@@ -175,9 +176,9 @@ uint32_t GroupPool::named_block(const Group& group, int64_t position) const {
   return group.named.find(keys_[static_cast<std::size_t>((position + 1) * group.units - 1)]);
 }
 
-// The longest prefix of at most `tokens` tokens behind which the group has what it needs. Where a block is
-// missing that `tokens` need, every prefix that ends behind it needs it as well: no rule needs less of a
-// shorter prefix but at its end.
+// Returns the longest prefix of at most `tokens` tokens for which the group has all needed blocks. If a block
+// needed for `tokens` is missing, every shorter prefix that ends after it needs it as well: a rule never
+// needs fewer blocks for a shorter prefix, except at its end.
 int64_t GroupPool::longest(const Group& group, int64_t tokens) const {
   const int64_t size = group.is.block_tokens;
   if (group.is.rule == KvRule::all) {
@@ -225,7 +226,7 @@ void GroupPool::open(Holding& holding) const {
   holding.key_ = kFirstKey;
 }
 
-// Notes when the holding changes next.
+// Updates the token counts at which the holding changes next.
 void GroupPool::settle(int64_t computed, Holding& holding) const {
   holding.until_ = kEndless;
   holding.drops_at_ = kEndless;
@@ -297,7 +298,7 @@ int64_t GroupPool::owed_blocks(const Holding& holding, int64_t found_tokens, int
   return owed;
 }
 
-// Blocks that the group takes to grow to `tokens`.
+// Returns the blocks that the group takes to grow to `tokens`.
 int64_t GroupPool::growth(const Group& group, const Holding::OfGroup& of, int64_t tokens) const {
   const int64_t more = divide_up(tokens, group.is.block_tokens) - std::ssize(of.blocks);
   return std::clamp<int64_t>(more, 0, group.sparse ? 1 : kEndless);
@@ -334,7 +335,8 @@ void GroupPool::drop(int64_t computed, Holding& holding) {
   }
 }
 
-// Positions up to `tokens`: those from position `from` on have blocks; `only_last`: only the last one has.
+// Extends the positions up to `tokens`. Positions from `from` on get blocks; `only_last`: only the last one
+// does.
 void GroupPool::take_up_to(int64_t from, int64_t tokens, bool only_last, const Group& group,
                            Holding::OfGroup& of) {
   const int64_t end = divide_up(tokens, group.is.block_tokens);

@@ -48,8 +48,8 @@ void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
   }
 }
 
-// Requests that take or drop blocks in the same step do so in their order, and an earlier step comes first:
-// the order of eviction is that of single steps.
+// Requests that take or drop blocks in the same step do so in their order, and earlier steps come first, so
+// the eviction order equals that of single steps.
 void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                            const std::function<void(int64_t)>& begins) {
   if (!groups_ && !begins) {
@@ -58,7 +58,7 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
     }
     return;
   }
-  using Event = std::pair<int64_t, std::size_t>;  // the step and the request
+  using Event = std::pair<int64_t, std::size_t>;  // step, request
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   const auto expect = [&](std::size_t i, int64_t done) {
     const KvGrowth& one = requests[i];

@@ -1,6 +1,6 @@
-// Least frequently used: a heap by the number of uses, then by the last one. Uses count from the entry into
-// the tier, which is the first; nothing ages, so what was popular once stays until all others were used as
-// often.
+// Least frequently used: a heap by the number of uses, then by the last use. Counting starts with the entry
+// into the tier, which counts as the first use. Counts do not age, so a formerly popular key stays until all
+// others have been used as often.
 #include "state/orders.h"
 
 namespace kvcap {

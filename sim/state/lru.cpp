@@ -1,4 +1,4 @@
-// Least recently used: one queue, a use moves a key to its end.
+// Least recently used: one queue; a use moves a key to its end.
 #include "state/orders.h"
 
 namespace kvcap {

@@ -1,4 +1,4 @@
-// Moves: what the store wants carried from one tier to another, as one transfer of one or more contexts.
+// Moves: transfers between two tiers that the store requests, each with one or more contexts.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@ namespace kvcap {
 
 struct Moved {
   Key key = 0;
-  int64_t tokens = 0;        // that move
-  int64_t tokens_after = 0;  // of the context that are there when done
-  // The store's own: which entry it is for, and how many tokens that had lost in front when it was issued.
+  int64_t tokens = 0;        // moved tokens
+  int64_t tokens_after = 0;  // tokens of the context that have arrived when the move is done
+  // For the store only: the target entry, and the tokens that it had lost at its front when the move was
+  // issued.
   uint64_t generation = 0;
   Slot slot = kNoSlot;
   int64_t cut = 0;
 };
 
-// from == hbm: a save of what the GPU has just computed.
+// A transfer. from == hbm: a save of state that the GPU has just computed.
 struct Move {
   Tier from = Tier::hbm;
   Tier to = Tier::dram;
-  int64_t tokens = 0;  // of all items
+  int64_t tokens = 0;  // sum over items
   std::vector<Moved> items;
 };
 

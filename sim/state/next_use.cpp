@@ -1,5 +1,5 @@
-// Farthest next use first. Keys without a known next use stand in a queue of their own, least recently used
-// first, and leave before all others (CachedAttention 3.3.2; Belady 1966).
+// Farthest next use first. Keys without a known next use are in a separate queue, least recently used first,
+// and are evicted before all others (CachedAttention 3.3.2; Belady 1966).
 #include "state/orders.h"
 
 namespace kvcap {
@@ -25,8 +25,8 @@ class NextUse : public SetAside {
     const Slot unknown = first_free(unknown_);
     return unknown != kNoSlot ? unknown : first_free(known_);
   }
-  // What is brought ahead of its use displaces nothing that is needed as soon: parts of one prompt would go
-  // on displacing each other.
+  // A prefetched key evicts only keys with a later next use; otherwise parts of one prompt would keep
+  // evicting each other.
   bool yields(Slot victim, Slot newcomer, bool ahead) const override {
     const Record& other = records_.get(victim);
     return !ahead || !other.known() || other.next_use > records_.get(newcomer).next_use;
@@ -40,7 +40,7 @@ class NextUse : public SetAside {
   };
 
   void change(Slot slot, const Record& record) {
-    // From one place in the heap to another is one step; all other changes are out and in.
+    // Changing the rank in the heap takes one step; all other changes remove and reinsert the slot.
     const bool out_and_in = present(slot) && !(records_[slot].known() && record.known());
     if (out_and_in) take_out(slot);
     records_[slot] = record;

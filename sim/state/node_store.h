@@ -1,10 +1,10 @@
-// NodeStore: what one node of a fleet can reach: a Store of its own and behind it, perhaps, one that all
-// nodes share (a network tier).
+// NodeStore: the stores that one node of a fleet can reach: its own Store and optionally a Store below it
+// that all nodes share (a network tier).
 //
-// What a turn leaves is written to both, so what leaves the node's own tiers is dropped there, and what
-// another node has saved is found as well; it comes into DRAM with its first use here. When a session changes
-// nodes its copies differ in length: the longest is found, the nearest of equal ones. When the node fails its
-// own tiers are empty and what it was writing to the shared one never arrives.
+// The state after a turn is written to both, so the node's own tiers drop what they evict, and state that
+// another node saved is found as well; its first use here loads it into DRAM. When a session changes nodes
+// its copies differ in length: lookups find the longest, and the nearest of equal ones. When the node fails,
+// its own tiers are emptied and its unfinished writes to the shared store never arrive.
 #pragma once
 
 #include <map>
@@ -18,22 +18,22 @@ namespace kvcap {
 
 class NodeStore {
  public:
-  // `shared`: a store of the remote tier alone, or none. REQUIRES: with it, no remote tier in `tiers`.
+  // `shared`: a store of only the remote tier, or nullptr. REQUIRES: with it, no remote tier in `tiers`.
   explicit NodeStore(const std::vector<StoreTier>& tiers, const StoreOptions& options = {},
                      Store* shared = nullptr)
       : tiers_(tiers), options_(options), own_(tiers, options), shared_(shared) {}
 
-  // The tiers that nobody else can reach.
+  // Returns the tiers that only this node can reach.
   Store& own() { return own_; }
   const Store& own() const { return own_; }
 
-  // As of Store; the shared one is asked by whoever writes to it.
+  // Sets the callback of Store::accept_moves(); put() calls it also before saves to the shared store.
   void accept_moves(Store::Accepts accepts) {
     accepts_ = std::move(accepts);
     own_.accept_moves(accepts_);
   }
 
-  // As of Store, over both.
+  // These functions act on both stores, as in Store.
   std::optional<Hit> find(Key key) const {
     const std::optional<Hit> near = own_.find(key);
     return shared_ ? longer(near, shared_->find(key)) : near;
@@ -60,7 +60,7 @@ class NodeStore {
     own_.expect(key, next_use);
     if (shared_) shared_->expect(key, next_use);
   }
-  // As of Store. Nothing: other nodes may have changed anything.
+  // watch() and take_changed() as in Store; nullopt with a shared store, which other nodes may have changed.
   void watch() { own_.watch(); }
   std::optional<std::vector<Key>> take_changed() {
     if (shared_) return std::nullopt;
@@ -87,12 +87,12 @@ class NodeStore {
     return own_.capacity_bytes(tier) + (shared_ ? shared_->capacity_bytes(tier) : 0);
   }
   void check() const;
-  void check_in_turn();  // as Store's, of its own store
-  // By those who use contexts on this node; and of the shared store, by what comes ahead of its use.
+  void check_in_turn();  // as in Store, for its own store
+  // Pins on the node's own store, and pins on the shared store by running prefetches.
   int64_t pins() const { return own_.pins(); }
   int64_t fetches() const;
 
-  // The node is lost. REQUIRES: nobody on it has pinned anything.
+  // Empties the node's own store after a node failure. REQUIRES: no pins by users on this node.
   void fail();
 
  private:
@@ -100,7 +100,7 @@ class NodeStore {
     return far && (!near || far->tokens > near->tokens) ? far : near;
   }
   void check_moves() const;
-  // Tokens of the context that only the shared store has; 0: this node has as many.
+  // Returns the tokens of the context if the shared store has more than this node, else 0.
   int64_t only_shared_tokens(Key key) const;
 
   std::vector<StoreTier> tiers_;
@@ -108,8 +108,8 @@ class NodeStore {
   Store own_;
   Store::Accepts accepts_;
   Store* shared_;
-  std::map<Key, int> writing_;   // moves of this node to the shared store
-  std::map<Key, int> fetching_;  // and ahead of use from it
+  std::map<Key, int> writing_;   // this node's moves to the shared store, per context
+  std::map<Key, int> fetching_;  // this node's prefetches from it, per context
 };
 
 }  // namespace kvcap

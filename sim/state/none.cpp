@@ -1,4 +1,4 @@
-// Nothing leaves: a tier that somebody else cleans, as vLLM's file tier and Mooncake's SSDs are
+// No eviction: an external process cleans the tier, as with vLLM's file tier and Mooncake's SSDs
 // (docs/features/kv_offloading_usage.md@0078e9d, docs/source/design/store/ssd-offload.md@3b5a594).
 #include "state/eviction.h"
 

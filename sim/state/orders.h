@@ -1,9 +1,8 @@
-// Orders of slots, from which evictions are made, and the rule for held slots that all of them share.
+// Orders of slots for evictions, and their common rule for held slots.
 //
 //   SlotHeap   any rank, O(log n)
-//   SlotQueue  by serial number; O(1) for what enters with the largest one and for what leaves, O(log n) for
-//              what comes back to the middle
-//   SetAside   an eviction whose held slots stand outside of its orders once a search has met them
+//   SlotQueue  by serial number; O(1) to append and to remove, O(log n) to reinsert in the middle
+//   SetAside   an eviction that removes held slots from its order once a search has met them
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace kvcap {
 
-// A record per slot, made when first asked for.
+// Array of records by slot that grows on access.
 template <class Record>
 class PerSlot {
  public:
@@ -24,7 +23,7 @@ class PerSlot {
     }
     return records_[slot];
   }
-  // That of a slot never seen is the default.
+  // Returns the record of the slot; the default for a new slot.
   Record get(Slot slot) const { return slot < records_.size() ? records_[slot] : Record{}; }
 
  private:
@@ -39,13 +38,13 @@ struct Rank {
   }
 };
 
-// The least rank first.
+// Heap with the least rank first.
 class SlotHeap {
  public:
   Slot first() const { return nodes_.empty() ? kNoSlot : nodes_.front().slot; }
   const Rank& first_rank() const { return nodes_.front().rank; }
   bool contains(Slot slot) const { return place_.get(slot).at != kNoSlot; }
-  // Enters, or changes its rank.
+  // Adds the slot or changes its rank.
   void insert(Slot slot, Rank rank);
   void erase(Slot slot);
 
@@ -64,13 +63,13 @@ class SlotHeap {
   PerSlot<Place> place_;
 };
 
-// The least serial number first.
+// Queue with the least serial number first.
 class SlotQueue {
  public:
   Slot first() const;
   void insert(Slot slot, uint64_t serial);
   void erase(Slot slot);
-  // Its last one, also after it was erased.
+  // Returns the last serial number of the slot, also after its removal.
   uint64_t serial(Slot slot) const { return links_.get(slot).serial; }
 
  private:
@@ -81,9 +80,10 @@ class SlotQueue {
 
   PerSlot<Link> links_;
   Slot front_ = kNoSlot, back_ = kNoSlot;
-  SlotHeap returned_;  // entered with a serial below that of the back
+  SlotHeap returned_;  // entered with a serial below the back's
 };
 
+// : Eviction base class: held slots are taken out of the order when a search meets them.
 class SetAside : public Eviction {
  public:
   void hold(Slot slot) final { state_[slot].held = true; }
@@ -96,10 +96,10 @@ class SetAside : public Eviction {
   }
 
  protected:
-  // Into the order it was taken from, at its place.
+  // Reinserts the slot at its position in its order.
   virtual void put_back(Slot slot) = 0;
 
-  // The first of `order` that is not held; sets those before it aside.
+  // Returns the first slot of `order` that is not held and sets the held ones before it aside.
   template <class SomeOrder>
   Slot first_free(SomeOrder& order) {
     for (;;) {
@@ -109,7 +109,7 @@ class SetAside : public Eviction {
       state_[slot].aside = true;
     }
   }
-  // Out of `order`, where it is unless it was set aside.
+  // Removes the slot from `order` unless it was set aside.
   template <class SomeOrder>
   void take(SomeOrder& order, Slot slot) {
     if (state_[slot].aside) {

@@ -1,13 +1,13 @@
 // S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1). A
-// newcomer enters the small queue, or the main one when the ghost queue remembers it. While the small queue
-// holds a tenth of the keys or more, its oldest key is looked at: used more than once since it entered, it
-// moves to the main queue with its count cleared, else it leaves and is remembered. Otherwise the oldest key
-// of the main queue is looked at: unused it leaves, else it goes round once more, one use fewer. Counts stop
-// at 3.
+// newcomer enters the small queue, or the main queue if the ghost queue remembers it. While the small queue
+// holds at least a tenth of the keys, its oldest key is examined: if used more than once since its entry, it
+// moves to the main queue with its count cleared, otherwise it is evicted and remembered. Else the oldest key
+// of the main queue is examined: if unused, it is evicted, otherwise it is reinserted with one use fewer.
+// Counts saturate at 3.
 //
-// Sizes count keys and not bytes, held ones included: of n keys in the tier the small queue's share is n / 10
-// and the ghost remembers the last 9 n / 10 keys that left the small queue. The tenth is compared at every
-// step, where the paper goes on in the small queue until one key has left.
+// Sizes count keys, not bytes, and include held keys: of n keys in the tier the small queue's share is n /
+// 10, and the ghost queue remembers the last 9 n / 10 keys evicted from the small queue. The share is
+// compared at every step, whereas the paper stays in the small queue until one key is evicted.
 #include <deque>
 
 #include "state/orders.h"
@@ -15,19 +15,19 @@
 namespace kvcap {
 namespace {
 
-// The keys that left last, up to a limit that may change.
+// The most recently evicted keys, up to a variable limit.
 class Ghost {
  public:
   void remember(Key key, std::size_t limit) {
     order_.push_back(key);
     serials_.set(key, ++last_);
     while (order_.size() > limit) {
-      // A key that came back and left again is remembered under its later number.
+      // A key that was evicted again is remembered under its later number.
       if (serials_.find(order_.front()) == last_ - order_.size() + 1) serials_.erase(order_.front());
       order_.pop_front();
     }
   }
-  // Whether it was remembered; no longer.
+  // Returns true iff the key was remembered, and forgets it.
   bool forget(Key key) {
     const bool known = serials_.find(key) != 0;
     if (known) serials_.erase(key);
@@ -36,7 +36,7 @@ class Ghost {
 
  private:
   std::deque<Key> order_;
-  KeyMap<uint64_t, 0> serials_;  // of the remembered: the how-manieth that left
+  KeyMap<uint64_t, 0> serials_;  // eviction number of each remembered key
   uint64_t last_ = 0;
 };
 
@@ -89,7 +89,7 @@ class S3Fifo : public SetAside {
   static constexpr uint8_t kMostUses = 3;
   struct Record {
     Key key = 0;
-    uint8_t uses = 0;  // since it entered its queue
+    uint8_t uses = 0;  // since its entry into the queue
     bool in_main = false;
   };
 

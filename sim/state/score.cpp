@@ -1,6 +1,6 @@
-// Lowest score first: a heap by the score that somebody gives to a key (HyperInfer, "Score-Based Cache
-// Management": access frequency times the mean share of important tokens), then by the last use. A newcomer
-// displaces only keys whose score is not above its own.
+// Lowest score first: a heap by the given scores (HyperInfer, "Score-Based Cache Management": access
+// frequency times the mean share of important tokens), then by the last use. A newcomer displaces only keys
+// whose score does not exceed its own.
 #include "state/orders.h"
 
 namespace kvcap {

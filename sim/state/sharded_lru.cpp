@@ -1,7 +1,7 @@
-// Least recently used in one of many shards, which take turns: the master of Mooncake Store keeps its objects
-// in 1,024 hash tables and evicts the oldest of each (mooncake-store/src/master_service.cpp, BatchEvict, and
-// include/master_service.h, kNumShards @3b5a594). Where a shard holds few objects what leaves is not what the
-// whole tier has used least recently, but comes from many contexts.
+// Least recently used in one of many shards, in turn: the master of Mooncake Store keeps its objects in 1,024
+// hash tables and evicts the oldest of each (mooncake-store/src/master_service.cpp, BatchEvict, and
+// include/master_service.h, kNumShards @3b5a594). With few objects per shard the victims are not the least
+// recently used of the whole tier, but come from many contexts.
 #include <set>
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Key kShards = 1024;
 
-// The oldest of the shard whose turn it is; of the next one that has any where it has none.
+// Queue whose first slot is the oldest of the current shard, or of the next shard that is not empty.
 class ShardQueue {
  public:
   Slot first() const {
@@ -25,7 +25,7 @@ class ShardQueue {
     slots_.insert({places_[slot], slot});
   }
   void erase(Slot slot) { slots_.erase({places_[slot], slot}); }
-  // Those of its last place, also after it was erased.
+  // Return the slot's last shard and serial number, also after its removal.
   Key shard(Slot slot) const { return places_.get(slot).first; }
   uint64_t serial(Slot slot) const { return places_.get(slot).second; }
   void turn_to(Key shard) { turn_ = shard; }

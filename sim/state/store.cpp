@@ -39,7 +39,7 @@ Slot Store::slot_of(Key key) {
   return slot;
 }
 
-// Frees the slot of a context that is not stored and of which nothing is known.
+// Frees the slot of a context that is not stored, not pinned and has no hints.
 void Store::tidy(Slot slot) {
   Record& record = records_[slot];
   if (record.levels != 0 || record.pins > 0 || record.expected || record.weighed) return;
@@ -48,7 +48,7 @@ void Store::tidy(Slot slot) {
   free_slots_.push_back(slot);
 }
 
-// After a context may have left the last level.
+// Clears the state of a context that has left its last level.
 void Store::forget_if_gone(Slot slot) {
   Record& record = records_[slot];
   if (record.levels != 0) return;
@@ -84,13 +84,13 @@ std::optional<std::size_t> Store::host_level(Slot slot) const {
   return static_cast<std::size_t>(std::countr_zero(hosts));
 }
 
-// The nearest copy is the longest.
+// Returns the tokens of the nearest host copy, which is the longest one.
 int64_t Store::kept_tokens(Slot slot) const {
   const std::optional<std::size_t> at = host_level(slot);
   return at ? levels_[*at].tokens(slot) : 0;
 }
 
-// ---- uses and what is told of contexts ----
+// ---- uses and hints ----
 
 void Store::pin(Key key) {
   const Slot slot = slot_of(key);

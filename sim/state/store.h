@@ -1,27 +1,26 @@
-// Store: what lies where. It decides placement and eviction and hands out the Moves that follow; whoever
-// owns the clock performs them and reports back. It knows no links and no policy, and time only as a number
-// that it is told.
+// Store: the contexts in the tiers of one node or of a shared remote store. It decides on placement and
+// eviction and returns the Moves that follow; the owner of the clock performs them and calls done(). It has
+// no links and no policy, and sees time only as a parameter.
 //
-// A context (all turns of a session, a prefix block, a chunk of text) lies in one host tier, the nearest that
-// has room: new bytes enter the first tier, its victims are demoted to the next that takes them, the last
-// tier's are dropped, and a context that is read from farther than DRAM is promoted into DRAM, which it
-// passes on its way. In an inclusive store a copy stays behind when a context moves up, and one that comes
-// down again to such a copy costs no move; with write-through the copies below are written when a context is
-// put, which is when a tier can lose it at no cost. An eager store does so from DRAM to the tier below while
-// that has room for all of DRAM besides, and demotes what has no copy. In front may stand an `hbm` tier,
-// which holds contexts as KV between turns without giving up the copy behind it. Where it is exclusive, what
-// enters it gives up its place in the first host tier if a farther one has all of it, and what it evicts goes
-// back there if that takes it.
+// A context (all turns of a session, a prefix block, a chunk of text) is stored in the nearest host tier with
+// room. New bytes enter the first tier, victims are demoted to the next tier that accepts them, and the last
+// tier drops its victims. A context read from below DRAM is promoted into DRAM, which it passes anyway. An
+// inclusive store keeps the lower copy on promotion, and a demotion to such a copy needs no move. With
+// write-through the lower copies are written at each put, so that a tier can evict at no cost. An eager store
+// writes them from DRAM to the next tier while that also has room for all of DRAM, and demotes contexts
+// without a copy. An `hbm` tier may precede the host tiers; it holds contexts as KV between turns in addition
+// to their host copies. If it is exclusive, a context that enters it leaves the first host tier if a lower
+// one has all of it, and returns there on eviction if accepted.
 //
-// Space is reserved when a Move is issued and visible to find() when it is done, so occupancy never exceeds
-// capacity. What leaves a tier are contexts as a whole; or, with `unit_tokens`, blocks of so many tokens,
-// where no tier below takes all of the context: then the end of the first to leave makes the room, as in a
-// least-recently-used order of blocks that a use touches from the last to the first.
+// Space is reserved when a Move is issued and find() sees it when the move is done, so occupancy never
+// exceeds capacity. Tiers evict whole contexts or, with `unit_tokens`, blocks of that size, unless a tier
+// below takes the whole context: the first victim then loses its end, as in an LRU order of blocks in which
+// each use touches the last block first.
 //
-// A context is held, that is, cannot be evicted, while it is pinned, while a move brings part of it
-// and while it is copied to a nearer tier; whether a context has a place at all is known before anything is
-// evicted for it. What a demotion leaves is free at once, although its bytes still wait in the write queue:
-// leaving_bytes() says how many do, and a tier's free_fraction is the room to hold them.
+// A context is held (cannot be evicted) while it is pinned, while a move brings part of it and while it is
+// copied to a nearer tier. Room for a context is confirmed before anything is evicted for it. Demoted bytes
+// free their room immediately although they still wait in the write queue: leaving_bytes() counts them, and
+// free_fraction provides room for them.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +42,7 @@ namespace kvcap {
 struct Hit {
   Key key = 0;
   Tier tier = Tier::hbm;
-  int64_t tokens = 0;  // the context's first tokens
+  int64_t tokens = 0;  // tokens from the front of the context
 };
 
 struct Item {
@@ -55,94 +54,93 @@ struct Item {
 struct StoreOptions {
   bool inclusive = false;
   WriteMode write = WriteMode::back;  // back, unless the store is inclusive
-  int64_t unit_tokens = 0;            // in which contexts lose their ends; 0: they leave as a whole
-  std::optional<double> ttl_s;        // contexts unused for so long leave; absent: never
+  int64_t unit_tokens = 0;            // granularity in which contexts lose their ends; 0: whole contexts
+  std::optional<double> ttl_s;        // contexts unused for this time leave; absent: never
 };
 
 class Store {
  public:
-  // REQUIRES: tiers from near to far, each kind at most once; host tiers with the same bytes_per_token.
+  // REQUIRES: tiers from near to far, each kind at most once; host tiers with equal bytes_per_token.
   explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {});
 
-  // Asked before tokens are to move into a host tier, from the GPU or from another tier: false where the
-  // write queue of that tier is full, so that they do not. `issued`: tokens of moves between the same tiers
-  // that the same call has issued before, and that nobody performs yet. `ahead`: the context moves
-  // later if this is refused. Without this function every move is accepted. What a tier refuses to save stays
-  // as it is, and goes to no other tier instead.
+  // Called before tokens move into a host tier, from the GPU or another tier. Returns false if the write
+  // queue of the tier is full, which refuses the move. `issued`: tokens of unperformed moves between the same
+  // tiers from the same call. `ahead`: a refused context moves later. Without a callback every move is
+  // accepted. A refused save is dropped; it is not redirected to another tier.
   using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
-  // The nearest copy of a context, or nothing.
+  // Returns the nearest copy of a context, or nullopt.
   std::optional<Hit> find(Key key) const;
 
-  // The contexts now have so many tokens: makes room and reserves it. Returns the moves to perform, one for
-  // each pair of tiers, demotions before saves. Of several contexts the last is the most recently used. One
-  // that fits nowhere is not stored; one that has outgrown its tier moves down, and stays as it is (its first
-  // part is still good) where that is impossible or part of it is still under way.
+  // Stores the contexts with their current numbers of tokens: makes and reserves room. Returns the moves to
+  // perform, one per pair of tiers, demotions before saves. The last context is the most recently used one. A
+  // context that fits nowhere is not stored. One that outgrew its tier moves down; if that is impossible or
+  // part of it is under way, it stays unchanged (its first part remains valid).
   std::vector<Move> put(std::span<const Item> items, Order now);
   std::vector<Move> put(Key key, int64_t tokens, Order now);
-  // Puts a context where it would lie after a long time, with no moves (a warm start): into the first host
-  // tier that has room, in an inclusive store into those below as well.
+  // Stores a context without moves (a warm start) in the first host tier with room, and in an inclusive store
+  // also in the tiers below.
   void preload(Key key, int64_t tokens, bool shared = false);
-  // A context in a farther host tier is being read: it moves up into DRAM if room can be made.
-  // Its own bytes travel with the read; returns the demotions.
+  // Promotes a context that is being read from a lower host tier into DRAM if room can be made. Its own bytes
+  // travel with the read; returns the demotions.
   std::vector<Move> promote(Key key, Order now);
-  // Brings a context from a farther host tier into the first one ahead of its use, which delays its expiry;
-  // until that is done the old copy serves. Nothing happens when it is there or under way already, or when
-  // something would have to leave that is needed sooner (next_use) or worth more (score), or more than the
-  // share to keep free.
+  // Prefetches a context from a lower host tier into the first one, which delays its expiry. The old copy
+  // serves until then. Does nothing if the context is already in the first tier or under way, or if room
+  // would take victims that are needed sooner (next_use) or have a higher score, or part of the share to keep
+  // free.
   std::vector<Move> prefetch(Key key, Order now);
-  // True while a prefetch of the context is under way.
+  // True iff a prefetch of the context is under way.
   bool fetching(Key key) const;
-  // The context's first tokens are in another store, as far as `from` is away, and are to lie here as well:
-  // in DRAM, if that is the first host tier and room can be made. They travel with a read of them, or,
-  // `ahead` of any, with a move of their own, under the rules of prefetch().
+  // Copies the first `tokens` tokens of a context from another store, which is as far as tier `from`, into
+  // DRAM, if that is the first host tier and room can be made. They travel with a read or, with `ahead`, in a
+  // move of their own under the rules of prefetch().
   std::vector<Move> take_in(Key key, int64_t tokens, Tier from, bool ahead, Order now);
   void done(const Move& move);
-  // Part of the context is still under way to some tier.
+  // True iff part of the context is still under way to some tier.
   bool arriving(Key key) const;
-  // What is under way of the context will never arrive: there it ends before that, or leaves.
+  // Cancels what is under way of the context: its entries end at the visible tokens, or leave if there are
+  // none.
   void abandon(Key key);
 
-  // A pinned context is in use and may not be evicted; pins nest.
+  // Pins the context, which is in use and may not be evicted; pins nest.
   void pin(Key key);
   void unpin(Key key);
-  // A use of a stored context; again by the same turn: it is as recent, but not used once more.
+  // Notes a use of a stored context. `again`: by the same turn; updates recency, but does not count as a use.
   void touch(Key key, Order now, bool again = false);
-  // When a context will be used next, stored or not; holds until told otherwise. kNever: not known.
+  // Sets the next use of a context, stored or not, until replaced. kNever: unknown.
   void expect(Key key, Order next_use);
-  // From now on, contexts whose next use is known and of which something enters, arrives or leaves are
-  // listed.
+  // Starts to list contexts with a known next use when part of them enters, arrives or leaves.
   void watch() { watched_ = true; }
-  // Those since it was asked last; some more than once.
+  // Returns the contexts listed since the last call; some repeatedly.
   std::vector<Key> take_changed() { return std::exchange(changed_, {}); }
-  // What a context is worth to tiers that keep the highest score; forgotten when it leaves the store, or is
-  // put and not admitted. 0: nothing.
+  // Sets the value of a context for tiers that keep the highest scores. Reset to 0 when the context leaves
+  // the store, or is put and not admitted.
   void weigh(Key key, double score);
 
-  // Everything stored of a context is void.
+  // Drops all stored copies of a context.
   void erase(Key key);
-  // The context keeps only its last `tokens` tokens, in place.
+  // Keeps only the last `tokens` tokens of the context, in place.
   void shrink(Key key, int64_t tokens);
-  // Drops what was not used for ttl_s and is not pinned.
+  // Drops unpinned contexts that were not used for ttl_s.
   void expire(Order now);
 
   bool has(Tier tier) const { return level_of(tier) != nullptr; }
   double occupied_bytes(Tier tier) const;
   double capacity_bytes(Tier tier) const;
-  // Demoted out of the tier and not yet arrived where they go.
+  // Returns the bytes demoted out of the tier that have not arrived at their target.
   double leaving_bytes(Tier tier) const;
-  // Into the tier in all, as saves, demotions and copies.
+  // Returns the total bytes that entered the tier as saves, demotions and copies.
   double came_bytes(Tier tier) const;
-  double entered_bytes() const { return host_bytes(entered_tokens_); }  // into host tiers from the GPU
+  double entered_bytes() const { return host_bytes(entered_tokens_); }  // from the GPU into host tiers
   double dropped_bytes() const { return host_bytes(dropped_tokens_); }  // the last copy left, for any reason
-  // Contexts that it has a record of: stored, pinned or told of.
+  // Returns the number of contexts with a record: stored, pinned, or with a hint.
   std::size_t known() const { return slots_.size(); }
   int64_t pins() const { return pins_; }
-  // Re-derives every sum from the entries; aborts when one is off or a capacity is exceeded.
+  // Re-derives every sum from the entries. Aborts on a mismatch or an exceeded capacity.
   void check() const;
-  // For after every event: room is checked at every call, the sums too while there are up to 256 contexts,
-  // and of more as often as takes no longer.
+  // Checks after an event: the room at every call, and the sums at every call up to 256 contexts, above that
+  // less often at the same cost per call.
   void check_in_turn();
 
  private:
@@ -151,11 +149,11 @@ class Store {
     Order last_use = 0;
     uint32_t length = 0;  // tokens of the context, stored or not
     uint32_t pins = 0;
-    uint32_t uses = 1;      // the turn that left it, and those that found it
-    uint8_t levels = 0;     // a bit for each level it lies in
+    uint32_t uses = 1;      // turns: the one that created it, and those that found it
+    uint8_t levels = 0;     // one bit per level that stores it
     bool expected = false;  // its next use is known
     bool weighed = false;   // its score is not 0
-    bool aging = false;     // stands in age_
+    bool aging = false;     // is in age_
     bool in_use = false;    // the slot is taken
     bool shared = false;    // several sessions may use it
   };
@@ -193,14 +191,14 @@ class Store {
   double host_bytes(int64_t tokens) const;
 
   StoreOptions options_;
-  Order now_ = 0;  // of the call under way
+  Order now_ = 0;  // time of the current call
   std::vector<StoreLevel> levels_;
   bool has_hbm_ = false;
   KeyMap<Slot, kNoSlot> slots_;
   std::vector<Record> records_;  // by slot
   std::vector<Slot> free_slots_;
-  std::unique_ptr<Eviction> age_;  // where contexts expire: all that are stored, least recently used first
-  std::vector<Move> moves_;        // of the call under way
+  std::unique_ptr<Eviction> age_;        // with a TTL: all stored contexts, least recently used first
+  std::vector<Move> moves_;              // moves of the current call
   std::vector<int64_t> leaving_tokens_;  // by level
   bool watched_ = false;
   std::vector<Key> changed_;
@@ -209,7 +207,7 @@ class Store {
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;
   int64_t pins_ = 0;
-  std::size_t unchecked_slots_ = 0;  // that check_in_turn() has put off
+  std::size_t unchecked_slots_ = 0;  // slots since the last check by check_in_turn()
 };
 
 }  // namespace kvcap

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMostTokens = 4e18;
 
-// Whole tokens that fit into `bytes`; a relative error of the division does not cost one.
+// Returns the whole tokens that fit into `bytes`, tolerating the rounding error of the division.
 int64_t whole_tokens(double bytes, double bytes_per_token) {
   const double tokens = bytes_per_token > 0 ? bytes / bytes_per_token * (1 + 1e-12) : kMostTokens;
   return static_cast<int64_t>(std::floor(std::clamp(tokens, 0.0, kMostTokens)));
@@ -32,7 +32,7 @@ StoreLevel::StoreLevel(const StoreTier& options)
   if (options.soft_pin_s > 0) soft_pins_ = make_lru();
 }
 
-// ---- who may leave ----
+// ---- eviction ----
 
 void StoreLevel::hold_or_release(Slot slot) {
   const Entry& entry = entries_[slot];

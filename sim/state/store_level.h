@@ -1,5 +1,5 @@
-// StoreLevel: one tier of the store: which contexts lie in it, how many of their tokens have arrived, who may
-// leave. It counts in tokens, so that its sums are exact; bytes are tokens times bytes_per_token.
+// StoreLevel: one tier of the store with its contexts, their arrived tokens and the choice of victims. It
+// counts tokens, so its sums are exact; bytes are tokens times bytes_per_token.
 #pragma once
 
 #include <algorithm>
@@ -20,35 +20,35 @@ struct StoreTier {
   Tier kind = Tier::ssd;
   double capacity_bytes = 0;
   EvictionKind eviction = EvictionKind::lru;
-  double bytes_per_token = 0;  // of a context in this tier
+  double bytes_per_token = 0;  // size of a context's token in this tier
   double free_fraction = 0;    // 0 <= f < 1
-  bool exclusive = false;      // hbm: what lies here takes no room in the first host tier
-  // Beyond this share of the capacity evict_share of it leaves at once, in the background; 0: never.
+  bool exclusive = false;      // hbm only: contexts here take no room in the first host tier
+  // Above this share of the capacity, evict_share of it is evicted together, in the background; 0: never.
   double evict_at = 0;
   double evict_share = 0;
-  double lease_s = 0;      // what was read so shortly ago does not leave
-  double soft_pin_s = 0;   // what is shared stays so long after a use, if something else can leave
-  int64_t after_uses = 1;  // of a context before it enters
+  double lease_s = 0;      // contexts read within this time are not evicted
+  double soft_pin_s = 0;   // shared contexts stay for this time after a use if another one can be evicted
+  int64_t after_uses = 1;  // uses of a context before it enters
 };
 
 class StoreLevel {
  public:
   static constexpr uint32_t kNothing = std::numeric_limits<uint32_t>::max();
 
-  // A context in this tier. Its tokens arrive in order, save one part that may come from another tier.
+  // A context in this tier. Its tokens arrive in order, except for one part that may come from another tier.
   struct Entry {
-    uint64_t generation = 0;           // tells it from earlier ones of the same context
-    uint32_t tokens = 0;               // reserved; 0: not here
-    uint32_t arrived = 0;              // of the first ones, but for those awaited
-    uint32_t awaited_from = kNothing;  // where the part begins that comes from another tier
-    uint32_t cut = 0;                  // lost in front since it entered
+    uint64_t generation = 0;           // distinguishes it from earlier entries of the same context
+    uint32_t tokens = 0;               // reserved; 0: not in this tier
+    uint32_t arrived = 0;              // arrived tokens from the front, except awaited ones
+    uint32_t awaited_from = kNothing;  // beginning of the part that comes from another tier
+    uint32_t cut = 0;                  // tokens lost at the front since it entered
     bool source = false;               // is being copied to a nearer tier
-    bool held = false;                 // may not leave
-    bool chosen = false;       // by a search: as the newcomer until it ends, as a victim until it leaves
-    bool soft_pinned = false;  // leaves after all that are not
-    bool leased = false;       // was read within lease_s: it does not leave
+    bool held = false;                 // may not be evicted
+    bool chosen = false;               // newcomer of a victim search, or its victim until eviction
+    bool soft_pinned = false;          // evicted after all others
+    bool leased = false;               // read within lease_s: not evicted
     Order leased_until = 0;
-    Order pinned_until = 0;  // of the soft pin
+    Order pinned_until = 0;  // end of the soft pin
     int64_t visible() const { return std::min(arrived, awaited_from); }
     bool complete() const { return visible() == tokens; }
   };
@@ -59,56 +59,58 @@ class StoreLevel {
   int64_t used_tokens() const { return used_tokens_; }
   int64_t capacity_tokens() const { return capacity_tokens_; }
   int64_t target_tokens() const { return target_tokens_; }  // capacity without the share to keep free
-  // Whether `tokens` more fit without an eviction.
+  // True iff `tokens` more fit without an eviction.
   bool has_room(int64_t tokens) const;
-  int64_t came_tokens() const { return came_tokens_; }  // in all, since the beginning
+  int64_t came_tokens() const { return came_tokens_; }  // total since the beginning
   double bytes(int64_t tokens) const { return static_cast<double>(tokens) * options_.bytes_per_token; }
   Eviction& eviction() { return *eviction_; }
 
-  // Of a context that is not here, all fields are zero.
+  // Returns the entry of a context; all fields are zero if it is not in this tier.
   const Entry& entry(Slot slot) const { return slot < entries_.size() ? entries_[slot] : kNone; }
   int64_t tokens(Slot slot) const { return entry(slot).tokens; }
   bool has(Slot slot) const { return entry(slot).tokens > 0; }
 
-  // Who leaves so that `tokens` more of `newcomer` keep the tier within `limit_tokens`; false when there is
-  // no way, by room or because some victim does not yield, or has a lease. The chosen are held until they
-  // leave.
+  // Chooses victims so that `tokens` more of `newcomer` keep the tier within `limit_tokens`. Returns false if
+  // that is impossible: not enough room, or a victim has a lease or does not yield. Chosen victims are held
+  // until they leave.
   bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now);
-  // The next victim, or kNoSlot. Leases and soft pins that have ended by `now` no longer count.
+  // Returns the next victim, or kNoSlot. Leases and soft pins that ended by `now` no longer count.
   Slot victim(Order now);
-  // The context was read: its lease begins anew.
+  // Renews the lease of a context that was read.
   void lease(Slot slot, Order now);
-  // The context, which several sessions share, was put or used: its soft pin begins anew.
+  // Renews the soft pin of a context that several sessions share and that was put or used.
   void soft_pin(Slot slot, Order now);
-  // Tokens that should leave by now.
+  // Returns the tokens that background eviction should evict now.
   int64_t batch_tokens() const;
   std::span<const Slot> victims() const { return victims_; }
-  // Of the last victim's tokens those that need not leave.
+  // Returns the tokens of the last victim that need not leave.
   int64_t spare_tokens() const { return spare_tokens_; }
 
-  // The context enters or grows to `tokens`. REQUIRES: there is room; not fewer than before.
+  // Adds the context or grows it to `tokens`. REQUIRES: there is room; not fewer than before.
   Entry& reserve(Slot slot, Key key, int64_t tokens, uint64_t generation);
-  // All of it is here.
+  // Marks all tokens of the context as arrived.
   void show(Slot slot) { entries_[slot].arrived = entries_[slot].tokens; }
-  // What follows the first `tokens` comes from another tier, later saves perhaps before it.
+  // Marks the tokens after the first `tokens` as coming from another tier; later saves may arrive before
+  // them.
   void await(Slot slot, int64_t tokens) { entries_[slot].awaited_from = static_cast<uint32_t>(tokens); }
   void leave(Slot slot, bool evicted);
-  // The context keeps its first `tokens` tokens and its place in the order. REQUIRES: 0 < tokens, not more
-  // than it has; it may leave.
+  // Keeps the first `tokens` tokens of the context and its place in the order. REQUIRES: 0 < tokens, not more
+  // than it has; it is not held.
   void trim(Slot slot, int64_t tokens);
-  // The first `tokens` of the context are gone. REQUIRES: fewer than all.
+  // Removes the first `tokens` tokens of the context. REQUIRES: fewer than all.
   void cut(Slot slot, int64_t tokens);
-  // What has not arrived is given up. REQUIRES: some of it is visible.
+  // Gives up the tokens that have not arrived. REQUIRES: some tokens are visible.
   void end_at_visible(Slot slot);
-  // A move of `moved` into this tier has ended. Returns false when it is for an entry that has left.
+  // Ends a move of `moved` into this tier. Returns false if its entry has left.
   bool arrive(const Moved& moved, bool from_gpu);
-  // Contexts may leave that are here completely, are not being copied and are not pinned.
+  // set_source() and settle() update whether a context may be evicted: it must be complete, not being copied
+  // and unpinned.
   void set_source(Slot slot, bool source) { entries_[slot].source = source; }
   void settle(Slot slot, bool pinned);
 
-  // Nothing is above the capacity or below zero, by the sums.
+  // Checks by the sums that the tier is neither above its capacity nor below zero.
   void check_room() const;
-  // Re-derives the sums. `contexts`: how many should be here.
+  // Re-derives the sums. `contexts`: expected number of contexts.
   void check(int64_t contexts) const;
 
  private:
@@ -119,7 +121,7 @@ class StoreLevel {
     Slot slot = 0;
   };
 
-  // The only place that holds a context in the orders or releases it there, by all of its marks.
+  // The only function that holds or releases a context in the orders, according to all of its marks.
   void hold_or_release(Slot slot);
   void choose(Slot slot, bool chosen);
   Slot next_victim();
@@ -130,13 +132,13 @@ class StoreLevel {
   int64_t capacity_tokens_ = 0;
   int64_t target_tokens_ = 0;
   std::unique_ptr<Eviction> eviction_;
-  std::unique_ptr<Eviction> soft_pins_;  // of the soft-pinned, least recently used first; none without such
-  std::deque<Lease> leases_;             // by their end, also those that a later one has taken the place of
+  std::unique_ptr<Eviction> soft_pins_;  // soft-pinned contexts, least recently used first; may be null
+  std::deque<Lease> leases_;             // ordered by end, including leases that were renewed
   std::vector<Entry> entries_;
-  std::vector<Slot> victims_;  // of the last choice
+  std::vector<Slot> victims_;  // victims of the last choice
   int64_t spare_tokens_ = 0;
   int64_t used_tokens_ = 0;
-  int64_t free_to_leave_tokens_ = 0;  // of entries that are not held
+  int64_t free_to_leave_tokens_ = 0;  // tokens of entries that are not held
   int64_t came_tokens_ = 0;
   int64_t left_tokens_ = 0;
 };

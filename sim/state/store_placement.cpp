@@ -1,4 +1,4 @@
-// Where the Store puts contexts: into which tier, what has to leave for them, and the moves that follow.
+// Placement in the Store: the tier of each context, the victims, and the resulting moves.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ void Store::leave(std::size_t level, Slot slot, bool evicted) {
   note_change(slot);
 }
 
-// Tokens [first, end) of a context travel to where it has its entry.
+// Adds a move of tokens [first, end) of a context to its entry in `level`.
 void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int64_t end) {
   if (end <= first) return;
   const Tier to = levels_[level].options().kind;
@@ -50,8 +50,8 @@ void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int
                          .cut = entry.cut});
 }
 
-// A context gets `tokens` tokens in `level`, if room can be made. What is missing there comes from the level
-// `from` as far as that reaches, the rest from the GPU.
+// Gives a context `tokens` tokens in `level` if room can be made. Missing tokens come from the level `from`
+// as far as available, the rest from the GPU.
 Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
@@ -95,10 +95,11 @@ void Store::evict_victims(std::size_t level) {
   for (Slot victim : victims) evict(level, victim, victim == victims.back() ? spare_tokens : 0);
 }
 
-// Down to the next level that takes it, or out: but for the first `spare_tokens`, if it may lose its end.
+// Demotes the context to the next level that accepts it, or drops it. With unit_tokens, keeps as much of the
+// first `spare_tokens` tokens as whole units allow.
 void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   const int64_t kept = kept_tokens(slot);
-  // What was written through lies below, or has left there already.
+  // A written-through context has its copy below, or that copy has already been evicted.
   if (host_level(slot) == level && options_.write != WriteMode::through)
     move_down(slot, levels_[level].tokens(slot));
   if (levels_[level].options().exclusive) return_to_host(slot);
@@ -119,8 +120,8 @@ void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   forget_if_gone(slot);
 }
 
-// A context and what is new of it go to the first level below its own that takes all of it. Copies that it
-// passes are shorter and leave with the one that it comes from.
+// Moves a context and its new tokens to the first lower level that accepts all of it. Copies on the way are
+// shorter and leave together with the source.
 bool Store::move_down(Slot slot, int64_t tokens) {
   const std::size_t from = *host_level(slot);
   for (std::size_t level = from + 1; level < levels_.size(); ++level) {
@@ -140,8 +141,8 @@ void Store::put_front(Slot slot, int64_t tokens) {
     front.eviction().renew(slot);
   } else if (make_way(0, slot, tokens, front.capacity_tokens())) {
     if (front.options().exclusive) {
-      free_host_place(slot);  // first: a victim may take it
-      ++records_[slot].pins;  // what victims displace in turn is not its own copy
+      free_host_place(slot);  // before evictions because a victim may take its place
+      ++records_[slot].pins;  // demotions of victims must not evict its own copy
       settle(slot);
     }
     evict_victims(0);
@@ -171,7 +172,7 @@ void Store::return_to_host(Slot slot) {
   StoreLevel& below = levels_[*at];
   const int64_t kept = below.tokens(slot);
   if (!below.entry(slot).complete() || levels_[0].tokens(slot) < kept) return;
-  below.set_source(slot, true);  // what is demoted for it does not displace the copy that it has
+  below.set_source(slot, true);  // demotions for it must not evict its own copy
   settle(slot);
   place(first_host(), slot, kept, std::nullopt);
   below.set_source(slot, false);
@@ -206,8 +207,9 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
   if (record.levels != 0) used(slot, now);
 }
 
-// From the nearest host tier to all below that take it. Eager: from DRAM to the next, if that has room for
-// all of DRAM besides: what DRAM holds alone finds its place there, and nothing ever leaves for a copy.
+// Copies the nearest host entry to all lower tiers that accept it. Eager: only from DRAM to the next tier,
+// and only if that also has room for all of DRAM, so demotions always find room there and nothing is evicted
+// for a copy.
 void Store::copy_down(Slot slot) {
   const std::optional<std::size_t> at = host_level(slot);
   if (!at) return;
@@ -215,7 +217,7 @@ void Store::copy_down(Slot slot) {
   if (eager && levels_[*at].options().kind != Tier::dram) return;
   const std::size_t end = eager ? std::min(*at + 2, levels_.size()) : levels_.size();
   const int64_t tokens = levels_[*at].tokens(slot);
-  ++records_[slot].pins;  // what victims displace in turn is not its own copy
+  ++records_[slot].pins;  // demotions of victims must not evict its own copy
   settle(slot);
   for (std::size_t level = *at + 1; level < end; ++level) {
     const int64_t missing = tokens - levels_[level].tokens(slot);
@@ -279,7 +281,7 @@ std::vector<Move> Store::promote(Key key, Order now) {
     below.set_source(slot, true);
     settle(slot);
   } else {
-    leave(*at, slot, false);  // first, so that what is demoted for it finds its place
+    leave(*at, slot, false);  // before evictions, so that a demotion can take its place
   }
   evict_victims(first_host());
   reserve(first_host(), slot, tokens);
@@ -326,7 +328,7 @@ std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead,
     return {};
   }
   if (at && *at != first_host() && !options_.inclusive) leave(*at, slot, false);
-  ++records_[slot].pins;  // what victims displace in turn is not its own copy
+  ++records_[slot].pins;  // demotions of victims must not evict its own copy
   settle(slot);
   evict_victims(first_host());
   --records_[slot].pins;
@@ -344,7 +346,7 @@ std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead,
   return finish();
 }
 
-// Frees the shares to keep free and hands out the moves: the farthest demotions first, then the saves.
+// Frees the shares to keep free, and returns the moves: the farthest demotions first, then the saves.
 std::vector<Move> Store::finish() {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     const int64_t limit =
