@@ -1,4 +1,4 @@
-// Azure's and BurstGPT's traces: requests of which only times and lengths are known.
+// Reads the traces of Azure and BurstGPT: CSV files of requests with times and lengths only.
 #include "workload/csv.h"
 #include "workload/request_log.h"
 #include "workload/source.h"

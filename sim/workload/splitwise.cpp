@@ -1,4 +1,4 @@
-// The CSV that Splitwise's simulator reads and generates (splitwise-sim): arrivals in seconds and lengths.
+// Reads the CSV of Splitwise's simulator (splitwise-sim): arrivals in seconds and lengths.
 #include "workload/csv.h"
 #include "workload/request_log.h"
 #include "workload/source.h"
