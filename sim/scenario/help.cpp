@@ -1,4 +1,4 @@
-// The table of fields as text for --help.
+// Formats the table of fields as text for --help.
 #include "base/joined.h"
 #include "base/places.h"
 #include "policy/keys.h"

@@ -1,4 +1,4 @@
-// The texts that some fields allow; names of enumerations stand beside the enumerations (base/names.h).
+// Lists the texts that some fields allow; names of enumerations are next to the enumerations (base/names.h).
 #pragma once
 
 #include <array>

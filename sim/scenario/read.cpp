@@ -1,4 +1,4 @@
-// JSON text to JSON, and JSON to option structs along the table of fields.
+// Parses JSON text, and reads JSON into option structs along the table of fields.
 #include "base/json_document.h"
 #include "base/read_fields.h"
 #include "scenario/fields.h"

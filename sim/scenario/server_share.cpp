@@ -1,5 +1,5 @@
-// A share of a server: so many of its GPUs, and of its DRAM and SSDs the same part. The bandwidth of the DRAM
-// is not divided: that assumes that the other GPUs leave it free, which the note says.
+// Scales a profile to a part of its server: its DRAM capacity and SSDs in proportion to the GPUs. DRAM
+// bandwidth is not divided, assuming that the other GPUs do not use it; a note states this.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kMostCount = 1e6, kMostBytes = 1e18;
 
-// The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
+// Returns the amount from `least` to `most` at hardware.PART.KEY; null if missing or invalid, which is
+// checked when fields are read.
 Json* amount_at(Json& hardware, const char* part, const char* key, double least, double most) {
   const auto object = hardware.find(part);
   if (object == hardware.end() || !object->is_object()) return nullptr;
@@ -20,7 +21,7 @@ Json* amount_at(Json& hardware, const char* part, const char* key, double least,
   return is_amount ? &*found : nullptr;
 }
 
-// "1 SSD", "2 SSDs".
+// Returns "1 SSD", "2 SSDs".
 std::string counted(double count, const std::string& noun) {
   return number_text(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -46,7 +47,7 @@ void take_share(Document& document) {
   if (bought == document.profile_gpus) return;
   const double share = bought / document.profile_gpus;
   std::string parts;
-  // What the scenario or --set says stays as it says.
+  // Values set by the scenario or --set are kept.
   if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMostBytes);
       dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
     *dram = share * dram->get<double>();
@@ -54,7 +55,7 @@ void take_share(Document& document) {
   }
   if (Json* ssds = amount_at(*hardware, "ssd", "count", 1, kMostCount);
       ssds && document.places.is_reference("hardware.ssd.count")) {
-    // The tolerance is for what rounding makes of whole numbers.
+    // The tolerance compensates for rounding of whole numbers.
     *ssds = static_cast<int64_t>(std::max(1.0, std::floor(share * ssds->get<double>() + 1e-9)));
     parts += (parts.empty() ? "" : " and ") + counted(ssds->get<double>(), "SSD");
   }
