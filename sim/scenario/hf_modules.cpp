@@ -49,7 +49,7 @@ bool is_matched_by(const std::regex& expression, const std::string& module) {
 
 // True iff the expression repeats a repetition, as in "(a*)*", which takes std::regex exponential time.
 bool repeats_repetitions(const std::string& text) {
-  std::vector<bool> repeats = {false};  // of the open groups
+  std::vector<bool> repeats = {false};  // one per open group
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
     if (letter == '\\') {

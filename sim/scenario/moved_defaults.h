@@ -14,7 +14,7 @@
 namespace kvcap {
 
 struct MovedDefault {
-  std::string_view version;   // the first with the new default
+  std::string_view version;   // first version with the new default
   std::string_view field;     // "serving.host_times"
   std::string_view from, to;  // values, as --set takes them
   std::string_view effect;    // on results

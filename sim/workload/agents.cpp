@@ -269,7 +269,7 @@ class AgentSession {
   Prompt prompt_;
   bool has_large_window_ = false;
   int64_t limit_ = 0;
-  uint64_t drawn_ = 0;  // draws from the sub-agents' stream
+  uint64_t drawn_ = 0;  // number of draws from the sub-agents' stream
   std::vector<Turn> turns_;
   std::vector<std::vector<Piece>> pieces_;
   std::vector<int32_t> parents_;

@@ -28,7 +28,7 @@ constexpr LogColumn kColumns[] = {{"request_id"},
                                   {"last_chunk_time_us", Need::never},
                                   {"status"}};
 
-// Seconds from the request's start to a column's time; NaN for 0, which means not measured.
+// Returns the seconds from the request's start to a column's time; NaN for 0, which means not measured.
 double since_s(const LogRow& row, std::size_t column, int64_t start_ns) {
   if (!row.says(column) || row.text(column) == "0") return NAN;
   LogClock clock("us", TimeUnit::us);

@@ -18,9 +18,9 @@ constexpr std::string_view kChatTable = "traces/chat.json";
 
 struct ChatTables {
   std::vector<double> turns_cumulative;  // share of sessions with at most 1, 2, ... turns
-  std::vector<double> probabilities;     // of the quantiles below, from 0 to 1
+  std::vector<double> probabilities;     // probabilities of the quantiles below, from 0 to 1
   std::vector<double> first_input_tokens, later_input_tokens, output_tokens;
-  double input_correlation = 0, output_correlation = 0;  // of z within a session
+  double input_correlation = 0, output_correlation = 0;  // correlation of z within a session
   int64_t max_session_tokens = 0;
 };
 

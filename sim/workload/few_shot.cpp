@@ -81,7 +81,7 @@ std::vector<uint32_t> prefix_lengths(const FewShotTables& tables, const Dataset&
                                      uint64_t seed) {
   const double golden = (std::sqrt(5.0) - 1) / 2;
   double place = RandomStream(seed, "few_shot.prefix").uniform(0);
-  std::vector<double> shares;  // of the longest prefix
+  std::vector<double> shares;  // shares of the longest prefix
   double sum = 0, weights = 0;
   for (double weight : popularity) {
     shares.push_back(std::lerp(tables.shortest_share, 1.0, place));

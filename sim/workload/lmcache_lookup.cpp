@@ -30,7 +30,7 @@ class Lookups {
                           .id = id};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
     log_.add(request, read_chunks(row, request.input_tokens));
-    // Only good rows are remembered.
+    // Last: bad rows throw above and are not recorded.
     if (!id.empty()) ids_.insert(id);
     models_.insert(name_at(row, "model_name"));
     return log_.wants_more_sorted();

@@ -76,7 +76,7 @@ bool OddRows::is_impossible(const MeasuredTimes& times, RowPlace place) {
   return true;
 }
 
-// "line 3, line 8 and 2 more"
+// Returns "line 3, line 8 and 2 more".
 std::string OddRows::places(Kind kind) const {
   const Found& all = found(kind);
   std::string text;

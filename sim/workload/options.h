@@ -96,7 +96,7 @@ struct ArrivalRate {
 
 inline constexpr double kDefaultSessions_per_s = 0.1;
 
-// Rate of poisson, gamma, constant and even: exactly one of sessions_per_s, requests_per_s (turns) and
+// Rate of poisson, gamma, constant and even: at most one of sessions_per_s, requests_per_s (turns) and
 // `rates`; kDefaultSessions_per_s if none is given.
 struct ArrivalOptions {
   ArrivalProcess process = ArrivalProcess::poisson;
@@ -142,8 +142,8 @@ struct RetryOptions {
 enum class Warmup : uint8_t { turns, automatic, steady };
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto", "steady"};
 constexpr Names names_of(Warmup) { return kWarmupNames; }
-// Period of rates, utilizations and prices per token: the steady window, or the run from the first arrival to
-// the last answer. automatic: the run if a trace sets the arrivals of sessions, else the steady window.
+// Time span of rates, utilizations and prices per token: the steady window, or the run from the first arrival
+// to the last answer. automatic: the run if a trace sets the arrivals of sessions, else the steady window.
 enum class RatesOver : uint8_t { automatic, steady, run };
 inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
 constexpr Names names_of(RatesOver) { return kRatesOverNames; }

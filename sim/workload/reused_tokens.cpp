@@ -11,7 +11,7 @@ namespace {
 
 struct Sample {
   std::vector<uint32_t> sessions;
-  double share = 1;  // of all sessions that may occur between two uses
+  double share = 1;  // sampled share of the sessions that may occur between two uses
 };
 
 Sample sample_of(const Workload& workload, std::size_t max_turns) {

@@ -14,7 +14,7 @@ namespace kvcap {
 // One reuse of a context or of a piece of a prompt.
 struct ReusedTokens {
   int64_t distance_tokens = 0;  // all tokens used since the last use, including the text itself
-  int64_t tokens = 0;           // of the reused text
+  int64_t tokens = 0;           // tokens of the reused text
   double idle_s = 0;            // since the last use
 };
 

@@ -50,7 +50,7 @@ BadRows for_each_line(const std::string& path, BadRow on_bad_row,
 BadRows for_each_row(const std::string& path, BadRow on_bad_row,
                      const std::function<bool(const nlohmann::json&, int64_t)>& take);
 
-// "1 request", "2 requests".
+// Returns "1 request", "2 requests".
 std::string count_of(int64_t number, std::string_view noun);
 // Adds a note if `number` > 0: "2 requests without output tokens are left out".
 void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source);

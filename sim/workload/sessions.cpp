@@ -174,7 +174,7 @@ class SessionRows {
     const PieceKeys piece_keys = read_piece_keys(row, has_pieces(row), source);
     const auto document = row.find("context_id");
     if (document != row.end()) check_document(*document, row, session.context_tokens);
-    // Only good rows are remembered, so these calls come last.
+    // Last: bad rows throw above and are not recorded.
     if (!pieces.empty() && source.piece_begin.empty()) pieces_.emplace(piece_keys);
     take_pieces(all, pieces, history_grows(history_, history, session.context_tokens));
     if (document != row.end()) session.document = document_of(*document, session.context_tokens, source);

@@ -28,7 +28,7 @@ enum class Role : uint8_t { user, assistant, system };
 struct Message {
   std::optional<Role> role;
   std::optional<int64_t> tokens;  // 0: an empty message
-  Key text = 0;                   // hash
+  Key text = 0;                   // hash of the message
 };
 
 struct RoleName {

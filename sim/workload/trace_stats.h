@@ -48,9 +48,10 @@ struct TraceStats {
   int64_t block_tokens = kStatsBlockTokens;
   double infinite_cache_block_hit_rate = 0;
   double infinite_cache_full_block_hit_rate = 0;
-  // Requests with a hit: tokens of the distinct contexts used since the last use of their context (itself
-  // included), which is the smallest LRU capacity that hits; and the time since then. If a request hits
-  // several texts, the least recently used one counts. Pieces that all prompts contain are ignored.
+  // Reuses are requests with a hit. Distance: tokens of the distinct contexts used since the last use of
+  // their context (itself included), which is the smallest LRU capacity that hits; and the time since then.
+  // If a request hits several texts, the least recently used one counts. Pieces that all prompts contain are
+  // ignored.
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;

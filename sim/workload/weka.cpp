@@ -165,7 +165,7 @@ class SessionReader {
 
   // State of the main agent or of a sub-agent while its requests are read.
   struct Agent {
-    std::optional<double> shift_s;  // from the times of its requests to the session's
+    std::optional<double> shift_s;  // offset from the times of its requests to the session's
     double begin_s = 0;
     Ended own;                           // its last request; initially the one that launched it
     Ended awaited;                       // awaited by its next request: `own`, or a sub-agent's last request
@@ -273,7 +273,7 @@ class SessionReader {
   uint64_t space_;
   bool shares_tools_;
   WekaSession session_;
-  std::vector<std::string> paths_;               // of each prompt's blocks
+  std::vector<std::string> paths_;               // path of each prompt's blocks
   std::map<uint64_t, SharedText> shared_texts_;  // by first block
 };
 

@@ -19,7 +19,7 @@
 namespace kvcap {
 namespace {
 
-// Lower bound, including the records of its turns.
+// Lower bound on the memory of a session with the records of its turns.
 constexpr double kBytesOfSession = 400;
 
 // Returns all lines once, in order, and then lines drawn at random.
