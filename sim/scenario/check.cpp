@@ -20,14 +20,14 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kMostEngines = 65535;  // a turn's record counts them in 16 bits
+constexpr int64_t kMostEngines = 65535;  // a turn's record has 16 bits for the engine
 
 [[noreturn]] void fail(const Places& places, std::string_view path, const std::string& found,
                        const std::string& allowed) {
   throw InputError(places.at(path) + ": found " + found + ", allowed: " + allowed);
 }
 
-// What the server has of a tier for one engine instance; nothing where it has no such tier.
+// Returns the server's capacity of a tier for one engine instance; nullopt if it has no such tier.
 std::optional<double> available_bytes(const Scenario& scenario, Tier tier) {
   const HardwareProfile& hardware = scenario.hardware;
   if (tier == Tier::hbm) {
@@ -98,8 +98,8 @@ void check_tiers(const Scenario& scenario, const Places& places) {
   }
 }
 
-// What is kept has to be something that comes back so; of the two keys the one that the user has written is
-// to blame.
+// Checks that policy.keep and policy.restore fit together; the error names policy.restore if the user set it,
+// else policy.keep.
 void check_form(const Scenario& scenario, const Places& places) {
   const PolicyOptions options = with_preset(scenario.policy);
   const Keep keep = *options.keep;
@@ -126,7 +126,7 @@ void check_form(const Scenario& scenario, const Places& places) {
   }
 }
 
-// A block of all layers brings none of them first.
+// Rejects layer-wise preloading of blocks that span all layers.
 void check_layout(const Scenario& scenario, const Places& places) {
   const PolicyOptions options = with_preset(scenario.policy);
   if (options.block_layout != BlockLayout::cross_layer || options.restore != Restore::load) return;
@@ -135,7 +135,7 @@ void check_layout(const Scenario& scenario, const Places& places) {
        "layer; cross_layer with preload \"none\" (a block of all layers brings no layer before the others)");
 }
 
-// What the GPU evicts is KV that has a name there.
+// Checks the options that saving at eviction requires: the GPU evicts cached KV only.
 void check_victims(const Scenario& scenario, const Places& places) {
   const PolicyOptions options = with_preset(scenario.policy);
   if (options.save_at != SaveAt::eviction || !stores(options)) return;
@@ -150,10 +150,10 @@ void check_victims(const Scenario& scenario, const Places& places) {
   const auto beside = [&](const char* field, const char* found, const char* allowed) {
     fail(places, field, std::string(found) + " with save_at \"eviction\"", allowed);
   };
-  // An evicted block says where in its text it stood; a text that loses its front begins anew.
+  // An evicted block stores its position in its text; a text whose beginning is dropped starts a new one.
   if (options.decoupled_positions.value_or(false)) beside("policy.decoupled_positions", "true", "false");
   if (options.retention.value_or(1) < 1) beside("policy.retention", "less than 1", "1");
-  // What is evicted waits in a buffer of its own, which no machine has without an end.
+  // Evicted KV waits in a bounded buffer.
   if (options.write_queue_s == 0.0) beside("policy.write_queue_s", "0", "more than 0");
   if (options.save == SaveMode::blocking) beside("policy.save", "\"blocking\"", "\"background\"");
   if (options.chunk_tokens || options.match == Match::chunk) {
@@ -162,7 +162,7 @@ void check_victims(const Scenario& scenario, const Places& places) {
   }
 }
 
-// A rate is said once.
+// Checks that only one field sets the rate.
 void check_rate(const ArrivalOptions& arrivals, const Places& places) {
   const std::string path = "workload.arrivals";
   const auto beside = [](std::string_view other) {
@@ -225,7 +225,7 @@ void check_rates(const std::vector<ArrivalRate>& rates, bool repeats, const Plac
   }
 }
 
-// What the process has no use for is said in notes: one --set process=... tries another process.
+// Adds notes, not errors, about unused fields, so that --set process=... can try another process.
 void note_unused_rate(const ArrivalOptions& arrivals, std::vector<std::string>& notes) {
   const auto name = kArrivalProcessNames[static_cast<std::size_t>(arrivals.process)];
   const auto note = [&](bool given, const char* field) {
@@ -306,7 +306,7 @@ void check_source(const Scenario& scenario, const Places& places) {
   }
 }
 
-// Ranks of one replica are on the GPUs of one node.
+// Checks that all ranks of a replica fit on the GPUs of one node, and the options of experts.
 void check_experts(const Scenario& scenario, const Places& places) {
   const ServingOptions& serving = scenario.serving;
   const int64_t gpus = serving.tensor_parallel_size * serving.data_parallel_size;
@@ -361,7 +361,7 @@ void check_parallelism(const Scenario& scenario, const Places& places) {
   }
 }
 
-// A part is rented or bought; a GPU that works draws no less than one that does not.
+// Checks that each part is either rented or bought, and that a busy GPU draws at least its idle power.
 void check_prices(const HardwareProfile& hardware, const Places& places, std::string_view path) {
   const auto either = [&](const std::string& part, const char* purchase_key, double purchase,
                           const char* rent_key, double rent) {
@@ -402,7 +402,7 @@ void check_engine(const Scenario& scenario, const Places& places) {
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
 }
 
-// Each policy says what it can do with layers that keep a window or a state.
+// Checks the policy's rules for layers that keep a window or a state.
 void check_group_rules(const Scenario& scenario, const Places& places) {
   const std::optional<GroupRefusal> refused = refusal(with_preset(scenario.policy), scenario.model);
   if (refused) fail(places, below("policy", refused->field), refused->found, refused->allowed);
@@ -433,7 +433,8 @@ void check_fleet(const Scenario& scenario, const Places& places) {
   }
 }
 
-// Points from small to large pieces, whose rates do not fall. `depth_of`: what a curve of its own is for.
+// Checks that points ascend in block_bytes and that their rates do not fall. `depth_of`: points with equal
+// depth form one curve.
 template <class Point, class Depth>
 void check_curve(const std::vector<Point>& points, const Places& places, const std::string& path,
                  Depth depth_of) {
@@ -468,7 +469,7 @@ void check_curves(const HardwareProfile& hardware, const Places& places, std::st
   if (hardware.remote) check_curve(hardware.remote->curve, places, below(path, "remote.curve"), all_alike);
 }
 
-// A bandwidth is the most that a link reaches; where a curve ends far below it, it changes nothing.
+// Adds notes on bandwidths that curves do not reach: the curve ends far below them, so they have no effect.
 void note_unreached(Scenario& scenario) {
   constexpr double kMargin = 1.1;
   const auto note = [&scenario](const std::string& part, const std::string& bandwidth, double bytes_per_s,
@@ -535,7 +536,7 @@ void check_groups(const ModelSpec& model, const Places& places, std::string_view
     const std::string group = below(path, "layer_groups[" + std::to_string(i) + "]");
     check_group(groups[i], places, group);
     layers += groups[i].layers;
-    // Layers without an FFN and FFNs alone are layers of their own; else every layer mixes tokens.
+    // Layers without an FFN and pure FFNs count as separate layers; otherwise every layer mixes tokens.
     if (layers > model.num_hidden_layers) {
       fail(places, below(group, "layers"), std::to_string(groups[i].layers),
            "groups of at most num_hidden_layers = " + std::to_string(model.num_hidden_layers) +

@@ -1,4 +1,4 @@
-// Checks of fields against each other, after each has been read on its own.
+// Checks fields against each other, after each field has been read on its own.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,18 @@
 
 namespace kvcap {
 
-// `path`: where the model or profile lies in the document, "" for a file of its own.
+// Check one model or profile. `path`: its path in the document, "" for a file of its own. Throw InputError.
 void check_model(const ModelSpec& model, const Places& places, std::string_view path);
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path);
 
-// serving.speculative, if it is there.
+// Checks serving.speculative, if given. Throws InputError; may add notes.
 void check_speculative(Scenario& scenario, const Places& places);
 
-// fleet.disaggregation, if it is there.
+// Checks fleet.disaggregation, if given. Throws InputError.
 void check_disaggregation(const Scenario& scenario, const Places& places);
 
-// Includes those above. May add notes about what is allowed and yet worth knowing.
+// Checks the whole scenario, including its model, hardware, speculation and disaggregation. Throws
+// InputError; may add notes about allowed but unusual settings.
 void check_scenario(Scenario& scenario, const Places& places);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Checks of fleet.disaggregation against the fleet, the machine and what else a scenario asks for.
+// Checks fleet.disaggregation against the fleet, the machine and the other options of a scenario.
 #include "base/input_error.h"
 #include "policy/table.h"
 #include "scenario/check.h"
@@ -66,7 +66,7 @@ class DisaggregationCheck {
     }
   }
 
-  // What nobody has modelled beside it.
+  // Rejects options that are not modelled with disaggregation.
   void check_rest() const {
     if (!scenario_.fleet.failures.empty()) {
       fail("fleet.failures", std::to_string(scenario_.fleet.failures.size()) + " failures",
@@ -82,7 +82,7 @@ class DisaggregationCheck {
     }
   }
 
-  // The decode node needs the whole KV of a prompt, and an exact one.
+  // Rejects policies that restore partial or inexact KV: the decode node needs the complete KV of a prompt.
   void check_policy() const {
     const PolicyOptions options = with_preset(scenario_.policy);
     const Restore restore = *options.restore;

@@ -1,4 +1,4 @@
-// Checks of serving.speculative against itself and the model.
+// Checks serving.speculative for consistency and against the model.
 #include <cstdio>
 
 #include "base/input_error.h"

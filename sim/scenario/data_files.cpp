@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The public data that the shipped scenarios read, and how they are made from what is published.
+// Public data of the shipped scenarios: file, source, and how to make the file from the source.
 struct PublicData {
   std::string_view path;
   std::string_view source;

@@ -1,6 +1,6 @@
-// Data that are not part of the project: "$KVCAP_DATA/traces/x" in a scenario is the file traces/x of the
-// data folder. That is the environment variable KVCAP_DATA; without it, `data` or `shared/data` in the
-// scenario's folder or in one above it.
+// Finds data files that are not part of the project: "$KVCAP_DATA/traces/x" in a scenario is the file
+// traces/x of the data folder. The data folder is the environment variable KVCAP_DATA; without it, `data` or
+// `shared/data` in the scenario's folder or in one of its parents.
 #pragma once
 
 #include <filesystem>
@@ -12,11 +12,11 @@ namespace kvcap {
 
 inline constexpr std::string_view kDataPrefix = "$KVCAP_DATA/";
 
-// The file that `written` means in a scenario of `folder`; nothing where `written` begins with kDataPrefix
-// and there is no such file.
+// Returns the path of the file `written` in a scenario of `folder`; nullopt if `written` begins with
+// kDataPrefix and the file does not exist.
 std::optional<std::string> find_data(const std::string& written, const std::filesystem::path& folder);
 
-// Where it was looked for, and where the data come from: one line that follows "found ...".
+// Returns one line for after "found ...": the searched folders and the source of the data.
 std::string missing_data(const std::string& written);
 
 }  // namespace kvcap

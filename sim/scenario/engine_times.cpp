@@ -1,5 +1,5 @@
-// The host times of an engine that was measured on the machine: the scenario's where it says them, else the
-// profile's, which a note tells.
+// Takes the host times of the engine that was measured on the machine: the scenario's values if given, else
+// the profile's, with a note.
 #include <array>
 
 #include "scenario/fields.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array kHostTimes = {"step_overhead_s", "step_overhead_per_sequence_s", "request_overhead_s"};
 
-// The member `key`, or null where there is none or `object` is none.
+// Returns the member `key`; null if it is missing or `object` is not an object.
 Json member(const Json& object, const char* key) {
   return object.is_object() ? object.value(key, Json()) : Json();
 }
@@ -24,7 +24,7 @@ void take_engine(Document& document) {
   if (!engine.is_object()) return;
   Json& serving = document.json["serving"];
   if (serving.is_null()) serving = Json::object();
-  if (!serving.is_object()) return;  // which reading refuses
+  if (!serving.is_object()) return;  // rejected later, when fields are read
   std::string taken;
   for (const char* key : kHostTimes) {
     const Json time = member(engine, key);

@@ -16,8 +16,8 @@ constexpr double kMaxReplicas = 1024;
 constexpr double kLeastShare = 1e-6;
 constexpr double kMaxYears_s = 1e10;  // 300 years
 
-// How small what is not 0 may be, and how large: far from every machine, and near enough that no sum and no
-// product of a simulation leaves the range of its numbers.
+// Smallest value above 0 and largest value per unit: far beyond every machine, but small enough that sums and
+// products of a simulation stay in the range of its numbers.
 struct UnitRange {
   std::string_view unit;
   double least = 0, most = 0;
@@ -33,7 +33,7 @@ const UnitRange& range_of(std::string_view unit) {
   return found == std::end(kUnitRanges) ? kOtherRange : *found;
 }
 
-// A model as its file spells it: flat, with the defaults that follow from other fields left open.
+// A model as in its file: flat, with unset fields for defaults that follow from other fields.
 struct ModelFile {
   ModelSpec model;
   std::optional<int64_t> key_value_heads, head_dim;
@@ -57,7 +57,7 @@ ModelFile file_of(const ModelSpec& model) {
                  .kv_lora_rank = {},
                  .latent = model.latent.value_or(LatentAttention{})};
   if (model.latent) file.kv_lora_rank = model.latent->kv_lora_rank;
-  // A default-made model has no shape yet: its derived fields are open.
+  // A default-constructed model has no shape yet, so its derived fields are unset.
   if (model.num_hidden_layers == 0) {
     file.key_value_heads = file.head_dim = {};
     file.weight_bytes = file.kv_bytes = file.hidden_bytes = {};
@@ -73,7 +73,7 @@ ModelSpec model_of(const ModelFile& file) {
   model.head_dim = file.head_dim.value_or(model.hidden_size / heads);
   model.weight_bytes_per_element = file.weight_bytes.value_or(dtype_bytes);
   model.kv_bytes_per_element = file.kv_bytes.value_or(dtype_bytes);
-  // Eight-bit weights still meet activations of two bytes.
+  // Activations have at least two bytes, even with eight-bit weights.
   model.hidden_bytes_per_element = file.hidden_bytes.value_or(std::max(dtype_bytes, 2.0));
   model.latent.reset();
   if (file.kv_lora_rank) {
@@ -89,8 +89,8 @@ FieldSpec count(std::string_view meaning, std::string_view unit = {}) {
 FieldSpec required_count(std::string_view meaning) {
   return {.meaning = meaning, .min = 1, .max = kMaxCount, .required = true};
 }
-// A bound other than that of the unit. SimGrid carries the bytes of links, and those of a second have to fit
-// its integers; it never sees those of GPU memory.
+// Overrides the unit's upper bound. The unit's bound applies to links, because SimGrid holds their bytes per
+// second in integers; GPU memory is not passed to SimGrid.
 FieldSpec up_to(double most, FieldSpec spec) {
   spec.max = most;
   return spec;
@@ -100,7 +100,7 @@ FieldSpec positive(std::string_view meaning, std::string_view unit, bool require
   const UnitRange& range = range_of(unit);
   return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .required = required};
 }
-// `absent`: what no value means.
+// `absent`: meaning of a missing value.
 FieldSpec positive_or_absent(std::string_view meaning, std::string_view unit, std::string_view absent) {
   const UnitRange& range = range_of(unit);
   return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .absent = absent};
@@ -119,8 +119,8 @@ FieldSpec share(std::string_view meaning, std::string_view absent = {}) {
 
 }  // namespace
 
-// The functions below are static rather than in the anonymous namespace: FieldVisitor finds them by the
-// namespace of their argument.
+// The functions below are static instead of in the anonymous namespace, because FieldVisitor finds them by
+// argument-dependent lookup.
 
 static void describe(FieldVisitor& v, Experts& o) {
   v.field("count", o.count, required_count("routed experts of a layer"));
@@ -177,7 +177,7 @@ static void describe(FieldVisitor& v, RecurrentState& o) {
           {.meaning = "of the convolution's inputs", .unit = "bytes", .min = 0.125, .max = 8});
 }
 
-// 0 in a LayerGroup: the model's own.
+// Describes a count of a LayerGroup; 0 means the model's value.
 static void own_count(FieldVisitor& v, std::string_view name, int64_t& value, std::string_view meaning,
                       std::string_view absent) {
   bool given = value > 0;
@@ -643,7 +643,7 @@ static std::string_view engine_meaning() {
 }
 
 static void describe(FieldVisitor& v, ServingOptions& o) {
-  // First: what follows takes the place of what the engine has by itself.
+  // First, because it resets the other options to the engine's defaults.
   const EngineKind before = o.engine;
   v.field("engine", o.engine, {.meaning = engine_meaning()});
   if (o.engine != before) o = options_of(o.engine);
@@ -876,7 +876,7 @@ static void describe(FieldVisitor& v, FleetOptions& o) {
       {.meaning = "nodes that compute prompts, and others that decode", .absent = "every node does both"});
 }
 
-// "the format of a file, or a generator (chat, ...)".
+// Returns "the format of a file, or a generator (chat, ...)".
 static std::string_view kind_meaning() {
   static const std::string meaning = [] {
     std::string generators;

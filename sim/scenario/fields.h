@@ -1,4 +1,4 @@
-// The table of fields of scenarios, models and hardware profiles, which FieldVisitors walk.
+// Describes the fields of scenarios, models and hardware profiles; FieldVisitors walk this table.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// The files that a user writes; the structs inside them are described in fields.cpp alone.
+// Describe the types of files that a user writes; fields.cpp describes the structs inside them.
 void describe(FieldVisitor& visitor, Scenario& scenario);
 void describe(FieldVisitor& visitor, ModelSpec& model);
 void describe(FieldVisitor& visitor, HardwareProfile& hardware);

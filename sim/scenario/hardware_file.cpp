@@ -1,4 +1,4 @@
-// A profile's file with other numbers: the only writer of hwprofiles/*.json beside kvcap-calibrate.
+// Rewrites a profile's file with other numbers. Only this file and kvcap-calibrate write hwprofiles/*.json.
 #include <cmath>
 
 #include "scenario/fields.h"
@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-// 989e12 is written 989000000000000, and an object's members without a value are left out.
+// Writes 989e12 as 989000000000000 and drops members that are null.
 Json tidy(const Json& value) {
   if (value.is_number_float()) {
     const double number = value.get<double>();

@@ -21,7 +21,7 @@ namespace kvcap {
 
 namespace {
 
-// "chat" of "scenarios/chat.json"; empty for a part of a file and for what is none.
+// Returns "chat" for "scenarios/chat.json"; empty for a part of a file and for other extensions.
 std::string name_of(const std::filesystem::path& file) {
   return file.extension() == ".json" ? file.stem().string() : "";
 }
@@ -32,8 +32,8 @@ std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
   return overrides;
 }
 
-// The file that is read in place of `written`, which is not there. What it has are sessions, whatever the
-// kind of the real file is.
+// Uses the stand-in for the missing file `written`. A stand-in contains sessions, whatever the kind of the
+// real file.
 void take_stand_in(Scenario& scenario, const std::string& written, const Places& places) {
   SourceOptions& source = scenario.workload.source;
   const std::string field = "workload.source.stand_in";
@@ -52,7 +52,7 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
   source.hash_ids.clear();
 }
 
-// Relative paths start from the folder of the file that they were written in.
+// Resolves paths relative to the file in which they are written.
 void follow_paths(Scenario& scenario, const Places& places) {
   SourceOptions& source = scenario.workload.source;
   const auto follow = [&](const std::string& field, std::string& path) {
@@ -70,8 +70,8 @@ void follow_paths(Scenario& scenario, const Places& places) {
   follow("workload.source.hash_ids", source.hash_ids);
 }
 
-// Host tiers as large as a profile of the catalogue or of a file has them, because neither the scenario nor
-// --set says how large.
+// Returns the host tiers whose size comes from a profile in the catalogue or a file, because neither the
+// scenario nor --set gives one.
 std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
   const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
   std::vector<Tier> unsized;
@@ -89,7 +89,7 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
   return unsized;
 }
 
-// Defaults that an engine takes from its version and the GPU.
+// Sets defaults that depend on the engine's version and the GPU.
 void settle_engine(Scenario& scenario, const Document& document) {
   ServingOptions& serving = scenario.serving;
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
@@ -122,7 +122,7 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
-  // As vLLM does where max_num_seqs is not set.
+  // As vLLM does if max_num_seqs is not set.
   if (is_open("max_num_seqs")) {
     serving.max_num_seqs = std::min(serving.max_num_seqs, serving.max_num_batched_tokens);
   }
@@ -135,7 +135,7 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
 }
 
-// Tiers that the policy's name stands for, and sizes that depend on the engine's GPUs, as plain numbers.
+// Sets the tiers that the policy's name implies, and converts sizes per GPU to bytes.
 void settle_tiers(Scenario& scenario) {
   PolicyOptions& policy = scenario.policy;
   const bool is_preset = !policy.tiers;
@@ -148,13 +148,13 @@ void settle_tiers(Scenario& scenario) {
   for (TierOptions& tier : *policy.tiers) {
     if (!tier.capacity_per_gpu_bytes || tier.capacity_bytes) continue;
     double bytes = gpus * *std::exchange(tier.capacity_per_gpu_bytes, std::nullopt);
-    // A default asks for no more than there is.
+    // A default is limited to the available capacity.
     if (is_preset) bytes = std::min(bytes, tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
     tier.capacity_bytes = bytes;
   }
 }
 
-// What "auto" comes to where the kind of the source decides; a file of sessions may say or not.
+// Resolves "auto" if the kind of the source determines it; session files may or may not contain think times.
 void settle_think_times(WorkloadOptions& workload) {
   if (workload.think_time.distribution != ThinkDistribution::automatic) return;
   const ThinkTimes said = source_row(workload.source.kind).think_times;
@@ -193,7 +193,7 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
   scenario.price_sources = price_sources(document);
   scenario.unsized = unsized_tiers(scenario, document.places);
   check_scenario(scenario, document.places);
-  // Only now: the resolved scenario keeps the path as it was written.
+  // Last, because the resolved scenario keeps the path as written.
   follow_paths(scenario, document.places);
   return scenario;
 }

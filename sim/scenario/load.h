@@ -1,6 +1,6 @@
-// The only reader of configuration JSON: turns scenario files, catalogue names, inline objects, Hugging
-// Face configs and --set overrides into a Scenario, or throws InputError with one line that names the file,
-// the field's path, what was found, what is allowed and the nearest valid name.
+// Loads scenarios, models and hardware profiles: converts scenario files, catalogue names, inline objects,
+// Hugging Face configs and --set overrides to a Scenario. It is the only reader of configuration JSON. Throws
+// InputError with one line: file, path of the field, value found, values allowed and the nearest valid name.
 #pragma once
 
 #include <filesystem>
@@ -12,53 +12,57 @@
 
 namespace kvcap {
 
-// `overrides`: "path=value" as given to --set, applied after catalogue names are resolved, so that
-// hardware.ssd.count=8 works whether the file names its hardware or spells it out. "plan.json#base" is the
-// scenario that the member "base" of another file holds; results of versions whose scenarios do not say which
-// one wrote them say it themselves. One without a name is called after its file.
+// Loads a scenario file. `overrides`: "path=value" as given to --set, applied after catalogue names are
+// resolved, so that hardware.ssd.count=8 works for named and for inline hardware. The path "plan.json#base"
+// is the scenario in the member "base" of plan.json; if a result's scenario has no kvcap_version, the version
+// of the result is used. A scenario without a name is named after its file.
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides);
 
-// The same from text; `file` is used in messages and to resolve relative paths.
+// Parses a scenario; `file` is used in messages and to resolve relative paths.
 Scenario parse_scenario(std::string_view text, const std::string& file,
                         const std::vector<std::string>& overrides);
 
-// A field set from outside the scenario's file.
+// A field set outside the scenario's file.
 struct Override {
   std::string path;              // "policy.tiers.0.capacity_bytes"
-  std::string value;             // JSON; what is none is a string
-  std::string place;             // as messages call it: "--set seed=2"
-  std::filesystem::path folder;  // that relative paths in `value` start from
+  std::string value;             // JSON; any other text is a string
+  std::string place;             // name in messages: "--set seed=2"
+  std::filesystem::path folder;  // base of relative paths in `value`
 };
 
-// The same with overrides that come from elsewhere than the command line.
+// Parses a scenario with overrides that do not come from the command line.
 Scenario parse_scenario_with(std::string_view text, const std::string& file,
                              const std::vector<Override>& overrides);
 
-// The files of models/, hwprofiles/ and traces/ are part of the binary; `kvcap show` lists them.
+// Kinds of catalogue files. The files of models/, hwprofiles/ and traces/ are embedded in the binary; `kvcap
+// show` lists them.
 enum class Catalogue : uint8_t { models, hardware, workloads };
 struct CatalogueEntry {
   std::string_view name;
-  std::string_view text;  // the file as it is
+  std::string_view text;  // unchanged text of the file
 };
 const std::vector<CatalogueEntry>& catalogue(Catalogue which);
 
-// A catalogue name, or a path to a file in our format or Hugging Face's.
+// Load a model or profile, given by catalogue name or by path to a kvcap or Hugging Face file. Throw
+// InputError.
 ModelSpec load_model(const std::string& name_or_path);
 HardwareProfile load_hardware(const std::string& name_or_path);
 
-// The text of a profile's file in which `changed` takes the place of what differs; what does not stays as it
-// is written, notes too. `notes` come before the file's own.
+// Returns the text of a profile's file with the values of `changed` where they differ; other values and notes
+// are kept. `notes` are put before the file's own notes.
 std::string hardware_file_with(const std::string& name_or_path, const HardwareProfile& changed,
                                const std::vector<std::string>& notes);
 
-// The table of fields, printed: for --help and manuals, and as a JSON Schema for editors.
+// Help on one field of the table of fields.
 struct FieldHelp {
   std::string path;  // "workload.arrivals.sessions_per_s"
   std::string text;  // "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate"
 };
+// Returns the table of fields for --help and manuals.
 std::vector<FieldHelp> scenario_fields();
-// A line for each key that the policy listens to, with the value that its name stands for.
+// Returns one line per key that the policy uses, with the value that the policy's name implies.
 std::vector<std::string> policy_options_help(std::string_view policy);
+// Return the table of fields as text for --help, and as a JSON Schema for editors.
 std::string scenario_fields_help();
 std::string scenario_json_schema();
 

@@ -23,8 +23,8 @@ std::string lowered(std::string_view text) {
   return made;
 }
 
-// A file beside the config: "hf_quant_config.json" of "config.json", "X_hf_quant_config.json" of
-// "X_config.json".
+// Returns the path of a file in the config's folder: "hf_quant_config.json" for "config.json",
+// "X_hf_quant_config.json" for "X_config.json".
 fs::path beside(const fs::path& config, const std::string& name) {
   std::string file = config.filename().string();
   constexpr std::string_view kConfig = "config.json";
@@ -49,7 +49,7 @@ void add_quantisation_beside(const fs::path& config, Json& json) {
   json["quantization_config"] = std::move(inner);
 }
 
-// Names of the checkpoint's tensors that belong to layers for multi-token prediction.
+// True iff a tensor of the checkpoint belongs to layers for multi-token prediction.
 bool is_draft_tensor(const std::string& name, int64_t layers) {
   if (name.find("mtp") != std::string::npos) return true;
   const std::size_t found = name.find("layers.");
@@ -57,7 +57,7 @@ bool is_draft_tensor(const std::string& name, int64_t layers) {
   return std::strtoll(name.c_str() + found + 7, nullptr, 10) >= layers;
 }
 
-// Bytes of the files: their index says it, or their sizes do. 0: there are none.
+// Returns the bytes of the checkpoint from its index or its file sizes; 0 without files.
 double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
   const std::optional<Json> index = json_beside(config, "model.safetensors.index.json");
   if (index && index->is_object()) {
@@ -78,11 +78,12 @@ double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
   return bytes;
 }
 
-// What the files have beside what is counted. Far from it, a part of them is missing, or they are another's.
+// Sets the bytes of the checkpoint beyond those that its shape gives. If they differ by 30 % or more, files
+// are missing or belong to another model: only adds a note.
 void add_checkpoint_beside(const fs::path& config, Json& model) {
   bool has_drafts = false;
   const double bytes = bytes_beside(config, model["num_hidden_layers"].get<int64_t>(), has_drafts);
-  // A file of a few bytes is the pointer of one that was not downloaded.
+  // A file of a few bytes is the pointer to a file that was not downloaded.
   constexpr double kLeastBytes = 1e4, kMostOff = 0.3;
   if (bytes < kLeastBytes) return;
   if (!has_drafts) {
@@ -105,7 +106,7 @@ void add_checkpoint_beside(const fs::path& config, Json& model) {
   model["notes"].push_back(config.string() + text);
 }
 
-// Values that say nothing are left out: vLLM's top_k of -1 takes all tokens.
+// Adds the sampling defaults; values without effect are dropped: vLLM's top_k of -1 means all tokens.
 void add_sampling_beside(const fs::path& config, Json& model) {
   const std::optional<Json> found = json_beside(config, "generation_config.json");
   if (!found || !found->is_object()) return;
@@ -121,7 +122,7 @@ void add_sampling_beside(const fs::path& config, Json& model) {
   if (!sampling.empty()) model["sampling"] = std::move(sampling);
 }
 
-// A name that says FP8 or NVFP4 over a config that says nothing.
+// Warns if a name contains a format such as FP8 or NVFP4 but the config has no quantization_config.
 void tell_missing_quantisation(const Json& config, const std::string& name, const std::string& place,
                                Json& model) {
   const auto has = [](const Json& object) { return object.contains("quantization_config"); };
@@ -142,8 +143,8 @@ void tell_missing_quantisation(const Json& config, const std::string& name, cons
   }
 }
 
-// A config.json is called after its folder, which on a disk is the model's name; in Hugging Face's cache that
-// is two folders up: models--ORG--NAME/snapshots/REVISION.
+// Returns the name of a config.json: its folder's name; in the Hugging Face cache the folder two levels up:
+// models--ORG--NAME/snapshots/REVISION.
 std::string name_for(const fs::path& file) {
   const fs::path stem = file.stem();
   if (stem != "config" || !file.has_parent_path()) return stem.string();

@@ -1,6 +1,6 @@
-// Where a model is found that a scenario or a launch line names: in the catalogue, by its name there or on
-// Hugging Face; in a file or a downloaded folder; or in Hugging Face's cache on this machine. Private to
-// scenario/ but for known_model.
+// Finds the model that a scenario or a launch line names: in the catalogue, by its name there or on Hugging
+// Face; in a file or a downloaded folder; or in this machine's Hugging Face cache. Private to scenario/
+// except known_model.
 #pragma once
 
 #include <filesystem>
@@ -13,22 +13,25 @@
 
 namespace kvcap {
 
-// The model of the catalogue that has this name there or on Hugging Face, in any case of letters.
+// Returns the catalogue model with this name there or on Hugging Face, ignoring case; nullopt if there is
+// none.
 std::optional<std::string_view> known_model(std::string_view name);
 
-// Its names on Hugging Face, with spaces between, as it is written.
+// Returns the entry's names on Hugging Face, separated by spaces.
 std::string hugging_face_names(const CatalogueEntry& entry);
 
-// "X is read as llama-3.1-70b of the catalogue" where the names differ by more than endings; else empty.
+// Returns "X is read as llama-3.1-70b of the catalogue" if the names differ by more than a suffix; else
+// empty.
 std::string taken_as(const std::string& written, std::string_view known);
 
-// The config.json of "Qwen/Qwen3-8B" in Hugging Face's cache: HF_HUB_CACHE, HF_HOME/hub or
-// ~/.cache/huggingface/hub. Nothing where it was never downloaded.
+// Returns the config.json of "Qwen/Qwen3-8B" in the Hugging Face cache: HF_HUB_CACHE, HF_HOME/hub or
+// ~/.cache/huggingface/hub. nullopt if it was never downloaded.
 std::optional<std::filesystem::path> cached_config(const std::string& name);
 
-// A Hugging Face config.json, or one of our own files, as one of ours. What stands beside the file counts:
-// hf_quant_config.json, the checkpoint's index or its files, generation_config.json. `place` names the file
-// in messages; `file` is empty where the object stands in a scenario.
+// Converts a Hugging Face config.json to a kvcap model file; returns a kvcap model file unchanged. Files in
+// the same folder are used: hf_quant_config.json, the checkpoint's index or its files,
+// generation_config.json. `place` names the file in messages; `file` is empty for an object inside a
+// scenario.
 Json as_model_file(Json json, const std::string& place, const std::filesystem::path& file);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// How config.json files with unknown keys or of unknown families are read in this process.
+// ModelReading: options of this process for config.json files with unknown keys or of unknown families.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 namespace kvcap {
 
 struct ModelReading {
-  std::vector<std::string> assumed_keys;  // --assume: keys that change nothing, says the user
-  std::string as_family;                  // --as: a model_type in place of the file's own
+  std::vector<std::string> assumed_keys;  // --assume: keys that the user declares irrelevant
+  std::string as_family;                  // --as: a model_type that replaces the file's own
 };
 
-// Set once, by the command line, before anything is read.
+// Returns the options. The command line sets them once, before any file is read.
 ModelReading& model_reading();
 
 }  // namespace kvcap

@@ -1,5 +1,6 @@
-// MovedDefault: a field whose default a version of kvcap changed. A scenario that says which version wrote it
-// (kvcap_version) gets a note for each one that it leaves out, with the --set that restores what it was.
+// MovedDefault: a field whose default changed in a version of kvcap. A scenario with kvcap_version, the
+// version that wrote it, gets a note for each such field that it omits, with the --set that restores the old
+// default.
 #pragma once
 
 #include <span>
@@ -13,20 +14,20 @@
 namespace kvcap {
 
 struct MovedDefault {
-  std::string_view version;   // the first with the new default
+  std::string_view version;   // first version with the new default
   std::string_view field;     // "serving.host_times"
   std::string_view from, to;  // values, as --set takes them
-  std::string_view effect;    // on answers
+  std::string_view effect;    // on results
   bool (*concerns)(const Scenario& settled);
 };
 
 std::span<const MovedDefault> moved_defaults();  // oldest version first
 
-// Of a scenario whose defaults are settled, written by `scenario.kvcap_version`; `given` is what its file and
-// --set say.
+// Returns the notes for a scenario with settled defaults, written by `scenario.kvcap_version`; `given`: the
+// fields set by its file and --set.
 std::vector<std::string> notes_of_moved_defaults(const Scenario& scenario, const Json& given);
 
-// The table in Markdown, as .github/CHANGELOG.md has it.
+// Returns the table in Markdown, as in .github/CHANGELOG.md.
 std::string moved_defaults_markdown();
 
 }  // namespace kvcap

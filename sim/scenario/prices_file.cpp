@@ -1,5 +1,5 @@
-// The only reader of files of prices (kvcap.prices/1): what a user pays, for all hardware or by profile. The
-// names of parts and prices are those of a hardware profile.
+// Reads files of prices (kvcap.prices/1), which list a user's prices for all hardware or per profile. Parts
+// and prices have the names in a hardware profile. No other code reads these files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -26,7 +26,7 @@ struct PriceKey {
   std::string_view name;
   double least = 0;
 };
-// One part of a profile and the prices that it may have. Of `rent` and `purchase` one replaces the other.
+// A part of a profile and its possible prices; `rent` and `purchase` exclude each other.
 struct PricedPart {
   std::string_view name;
   std::string_view rent, purchase;
@@ -59,7 +59,7 @@ const std::vector<PricedPart>& priced_parts() {
   return parts;
 }
 
-// By part and key.
+// Prices by part and key.
 using Prices = std::map<std::pair<std::string_view, std::string_view>, double>;
 struct PartPrices {
   Prices prices;
@@ -106,7 +106,7 @@ void refuse_rent_beside_purchase(const Prices& prices, const std::string& place)
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");
 }
-// A profile of the user's is named by its path; what it is called is inside.
+// Returns the name of a profile; a user's profile is given by its path and contains its name.
 std::string profile_name(const std::string& file, const std::string& name) {
   if (!is_path(name)) return name;
   const std::string path = (fs::path(file).parent_path() / name).lexically_normal().string();
@@ -133,7 +133,7 @@ void check_name(const std::string& file, const std::string& name, const std::str
                    ", or the path of a profile" + suggestion(name, names));
 }
 
-// The file, checked as a whole before any price is taken.
+// Reads the file and checks all of it before any price is used.
 PricesFile read_prices(const Json& json, const std::string& file, const std::string& own_profile) {
   PricesFile prices = read_fields<PricesFile>(json, file);
   refuse_rent_beside_purchase(prices.all.prices, file + ": all");
@@ -144,7 +144,8 @@ PricesFile read_prices(const Json& json, const std::string& file, const std::str
   return prices;
 }
 
-// Of all hardware, then of this profile, which goes before; each with its path in the file.
+// Returns the prices of all hardware and then those of this profile, which take precedence, each with its
+// path in the file.
 std::vector<std::pair<std::string, const Prices*>> entries_of(const PricesFile& prices,
                                                               const std::string& file,
                                                               const std::string& profile) {
@@ -159,7 +160,7 @@ std::string field_of(const PricedPart& part, std::string_view key) {
   return below(below("hardware", part.name), key);
 }
 
-// One price of the document; the other way to pay for the part gives way.
+// Sets one price in the document; a price above 0 clears the other way to pay for the part.
 void set_price(Document& document, const PricedPart& part, std::string_view key, double value,
                const std::string& place) {
   Json& object = document.json["hardware"][std::string(part.name)];
@@ -200,7 +201,7 @@ void take_prices(Document& document) {
   const PricesFile prices = read_prices(json, document.prices_file, profile);
   if (!has_profile) return;
 
-  // What --set says goes before; what is taken from the file counts as set, so this is asked first.
+  // --set takes precedence. This loop comes first because prices from the file count as overrides, too.
   std::vector<std::string> kept;
   for (const PricedPart& part : priced_parts()) {
     for (const PriceKey& key : part.keys) {
@@ -213,7 +214,7 @@ void take_prices(Document& document) {
       const auto has = hardware->find(part.name);
       const bool is_there = has != hardware->end() && has->is_object();
       const bool is_made = has == hardware->end() && part.name == "energy";
-      if (!is_there && !is_made) continue;  // no such part, no price
+      if (!is_there && !is_made) continue;  // no such part
       for (const PriceKey& key : part.keys) {
         const auto price = parts->find({part.name, key.name});
         const bool is_kept = std::find(kept.begin(), kept.end(), field_of(part, key.name)) != kept.end();

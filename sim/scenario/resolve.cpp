@@ -1,5 +1,5 @@
-// References (catalogue names, paths, Hugging Face configs) and --set overrides: from what the user wrote
-// to one JSON object that the table of fields can read.
+// Resolves references (catalogue names, paths, Hugging Face configs) and applies --set overrides. The result
+// is one JSON object for the table of fields.
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
@@ -33,7 +33,7 @@ bool looks_like_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");
 }
 
-// The text of a file that the scenario refers to at `place`.
+// Returns the text of a file that the scenario refers to at `place`.
 std::string read_referenced(const std::string& file, const std::string& place) {
   try {
     return read_text(file);
@@ -100,7 +100,7 @@ Json policy_of(const std::string& name, Places& places) {
   return {{"name", name}};
 }
 
-// A profile that says nothing has one.
+// Returns the profile's number of GPUs; 1 if not given.
 double gpus_of(const Json& hardware) {
   const Json gpu = hardware.is_object() ? hardware.value("gpu", Json()) : Json();
   const Json count = gpu.is_object() ? gpu.value("count", Json(1)) : Json();
@@ -121,7 +121,7 @@ std::vector<std::string> split_path(std::string_view path) {
 
 constexpr std::string_view kDraftModel = "serving.speculative.draft_model";
 
-// What stands at `path`; null where nothing does.
+// Returns the value at `path`; null if it is missing.
 Json* find_at(Json& json, std::string_view path) {
   Json* node = &json;
   for (const std::string& part : split_path(path)) {
@@ -133,7 +133,7 @@ Json* find_at(Json& json, std::string_view path) {
   return node;
 }
 
-// What `key` of a scenario refers to takes the place of the reference.
+// Replaces the reference at `key` of a scenario by its contents.
 void resolve_reference(Document& document, std::string_view key) {
   Json* const found = find_at(document.json, key);
   if (!found) return;
@@ -161,7 +161,7 @@ void resolve_reference(Document& document, std::string_view key) {
   if (key == "hardware") document.profile_gpus = gpus_of(*found);
 }
 
-// The member `part` of `node`, made where it is not there yet (in arrays: one past the end).
+// Returns the member `part` of `node`; creates it if missing (in arrays: one past the end).
 Json& step_into(Json& node, const std::string& part, const std::string& path, const std::string& place) {
   const std::string whole = path.empty() ? "the scenario" : path;
   std::size_t index = 0;
@@ -178,7 +178,7 @@ Json& step_into(Json& node, const std::string& part, const std::string& path, co
   return node[index];
 }
 
-// What is no JSON is a text.
+// Returns the value as JSON, or as a string if it is not JSON.
 Json json_or_text(const Override& override) {
   try {
     return read_json<Json>(override.value);
@@ -227,7 +227,7 @@ Override override_of(const std::string& argument) {
   if (equals == std::string::npos || equals == 0) {
     throw InputError(place + ": allowed: path=value, for example --set serving.max_num_seqs=64");
   }
-  // An empty text has to be meant: name="".
+  // An empty string must be explicit: name="".
   if (equals + 1 == argument.size()) {
     throw InputError(place +
                      ": found no value (a shell variable that is not set is empty), allowed: path=value, " +

@@ -1,4 +1,4 @@
-// Scenario: everything one simulation depends on, as plain values: the sum of the modules' options.
+// Scenario: all inputs of one simulation as plain values: the options of all modules.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +18,25 @@
 
 namespace kvcap {
 
-// Targets that define goodput; absent targets are not judged.
+// Targets that define goodput; absent targets are ignored.
 struct SloOptions {
   std::optional<double> ttft_ms;
   std::optional<double> tpot_ms;
 };
 
-// What of a tier is billed where nobody chose its size: all that the profile has, or what the run fills.
+// Billed size of a tier whose size is not set: the profile's capacity, or the bytes that the run fills.
 enum class StorageBilled : uint8_t { provisioned, filled };
 inline constexpr std::string_view kStorageBilledNames[] = {"provisioned", "filled"};
 constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 
-// What is paid for, of what the hardware profile has and at whose prices.
+// What is billed, and the source of prices.
 struct BillingOptions {
   StorageBilled storage = StorageBilled::provisioned;
-  bool whole_servers = false;  // of hardware.gpu.per_server GPUs each, however few of them are used
-  std::string prices;          // a file of the user's prices (kvcap.prices/1); loading takes them in
+  bool whole_servers = false;  // GPUs are billed in servers of hardware.gpu.per_server
+  std::string prices;          // file of the user's prices (kvcap.prices/1); cleared after loading
 };
 
-// A price that the run uses, and which file or option says so.
+// A price that the run uses, and the file or option that sets it.
 struct PriceSource {
   std::string field;  // "gpu.price_usd_per_hour"
   double value = 0;
@@ -45,7 +45,7 @@ struct PriceSource {
 
 struct Scenario {
   std::string name;
-  std::optional<std::string> kvcap_version;  // that wrote the file; resolved_json has this program's
+  std::optional<std::string> kvcap_version;  // version that wrote the file; resolved_json: this version
   ModelSpec model;
   HardwareProfile hardware;
   ServingOptions serving;
@@ -57,12 +57,12 @@ struct Scenario {
   Fidelity fidelity = Fidelity::request;
   int64_t replications = 1;  // runs with seeds seed .. seed + replications - 1
   uint64_t seed = 1;
-  std::vector<std::string> notes;          // of every object of the file, in order
-  std::string resolved_json;               // the scenario with every default filled in, for the result
-  std::string file;                        // as messages call it; empty where there is none
-  std::string prices_file;                 // that hardware's prices are from; empty: none
-  std::vector<PriceSource> price_sources;  // of the prices above 0 of the hardware's parts
-  std::vector<Tier> unsized;  // tiers with the profile's size, which neither file nor --set has chosen
+  std::vector<std::string> notes;          // of all objects of the file, in order
+  std::string resolved_json;               // scenario with all defaults filled in, for the result
+  std::string file;                        // name in messages; empty: no file
+  std::string prices_file;                 // source of hardware prices; empty: none
+  std::vector<PriceSource> price_sources;  // all prices above 0 of the hardware's parts
+  std::vector<Tier> unsized;  // tiers with the profile's size, set neither by the file nor by --set
 };
 
 }  // namespace kvcap

@@ -15,7 +15,7 @@ std::string lower_name(std::string text) {
   return text;
 }
 
-// Without its organisation and what its tuning is called.
+// Returns the name without its organisation and the suffix for its tuning.
 std::string base_name(const std::string& served_name) {
   std::string name = lower_name(served_name.substr(served_name.rfind('/') + 1));
   if (name.starts_with("meta-")) name.erase(0, 5);

@@ -1,5 +1,5 @@
-// A share of a server: so many of its GPUs, and of its DRAM and SSDs the same part. The bandwidth of the DRAM
-// is not divided: that assumes that the other GPUs leave it free, which the note says.
+// Scales a profile to a part of its server: its DRAM capacity and SSDs in proportion to the GPUs. DRAM
+// bandwidth is not divided, assuming that the other GPUs do not use it; a note states this.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ Json* amount_at(Json& hardware, std::string_view part, const char* key, double l
   return is_amount ? &*found : nullptr;
 }
 
-// "1 SSD", "2 SSDs".
+// Returns "1 SSD", "2 SSDs".
 std::string counted(double count, const std::string& noun) {
   return number_text(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -47,7 +47,7 @@ void take_share(Document& document) {
   if (bought == document.profile_gpus) return;
   const double share = bought / document.profile_gpus;
   std::string parts;
-  // What the scenario or --set says stays as it says.
+  // Values set by the scenario or --set are kept.
   if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMostBytes);
       dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
     *dram = share * dram->get<double>();

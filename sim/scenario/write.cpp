@@ -1,4 +1,4 @@
-// The table of fields as JSON: a resolved scenario, and the JSON Schema.
+// Writes the table of fields as JSON: a resolved scenario, and the JSON Schema.
 #include <cmath>
 
 #include "scenario/fields.h"
@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// 4e12 is written 4000000000000.
+// Writes 4e12 as 4000000000000.
 Json json_number(double value) {
   if (value == std::floor(value) && std::abs(value) <= kMaxInteger) return static_cast<int64_t>(value);
   return value;
@@ -103,7 +103,7 @@ class SchemaFields : public FieldVisitor {
     Json property = inner.json();
     if (!spec.reference.empty()) {
       Json forms = {{{"type", "string"}}, std::move(property)};
-      // A Hugging Face config.json: ours to read, not ours to describe.
+      // Accepts any Hugging Face config.json; its fields are not described here.
       const Json either = {{{"required", {"model_type"}}}, {{"required", {"architectures"}}}};
       if (spec.reference == "model") forms.push_back({{"type", "object"}, {"anyOf", either}});
       property = {{"anyOf", std::move(forms)}};

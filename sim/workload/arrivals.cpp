@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// A gap with mean 1.
+// Draws a gap between sessions with mean 1.
 double gap(const ArrivalOptions& options, const RandomStream& stream, uint64_t session) {
   switch (options.process) {
     case ArrivalProcess::poisson:
@@ -84,7 +84,7 @@ double ArrivalCurve::in_period_s(double sessions) const {
   const Piece& piece = *std::prev(after);
   const double within = sessions - piece.expected;
   if (piece.slope == 0) return piece.from_s + within / piece.rate;
-  // The root of rate t + slope t^2 / 2 = within, without a difference of near numbers.
+  // Root of rate t + slope t^2 / 2 = within, in a form without cancellation.
   const double root = std::sqrt(std::max(0.0, piece.rate * piece.rate + 2 * piece.slope * within));
   const double sum = piece.rate + root;
   return piece.from_s + (sum > 0 ? 2 * within / sum : 0);
@@ -97,7 +97,8 @@ double constant_rate(const ArrivalOptions& options, double turns_per_session) {
 
 namespace {
 
-// Of each rate as many as it means while it lasts, of the last one all that are left.
+// Places the number of sessions that each rate implies uniformly within its piece; the last piece takes all
+// that are left.
 std::vector<double> even_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   const RandomStream& stream) {
   ArrivalOptions given = options;
@@ -150,7 +151,7 @@ double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_
   const RandomStream stream(seed, "think_time");
   switch (options.distribution) {
     case ThinkDistribution::automatic:
-    case ThinkDistribution::recorded:  // the source does not say
+    case ThinkDistribution::recorded:  // the source has no think time here
     case ThinkDistribution::constant:
       return options.mean_s;
     case ThinkDistribution::exponential:

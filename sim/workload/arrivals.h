@@ -1,4 +1,5 @@
-// When sessions begin and how long users think: seconds drawn by session and turn, in no order.
+// Draws arrival times of sessions and think times of users, in seconds. Each draw depends on the seed, the
+// session and the turn only, not on the order of calls.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +9,16 @@
 
 namespace kvcap {
 
-// A rate of sessions over time, in pieces, each constant or a linear ramp to the rate of the next. The last
-// piece has no end and a positive rate, or all repeat after a period.
+// Rate of sessions over time: pieces that are constant or ramp linearly to the next rate. The last piece is
+// endless with a positive rate, or the curve repeats after a period.
 class ArrivalCurve {
  public:
-  // REQUIRES: `rates` of the options is as ArrivalOptions says.
+  // REQUIRES: `options.rates` is not empty and is as ArrivalOptions describes.
   ArrivalCurve(const ArrivalOptions& options, double turns_per_session);
 
-  // When the integral of the rate from 0 on exceeds `sessions`.
+  // Returns the time at which the integral of the rate from 0 on reaches `sessions`.
   double time_s(double sessions) const;
-  // The integral from 0 to where each rate begins.
+  // Returns the integral of the rate from 0 to the beginning of each piece.
   std::vector<double> sessions_before_rates() const;
 
  private:
@@ -30,20 +31,21 @@ class ArrivalCurve {
   double in_period_s(double sessions) const;
 
   std::vector<Piece> pieces_;
-  double period_s_ = 0;    // 0: they do not repeat
+  double period_s_ = 0;    // 0: the curve does not repeat
   double per_period_ = 0;  // sessions
 };
 
-// Sessions a second where the rate is constant. `turns_per_session`: for a rate of requests.
+// Returns the rate in sessions per s where it is constant. `turns_per_session` converts a rate of requests.
 double constant_rate(const ArrivalOptions& options, double turns_per_session);
 
-// Arrivals of `count` sessions in seconds, not decreasing; the first at 0 unless the rate is 0 there. The
-// gaps of the process at one session a second are drawn and then stretched as the rate says. All are 0 with
-// closed_loop. Not for `trace`.
+// Returns the arrivals of `count` sessions in seconds, ascending; the first is 0 unless the rate is 0 there
+// or the process is `even`. Gaps are drawn at one session per second and then stretched to the rate. With
+// closed_loop all arrivals are 0. REQUIRES: the process is not `trace`.
 std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   uint64_t seed);
 
-// Time before turn `turn` (>= 1) of session `session`.
+// Returns the time in seconds between the answer before turn `turn` (>= 1) of session `session` and that
+// turn.
 double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_t session, uint64_t turn);
 
 }  // namespace kvcap

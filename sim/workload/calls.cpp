@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// The calls of a turn know nothing of what was said before.
+// Calls have no history, so only sessions of one turn without a context are divisible.
 void refuse_unless_divisible(const Session& session) {
   if (session.turn_count == 1 && session.context_tokens == 0) return;
   throw InputError(
@@ -48,7 +48,7 @@ class Divider {
         {.asked_session = static_cast<uint32_t>(turn), .after = count});
   }
 
-  // A prompt of all summaries; tokens count in 32 bits.
+  // Throws InputError if the prompt of all summaries exceeds 32 bits of tokens.
   void refuse_unless_it_fits(uint32_t count, uint32_t question_tokens) const {
     constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
     if (count == 0 || options_.map_tokens <= (kMost - question_tokens) / count) return;

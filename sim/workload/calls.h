@@ -1,12 +1,13 @@
-// Turns as several calls of the model, one a chunk of their prompts: LangChain's MapReduce and MapRerank, the
-// RAG baselines of CacheBlend 7.1.
+// Divides turns into several calls of the model, one per chunk of their prompts: LangChain's MapReduce and
+// MapRerank, the RAG baselines of CacheBlend 7.1.
 //
-// A prompt is chunks and what stands after them, the question. Each map call's prompt is one chunk and the
-// question. They arrive together when the turn would have; what the calls of a turn generate is not its
-// answer but
-//   reduce    the summaries, of map_tokens each, that one more call answers from: its prompt is all of
-//             them and the question, and it arrives when the last map call has ended;
-//   rerank    an answer each and a score of map_tokens; the best one is picked when the last has ended.
+// A prompt consists of chunks and, after them, the question. Each map call's prompt is one chunk and the
+// question. All map calls of a turn arrive when the turn would have arrived. Their output depends on the
+// kind:
+//   reduce    summaries of map_tokens each. One more call answers the turn: its prompt is all summaries and
+//             the question, and it arrives when the last map call has ended.
+//   rerank    an answer and a score of map_tokens each. The turn ends when the last map call has ended and
+//             the best answer is chosen.
 #pragma once
 
 #include "workload/workload.h"
@@ -20,9 +21,9 @@ struct MapOptions {
   uint32_t map_tokens = 1;
 };
 
-// The workload with its turns divided: each call a session of one turn, `calls` saying whose. Turns without
-// pieces stay one call. Throws InputError where summaries exceed 32 bits.
-// REQUIRES: a workload with pieces that are texts, not divided yet.
+// Returns the workload with divided turns: each call is a session of one turn, and `calls` maps it to its
+// turn. Turns without pieces stay one call. Throws InputError if summaries exceed 32 bits, and for sessions
+// with several turns or a context. REQUIRES: an undivided workload whose pieces are texts.
 Workload divided_into_calls(const Workload& asked, const MapOptions& options);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// The miss-ratio curve of LRU in one pass over a workload (Mattson et al., 1970): what was last used a stack
-// distance ago is found from a capacity of that distance on, so that one pass gives every capacity.
+// Computes the miss-ratio curve of LRU in one pass over a workload (Mattson et al., 1970): an LRU cache hits
+// a text iff its capacity is at least the text's stack distance, so one pass gives all capacities.
 #pragma once
 
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 namespace kvcap {
 
-// Something that a request finds in a store that keeps everything.
+// One hit of a request in a store that keeps everything.
 struct StackFind {
-  int64_t distance_tokens = 0;  // of all that was used since, itself included
-  int64_t tokens = 0;           // of the prompt
+  int64_t distance_tokens = 0;  // all tokens used since the last use, including the text itself
+  int64_t tokens = 0;           // prompt tokens that hit
 };
 
 struct MissRatioPoint {
   int64_t capacity_tokens = 0;
-  double token_miss_ratio = 0;  // prompt tokens that LRU of this capacity does not find / all prompt tokens
+  double token_miss_ratio = 0;  // prompt tokens that miss in LRU of this capacity / all prompt tokens
 };
 
 inline constexpr int kMissRatioPoints = 50;
 
-// At most kMissRatioPoints capacities, ascending, evenly spaced in their logarithm from the least distance to
-// the greatest, where the curve ends at the ratio of a store that keeps everything. Empty where nothing is
-// found.
+// Returns at most kMissRatioPoints capacities in ascending order, evenly spaced in their logarithm from the
+// smallest to the largest distance. The curve ends at the miss ratio of a store that keeps everything. Empty
+// without hits.
 std::vector<MissRatioPoint> miss_ratio_curve(std::vector<StackFind> found, int64_t prompt_tokens);
 
 }  // namespace kvcap

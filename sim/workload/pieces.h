@@ -1,5 +1,5 @@
-// What files may say of pieces: equal keys are the same text, so that they have the same number of tokens,
-// and keys of a prefix follow the same key wherever they stand.
+// KnownPieces: checks that equal piece keys of a file mean the same text: equal keys have the same number of
+// tokens, and a prefix key always follows the same key.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ class KnownPieces {
  public:
   explicit KnownPieces(PieceKeys keys) : keys_(keys) {}
 
-  // The pieces of one turn.
+  // Pieces of one turn.
   struct List {
     std::span<const Piece> pieces;
-    std::optional<uint64_t> after;  // the last piece of the text before them, if it has any
-    std::string path;               // the list's field
+    std::optional<uint64_t> after;  // last piece before them, if any
+    std::string path;               // field of the list, for messages
   };
-  // Remembers the pieces of a row. Throws BadRowError, and remembers none of them, where they contradict each
-  // other or earlier ones.
+  // Remembers the pieces of a row. If they contradict each other or earlier pieces, throws BadRowError and
+  // remembers none of them.
   void take(std::span<const List> lists);
   void take(std::span<const Piece> pieces, const std::string& path) {
     const List list{.pieces = pieces, .after = {}, .path = path};
@@ -35,7 +35,7 @@ class KnownPieces {
  private:
   struct Known {
     uint32_t tokens = 0;
-    std::optional<uint64_t> after;  // the key before it; none where no piece is
+    std::optional<uint64_t> after;  // key before it; nullopt if it is first
   };
   std::string contradiction(const Piece& piece, std::optional<uint64_t> after, const Known& known) const;
 
@@ -43,7 +43,7 @@ class KnownPieces {
   std::unordered_map<uint64_t, Known> known_;
 };
 
-// An integer of 64 bits, or BadRowError.
+// Returns an integer of 64 bits. Throws BadRowError for any other value.
 uint64_t piece_key(const nlohmann::json& value, const std::string& path);
 
 }  // namespace kvcap

@@ -11,7 +11,7 @@ namespace {
 
 struct Sample {
   std::vector<uint32_t> sessions;
-  double share = 1;  // of all sessions that can stand between two uses
+  double share = 1;  // sampled share of the sessions that may occur between two uses
 };
 
 Sample sample_of(const Workload& workload, std::size_t max_turns) {
@@ -37,11 +37,11 @@ Sample sample_of(const Workload& workload, std::size_t max_turns) {
 struct TokenAccess {
   double time_s = 0;
   uint32_t session = 0;
-  uint32_t turn = 0;           // of the workload
+  uint32_t turn = 0;           // index in the workload
   int64_t context_tokens = 0;  // after the turn
 };
 
-// In the order of their arrivals.
+// Returns the accesses in the order of arrival.
 std::vector<TokenAccess> token_accesses_of(const Workload& workload, const Sample& sample) {
   std::vector<TokenAccess> accesses;
   for (uint32_t i : sample.sessions) {
@@ -60,8 +60,8 @@ std::vector<TokenAccess> token_accesses_of(const Workload& workload, const Sampl
   return accesses;
 }
 
-// A store that keeps everything in the order of last use. Time goes in steps; what is used in one step is
-// used at once.
+// Store that keeps everything in the order of last use. Time advances in steps; texts used in the same step
+// count as used at the same time.
 class LruStack {
  public:
   LruStack(std::size_t steps, double share) : tokens_by_step_(steps), share_(share) {}
@@ -123,7 +123,7 @@ class Follow {
   }
 
  private:
-  // A warm start.
+  // Stores a session's context and the pieces of its first turn before the run, for a warm start.
   void fill(uint32_t session, std::size_t step) {
     const int64_t tokens = truncated(workload_.sessions[session].context_tokens);
     if (tokens > 0) stack_.use(workload_.context_key(session), tokens, step, 0);
@@ -145,7 +145,7 @@ class Follow {
                [&](uint64_t key, int64_t tokens, bool) { stack_.use(key, tokens, step, access.time_s); });
   }
 
-  // Calls `call` with the key of each piece, its tokens, and whether it is part of the prompt.
+  // Calls `call` with the key of each piece, its tokens, and true iff it is part of the prompt.
   void for_pieces(uint32_t turn, const auto& call) const {
     const bool chains = options_.by_prefix && workload_.piece_keys == PieceKeys::text;
     const std::size_t in_prompt = workload_.prompt_pieces_of(turn).size();

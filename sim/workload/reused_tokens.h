@@ -1,5 +1,5 @@
-// What a workload uses again, and how much it uses in between: LRU of a capacity of this stack distance finds
-// it (Mattson et al., 1970). One pass gives the hits of stores of every size.
+// Lists the reuses of a workload with their LRU stack distances (Mattson et al., 1970): an LRU store hits iff
+// its capacity is at least the distance, so one pass gives the hits of stores of every size.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace kvcap {
 
-// One use of a context, or of a piece of a prompt, that was used before.
+// One reuse of a context or of a piece of a prompt.
 struct ReusedTokens {
-  int64_t distance_tokens = 0;  // of all that was used since then, itself included
-  int64_t tokens = 0;           // that lie there
-  double idle_s = 0;            // since then
+  int64_t distance_tokens = 0;  // all tokens used since the last use, including the text itself
+  int64_t tokens = 0;           // tokens of the reused text
+  double idle_s = 0;            // since the last use
 };
 
 struct ReuseOptions {
-  bool by_prefix = true;  // a piece counts as the same only behind the same pieces
-  int64_t max_context_tokens = std::numeric_limits<int64_t>::max();  // longer contexts are truncated to it
+  bool by_prefix = true;  // a piece is the same only after the same pieces
+  int64_t max_context_tokens = std::numeric_limits<int64_t>::max();  // longer contexts are truncated
   std::size_t max_turns = 200'000;
 };
 
-// Turns are taken at their arrivals, as if every answer took no time. In a warm start all contexts were used
-// before, those of the first sessions last, as the store is filled then.
+// Returns all reuses. Turns are processed in the order of arrival, with answers that take no time. With a
+// warm start all contexts count as used before the run, those of the first sessions most recently.
 //
-// Of a workload with more than max_turns turns a part is followed: where every session has a context of its
-// own, a random sample of the sessions, with distances scaled up to all of them (SHARDS, FAST '15); where
-// sessions share documents or pieces, the first sessions.
+// Workloads with more than max_turns turns are sampled: if every session has a context of its own, a random
+// sample of sessions is used and distances are scaled up (SHARDS, FAST '15); if sessions share documents or
+// pieces, the first sessions are used.
 std::vector<ReusedTokens> reused_tokens(const Workload& workload, const ReuseOptions& options = {});
 
 }  // namespace kvcap

@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// Whether each turn's parent is the one before.
+// True iff each turn's parent is the turn before it.
 bool is_chain(std::span<const int32_t> parents) {
   for (std::size_t turn = 0; turn < parents.size(); ++turn) {
     if (parents[turn] != static_cast<int32_t>(turn) - 1) return false;
@@ -35,7 +35,7 @@ void Source::add(Session session, std::span<const Turn> its_turns,
   KVCAP_CHECK(its_pieces.empty() || its_pieces.size() == its_turns.size());
   KVCAP_CHECK(its_parents.empty() || its_parents.size() == its_turns.size());
   if (is_chain(its_parents)) its_parents = {};
-  // The first session with pieces, or with branches, gives the sessions before it none.
+  // Earlier sessions have no pieces, and linear parents.
   if (!its_pieces.empty() && piece_begin.empty()) piece_begin.assign(turns.size() + 1, 0);
   if (!its_parents.empty()) write_parents();
   for (std::size_t turn = 0; turn < its_turns.size(); ++turn) {

@@ -44,7 +44,7 @@ constexpr std::array kSources = {
               const std::vector<std::string>& keys =
                   beginning.is_array ? beginning.item_keys : beginning.keys;
               if (is_among("conversations", keys) || is_among("items", keys)) return true;
-              // A log of requests may have each one's messages beside its token counts.
+              // A request log may contain each request's messages and its token counts.
               return is_among("messages", keys) && !is_among("usage", keys) &&
                      !is_among("output_length", keys);
             }},

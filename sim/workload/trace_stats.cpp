@@ -32,10 +32,10 @@ struct Access {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t history_tokens = 0;  // of context and ancestors; with the pieces of its input that are found
+  int64_t history_tokens = 0;  // context and ancestors, later also the pieces of its input that hit
 };
 
-// When the turns of a session arrive whose first one arrives at `first_s`.
+// Returns the arrivals of a session's turns if its first turn arrives at `first_s`.
 std::vector<double> arrivals_of(const Workload& workload, const Session& session, double first_s) {
   const std::span<const Turn> turns = workload.turns_of(session);
   std::vector<double> times(turns.size(), first_s);
@@ -47,10 +47,10 @@ std::vector<double> arrivals_of(const Workload& workload, const Session& session
   return times;
 }
 
-// All turns in the order of their arrivals.
+// Returns all turns in the order of arrival.
 std::vector<Access> accesses_of(const Workload& workload) {
   std::vector<Access> accesses;
-  std::priority_queue<double, std::vector<double>, std::greater<>> free_s;  // closed_loop: places
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_s;  // closed_loop: ends of sessions
   for (int64_t i = 0; i < workload.concurrency; ++i) free_s.push(0);
   for (uint32_t i = 0; i < workload.sessions.size(); ++i) {
     const Session& session = workload.sessions[i];
@@ -72,7 +72,8 @@ std::vector<Access> accesses_of(const Workload& workload) {
   return accesses;
 }
 
-// What a store keeps: a piece, or a text that only one session or the sessions of one document have.
+// Key of a stored text: a piece, or a text that is unique to one session, one turn or the sessions of one
+// document.
 struct TextKey {
   enum class Kind : uint8_t { piece, document, session, turn };
   Kind kind = Kind::piece;
@@ -85,7 +86,7 @@ struct TextKeyHash {
   }
 };
 
-// A store that keeps everything, and the order of last use in it.
+// Store that keeps everything and the order of last use.
 class Everything {
  public:
   explicit Everything(std::size_t accesses) : accesses_(accesses), by_last_use_(accesses) {}
@@ -96,12 +97,12 @@ class Everything {
     double time_s = 0;
   };
   int64_t accesses() const { return static_cast<int64_t>(accesses_); }
-  // Null for what nobody has used.
+  // Returns null if the text has not been used.
   const Use* last_use(const TextKey& key) const {
     const auto found = uses_.find(key);
     return found == uses_.end() ? nullptr : &found->second;
   }
-  // Tokens of all that was used since, up to access i.
+  // Returns the tokens of all texts used since `use`, up to access i.
   int64_t distance_tokens(const Use& use, std::size_t i) const {
     return by_last_use_.first(i) - by_last_use_.first(use.access);
   }
@@ -142,21 +143,21 @@ struct Reuse {
   }
 };
 
-// A text of a prompt, or one that a turn leaves behind.
+// Text of a prompt, or a text that a turn leaves in the store.
 struct Text {
   TextKey key;
   int64_t tokens = 0;
 };
 
-// The texts of prompts, in order. The history of a session without branches is one text, which grows; with
-// branches each turn's own tokens are one.
+// Texts of prompts, in order. The history of a session without branches is one growing text; with branches
+// each turn's own tokens are a text.
 class Prompts {
  public:
   explicit Prompts(const Workload& workload) : workload_(workload) {
     for (const Session& session : workload.sessions) branches_.push_back(has_branches(session));
   }
 
-  // Up to the turn's input: context, then the own tokens and the pieces of its ancestors.
+  // Returns the texts before the turn's input: context, then the own tokens and the pieces of its ancestors.
   std::vector<Text> history_of(const Access& access) const {
     const Session& session = workload_.sessions[access.session];
     std::vector<Text> texts;
@@ -186,14 +187,14 @@ class Prompts {
     return texts;
   }
 
-  // Of the turn's input.
+  // Returns the pieces of the turn's input.
   std::vector<Text> pieces_of(const Access& access) const {
     std::vector<Text> texts;
     add_pieces(workload_.prompt_pieces_of(turn_of(access)), texts);
     return texts;
   }
 
-  // All that is stored once the turn is answered, its history with it.
+  // Returns all texts stored after the turn's answer, including its history.
   std::vector<Text> left_by(const Access& access) const {
     const Session& session = workload_.sessions[access.session];
     std::vector<Text> texts = history_of(access);
@@ -227,7 +228,7 @@ class Prompts {
     return false;
   }
 
-  // From the root on.
+  // Returns the ancestors, from the root on.
   std::vector<uint32_t> ancestors_of(const Session& session, uint32_t turn) const {
     std::vector<uint32_t> turns;
     if (!session.history_grows) return turns;
@@ -243,10 +244,10 @@ class Prompts {
   }
 
   const Workload& workload_;
-  std::vector<bool> branches_;  // of the sessions
+  std::vector<bool> branches_;  // per session
 };
 
-// In how many prompts each piece is.
+// Returns the number of prompts that contain each piece.
 std::unordered_map<uint64_t, int64_t> count_prompts(const Prompts& prompts,
                                                     const std::vector<Access>& accesses) {
   std::unordered_map<uint64_t, int64_t> counts;
@@ -263,7 +264,8 @@ std::unordered_map<uint64_t, int64_t> count_prompts(const Prompts& prompts,
   return counts;
 }
 
-// Of the largest piece, where the last of a prompt alone may be smaller; else 0: chunks, nodes of a tree.
+// Returns the tokens of the largest piece if all pieces have that size except the last of each prompt; else 0
+// (chunks, nodes of a tree).
 int64_t common_block_tokens(const Workload& workload) {
   int64_t tokens = 0;
   for (const Piece& piece : workload.pieces) tokens = std::max<int64_t>(tokens, piece.tokens);
@@ -276,12 +278,11 @@ int64_t common_block_tokens(const Workload& workload) {
   return workload.piece_keys == PieceKeys::prefix ? tokens : 0;
 }
 
-// Follows all requests through a store that keeps everything. A context and a prefix's blocks are found up to
-// the first that is not, chunks wherever they stand. Adds the pieces that are found to the accesses'
-// histories.
+// Sends all requests through a store that keeps everything. Contexts and blocks with prefix keys hit up to
+// the first miss, chunks at any position. Adds the pieces that hit to the accesses' histories.
 class Follower {
  public:
-  // `counts`: in how many prompts each piece is.
+  // `counts`: number of prompts that contain each piece.
   Follower(const Workload& workload, const Prompts& prompts,
            const std::unordered_map<uint64_t, int64_t>& counts, int64_t block_tokens, std::size_t accesses)
       : workload_(workload),
@@ -297,9 +298,9 @@ class Follower {
 
  private:
   struct Found {
-    bool all = true;  // of the prompt up to here
+    bool all = true;  // whether the prompt up to here hits completely
     int64_t tokens = 0;
-    int64_t farthest = 0;  // of the texts up to here
+    int64_t farthest = 0;  // largest stack distance up to here
     const Everything::Use* oldest = nullptr;
   };
 
@@ -321,7 +322,7 @@ class Follower {
     for (const Text& text : prompts_.left_by(access)) store_.use(text.key, {text.tokens, i, access.time_s});
   }
 
-  // `in_order`: it is found only if all before it is.
+  // `in_order`: the text hits only if all texts before it hit.
   void look_for(const Text& text, bool in_order, std::size_t i, Found& found) {
     const bool is_piece = text.key.kind == TextKey::Kind::piece;
     const Everything::Use* last = store_.last_use(text.key);
@@ -388,7 +389,7 @@ void describe_reuse(const Workload& workload, std::vector<Access>& accesses, Tra
   stats.context_tokens = figure_of(std::move(sizes));
 }
 
-// Standard deviation over mean of the gaps; NaN for fewer than two.
+// Returns standard deviation / mean of the gaps; NaN for fewer than two gaps.
 double gap_cv(const std::vector<Access>& accesses) {
   if (accesses.size() < 3) return NAN;
   const double gaps = static_cast<double>(accesses.size() - 1);

@@ -1,5 +1,5 @@
-// What a planner wants to know of a workload before simulating it: sizes, how much of it is history, and
-// what a store would have to hold to find that history again.
+// TraceStats: statistics of a workload before any simulation: sizes, the share of history, and the store
+// capacity that hits this history.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace kvcap {
 
-// All NaN where there is nothing to describe. Quantiles are interpolated between order statistics.
+// Mean, quantiles and maximum; all NaN without values. Quantiles are interpolated between order statistics.
 struct TraceFigure {
   double mean = 0, median = 0, p90 = 0, p99 = 0, max = 0;
 };
@@ -21,45 +21,46 @@ inline constexpr int64_t kStatsBlockTokens = 64;
 struct TraceStats {
   int64_t sessions = 0;
   int64_t requests = 0;  // turns
-  // From the first arrival to the last, and standard deviation over mean of the gaps between requests;
-  // nothing where arrivals are drawn rather than recorded.
+  // Seconds from the first arrival to the last, and coefficient of variation of the gaps between requests;
+  // nullopt if arrivals are drawn, not recorded.
   std::optional<double> duration_s;
   std::optional<double> request_gap_cv;
-  double multi_turn_share = 0;  // of the sessions
-  TraceFigure turns;            // of a session
-  TraceFigure input_tokens;     // new ones of a request
+  double multi_turn_share = 0;  // share of sessions with more than one turn
+  TraceFigure turns;            // per session
+  TraceFigure input_tokens;     // new ones per request
   TraceFigure output_tokens;
-  // A request's context and its ancestors' tokens, and those pieces of its input that earlier requests have
+  // Tokens per request: its context, its ancestors' tokens, and the pieces of its input that earlier requests
   // left.
   TraceFigure history_tokens;
-  // Of a stored text at its end (for_each_stored_text).
+  // Tokens per stored text at its end (for_each_stored_text).
   TraceFigure context_tokens;
-  int64_t total_context_tokens = 0;  // of all of them: what a store that keeps everything holds
-  int64_t pieces = 0;                // of all prompts with their histories; 0 where the source has none
-  int64_t unique_pieces = 0;         // of them
-  // Of all prompt tokens: those that are history, and those a store that keeps everything finds. They
-  // differ by contexts that nobody has asked about before.
+  int64_t total_context_tokens = 0;  // sum over all stored texts: content of a store that keeps everything
+  int64_t pieces = 0;                // in all prompts with their histories; 0 if the source has none
+  int64_t unique_pieces = 0;         // distinct ones
+  // Shares of all prompt tokens: history, and hits of a store that keeps everything. They differ by contexts
+  // that no earlier turn used.
   double history_token_share = 0;
   double infinite_cache_token_hit_rate = 0;
-  double mean_request_hit_rate = 0;  // the mean of the requests' own shares of tokens found
-  // The same in blocks of `block_tokens` (with pieces, the largest of them; smaller ones count too): full
-  // blocks found / blocks of all prompts, and / full blocks of all prompts. Without a common size:
-  // 0 tokens, and NaN for the second.
+  double mean_request_hit_rate = 0;  // mean over requests of each request's token hit rate
+  // Block hit rates: blocks that hit / blocks of all prompts, and full blocks that hit / full blocks of all
+  // prompts. With pieces each piece is a block and block_tokens is the size of the largest; without a common
+  // size block_tokens is 0 and the second rate is NaN.
   int64_t block_tokens = kStatsBlockTokens;
   double infinite_cache_block_hit_rate = 0;
   double infinite_cache_full_block_hit_rate = 0;
-  // Of requests that find something: tokens of the distinct contexts used since that context was last
-  // (itself included), which is the capacity from which on LRU finds it; and the time since. Of several
-  // texts that it finds, the one that was used longest ago; pieces that every prompt has do not count.
+  // Reuses are requests with a hit. Distance: tokens of the distinct contexts used since the last use of
+  // their context (itself included), which is the smallest LRU capacity that hits; and the time since then.
+  // If a request hits several texts, the least recently used one counts. Pieces that all prompts contain are
+  // ignored.
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;
-  // Of an LRU store of contexts, or of pieces; what a prompt's pieces need to be found is taken as if all of
-  // the prompt had been used at once, and with prefix keys a block is found where all before it are.
+  // Curve of an LRU store of contexts or pieces. All pieces of a prompt count as used at the same time. With
+  // prefix keys a block hits iff all blocks before it hit.
   std::vector<MissRatioPoint> miss_ratio_curve;
 };
 
-// Requests are taken at their arrivals, as if every answer took no time.
+// Processes requests in the order of arrival, with answers that take no time.
 TraceStats trace_stats(const Workload& workload);
 
 }  // namespace kvcap

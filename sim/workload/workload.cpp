@@ -19,10 +19,10 @@
 namespace kvcap {
 namespace {
 
-// At least, with the records of its turns.
+// Lower bound on the memory of a session with the records of its turns.
 constexpr double kBytesOfSession = 400;
 
-// The lines once, in order; beyond them, lines drawn at random.
+// Returns all lines once, in order, and then lines drawn at random.
 std::vector<std::size_t> choose_lines(std::size_t lines, std::size_t wanted, uint64_t seed) {
   const RandomStream stream(seed, "resample");
   std::vector<std::size_t> chosen(wanted);
@@ -55,8 +55,8 @@ void append_session(const Source& source, std::size_t line, History history, Wor
   workload.sessions.push_back(session);
 }
 
-// Absolute times of the trace, counted from its first arrival. A session begins `speed` times as early, and
-// its turns keep their times from its beginning.
+// Sets the trace's absolute times, counted from its first arrival. The arrivals of sessions are divided by
+// `speed`; turns keep their offsets from their session's beginning.
 void order_by_trace(double speed, Workload& workload) {
   const auto arrival_s = [&workload](const Session& one) { return workload.turns[one.first_turn].time_s; };
   std::stable_sort(workload.sessions.begin(), workload.sessions.end(),
@@ -70,11 +70,12 @@ void order_by_trace(double speed, Workload& workload) {
   }
 }
 
-// The same where later turns wait for the answer before. `lines`: of the source, by session.
+// Sets the trace's arrivals of sessions and the think times of later turns. `lines`: line of the source per
+// session.
 void order_by_delays(double speed, const Source& source, std::span<const std::size_t> lines,
                      Workload& workload) {
   order_by_trace(speed, workload);
-  // Sessions are sorted now, but their turns stand where they stood.
+  // Sessions are sorted now, but their turns are still in the order of `lines`.
   std::size_t turn = 0;
   for (std::size_t line : lines) {
     const Session& session = source.sessions[line];
@@ -88,7 +89,7 @@ double turns_per_session(const Workload& workload) {
   return static_cast<double>(workload.turns.size()) / static_cast<double>(workload.sessions.size());
 }
 
-// The turns' times hold the arrivals of the source.
+// REQUIRES: the turns' times are the arrivals of the source.
 void refuse_without_timetable(const WorkloadOptions& options, const Workload& workload) {
   const std::string field = "workload.think_time.distribution: found \"timetable\", allowed: ";
   if (options.arrivals.process == ArrivalProcess::closed_loop) {
@@ -104,7 +105,7 @@ void refuse_without_timetable(const WorkloadOptions& options, const Workload& wo
   }
 }
 
-// `lines`: of the source, by session.
+// Draws arrivals and think times, or uses recorded ones. `lines`: line of the source per session.
 void draw_times(const WorkloadOptions& options, const Source& source, std::span<const std::size_t> lines,
                 uint64_t seed, Workload& workload) {
   const bool timetable = options.think_time.distribution == ThinkDistribution::timetable;
@@ -129,8 +130,8 @@ void draw_times(const WorkloadOptions& options, const Source& source, std::span<
   }
 }
 
-// Of the pieces of a turn's input, the tokens of those that earlier turns have left: chunks wherever they
-// stand, blocks up to the first that nobody has left; in a warm start all of them.
+// Returns the tokens of a turn's input in pieces that earlier turns left: chunks at any position, blocks up
+// to the first miss; with a warm start all pieces.
 int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const KeySet& seen) {
   int64_t tokens = 0;
   for (const Piece& piece : workload.prompt_pieces_of(turn)) {
@@ -143,8 +144,7 @@ int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const Key
   return tokens;
 }
 
-// Whether a trace says when sessions begin and, of their later turns, how long after the answer before they
-// come.
+// True iff the source has the arrivals of all sessions and the think times of all later turns.
 bool follows_delays(const Source& source) {
   for (const Session& session : source.sessions) {
     if (std::isnan(source.turns[session.first_turn].time_s)) return false;
@@ -160,7 +160,7 @@ bool has_unknown_arrival(const Source& source) {
                      [](const Turn& turn) { return std::isnan(turn.time_s); });
 }
 
-// Those of the sessions that begin at once, each to a share that is drawn.
+// Cuts the first answers of the sessions that begin concurrently, each to a drawn share.
 void cut_first_answers(uint64_t seed, Workload& workload) {
   const RandomStream random(seed, "staggered");
   const std::size_t places =
@@ -171,7 +171,7 @@ void cut_first_answers(uint64_t seed, Workload& workload) {
   }
 }
 
-// The rate at which sessions arrive on average; 0 where nobody has said one.
+// Returns the rate at which sessions arrive on average; 0 if no rate is set.
 double offered_sessions_per_s(const WorkloadOptions& options, const Workload& workload) {
   if (!draws_gaps(options.arrivals.process)) return 0;
   if (options.arrivals.rates.empty()) return constant_rate(options.arrivals, turns_per_session(workload));
@@ -229,7 +229,7 @@ void for_each_stored_text(const Workload& workload, const std::function<void(int
   for (const Piece& piece : workload.pieces) {
     if (seen.insert(piece.key)) take(piece.tokens);
   }
-  std::vector<bool> counted;  // by document
+  std::vector<bool> counted;  // per document
   for (const Session& session : workload.sessions) {
     int64_t own = session.context_tokens;
     if (session.document != kOwnContext) {
@@ -283,7 +283,8 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   const std::size_t lines = source.sessions.size();
   auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
-  // A stand-in is short: it takes no part in what the scenario asks of the whole file.
+  // A stand-in is short: the number of sessions that the scenario sets for the whole file does not apply to
+  // it.
   if (timed && options.source.stands_in) wanted = std::min(wanted, lines);
   if (timed && wanted > lines) {
     throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +
@@ -339,7 +340,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   return workload;
 }
 
-// Whether a log says when its requests arrived and nobody asked for other times than the default's.
+// True iff a log has the arrivals of its requests but the scenario uses the default arrivals.
 static bool draws_over_a_log(const Source& source, const WorkloadOptions& options) {
   const ArrivalOptions& arrivals = options.arrivals;
   const bool is_default = arrivals.process == ArrivalProcess::poisson && !arrivals.requests_per_s &&

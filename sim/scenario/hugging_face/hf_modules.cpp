@@ -20,14 +20,14 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-// "layers.3." of what begins with a layer's number; else "".
+// Returns "layers.3." for a module of layer 3; "" for a module outside layers.
 std::string layer_of(const std::string& module) {
   if (!module.starts_with("layers.")) return "";
   const std::size_t end = module.find_first_not_of("0123456789", 7);
   return end == 7 || end == std::string::npos || module[end] != '.' ? "" : module.substr(0, end + 1);
 }
 
-// The module, or what it is part of.
+// True iff the glob matches the module or one of its parents.
 bool has_glob(const std::string& glob, const std::string& module) {
   for (std::size_t end = module.size(); end != std::string::npos && end > 0;
        end = module.rfind('.', end - 1)) {
@@ -47,9 +47,9 @@ bool is_matched_by(const std::regex& expression, const std::string& module) {
   return false;
 }
 
-// "(a*)*": std::regex would try them all.
+// True iff the expression repeats a repetition, as in "(a*)*", which takes std::regex exponential time.
 bool repeats_repetitions(const std::string& text) {
-  std::vector<bool> repeats = {false};  // of the open groups
+  std::vector<bool> repeats = {false};  // one per open group
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char letter = text[i];
     if (letter == '\\') {
@@ -70,7 +70,7 @@ bool repeats_repetitions(const std::string& text) {
   return false;
 }
 
-// One of the patterns for its layer, or for all.
+// True iff one of the patterns for `layer` matches; "" stands for all layers.
 template <class ByLayer, class Matches>
 bool any_of_layer(const ByLayer& patterns, const std::string& layer, const Matches& matches) {
   const auto found = patterns.find(layer);

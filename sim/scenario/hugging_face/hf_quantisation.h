@@ -1,5 +1,5 @@
-// How the modules of a Hugging Face checkpoint are stored: which of them a quantization_config names, and in
-// what format. Private to scenario/.
+// Quantisation: the storage format of each module of a Hugging Face checkpoint, from its quantization_config.
+// Private to scenario/.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@
 
 namespace kvcap {
 
-// Bytes of an element; no weight: 16 bits; no activation: what enters is not quantised.
+// Bytes per element. No weight: 16 bits; no activation: GEMM inputs are not quantised.
 struct Stored {
   std::optional<double> weight, activation;
 };
 
-// "layers.3.mlp.up_proj" of "model.language_model.layers.3.mlp.up_proj".
+// Returns "layers.3.mlp.up_proj" for "model.language_model.layers.3.mlp.up_proj".
 std::string canonical_module(std::string_view name);
 
-// Module names as lists of modules write them: a name, which stands for all below it and may leave out what
-// is above; a pattern with *; "re:" and a regular expression.
+// Set of modules, given as in lists of module names: a name, which includes all modules below it and may omit
+// its parents; a pattern with *; "re:" and a regular expression.
 class Modules {
  public:
-  // Throws InputError, which calls the list `place`.
+  // Adds a name or pattern. Throws InputError naming the list `place`.
   void add(const std::string& name, const std::string& place);
-  // Likewise all of the first of these lists that is there.
+  // Adds all names of the first of these lists that exists. Throws InputError.
   void add_listed(const HfConfig& config, std::initializer_list<std::string_view> keys);
-  // `module`: "layers.3.mlp.up_proj", or "lm_head".
+  // True iff the set contains `module`: "layers.3.mlp.up_proj", or "lm_head".
   bool have(const std::string& module) const;
 
  private:
@@ -37,7 +37,7 @@ class Modules {
 
   struct Expression {
     std::regex expression;
-    bool may_tell_layers = false;  // else what it says of one layer's module it says of all
+    bool may_tell_layers = false;  // false: the result for one layer holds for all
     mutable std::unordered_map<std::string, bool> answers = {};
   };
 
@@ -45,25 +45,25 @@ class Modules {
   ByLayer globs_, names_;
 };
 
-// What a quantization_config comes to: how each module is stored.
+// Storage formats according to a quantization_config.
 struct Quantisation {
   struct Group {
     Modules modules;
     Stored stored;
   };
 
-  Modules ignored;                                     // stay in 16 bits
-  std::vector<Group> groups;                           // the first that has a module
-  std::optional<Stored> others;                        // what no group has; none: 16 bits
-  bool takes_output = false;                           // the output projection is a module like others
+  Modules ignored;                                     // modules in 16 bits
+  std::vector<Group> groups;                           // the first that contains a module applies
+  std::optional<Stored> others;                        // format of modules outside all groups; none: 16 bits
+  bool takes_output = false;                           // the formats apply to the output projection, too
   double kv_bytes = 0;                                 // 0: not quantised
-  std::unordered_map<std::string, Stored> named = {};  // modules by their whole names
+  std::unordered_map<std::string, Stored> named = {};  // formats by full module name
 
   Stored of(const std::string& module) const;
 };
 
-// Writes the mean bytes of a weight, and what enters its GEMMs, of attention, FFNs and routed experts into
-// the model file (hugging_face_weights.cpp).
+// Writes the mean bytes per weight and per GEMM input of attention, FFNs and routed experts into the model
+// file (hugging_face_weights.cpp).
 void write_weight_formats(const Quantisation& quantisation, const std::vector<Mixer>& mixers,
                           const std::vector<LayerFfn>& ffns, Json& model);
 

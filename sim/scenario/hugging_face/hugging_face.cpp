@@ -1,4 +1,5 @@
-// A Hugging Face config.json as our model file. The families agree on the shapes and differ in the names.
+// Converts a Hugging Face config.json to a kvcap model file. Families have the same shapes under different
+// names.
 #include <algorithm>
 
 #include "base/input_error.h"
@@ -17,7 +18,7 @@ int64_t key_value_heads(const HfConfig& config, std::string_view type, int64_t h
       heads);
   const bool has_one_head = config.is_true("multi_query");
   if (falcon && !config.is_true("new_decoder_architecture")) {
-    // Falcon-7B shares one head and lists none; Falcon-40B lists n_head_kv in its older form.
+    // Falcon-7B shares one head and does not list it; the older format of Falcon-40B lists n_head_kv.
     const bool one = config.has("multi_query") ? has_one_head : type != "RefinedWeb";
     return one ? 1 : config.integer({"n_head_kv"}, heads);
   }
@@ -53,9 +54,9 @@ int64_t layer_count(const HfConfig& config) {
   return layers;
 }
 
-// Two thirds of block_ff_dim times a factor, up to a multiple.
+// Returns 2/3 of block_ff_dim times a factor, rounded up to a multiple.
 int64_t lfm2_width(const HfConfig& config) {
-  config.find({"block_dim", "intermediate_size"});  // hidden_size, and the same once more
+  config.find({"block_dim", "intermediate_size"});  // they repeat hidden_size and block_ff_dim
   const int64_t whole = config.positive({"block_ff_dim"});
   const Json* factor = config.find({"block_ffn_dim_multiplier"});
   const int64_t multiple = config.integer({"block_multiple_of"}, 256);
@@ -65,25 +66,25 @@ int64_t lfm2_width(const HfConfig& config) {
   return (width + multiple - 1) / multiple * multiple;
 }
 
-// Falcon's and OPT's older configs leave the FFN's width out: it is four times the hidden size.
+// Returns the FFN's width. Older configs of Falcon omit it: it is four times the hidden size.
 int64_t ffn_width(const HfConfig& config, const HfFamily& family, int64_t hidden) {
   const auto keys = {std::string_view("intermediate_size"), std::string_view("ffn_dim"),
                      std::string_view("ffn_hidden_size")};
   const bool falcon = family.model_type == "falcon" || family.model_type.starts_with("RefinedWeb");
   if (falcon) return config.integer(keys, 4 * hidden);
-  // All layers are experts', or each has a width of its own.
+  // add_nas_layers replaces this value.
   if (family.layers == LayerRule::nemotron_nas) return hidden;
   if (config.has("dense_intermediate_size")) {
-    config.find(keys);  // of the experts there
+    config.find(keys);  // width of the experts
     return config.positive({"dense_intermediate_size"});
   }
   if (!config.find(keys)) return config.positive({"moe_intermediate_size", "shared_intermediate_size"});
   if (family.layers == LayerRule::lfm2 && config.has("block_ff_dim")) return lfm2_width(config);
   const int64_t width = config.positive(keys);
-  return family.model_type == "qwen" ? width / 2 : width;  // Qwen 1 states gate and up together
+  return family.model_type == "qwen" ? width / 2 : width;  // Qwen 1 gives the width of gate and up together
 }
 
-// Where the text model of a multimodal one stands, or the object itself.
+// Returns the text model's part of a multimodal config, or the object itself.
 const Json& text_part(const Json& object) {
   for (const char* key : {"text_config", "llm_config", "language_config", "thinker_config"}) {
     const auto found = object.find(key);
@@ -106,7 +107,7 @@ bool is_off(const Json& value) {
   return value == 0 || value == "" || ((value.is_array() || value.is_object()) && value.empty());
 }
 
-// Unknown keys that may change sizes stop; others are told.
+// Throws InputError for unknown keys that may change sizes; warns about other unknown keys.
 void tell_unread(const HfConfig& config) {
   std::string assumed = ",";
   for (const std::string& keys : model_reading().assumed_keys) assumed += keys + ",";
@@ -154,7 +155,7 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   const Json& text = text_part(object);
   const bool nested = &text != &object;
   Json merged = text;
-  if (nested) {  // what only the outer object says
+  if (nested) {  // keys that only the outer object has
     for (const char* key : {"quantization_config", "tie_word_embeddings", "torch_dtype", "dtype",
                             "model_type", "architectures", "vocab_size"}) {
       if (object.contains(key) && !merged.contains(key)) merged[key] = object[key];
@@ -183,7 +184,7 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   model["max_position_embeddings"] = config.positive(
       {"max_position_embeddings", "seq_length", "max_sequence_length", "model_max_length", "n_positions"});
   const Json* dtype = config.find({"torch_dtype", "dtype"});
-  // Engines cast checkpoints of 32 bits to 16 (vLLM and SGLang: --dtype auto).
+  // Engines cast 32-bit checkpoints to 16 bits (vLLM and SGLang: --dtype auto).
   if (dtype && *dtype != "auto") model["torch_dtype"] = *dtype == "float32" ? Json("float16") : *dtype;
   const bool alibi = config.is_true("alibi");
   const PositionEncoding position = alibi ? PositionEncoding::alibi : family.position_encoding;

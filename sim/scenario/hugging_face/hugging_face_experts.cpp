@@ -1,4 +1,4 @@
-// The experts of a Hugging Face model: how many, how wide, and in how many of its layers.
+// Reads the experts of a Hugging Face model: their number, their width and the layers that have them.
 #include <algorithm>
 #include <charconv>
 #include <sstream>
@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// moe_layers, or Step-3.5's moe_layers_enum, a text: "3,4,5".
+// Returns the layers in moe_layers, or in Step-3.5's moe_layers_enum, a text: "3,4,5".
 std::vector<int64_t> listed_layers(const HfConfig& config) {
   const std::string text = config.text("moe_layers_enum");
   if (text.empty()) return config.integers("moe_layers");
@@ -28,13 +28,13 @@ std::vector<int64_t> listed_layers(const HfConfig& config) {
   return layers;
 }
 
-// ERNIE 4.5's; -1 is the last.
+// Returns ERNIE 4.5's last layer with experts; -1 means the model's last layer.
 int64_t last_layer(const HfConfig& config, int64_t layers) {
   const Json* found = config.find({"moe_layer_end_index"});
   return found && *found == -1 ? layers : config.integer({"moe_layer_end_index"}, layers);
 }
 
-// Whether layer `i` has experts, as the families say it.
+// Layers that have experts, under the keys of all families.
 class SparseLayers {
  public:
   explicit SparseLayers(const HfConfig& config, int64_t layers)
@@ -133,7 +133,7 @@ void add_experts(const HfConfig& config, LayerRule rule, const std::vector<Layer
     model["feed_forward_layers"] = layers_with(LayerFfn::dense) + layers_with(LayerFfn::sparse);
   }
   if (count <= 1) {
-    // Granite-4's small models have a shared FFN alone; Jamba's dense ones one expert.
+    // Granite-4's small models have only a shared FFN; Jamba's dense models have one expert.
     if (rule == LayerRule::granite && whole_shared > 0) model["intermediate_size"] = whole_shared;
     return;
   }
@@ -160,7 +160,7 @@ void add_experts(const HfConfig& config, LayerRule rule, const std::vector<Layer
     shared = 1;
     model["intermediate_size"] = config.positive({"intermediate_size_mlp"});
   } else if (rule == LayerRule::gemma4 && config.is_true("enable_moe_block")) {
-    // The dense FFN stands beside the experts.
+    // The dense FFN runs in addition to the experts.
     shared = 1;
     shared_width = dense_width;
   }

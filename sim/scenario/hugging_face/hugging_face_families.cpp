@@ -1,5 +1,5 @@
-// The families of Hugging Face's models that are read, those that are refused and why, and the keys of a
-// config.json that change no size.
+// Lists the supported families of Hugging Face models, the rejected families with reasons, and the keys of
+// config.json files that do not change sizes.
 #include <algorithm>
 #include <iterator>
 
@@ -133,7 +133,7 @@ constexpr HfFamily kFamilies[] = {
     {"RefinedWebModel", "RW", kPlain, kRope, true, Rule::uniform, kFalconDefaults},
 };
 
-// What multimodal files leave out of their text_config where it is as the class of the text model has it.
+// Class defaults of text models; multimodal files omit keys from their text_config if they equal these.
 struct ClassDefaults {
   std::string_view model_type, defaults;
 };
@@ -159,7 +159,7 @@ constexpr ClassDefaults kClassDefaults[] = {
          "vocab_size": 32064, "max_position_embeddings": 4096})"},
 };
 
-// Known, and not simulated.
+// Families that are known but not simulated.
 struct Refused {
   std::string_view model_type;
   std::string_view reason;
@@ -177,8 +177,8 @@ constexpr Refused kRefused[] = {
     {"gemma3n", "its layers share keys and values with others"},
 };
 
-// Keys of configuration classes that say how to initialise, train, generate or name; what numbers positions
-// and norms have; and the same facts once more, for other readers.
+// Keys of configuration classes for initialisation, training, generation and names; for parameters of
+// positions and norms; and repetitions of other keys for other readers.
 constexpr std::string_view kHarmless =
     " architectures auto_map model_type torch_dtype dtype _name_or_path transformers_version use_cache"
     " bos_token_id eos_token_id pad_token_id sep_token_id decoder_start_token_id image_token_id "

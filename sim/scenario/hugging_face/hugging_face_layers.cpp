@@ -1,4 +1,5 @@
-// Which layers of a Hugging Face model keep what: as layer_types lists them, or by the rule of the family.
+// Determines what each layer of a Hugging Face model keeps of a context, from layer_types or by the family's
+// rule.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -10,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// Part `part` ("attention" or "ffn") of Nemotron-NAS' layer i.
+// Returns the part `part` ("attention" or "ffn") of layer `layer` of Nemotron-NAS.
 HfConfig nas_block(const HfConfig& config, int64_t layer, const char* part) {
   static const Json kNone = Json::object();
   const Json* blocks = config.find({"block_configs"});
@@ -24,7 +25,7 @@ HfConfig nas_block(const HfConfig& config, int64_t layer, const char* part) {
   return HfConfig(is_object ? *found : kNone, place + "." + part);
 }
 
-// 0 and -1 mean none, too.
+// False for a missing window and for 0 and -1.
 bool has_window(const HfConfig& config) {
   const Json* window = config.find({"sliding_window"});
   return window && (!window->is_number() || *window > 0);
@@ -52,7 +53,7 @@ std::vector<Mixer> alike(int64_t layers, Mixer mixer) {
   return std::vector<Mixer>(static_cast<std::size_t>(layers), mixer);
 }
 
-// Layer i, from 0, is full where `is_full(i)`, else `other`.
+// Returns full layers where `is_full(i)`, with i from 0, and `other` elsewhere.
 template <class IsFull>
 std::vector<Mixer> full_where(int64_t layers, Mixer other, const IsFull& is_full) {
   std::vector<Mixer> mixers = alike(layers, other);
@@ -62,7 +63,8 @@ std::vector<Mixer> full_where(int64_t layers, Mixer other, const IsFull& is_full
   return mixers;
 }
 
-// A list with an entry for each layer, full where it is `full`.
+// Returns full layers where the list `key`, with one entry per layer, has the value `full`; `other`
+// elsewhere.
 std::vector<Mixer> flagged(const HfConfig& config, std::string_view key, int64_t layers, int64_t full,
                            Mixer other) {
   const std::vector<int64_t> flags = config.integers(key);
@@ -75,7 +77,7 @@ std::vector<Mixer> flagged(const HfConfig& config, std::string_view key, int64_t
 
 std::vector<Mixer> llama4_mixers(const HfConfig& config, int64_t layers) {
   if (!config.has("attention_chunk_size")) return alike(layers, Mixer::full);
-  // 1: the layer has rotary positions and sees its chunk only.
+  // 1: the layer has rotary positions and attends to its chunk only.
   if (!config.integers("no_rope_layers").empty()) {
     return flagged(config, "no_rope_layers", layers, 0, Mixer::chunked);
   }
@@ -184,7 +186,7 @@ std::vector<Mixer> mixers_by_rule(const HfConfig& config, LayerRule rule, int64_
       if (!config.has("attn_type_list")) return alike(layers, Mixer::full);
       return flagged(config, "attn_type_list", layers, 1, Mixer::recurrent);
     case LayerRule::mimo:
-      config.find({"sliding_window_size", "attention_chunk_size"});  // sliding_window once more
+      config.find({"sliding_window_size", "attention_chunk_size"});  // both repeat sliding_window
       return flagged(config, "hybrid_layer_pattern", layers, 0, Mixer::sliding);
     case LayerRule::lfm2:
       return lfm2_mixers(config, layers);
@@ -196,7 +198,7 @@ std::vector<Mixer> mixers_by_rule(const HfConfig& config, LayerRule rule, int64_
   return {};
 }
 
-// The state of a family's recurrent layers.
+// Returns the state of a family's recurrent layers.
 Json state_of(const HfConfig& config, LayerRule rule) {
   if (rule == LayerRule::interval) {
     Json state = {{"heads", config.positive({"linear_num_value_heads"})},
@@ -218,7 +220,8 @@ Json state_of(const HfConfig& config, LayerRule rule) {
             {"conv_kernel", inner.positive({"short_conv_kernel_size"})}};
   }
   if (rule == LayerRule::lfm2) {
-    // A convolution between two gates, and no state but its last inputs: three projections of the width.
+    // A convolution between two gates; the only state is its last inputs; three projections of the model's
+    // width.
     const int64_t hidden = config.positive({"hidden_size"});
     return {{"heads", 1},
             {"head_dim", hidden},
@@ -228,14 +231,14 @@ Json state_of(const HfConfig& config, LayerRule rule) {
             {"state_bytes_per_element", 0.125}};
   }
   if (rule == LayerRule::minimax) {
-    // Lightning attention: a matrix for each head, and no convolution.
+    // Lightning attention: a matrix per head, no convolution.
     const int64_t heads = config.positive({"num_attention_heads"});
     const int64_t dim = config.positive({"head_dim"});
     return {{"heads", heads}, {"head_dim", dim}, {"state_size", dim}, {"groups", heads}, {"conv_kernel", 1}};
   }
   if (rule == LayerRule::jamba) {
     const int64_t inner = config.positive({"mamba_expand"}) * config.positive({"hidden_size"});
-    // transformers: "auto" is ceil(hidden_size / 16).
+    // transformers: "auto" means ceil(hidden_size / 16).
     const Json* rank = config.find({"mamba_dt_rank"});
     const int64_t automatic = (config.positive({"hidden_size"}) + 15) / 16;
     return {{"heads", 1},
@@ -251,7 +254,8 @@ Json state_of(const HfConfig& config, LayerRule rule) {
           {"conv_kernel", config.positive({"conv_kernel", "mamba_d_conv"})}};
 }
 
-// DeepSeek-V3.2's: an 8-bit key and a 4-byte scale of each token. GLM-5 lists the layers that have one.
+// Adds the indexer of DeepSeek-V3.2: an 8-bit key and a 4-byte scale per token. GLM-5 lists the layers with
+// an indexer.
 void add_indexer(const HfConfig& config, int64_t layers, Json& group) {
   if (!config.has("index_topk")) return;
   const int64_t dim = config.positive({"index_head_dim"});
@@ -266,7 +270,7 @@ void add_indexer(const HfConfig& config, int64_t layers, Json& group) {
   group["indexer"] = indexer;
 }
 
-// MiniMax-M3: 16-bit keys choose the blocks of tokens that a layer attends to.
+// Adds the indexer of MiniMax-M3: 16-bit keys select the blocks of tokens that a layer attends to.
 void add_block_indexer(const HfConfig& config, Json& group) {
   const Json* sparse = config.object("sparse_attention_config");
   if (!sparse) return;
@@ -282,7 +286,7 @@ void add_block_indexer(const HfConfig& config, Json& group) {
       {"top_k", inner.positive({"sparse_topk_blocks"}) * inner.positive({"sparse_block_size"})}};
 }
 
-// Gemma 4: full layers have their own heads, whose keys may serve as values.
+// Adds the heads of Gemma 4's full layers, whose keys may serve as values.
 void add_global_heads(const HfConfig& config, Json& group) {
   const int64_t dim = config.integer({"global_head_dim"}, 0);
   if (dim > 0) group["head_dim"] = dim;
@@ -295,7 +299,7 @@ void add_global_heads(const HfConfig& config, Json& group) {
   }
 }
 
-// Sliding layers with heads of their own: MiMo-V2 and Step-3.5.
+// Adds the heads of sliding layers, which differ from full layers in MiMo-V2 and Step-3.5.
 void add_sliding_heads(const HfConfig& config, LayerRule rule, Json& group) {
   if (rule == LayerRule::mimo) {
     group["num_attention_heads"] = config.positive({"swa_num_attention_heads"});
@@ -312,7 +316,7 @@ void add_sliding_heads(const HfConfig& config, LayerRule rule, Json& group) {
   }
 }
 
-// Nemotron-NAS: layers by their KV heads, and the mean width of their FFNs.
+// Adds the layers of Nemotron-NAS, grouped by KV heads, and the mean width of their FFNs.
 void add_nas_layers(const HfConfig& config, Json& model) {
   const auto layers = model["num_hidden_layers"].get<int64_t>();
   const auto heads = model["num_attention_heads"].get<int64_t>();
@@ -326,7 +330,7 @@ void add_nas_layers(const HfConfig& config, Json& model) {
     const Json* multiple = ffn.find({"ffn_mult"});
     if (!multiple || !multiple->is_number()) continue;
     if (*multiple < 0 || *multiple > 100) ffn.fail("ffn_mult", shown(*multiple), "a number from 0 to 100");
-    // DeciLM: two thirds of twice the multiple, up to a multiple of 256.
+    // DeciLM: 2/3 of twice the multiple, rounded up to a multiple of 256.
     widths += std::ceil(std::floor(2 * multiple->get<double>() * hidden / 3) / 256) * 256;
     ++ffns;
   }
@@ -366,13 +370,13 @@ std::string nemotron_pattern(const HfConfig& config) {
 std::vector<Mixer> mixers_of(const HfConfig& config, LayerRule rule, int64_t layers) {
   const int64_t drafts = config.integer({"num_nextn_predict_layers"}, 0);
   const Json* listed = config.find({"layer_types"});
-  // Step-3.5 lists its layers for multi-token prediction, too.
+  // Step-3.5 also lists its layers for multi-token prediction.
   const bool has_drafts =
       listed && listed->is_array() && static_cast<int64_t>(listed->size()) == layers + drafts;
   std::vector<std::string> types = config.texts("layer_types", has_drafts ? layers + drafts : layers);
   types.resize(std::min(types.size(), static_cast<std::size_t>(layers)));
   if (types.empty() || rule == LayerRule::nemotron_h) return mixers_by_rule(config, rule, layers);
-  // The same once more, for readers that know no layer_types.
+  // These keys repeat layer_types for older readers.
   config.find({"sliding_window", "use_sliding_window", "max_window_layers", "sliding_window_pattern",
                "_sliding_window_pattern", "full_attention_interval", "no_rope_layers", "full_attn_idxs",
                "no_rope_layer_interval", "attention_chunk_size", "attn_type_list", "attn_layer_indices",
@@ -388,7 +392,7 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
   const bool is_latent = model.contains("kv_lora_rank");
   Json groups = Json::array();
   int64_t full = count(mixers, Mixer::full), sliding = count(mixers, Mixer::sliding);
-  // A window that is longer than the context is none.
+  // A window longer than the context has no effect.
   if (sliding > 0 && config.positive({"sliding_window"}) >= model["max_position_embeddings"]) {
     full += std::exchange(sliding, 0);
   }
@@ -417,8 +421,8 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
     config.find({"mamba_d_conv", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_n_heads"});
   }
   if (rule == LayerRule::falcon_h1) {
-    config.find({"mamba_d_ssm"});  // heads times their size
-    // Both in every layer: told as layers of their own, of which half have an FFN.
+    config.find({"mamba_d_ssm"});  // number of heads times their size
+    // Both run in every layer: represented as twice the layers, half of which have an FFN.
     recurrent = layers;
     model["num_hidden_layers"] = 2 * layers;
     model["feed_forward_layers"] = layers;
@@ -427,7 +431,7 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
     groups.push_back(
         {{"layers", recurrent}, {"attention", "recurrent"}, {"recurrent", state_of(config, rule)}});
   }
-  // Layers that are all alike need no groups.
+  // Uniform layers need no groups.
   const bool uniform = groups.size() == 1 && full == layers && groups[0].size() == 2;
   if (!uniform) model["layer_groups"] = groups;
 }

@@ -1,5 +1,5 @@
-// How a Hugging Face model's numbers are stored: quantization_config, or hf_quant_config.json beside it, in
-// the forms of its methods.
+// Reads the number formats of a Hugging Face model from quantization_config, which may come from
+// hf_quant_config.json, for all supported methods.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -13,7 +13,8 @@
 namespace kvcap {
 namespace {
 
-// Four bits and what they share: a scale of 8 bits for 32 (mxfp4, OCP Microscaling) or for 16 (nvfp4).
+// Bytes per element including the shared 8-bit scale: per 32 elements (mxfp4, mxfp8, OCP Microscaling) or per
+// 16 (nvfp4).
 constexpr double kMxfp4Bytes = (4 + 8.0 / 32) / 8;
 constexpr double kNvfp4Bytes = (4 + 8.0 / 16) / 8;
 constexpr double kMxfp8Bytes = (8 + 8.0 / 32) / 8;
@@ -30,7 +31,8 @@ double kv_bytes_of(const std::string& algorithm) {
   return 0;
 }
 
-// Integers of `bits` bits with a 16-bit scale, and where there is one a zero point, for `group` of them.
+// Returns the format of integers of `bits` bits with a 16-bit scale and, if any, a zero point per `group`
+// elements.
 Stored integers_of(double bits, double group, bool has_zero_points) {
   const double shared_bits = group > 0 ? (16 + (has_zero_points ? bits : 0)) / group : 0;
   return {.weight = (bits + shared_bits) / 8, .activation = {}};
@@ -38,7 +40,7 @@ Stored integers_of(double bits, double group, bool has_zero_points) {
 
 // ---- methods ----
 
-// Elements that share a scale; 0: those of a whole channel, which is also what -1 means.
+// Returns the number of elements that share a scale; 0 for a whole channel, which -1 means, too.
 double group_of(const HfConfig& config, std::initializer_list<std::string_view> keys, int64_t otherwise) {
   const Json* found = config.find(keys);
   const bool is_channel = found && found->is_number_integer() && *found < 0;
@@ -53,7 +55,7 @@ Stored weights_of(const HfConfig& weights) {
   return integers_of(bits, group, symmetric && *symmetric == false);
 }
 
-// compressed-tensors, and modelopt's newer form: groups of targets.
+// Adds groups of targets (compressed-tensors, modelopt's newer form).
 void add_groups(const HfConfig& config, Quantisation& made) {
   const Json* groups = config.object("config_groups");
   if (!groups || groups->empty())
@@ -133,7 +135,7 @@ Quantisation modelopt(const HfConfig& config) {
   if (only_kv) return made;
   if (lower(config.text("quant_algo")) != "mixed_precision") {
     made.others = modelopt_stored_or_fail(config);
-    config.find({"config_groups"});  // the same once more
+    config.find({"config_groups"});  // repeats quant_algo
     return made;
   }
   const Json* layers = config.object("quantized_layers");
@@ -142,7 +144,7 @@ Quantisation modelopt(const HfConfig& config) {
     return made;
   }
   made.takes_output = true;
-  std::map<std::string, Stored> known;  // thousands of layers share a few forms
+  std::map<std::string, Stored> known;  // thousands of layers share a few formats
   for (const auto& [name, object] : layers->items()) {
     const std::string form = object.dump();
     auto found = known.find(form);
@@ -155,7 +157,7 @@ Quantisation modelopt(const HfConfig& config) {
   return made;
 }
 
-// AMD's.
+// Reads AMD's quark format.
 Quantisation quark(const HfConfig& config) {
   Quantisation made;
   made.ignored.add_listed(config, {"exclude"});
@@ -201,8 +203,8 @@ Quantisation all_as(Stored stored) {
   return made;
 }
 
-// Modules that an object of GPTQModel (`dynamic`: "-:" leaves out what an expression matches) or AutoRound
-// (`extra_config`) stores in other bits.
+// Adds the modules that `dynamic` (GPTQModel; "-:" excludes matches) or `extra_config` (AutoRound) stores
+// with other bits.
 void add_exceptions(const HfConfig& config, std::string_view key, double group, Quantisation& made) {
   const Json* found = config.object(key);
   if (!found) return;
@@ -221,7 +223,7 @@ void add_exceptions(const HfConfig& config, std::string_view key, double group, 
   }
 }
 
-// Methods that say how many bits there are, with a scale and a zero point for a group: AWQ, GPTQ, AutoRound.
+// Reads methods that give bits, with a scale and a zero point per group: AWQ, GPTQ, AutoRound.
 Quantisation by_bits(const HfConfig& config, double bits) {
   const double group = group_of(config, {"group_size", "q_group_size"}, 128);
   const bool symmetric = config.is_true("sym");
@@ -232,7 +234,7 @@ Quantisation by_bits(const HfConfig& config, double bits) {
   made.ignored.add_listed(config, {"modules_to_not_convert"});
   add_exceptions(config, "dynamic", group, made);
   add_exceptions(config, "extra_config", group, made);
-  // transformers' GPTQ: lists of names, which alone are quantised.
+  // transformers' GPTQ: only modules in these lists of names are quantised.
   const Json* inside = config.find({"modules_in_block_to_quantize"});
   if (!inside || !inside->is_array() || inside->empty()) return made;
   made.others.reset();
@@ -256,7 +258,7 @@ Quantisation quantisation_of(const HfConfig& config, const std::string& method) 
   if (method.starts_with("modelopt") || (method.empty() && config.has("quant_algo"))) return modelopt(config);
   if (method == "quark") return quark(config);
   if (method == "mxfp4") {
-    // Of the experts alone, whatever is listed beside them.
+    // Only the experts are quantised, even if other modules are listed.
     Quantisation made;
     made.groups.push_back({});
     made.groups.back().modules.add("experts", config.place());
@@ -266,7 +268,7 @@ Quantisation quantisation_of(const HfConfig& config, const std::string& method) 
   if (method == "nvfp4") return all_as({kNvfp4Bytes, 0.5});
   if (method == "fp8" || method == "fbgemm_fp8") {
     const std::vector<int64_t> block = config.integers("weight_block_size");
-    // DeepSeek's blocks have a scale of 32 bits.
+    // DeepSeek's blocks have 32-bit scales.
     const double scale = block.size() == 2 && block[0] > 0 && block[1] > 0
                              ? 4.0 / (static_cast<double>(block[0]) * static_cast<double>(block[1]))
                              : 0;
@@ -281,7 +283,7 @@ Quantisation quantisation_of(const HfConfig& config, const std::string& method) 
     Quantisation made;
     made.ignored.add_listed(config, {"llm_int8_skip_modules"});
     if (config.is_true("load_in_8bit") || config.is_true("_load_in_8bit")) made.others = Stored{1.0, {}};
-    // A scale for 64, itself in 8 bits where it is quantised once more.
+    // One 32-bit scale per 64 elements, or 8 bits with double quantisation.
     const double scale = config.is_true("bnb_4bit_use_double_quant") ? 1.0 / 64 : 4.0 / 64;
     if (config.is_true("load_in_4bit") || config.is_true("_load_in_4bit"))
       made.others = Stored{0.5 + scale, {}};
@@ -312,7 +314,7 @@ void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
   }
   if (made.kv_bytes > 0) model["kv_bytes_per_element"] = made.kv_bytes;
   write_weight_formats(made, mixers, ffns, model);
-  // Embeddings are no linear operators; neither is the output projection for most methods.
+  // Embeddings are not linear operators, and most methods do not quantise the output projection.
   model["embedding_bytes_per_element"] = 2;
   const std::optional<double> output = made.of("lm_head").weight;
   if (made.takes_output && output) model["output_bytes_per_element"] = *output;

@@ -1,5 +1,5 @@
-// How large the vision tower of a multimodal model is: an encoder of images that engines load beside the text
-// model, and that text does not pass.
+// Computes the size of a multimodal model's vision tower: an image encoder that engines load with the text
+// model and that text does not pass through.
 #include <string>
 
 #include "scenario/hugging_face/hf_config.h"
@@ -28,7 +28,7 @@ double vision_parameters_of(const Json& json, int64_t text_hidden_size, const st
   const double width = number({"vt_hidden_size", "embed_dim", "hidden_size", "width"}, 0);
   if (layers == 0 || width == 0) return 0;
   const std::string type = config.has("model_type") ? config.text("model_type") : model_type;
-  // GLM's towers are as wide as what they end in, and intermediate_size is their projector's.
+  // GLM's towers are as wide as their output, and intermediate_size is the projector's width.
   const bool is_glm = type.starts_with("glm4v");
   const double inner =
       is_glm ? number({"out_hidden_size"}, static_cast<int64_t>(4 * width))
@@ -38,7 +38,7 @@ double vision_parameters_of(const Json& json, int64_t text_hidden_size, const st
   const double frames = number({"temporal_patch_size"}, 1);
   const double positions = number({"num_position_embeddings", "position_embedding_size"}, 0);
   const double embedding = width * (3 * frames * patch * patch + positions);
-  // The projector joins merge x merge patches; deep stacks have one at each of their depths, too.
+  // The projector merges merge x merge patches; deepstack models also have a projector at each listed depth.
   const double merged = width * number({"spatial_merge_size"}, 1) * number({"spatial_merge_size"}, 1);
   const auto out = static_cast<double>(text_hidden_size);
   const Json* depths = config.find({"deepstack_visual_indexes"});

@@ -1,5 +1,5 @@
-// The mean format of a Hugging Face model's attention, FFNs and routed experts: every matrix of every layer
-// is asked for by the names that it has in the checkpoint.
+// Computes the mean format of a Hugging Face model's attention, FFNs and routed experts by looking up every
+// matrix of every layer under its names in checkpoints.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -13,11 +13,11 @@ namespace kvcap {
 namespace {
 
 struct Matrix {
-  std::vector<std::string> names;  // any of which it may have
+  std::vector<std::string> names;  // alternatives
   double elements = 0;
 };
 
-// The mean of many matrices by what they hold.
+// Mean over matrices, weighted by elements.
 struct Mean {
   double elements = 0, weight_bytes = 0, activation_bytes = 0;
 
@@ -25,7 +25,7 @@ struct Mean {
            double wide) {
     const Stored usual = quantisation.others.value_or(Stored{});
     for (const Matrix& matrix : matrices) {
-      // What a list says of one of its names holds for it, else what holds for all that no list names.
+      // A format found under one of the names applies, else the format of unlisted modules.
       Stored stored = usual;
       for (const std::string& name : matrix.names) {
         stored = quantisation.of(layer + name);
@@ -36,9 +36,9 @@ struct Mean {
       activation_bytes += matrix.elements * stored.activation.value_or(wide);
     }
   }
-  // Without what a sum of thousands of matrices rounds.
+  // Rounds off the error of a sum over thousands of matrices.
   double weight() const { return std::round(1e12 * weight_bytes / elements) / 1e12; }
-  // The format of most of it: GEMMs have one.
+  // Returns the predominant format: GEMMs have a single one.
   double activation(double wide) const {
     const double mean = activation_bytes / elements;
     const double least = 0.75;
@@ -60,7 +60,7 @@ std::vector<std::string> with_blocks(std::initializer_list<const char*> blocks,
   return all;
 }
 
-// Families call the same matrix by other names, and some files store several as one.
+// Families use different names for the same matrix, and some files store several matrices as one.
 constexpr std::initializer_list<const char*> kAttentionBlocks = {"self_attn", "attention", "attn", "mixer"};
 constexpr std::initializer_list<const char*> kDenseBlocks = {"mlp", "feed_forward", "ffn", "mixer"};
 constexpr std::initializer_list<const char*> kSparseBlocks = {
@@ -90,8 +90,8 @@ std::vector<Matrix> attention_matrices(const Json& model) {
           {output, heads * dim * hidden}};
 }
 
-// Of a Mamba layer or a gated delta rule, by what they hold: the projections in are twice as large as that
-// out.
+// Returns the matrices of a Mamba layer or a gated delta rule by size: the input projections are twice as
+// large as the output projection.
 std::vector<Matrix> recurrent_matrices(double hidden) {
   const auto named = [](std::initializer_list<const char*> names) {
     return with_blocks({"linear_attn", "mamba", "mixer", "conv", "self_attn"}, names);
@@ -102,7 +102,7 @@ std::vector<Matrix> recurrent_matrices(double hidden) {
           {named({"out_proj", "o_proj"}), unit}};
 }
 
-// Gate, up and down, or up and down alone, which is the same where a format is a mean.
+// Returns gate, up and down. For FFNs with up and down only, the mean format is the same.
 std::vector<Matrix> ffn_matrices(const std::vector<std::string>& blocks, double elements) {
   const std::initializer_list<std::initializer_list<const char*>> kNames = {
       {"gate_proj", "gate_up_proj", "w1"}, {"up_proj", "gate_up_proj", "w3"}, {"down_proj", "w2"}};
@@ -152,7 +152,7 @@ Classes classes_of(const Quantisation& quantisation, const std::vector<Mixer>& m
   return classes;
 }
 
-// 16-bit weights meet 16-bit activations, whatever the mean.
+// Returns the bytes per GEMM input; nullopt for 16 bits.
 std::optional<double> activation_of(const Mean& mean, double wide) {
   const double bytes = mean.activation(wide);
   return bytes < wide ? std::optional(bytes) : std::nullopt;

@@ -1,11 +1,11 @@
-// Coding agents as those of traces/agents.json. A prompt is tools and system prompt, then what the session
-// has gathered. From request to request it grows by a tool's result or a question; at the limit of its window
-// it is compacted to a summary behind tools and system prompt; and now and then all behind those is another
-// text of about the same size (files read again, a session taken up). Some sessions launch sub-agents with
-// tools of their own, and go on when those have ended.
+// Generates sessions of coding agents from traces/agents.json. A prompt consists of tools and system prompt
+// and then the session's history. It grows with each request by a tool's result or a question. At the
+// window's limit it is compacted to a summary after tools and system prompt. Occasionally all text after
+// tools and system prompt is replaced by a text of about the same size (files read again, a resumed session).
+// Some sessions launch sub-agents with tools of their own and continue when these have ended.
 //
-// What ties the requests of one session together is a style for each of growth, answers and pauses, as in
-// generated chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
+// Requests of a session are correlated by one style each for growth, answers and pauses, as in generated
+// chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
 #include <algorithm>
 #include <cmath>
 
@@ -25,7 +25,7 @@ constexpr Key kSubAgentTools = ~Key{0};
 
 using Values = std::vector<double>;
 
-// A quantity's quantiles.
+// Quantiles of one quantity.
 struct Quantiles {
   Values probabilities, values;
 
@@ -51,10 +51,10 @@ struct SubAgents {
     table.get("tools_and_system_tokens", tool_tokens);
   }
 
-  double session_share = 0;       // of sessions that launch any
-  double launch_probability = 0;  // in those, of a request to launch some
-  double launch_time_s = 0;       // from the answer that launches them
-  Values together;                // weights of 1, 2, ... at a time
+  double session_share = 0;       // share of sessions that launch sub-agents
+  double launch_probability = 0;  // per request of such a session
+  double launch_time_s = 0;       // after the answer that launches them
+  Values together;                // weights of 1, 2, ... sub-agents at a time
   int64_t tool_tokens = 0;
   Quantiles first_user, requests, growth, output, think_time_s;
 };
@@ -87,7 +87,7 @@ struct AgentTables {
     think_correlation = normal_correlation(table.number("think_rank_correlation"));
   }
 
-  Values tool_set_tokens, tool_set_weights;  // the last one, of 0 tokens: a set that no other session has
+  Values tool_set_tokens, tool_set_weights;  // the last entry, of 0 tokens: a set unique to its session
   Quantiles own_tool_set, first_user, turns, short_growth, growth, rewrite_ratio, compacts_at, compacted_user;
   Quantiles output, think_time_s;
   int64_t short_prompt = 0, large_window_from = 0, large_window = 0;
@@ -114,7 +114,7 @@ struct Streams {
   RandomStream tool_set, first, turns, window, rewrite, compaction, sub_agents, sub_requests;
 };
 
-// A prompt as pieces: tools and system prompt, then texts of the session alone.
+// Prompt as pieces: tools and system prompt, then texts unique to the session.
 class Prompt {
  public:
   Prompt(Key session, Piece tools) : session_(session), pieces_{tools}, tokens_(tools.tokens) {}
@@ -122,12 +122,13 @@ class Prompt {
   int64_t tokens() const { return tokens_; }
   int64_t tool_tokens() const { return pieces_.front().tokens; }
   const std::vector<Piece>& pieces() const { return pieces_; }
-  // `text`: a number that no other text of the session has.
+  // `text`: a number unique to the text within the session.
   void append(int64_t tokens, uint64_t text) {
     pieces_.push_back({chained(session_, text), static_cast<uint32_t>(tokens)});
     tokens_ += tokens;
   }
-  // All behind tools and system prompt is another text, so that it has `tokens` or one more than the tools.
+  // Replaces all text after tools and system prompt so that the prompt has `tokens`, or the tools' tokens + 1
+  // if that is more.
   void replace(int64_t tokens, uint64_t text) {
     const int64_t user = std::max<int64_t>(1, tokens - tool_tokens());
     pieces_.resize(1);
@@ -191,7 +192,7 @@ class AgentSession {
     prompt_.replace(first > most_tokens() ? compacted_tokens(0) : first, 0);
   }
 
-  // Where the prompt is compacted next; compaction i.
+  // Draws the prompt length at which compaction i happens.
   void draw_limit(uint64_t i) {
     const int64_t drawn = has_large_window_
                               ? tables_.large_window
@@ -203,7 +204,7 @@ class AgentSession {
     return std::min(prompt_.tool_tokens() + user, limit_);
   }
 
-  // From request i - 1 to request i.
+  // Grows the prompt from request i - 1 to request i.
   void grow(uint64_t i) {
     const bool is_short = prompt_.tokens() < tables_.short_prompt;
     const double rewrites = is_short ? tables_.short_rewrite_probability : tables_.rewrite_probability;
@@ -219,8 +220,8 @@ class AgentSession {
     draw_limit(i);
   }
 
-  // Sub-agents that run side by side. Returns the last request of the one with most requests, for which the
-  // session waits.
+  // Launches concurrent sub-agents. Returns the last request of the sub-agent with most requests, for which
+  // the session waits.
   int32_t launch(uint64_t i) {
     const SubAgents& subs = tables_.sub_agents;
     const int32_t parent = last();
@@ -268,7 +269,7 @@ class AgentSession {
   Prompt prompt_;
   bool has_large_window_ = false;
   int64_t limit_ = 0;
-  uint64_t drawn_ = 0;  // of the sub-agents' stream
+  uint64_t drawn_ = 0;  // number of draws from the sub-agents' stream
   std::vector<Turn> turns_;
   std::vector<std::vector<Piece>> pieces_;
   std::vector<int32_t> parents_;

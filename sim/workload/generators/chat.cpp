@@ -1,7 +1,8 @@
-// Chats as ShareGPT users had them. The tables hold quantiles of the data; what ties the turns of one
-// session together is a style of its own (long-winded or terse), as a one-factor Gaussian copula:
-// z = sqrt(rho) style + sqrt(1 - rho) noise, length = quantile(Phi(z)). In the data the rank correlation of
-// outputs falls only from 0.49 to 0.39 between turns 1 and 5 apart, which a style fits and a chain does not.
+// Generates chats with the statistics of ShareGPT. The tables contain quantiles of the data. The turns of a
+// session are correlated by its style (long-winded or terse) in a one-factor Gaussian copula: z = sqrt(rho)
+// style + sqrt(1 - rho) noise, length = quantile(Phi(z)). In the data the rank correlation of outputs falls
+// only from 0.49 between adjacent turns to 0.39 between turns 5 apart, which fits a style but not a Markov
+// chain.
 #include <algorithm>
 #include <cmath>
 
@@ -17,9 +18,9 @@ constexpr std::string_view kChatTable = "traces/chat.json";
 
 struct ChatTables {
   std::vector<double> turns_cumulative;  // share of sessions with at most 1, 2, ... turns
-  std::vector<double> probabilities;     // of the quantiles below, from 0 to 1
+  std::vector<double> probabilities;     // probabilities of the quantiles below, from 0 to 1
   std::vector<double> first_input_tokens, later_input_tokens, output_tokens;
-  double input_correlation = 0, output_correlation = 0;  // of z within a session
+  double input_correlation = 0, output_correlation = 0;  // correlation of z within a session
   int64_t max_session_tokens = 0;
 };
 
@@ -56,7 +57,8 @@ Source generate_chats(int64_t count, uint64_t seed) {
       int64_t input = table_quantile(tables.probabilities, input_table, inputs.probability(i, j));
       const int64_t output =
           table_quantile(tables.probabilities, tables.output_tokens, outputs.probability(i, j));
-      // The data stop at this many tokens: a turn that does not fit ends the session, a first one is cut.
+      // The data end at this many tokens: a turn that does not fit ends the session, a first turn is
+      // shortened.
       if (total + input + output > tables.max_session_tokens) {
         if (j > 0) break;
         input = tables.max_session_tokens - output;

@@ -1,5 +1,5 @@
-// What generators share: weighted choices, lengths with a given mean and spread, and draws that the turns of
-// a session have in common.
+// Random draws that several generators use: weighted choices, lengths with a given mean and spread, and draws
+// that are correlated within a session.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace kvcap {
 
-// Index i with probability weights[i] / their sum.
+// Weighted choice: index i has the probability weights[i] / sum of weights.
 class Weighted {
  public:
   explicit Weighted(const std::vector<double>& weights);
@@ -22,19 +22,19 @@ class Weighted {
   std::vector<double> cumulative_;
 };
 
-// Weights of `count` items: the k-th, from 1, is k^-alpha.
+// Returns the weights of `count` items: item k, counted from 1, has the weight k^-alpha.
 std::vector<double> zipf_weights(double alpha, std::size_t count);
 
-// Lognormal with the given mean and coefficient of variation, from a standard normal z.
+// Returns a lognormal value with the given mean and coefficient of variation, from a standard normal z.
 double lognormal(double mean, double cv, double z);
-// The same rounded, at least `least`.
+// Returns the lognormal value rounded, at least `least`.
 uint32_t lognormal_tokens(double mean, double cv, double z, uint32_t least = 1);
 
-// Pearson correlation of normals whose rank correlation is given.
+// Returns the Pearson correlation of normal variables with the given rank correlation.
 double normal_correlation(double rank_correlation);
 
-// A probability for each turn, with a style of its session in it (a one-factor Gaussian copula):
-// Phi(sqrt(r) style + sqrt(1 - r) noise), r: normal_correlation of two turns of a session.
+// Probabilities per turn that are correlated within a session (a one-factor Gaussian copula): Phi(sqrt(r)
+// style + sqrt(1 - r) noise), where r is the normal_correlation of two turns of a session.
 class StyledDraws {
  public:
   StyledDraws(uint64_t seed, const std::string& name, double correlation);

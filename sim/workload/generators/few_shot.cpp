@@ -25,8 +25,8 @@ struct Dataset {
 
 struct FewShotTables {
   int64_t prefixes = 0;
-  double reuse_sigma = 0;     // in prefixes, were there so many
-  double shortest_share = 0;  // of the longest prefix
+  double reuse_sigma = 0;     // in prefixes, for the number `prefixes`
+  double shortest_share = 0;  // share of the longest prefix
   double mean_node_tokens = 0, node_cv = 0;
   uint32_t min_node_tokens = 0;
   double query_cv = 0;
@@ -62,7 +62,7 @@ const Dataset& dataset_of(const FewShotTables& tables, const std::string& name) 
   return *found;
 }
 
-// Normal around the middle; the largest is 1, however narrow.
+// Returns weights of a normal distribution around the middle, scaled so that the largest is 1 for any sigma.
 std::vector<double> normal_weights(std::size_t count, double sigma) {
   const double middle = static_cast<double>(count - 1) / 2, nearest = middle - std::floor(middle);
   std::vector<double> weights;
@@ -73,14 +73,15 @@ std::vector<double> normal_weights(std::size_t count, double sigma) {
   return weights;
 }
 
-// Uniform from the shortest to the longest, and spread so that neighbours, which are about as popular, differ
-// (multiples of the golden ratio modulo 1); then scaled to the data set's mean over requests, and cut.
+// Returns lengths uniform from the shortest to the longest, spread by multiples of the golden ratio modulo 1
+// so that neighbours, which have similar popularity, differ. They are scaled to the data set's mean over
+// requests and then cut at `max_tokens`.
 std::vector<uint32_t> prefix_lengths(const FewShotTables& tables, const Dataset& dataset,
                                      const std::vector<double>& popularity, int64_t max_tokens,
                                      uint64_t seed) {
   const double golden = (std::sqrt(5.0) - 1) / 2;
   double place = RandomStream(seed, "few_shot.prefix").uniform(0);
-  std::vector<double> shares;  // of the longest
+  std::vector<double> shares;  // shares of the longest prefix
   double sum = 0, weights = 0;
   for (double weight : popularity) {
     shares.push_back(std::lerp(tables.shortest_share, 1.0, place));
@@ -97,7 +98,7 @@ std::vector<uint32_t> prefix_lengths(const FewShotTables& tables, const Dataset&
   return lengths;
 }
 
-// The nodes of each prefix; the last one is cut.
+// Draws the nodes of each prefix; the last node is cut to the prefix's length.
 std::vector<std::vector<Piece>> draw_prefixes(const FewShotTables& tables,
                                               const std::vector<uint32_t>& lengths, uint64_t seed) {
   const RandomStream length(seed, "few_shot.node");

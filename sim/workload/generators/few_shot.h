@@ -1,4 +1,4 @@
-// The data sets that the generator `few_shot` knows.
+// Names of the data sets that the generator `few_shot` supports.
 #pragma once
 
 #include <string>

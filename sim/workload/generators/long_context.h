@@ -1,4 +1,4 @@
-// The sub-tasks that the generator `long_context` knows.
+// Names of the sub-tasks that the generator `long_context` supports.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace kvcap {
 
 std::vector<std::string> long_context_tasks();
 
-// "a, b" are "a" and "b"; nothing is an empty list.
+// Splits "a, b" into "a" and "b"; an empty text gives an empty list.
 std::vector<std::string> split_names(std::string_view text);
 
 }  // namespace kvcap

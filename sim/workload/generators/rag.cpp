@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::string_view kRagTable = "traces/rag.json";
 
-// The options, where absent those of the table.
+// Values of the options; absent options have the table's values.
 struct Settings {
   std::size_t base_queries = 0, paraphrases = 0;
-  std::size_t chunks = 0;  // of a query
+  std::size_t chunks = 0;  // per query
   std::size_t corpus_chunks = 0;
   uint32_t chunk_tokens = 0;
   double overlap = 0, zipf_alpha = 0;
@@ -55,7 +55,7 @@ Settings settings_of(const SourceOptions& options) {
   return settings;
 }
 
-// 0 to count - 1 in random order (Fisher and Yates).
+// Returns 0 to count - 1 in random order (Fisher-Yates).
 std::vector<std::size_t> shuffled(std::size_t count, const RandomStream& stream, uint64_t which) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -76,7 +76,7 @@ class Retrieval {
         other_(seed, "rag.other"),
         order_(seed, "rag.order") {}
 
-  // The chunks of paraphrase `variant` of a base query; variant 0 is the base query itself.
+  // Returns the chunks of paraphrase `variant` of a base query; variant 0 is the base query itself.
   std::vector<std::size_t> of(std::size_t base, std::size_t variant) const {
     std::vector<std::size_t> chunks;
     for (uint64_t j = 0; j < settings_.chunks; ++j) chunks.push_back(absent(chunks, base_.uniform(base, j)));
@@ -91,7 +91,7 @@ class Retrieval {
   }
 
  private:
-  // The chunk that is drawn, or the next one that is not among `chunks`.
+  // Returns the drawn chunk, or the next one that is not among `chunks`.
   std::size_t absent(const std::vector<std::size_t>& chunks, double uniform) const {
     std::size_t chunk = popularity_.at(uniform);
     while (std::find(chunks.begin(), chunks.end(), chunk) != chunks.end()) {
@@ -128,7 +128,7 @@ Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, 
   const std::size_t sessions = count ? static_cast<std::size_t>(*count) : settings.queries();
   Source source;
   source.piece_keys = PieceKeys::text;
-  std::vector<std::size_t> round;  // all queries once; then again in another order
+  std::vector<std::size_t> round;  // order of all queries, drawn again for each round
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < sessions; ++i) {
     const std::size_t place = i % settings.queries();

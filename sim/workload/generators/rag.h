@@ -1,4 +1,4 @@
-// What the generator `rag` makes of its options.
+// Derived options of the generator `rag`.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-// How many chunks a query retrieves.
+// Returns the number of chunks that a query retrieves.
 int64_t rag_chunks(const SourceOptions& options);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// Prompts of random tokens, as benchmarks of servers send them: lengths that are fixed or even within a span,
-// shared prefixes, prompts that come again (vllm bench serve's random and prefix_repetition, inference-perf's
+// Generates prompts of random tokens as server benchmarks send them: fixed or uniformly distributed lengths,
+// shared prefixes, recurring prompts (vllm bench serve's random and prefix_repetition, inference-perf's
 // shared_prefix).
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// Draws of one prompt.
+// Independent draws of one prompt.
 enum Draw : uint64_t { kInput, kOutput, kOrder };
 
 std::vector<uint32_t> shuffled(std::size_t count, const RandomStream& random) {

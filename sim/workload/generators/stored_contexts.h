@@ -1,5 +1,5 @@
-// Requests that arrive together, each on top of a stored context of its own: what restoring is measured with,
-// where no trace is asked for.
+// Builds requests that arrive together, each on a stored context of its own: the workload that measures
+// restoration without a trace.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct StoredContexts {
   int64_t output_tokens = 1;
 };
 
-// One session of one turn a context, all at time 0; contexts lie in the store before.
+// Returns one session of one turn per context, all at time 0; the contexts are stored before.
 Workload requests_at_once(const StoredContexts& contexts);
 
 }  // namespace kvcap

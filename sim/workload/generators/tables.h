@@ -1,4 +1,4 @@
-// What generators draw from: tables of quantiles and statistics that travel inside the binary.
+// Table: quantiles and statistics of a generator, read from a JSON file embedded in the binary.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace kvcap {
 
-// An object of an embedded JSON file. The program is wrong where a file or an entry is missing or of another
-// kind: all aborts.
+// Object of an embedded JSON file. A missing file or entry, or an entry of another type, is a bug: the
+// program aborts.
 class Table {
  public:
-  // `path`: as in the source tree, "traces/chat.json".
+  // `path`: in the source tree, "traces/chat.json".
   explicit Table(std::string_view path);
 
   template <class Number>
@@ -23,7 +23,7 @@ class Table {
   void get(std::string_view key, Number& value) const { value = static_cast<Number>(number(key)); }
   void get(std::string_view key, std::string& value) const;
   void get(std::string_view key, std::vector<double>& value) const;
-  double number(std::string_view key) const;  // a truth value is 0 or 1
+  double number(std::string_view key) const;  // a boolean is 0 or 1
   Table table(std::string_view key) const;
   std::vector<Table> tables(std::string_view key) const;
 
@@ -34,11 +34,12 @@ class Table {
   std::shared_ptr<const nlohmann::json> object_;
 };
 
-// The value at probability p, linear between the table's points; REQUIRES as below.
+// Returns the value at probability p, linear between the table's points. REQUIRES: probabilities ascend from
+// 0 to 1, one per value.
 double interpolated(const std::vector<double>& probabilities, const std::vector<double>& values, double p);
 
-// The same in tokens, at least one.
-// REQUIRES: probabilities ascend from 0 to 1, one for each value.
+// Returns the interpolated value in tokens, at least one. REQUIRES: probabilities ascend from 0 to 1, one per
+// value.
 int64_t table_quantile(const std::vector<double>& probabilities, const std::vector<double>& values, double p);
 
 }  // namespace kvcap

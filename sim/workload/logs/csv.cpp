@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kLongestRowBytes = 64 << 20;
 
-// The fields of one row after the other, as libcsv finds them.
+// Reads the rows of a CSV file one at a time with libcsv.
 class Rows {
  public:
   explicit Rows(const std::string& path) : path_(path), lines_(path) { begin(); }
@@ -25,12 +25,12 @@ class Rows {
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
-  // Sets fields() to those of the next row; false at the end of the file. Throws BadRowError for quotes that
-  // are none; the line after the row's first one comes next.
+  // Reads the next row into fields(); false at the end of the file. Throws BadRowError for misplaced quotes;
+  // the next row then begins at the line after the bad row's first line.
   bool next();
-  // The row's lines after its first one are read again: a stray quote may have joined them.
+  // Makes next() read the row's lines after its first one again, which a stray quote may have joined.
   void read_again();
-  int64_t line_number() const { return row_line_; }  // where the row begins
+  int64_t line_number() const { return row_line_; }  // line in which the row begins
   std::size_t size() const { return ends_.size(); }
   // Valid until next().
   std::string_view field(std::size_t i) const {
@@ -53,12 +53,12 @@ class Rows {
   csv_parser parser_{};
   char separator_ = ',';
   int64_t row_line_ = 0;
-  int64_t line_ = 0;               // the number of the line that was read last
-  Line again_now_;                 // holds it, where it was read again
-  std::deque<Line> again_;         // lines to read before those of the file
-  std::vector<Line> row_more_;     // the row's lines after its first one
-  std::string text_;               // all fields
-  std::vector<std::size_t> ends_;  // of the fields in text_
+  int64_t line_ = 0;               // number of the line read last
+  Line again_now_;                 // that line, if it was read again
+  std::deque<Line> again_;         // lines to read before the file's next line
+  std::vector<Line> row_more_;     // the row's lines after its first line
+  std::string text_;               // text of all fields
+  std::vector<std::size_t> ends_;  // end of each field in text_
   bool is_whole_ = false;
 };
 
@@ -67,7 +67,7 @@ void Rows::begin() {
   constexpr std::size_t kGrowBytes = 1 << 14;
   csv_set_blk_size(&parser_, kGrowBytes);
   csv_set_delim(&parser_, static_cast<unsigned char>(separator_));
-  // Our lines end with this alone; a carriage return within one is a character.
+  // A line ends with \n alone; a carriage return within it is a character.
   csv_set_term_func(&parser_, [](unsigned char one) { return static_cast<int>(one == '\n'); });
 }
 
@@ -89,7 +89,7 @@ void Rows::feed(std::string_view text) {
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
 
-// Of the separators that we know, the one that the first line has most of.
+// Returns the known separator that is most frequent in the first line.
 char separator_of(std::string_view line) {
   char most = ',';
   for (char one : {';', '\t'}) {
@@ -150,7 +150,7 @@ bool Rows::next() {
   throw BadRowError{"found a field whose quotes do not end, allowed: quotes around a whole field"};
 }
 
-// Where the wanted columns stand in the first row; nothing for those that it has not.
+// Returns the positions of the wanted columns in the first row; nullopt for missing columns.
 std::vector<std::optional<std::size_t>> positions_in(const Rows& rows, std::span<const LogColumn> columns,
                                                      bool others_allowed) {
   std::vector<std::string> names;

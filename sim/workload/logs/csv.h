@@ -1,6 +1,6 @@
-// Files of rows whose first one names the columns, in any order. Fields are separated by commas, semicolons
-// or tabs, whichever the first row has most of; a field in quotes may hold separators, line ends and,
-// doubled, quotes. Spaces around fields do not count.
+// Reads CSV files whose first row names the columns, in any order. The separator is the comma, semicolon or
+// tab that is most frequent in the first row. A quoted field may contain separators, line ends and doubled
+// quotes. Spaces around fields are ignored.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,10 @@ namespace kvcap {
 using CsvColumn = LogColumn;
 using CsvRow = LogRow;
 
-// Calls `take` with every row below the first until it returns false. Columns of other names are passed over,
-// or errors. Bad rows as in for_each_line; a bad first row is always an error. Messages name the line that a
-// row begins in. Quotes may join lines to one row; where it is bad for its quotes or its number of fields,
-// the next row begins in its second line.
+// Calls `take` with every row after the first until it returns false. Other columns are ignored if
+// `others_allowed`, else an error. Bad rows are handled as in for_each_line; a bad first row is always an
+// error. Messages name the line in which a row begins. Stray quotes may join lines into one row: if its
+// quotes or its number of fields are wrong, reading continues at its second line.
 BadRows for_each_csv_row(const std::string& path, BadRow on_bad_row, std::span<const LogColumn> columns,
                          bool others_allowed, const std::function<bool(const LogRow&)>& take);
 

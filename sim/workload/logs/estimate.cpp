@@ -8,7 +8,8 @@ namespace {
 
 bool is_space(unsigned char byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-// From U+2E80 (CJK radicals) to U+FFFF: in UTF-8 three bytes of which the first is e2 ba.., e3 .. ef.
+// True iff a character from U+2E80 (CJK radicals) to U+FFFF begins here: three bytes in UTF-8, of which the
+// first is e2 (followed by ba or more) or e3 to ef.
 bool begins_east_asian(std::string_view rest) {
   const auto first = static_cast<unsigned char>(rest[0]);
   if (first == 0xe2) return rest.size() > 1 && static_cast<unsigned char>(rest[1]) >= 0xba;
@@ -22,7 +23,7 @@ int64_t estimate_tokens(std::string_view utf8) {
   bool inside_word = false;
   for (std::size_t i = 0; i < utf8.size(); ++i) {
     const auto byte = static_cast<unsigned char>(utf8[i]);
-    if ((byte & 0xc0) == 0x80) continue;  // not the first byte of its character
+    if ((byte & 0xc0) == 0x80) continue;  // continuation byte of a character
     if (begins_east_asian(utf8.substr(i, 2))) {
       ++east_asian;
       inside_word = false;

@@ -29,7 +29,7 @@ struct GzFile::State {
   std::string path;
   std::unique_ptr<gzFile_s, CloseGz> file;
   Progress progress;
-  double bytes = 0;  // of a file as it is stored; 0: a pipe, whose end is not known
+  double bytes = 0;  // size of the stored file; 0: a pipe of unknown size
 };
 
 GzFile::GzFile(const std::string& path)
@@ -69,7 +69,7 @@ void GzStreambuf::follow_strings(std::string_view part) {
     const std::size_t before = part.substr(0, at).find_last_not_of('\\');
     return (at - (before == std::string_view::npos ? 0 : before + 1)) % 2 == 1;
   };
-  // The first byte may have been escaped by the part before.
+  // The previous part may have escaped the first byte.
   while (quote != std::string_view::npos && quote > 0 && is_escaped(quote))
     quote = part.rfind('"', quote - 1);
   const bool found = quote != std::string_view::npos && quote > 0;
@@ -88,7 +88,7 @@ GzStreambuf::int_type GzStreambuf::underflow() {
 }
 
 std::string gzip(std::string_view text) {
-  constexpr int kWindowBits = 15 + 16;  // 16: with gzip's header
+  constexpr int kWindowBits = 15 + 16;  // 16: with a gzip header
   constexpr int kMemoryLevel = 8;       // zlib's default
   z_stream stream{};
   KVCAP_CHECK(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWindowBits, kMemoryLevel,

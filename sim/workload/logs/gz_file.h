@@ -1,4 +1,4 @@
-// The bytes of a file, plain or gzip, and gzip's own form of a text.
+// Reads plain and gzip files, and compresses texts to gzip.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace kvcap {
 
 class GzFile {
  public:
-  // Throws InputError where the file cannot be opened.
+  // Throws InputError if the file cannot be opened.
   explicit GzFile(const std::string& path);
   ~GzFile();
 
-  // Fills as much of `buffer` as the file has left; 0 at its end. Throws InputError where the file or its
-  // compression is damaged.
+  // Fills `buffer` with the next bytes of the file and returns their number; 0 at the end of the file. Throws
+  // InputError if the file or its compression is damaged.
   std::size_t read(std::span<char> buffer);
 
  private:
@@ -26,13 +26,13 @@ class GzFile {
   std::unique_ptr<State> state_;
 };
 
-// The same as the buffer of a std::istream that a JSON text is read from. Errors pass through it as
-// InputError; so does a string without end, which its parser would gather in memory.
+// Buffer of a std::istream over a plain or gzip file, for parsing JSON. Throws InputError through the stream
+// for a damaged file and for a string longer than 64 MiB, which the parser would hold in memory.
 class GzStreambuf : public std::streambuf {
  public:
   explicit GzStreambuf(const std::string& path);
 
-  int64_t line_number() const;  // of the byte that was read last, from 1
+  int64_t line_number() const;  // line of the byte that was read last, from 1
 
  protected:
   int_type underflow() override;
@@ -43,11 +43,11 @@ class GzStreambuf : public std::streambuf {
   std::string path_;
   GzFile file_;
   std::vector<char> buffer_;
-  std::size_t since_quote_ = 0;  // bytes
-  int64_t lines_before_ = 0;     // that ended before the buffer begins
+  std::size_t since_quote_ = 0;  // bytes since the last unescaped quote
+  int64_t lines_before_ = 0;     // lines that ended before the buffer
 };
 
-// The same bytes for the same text: no name and no time is written.
+// Returns the text as gzip. The header contains no name and no time, so equal texts give equal bytes.
 std::string gzip(std::string_view text);
 
 }  // namespace kvcap

@@ -10,27 +10,27 @@
 namespace kvcap {
 namespace {
 
-// From this share of later turns on, inputs that are at least as long as the history look like whole prompts,
-// and shorter ones like new tokens.
+// If at least this share of later turns has inputs at least as long as the history, inputs look like whole
+// prompts; if fewer, like new tokens.
 constexpr double kGrowingShare = 0.8;
-constexpr int64_t kFewestTurns = 2;  // later ones: fewer show nothing
-// Inputs of new tokens exceed the input before them in every second turn by chance: it takes more of them.
+constexpr int64_t kFewestTurns = 2;  // later turns; fewer are not evidence
+// Every second turn's new tokens exceed the previous input by chance, so this evidence needs more turns.
 constexpr int64_t kFewestLonger = 5;
 
-// Lengths of new tokens, drawn independently, ascend in all n turns of a session with a chance of at most
-// 1/n!. Inputs that all hold the history are proven where that chance is below this, over all sessions
-// together.
+// Independently drawn lengths of new tokens ascend in all n turns of a session with a probability of at most
+// 1/n!. Whole prompts are proven if all inputs are at least as long as the history and this probability, over
+// all sessions, is below kProvenBelow.
 constexpr double kProvenBelow = 0.05;
 
 constexpr std::string_view kHowToChange = "--input-is or workload.source.input_is";
 
-// The turns that build on another one, and the longest contexts of both readings.
+// Counts of the turns that build on another one, and the longest context in each reading.
 struct Growth {
   int64_t later_turns = 0;
-  int64_t growing = 0;  // whose input is at least as long as the input and the answer before it
-  int64_t longer = 0;   // whose input is longer than the input before it
+  int64_t growing = 0;  // input at least as long as the input and the answer before it
+  int64_t longer = 0;   // input longer than the input before it
   int64_t longest_as_new = 0, longest_as_whole = 0;
-  double log_chance = 0;  // that new tokens of independent lengths ascend in every session
+  double log_chance = 0;  // log probability that independent new tokens ascend in every session
 
   bool proves_whole_prompts() const {
     return later_turns > 0 && growing == later_turns && log_chance < std::log(kProvenBelow);
@@ -76,18 +76,19 @@ std::string readings(const Growth& growth) {
          " if they are new tokens";
 }
 
-// The first turn of a session keeps its context, which the prompt has in it.
+// Returns a turn's tokens beyond its history. A session's first turn keeps its context, which its prompt
+// includes.
 int64_t new_tokens(const Source& source, const Session& session, int32_t parent, const Turn& turn) {
   if (parent == kNoParent) return int64_t{turn.input_tokens} - session.context_tokens;
   const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
   return int64_t{turn.input_tokens} - before.input_tokens - before.output_tokens;
 }
 
-// What whole prompts were found to be.
+// Results of subtracting histories from whole prompts.
 struct TakenOut {
-  int64_t started = 0;      // later turns that start a context of their own
-  int64_t lack_answer = 0;  // those of them that may hold the prompt before them, but not all of its answer
-  int64_t without_context = 0;  // turns without a parent whose prompt is no longer than the session's context
+  int64_t started = 0;          // later turns that start a context of their own
+  int64_t lack_answer = 0;      // of these, turns whose prompt may lack only part of the previous answer
+  int64_t without_context = 0;  // turns without a parent and with a prompt not longer than the context
 };
 
 TakenOut take_histories_out(History history, Source& source) {
@@ -95,7 +96,7 @@ TakenOut take_histories_out(History history, Source& source) {
   for (std::size_t i = 0; i < source.sessions.size(); ++i) {
     const Session& session = source.sessions[i];
     if (!grows(source, history, i)) continue;
-    for (uint32_t turn = session.turn_count; turn-- > 0;) {  // backwards: parents still have whole prompts
+    for (uint32_t turn = session.turn_count; turn-- > 0;) {  // in reverse: parents still have whole prompts
       const int32_t parent = parent_of(source, session, turn);
       Turn& one = source.turns[session.first_turn + turn];
       const int64_t added = new_tokens(source, session, parent, one);
@@ -114,7 +115,8 @@ TakenOut take_histories_out(History history, Source& source) {
   return taken;
 }
 
-// Pieces of a first turn stand at the beginning of its prompt in both readings.
+// True iff a later turn of a growing history has pieces. Pieces of a first turn are at the beginning of its
+// prompt in both readings.
 bool has_pieces_in_later_turns(const Source& source, History history) {
   if (source.pieces.empty()) return false;
   for (std::size_t i = 0; i < source.sessions.size(); ++i) {
@@ -140,7 +142,7 @@ std::string note_on_growth(const Growth& growth) {
          readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt takes the history out";
 }
 
-// Where a prompt holds the one before it, but not all of the answer.
+// Explains prompts that contain the previous prompt but not all of its answer.
 constexpr std::string_view kReasoning = "the answers' reasoning is not kept in the next prompt";
 
 bool grows_without_answers(const Growth& growth) {
@@ -157,7 +159,7 @@ std::string note_on_growth_without_answers(const Growth& growth) {
          "context of its own";
 }
 
-// What may be the cause of contexts that start anew.
+// Lists possible causes of turns that start a context of their own.
 std::string causes_of(const Growth& growth, const TakenOut& taken) {
   std::string causes = "history cut or edited";
   if (taken.lack_answer > 0) {
@@ -204,7 +206,7 @@ void settle_inputs(InputIs asked, InputIs format, History history, Source& sourc
   const InputIs meaning = asked == InputIs::automatic ? format : asked;
   if (meaning == InputIs::automatic && growth.proves_whole_prompts()) {
     const TakenOut taken = take_histories_out(history, source);
-    const bool is_usual = taken.started == 0;  // else some prompt has nothing beyond its history
+    const bool is_usual = taken.started == 0;  // false: some prompt has no tokens beyond its history
     say(is_usual ? note_on_proven_prompts(growth) : note_on_whole_prompts(growth, taken), true, source);
     return;
   }

@@ -1,18 +1,18 @@
-// What the input lengths of a log count. Most servers log the whole prompt of a turn, history included; a
-// session is simulated from the new tokens of each turn. Reading one as the other counts history twice, or
-// not at all, and nothing else in a result looks wrong: so both readings are compared, and what was done is
-// said.
+// Decides whether the input lengths of a log count whole prompts or new tokens. Most servers log the whole
+// prompt of a turn, history included; the simulator needs the new tokens of each turn. The wrong reading
+// counts history twice or not at all, and a result does not reveal it. Therefore both readings are compared,
+// and notes state which one is used.
 #pragma once
 
 #include "workload/source.h"
 
 namespace kvcap {
 
-// Makes all inputs those of the new tokens, and adds notes. `asked`: by the user; `format`: what is taken
-// where the user does not ask, automatic: whole prompts where all inputs prove it, else new tokens;
-// `history`: what the scenario says of all sessions. Where histories do not grow a prompt is its input: it
-// stays whole. A turn whose prompt is no longer than the prompt and the answer that it builds on starts a
-// context of its own. Throws InputError for whole prompts whose histories have pieces.
+// Converts all inputs to new tokens and adds notes. `asked`: the user's choice. `format`: the choice if the
+// user made none; automatic means whole prompts if all inputs prove it, else new tokens. `history`: the
+// scenario's setting for all sessions. A prompt whose history does not grow equals its input and stays
+// unchanged. A turn whose prompt is not longer than its parent's prompt and answer starts a context of its
+// own. Throws InputError for whole prompts if later turns of a growing history have pieces.
 void settle_inputs(InputIs asked, InputIs format, History history, Source& source);
 
 }  // namespace kvcap

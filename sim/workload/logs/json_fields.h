@@ -1,4 +1,4 @@
-// What readers of JSON logs take from an object: numbers by their keys, with errors that name them.
+// Reads numbers, times and names from JSON objects of logs; errors name the key.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace kvcap {
 
-// The value at a key, or at keys with dots between them, of which some may have dots of their own; null where
-// there is none, or null itself.
+// Returns the value at a key or at a dotted path, whose keys may contain dots themselves; null if it is
+// missing or JSON's null.
 const nlohmann::json* find_dotted(const nlohmann::json& object, std::string_view path);
-// The same, which may be JSON's null.
+// Returns the value at a dotted path, which may be JSON's null; null if it is missing.
 const nlohmann::json* find_dotted_or_null(const nlohmann::json& object, std::string_view path);
 
-// All of these throw BadRowError where there is something else.
-// An integer from `least` to kMaxTokens; required.
+// Returns a required integer from `least` to kMaxTokens. Throws BadRowError for any other value.
 uint32_t tokens_at(const nlohmann::json& object, std::string_view path, int64_t least = 1);
-// A number or the text of one, since 1970 or the log's zero; nothing where there is none.
+// Returns a time since 1970 or the log's zero, from a number or its text; nullopt if missing. Throws
+// BadRowError for any other value.
 std::optional<int64_t> time_ns_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);
-// In seconds; NaN where there is none.
+// Returns a duration in seconds; NaN if missing. Throws BadRowError for any other value.
 double duration_s_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);
-// A string, or an integer as text; empty where there is none.
+// Returns a string, or an integer as text; empty if missing. Throws BadRowError for any other value.
 std::string name_at(const nlohmann::json& object, std::string_view path);
 
 }  // namespace kvcap

@@ -16,7 +16,7 @@ void for_each_json_document(const std::string& path, const std::vector<std::stri
   GzStreambuf buffer(path);
   PythonNumbers numbers(buffer);
   std::istream stream(&numbers);
-  stream.exceptions(std::istream::badbit);  // what the buffer throws comes through
+  stream.exceptions(std::istream::badbit);  // passes on exceptions of the buffer
   while ((stream >> std::ws) && stream.peek() != std::istream::traits_type::eof()) {
     JsonDocument<Json> document(left_out);
     try {

@@ -9,7 +9,7 @@ namespace kvcap {
 namespace {
 
 constexpr std::size_t kLineBufferBytes = 1 << 18;
-// Far above any session; a file without line ends is not one of ours.
+// Far longer than any session; a file without line ends has the wrong format.
 constexpr std::size_t kLongestLineBytes = 64 << 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ struct LineReader::State {
 
   explicit State(const std::string& name) : path(name), file(name), buffer(kLineBufferBytes) {}
 
-  // Takes the byte order mark off the first line.
+  // Removes the byte order mark from the first line. Throws InputError for UTF-16.
   void begin() {
     if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff")) {
       throw InputError(path + ": found UTF-16, allowed: UTF-8 (iconv -f UTF-16 -t UTF-8)");
@@ -32,7 +32,7 @@ struct LineReader::State {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     if (line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
   }
-  // False at the end of the file.
+  // Returns false at the end of the file.
   bool refill() {
     unread = {buffer.data(), file.read(buffer)};
     return !unread.empty();

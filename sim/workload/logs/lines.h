@@ -1,4 +1,4 @@
-// The lines of a text file, plain or gzip, one at a time.
+// Reads the lines of a plain or gzip text file one at a time.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@ namespace kvcap {
 
 class LineReader {
  public:
-  // Throws InputError where the file cannot be opened.
+  // Throws InputError if the file cannot be opened.
   explicit LineReader(const std::string& path);
   ~LineReader();
 
-  // Sets `line` to the next line without its end (valid until the next call); false at the end of the
-  // file. Throws InputError where the file or its compression is damaged.
+  // Sets `line` to the next line without its line end (valid until the next call); false at the end of the
+  // file. Throws InputError if the file or its compression is damaged.
   bool next(std::string_view& line);
-  int64_t line_number() const;  // of the line last returned, from 1
+  int64_t line_number() const;  // number of the line last returned, from 1
 
  private:
   struct State;

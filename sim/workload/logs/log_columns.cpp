@@ -46,7 +46,7 @@ std::string_view without_blanks(std::string_view text) {
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-// Takes ":ms" off the end.
+// Removes ":ms" from the end and returns the unit.
 std::optional<TimeUnit> take_unit(std::string_view& column) {
   constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {
       {":s", TimeUnit::s}, {":ms", TimeUnit::ms}, {":us", TimeUnit::us}, {":ns", TimeUnit::ns}};

@@ -1,5 +1,5 @@
-// Which column of a CSV or JSONL log holds what, as its user says:
-// "arrival=timestamp,input=usage.prompt_tokens,output=usage.completion_tokens,session=conversation_id,ttft=t:ms".
+// Parses the user's mapping of the columns of a CSV or JSONL log to fields:
+// "arrival=timestamp,input=usage.prompt_tokens,output=usage.completion_tokens,ttft=t:ms".
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ inline constexpr LogField kArrival = 0, kInput = 1, kOutput = 2, kSession = 3, k
                           kPrompt = 6, kId = 7, kLogFields = 8;
 
 struct MappedColumn {
-  std::string name;              // empty: the log has none
-  std::optional<TimeUnit> unit;  // ":ms" after the name; of times only
+  std::string name;              // empty: the log has no such column
+  std::optional<TimeUnit> unit;  // ":ms" after the name; times only
 };
 using LogColumns = std::array<MappedColumn, kLogFields>;
 
-// Throws InputError that names workload.source.columns.
+// Throws InputError naming workload.source.columns.
 LogColumns parse_log_columns(const std::string& text);
 
 }  // namespace kvcap

@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// "usage.prompt_tokens" for each value that holds no others, at most as many as a message can show.
+// Collects the dotted names ("usage.prompt_tokens") of all leaf values, limited to the number that a message
+// shows.
 void leaf_names(const Json& object, const std::string& before, std::vector<std::string>& names) {
   constexpr std::size_t kMost = 40;
   for (const auto& [key, value] : object.items()) {
@@ -28,7 +29,7 @@ void leaf_names(const Json& object, const std::string& before, std::vector<std::
   }
 }
 
-// Strings as they are, numbers as the file has them.
+// Returns a string unchanged, and a number as JSON text.
 std::string_view text_of(const Json& value, std::deque<std::string>& kept) {
   if (value.is_string()) return value.get_ref<const std::string&>();
   return kept.emplace_back(value.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -41,7 +42,7 @@ void LogRow::refuse(std::size_t i, const std::string& allowed) const {
   throw BadRowError{std::string(columns_[i].name) + ": found " + found + ", allowed: " + allowed};
 }
 
-// Programs that know no empty integers write 12 as 12.0.
+// Accepts 12.0 for 12: programs without nullable integers write it.
 uint32_t LogRow::tokens(std::size_t i, int64_t least) const {
   const std::string_view field = says(i) ? text(i) : std::string_view();
   double number = 0;
@@ -77,7 +78,7 @@ BadRowError no_such_column(std::string_view wanted, std::span<const std::string>
 BadRows for_each_json_row(const std::string& path, BadRow on_bad_row, std::span<const LogColumn> columns,
                           const std::function<bool(const LogRow&)>& take) {
   std::vector<bool> seen(columns.size());
-  std::vector<std::string> names;  // of the first row
+  std::vector<std::string> names;  // keys of the first row
   bool is_whole = true;
   BadRows bad = for_each_row(path, on_bad_row, [&](const Json& object, int64_t line) {
     if (names.empty()) leaf_names(object, "", names);

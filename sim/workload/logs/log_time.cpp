@@ -46,7 +46,7 @@ constexpr Ending kEndings[] = {
     {"unix_nano", TimeUnit::ns},
 };
 
-// As words of names such as elapsedMs.
+// Endings of names such as elapsedMs.
 constexpr Ending kCamelEndings[] = {
     {"Sec", TimeUnit::s},     {"Secs", TimeUnit::s},          {"Seconds", TimeUnit::s},
     {"Ms", TimeUnit::ms},     {"MS", TimeUnit::ms},           {"Msec", TimeUnit::ms},
@@ -61,7 +61,7 @@ bool ends_with_word(std::string_view name, std::string_view word) {
   return (before >= 'a' && before <= 'z') || (before >= '0' && before <= '9');
 }
 
-// The number in `count` digits from `at`; -1 where they are none.
+// Returns the number in `count` digits from `at`; -1 if they are not digits.
 int64_t digits(std::string_view text, std::size_t at, std::size_t count) {
   if (at + count > text.size()) return -1;
   int64_t number = 0;
@@ -72,7 +72,7 @@ int64_t digits(std::string_view text, std::size_t at, std::size_t count) {
   return number;
 }
 
-// Nothing where the text is something else or more than a number.
+// Parses the whole text as a number; nullopt if it is anything else.
 template <typename Number>
 std::optional<Number> number_of(std::string_view text) {
   Number number{};
@@ -81,8 +81,8 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// Takes "Z", "UTC", "+01", "+0100" or "+01:00" off the end of a time: seconds east of UTC. Nothing where what
-// ends the text is none of them.
+// Removes "Z", "UTC", "+01", "+0100" or "+01:00" from the end of a time and returns seconds east of UTC.
+// nullopt for an invalid offset.
 std::optional<int64_t> take_offset_s(std::string_view& text) {
   constexpr std::size_t kDateAndTime = 19;
   if (text.size() <= kDateAndTime) return 0;
@@ -165,7 +165,8 @@ std::optional<int64_t> parse_date_ns(std::string_view text) {
 }
 
 std::optional<int64_t> parse_time_ns(std::string_view text, TimeUnit unit) {
-  // Its 64 bits hold nanoseconds since 1970, which a double cuts to a quarter of a microsecond.
+  // long double's 64-bit mantissa holds nanoseconds since 1970; a double rounds them to a quarter of a
+  // microsecond.
   const auto number = number_of<long double>(text);
   if (!number) return std::nullopt;
   const long double time_ns = *number * static_cast<long double>(row_of(unit).ns);
@@ -176,7 +177,7 @@ std::optional<int64_t> parse_time_ns(std::string_view text, TimeUnit unit) {
 LogClock::LogClock(std::string_view column, std::optional<TimeUnit> unit)
     : column_(column), unit_(unit ? unit : unit_of_name(column)) {}
 
-// Sets what the log's times are, from its first one.
+// Sets the form of the log's times from its first one.
 bool LogClock::guess(std::string_view text) {
   is_date_ = parse_date_ns(text).has_value();
   if (is_date_ || unit_) return true;
@@ -194,7 +195,7 @@ bool LogClock::guess(std::string_view text) {
     if (number >= least && number < 10 * least) return true;
     least *= kUnitsApart;
   }
-  unit_.reset();  // between the times of our decades
+  unit_.reset();  // between the ranges of the units
   return false;
 }
 

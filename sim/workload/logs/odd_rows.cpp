@@ -15,11 +15,11 @@ std::string seconds_text(double seconds) {
   return text;
 }
 
-// Why the times cannot be; empty where they can.
+// Returns the reason why the times are impossible; empty if they are possible.
 std::string contradiction_in(const MeasuredTimes& times) {
   if (times.ttft_s < 0) return "the first token comes " + seconds_text(-times.ttft_s) + " before the arrival";
   if (times.e2el_s < 0) return "the end comes " + seconds_text(-times.e2el_s) + " before the arrival";
-  constexpr double kRounding_s = 1e-3;  // some logs round one of them
+  constexpr double kRounding_s = 1e-3;  // some logs round one of the two times
   if (!(times.ttft_s > times.e2el_s + kRounding_s)) return "";
   return "a TTFT of " + seconds_text(times.ttft_s) + " is above the end-to-end latency of " +
          seconds_text(times.e2el_s);
@@ -76,7 +76,7 @@ bool OddRows::is_impossible(const MeasuredTimes& times, RowPlace place) {
   return true;
 }
 
-// "line 3, line 8 and 2 more".
+// Returns "line 3, line 8 and 2 more".
 std::string OddRows::places(Kind kind) const {
   const Found& all = found(kind);
   std::string text;

@@ -1,5 +1,6 @@
-// Rows that are well formed and cannot be true: the same request twice, an answer that ended before it began,
-// a date far from all others. They are left out, counted, and told with their places. All readers use this.
+// OddRows: finds rows that are well formed but cannot be true, for all readers: a repeated request, an answer
+// that ended before it began, a date far from all others. Such rows are left out, counted and listed with
+// their positions.
 #pragma once
 
 #include <array>
@@ -14,41 +15,41 @@
 
 namespace kvcap {
 
-// Where a row stands in its file: a line, from 1, or an entry of a list that OddRows knows.
+// Position of a row: a line of the file, from 1, or an entry of a list that was entered in OddRows.
 struct RowPlace {
   int64_t number = 0;
   uint32_t list = 0;
 };
 
-// No log has a longer gap between requests: a date beyond one is wrong.
+// Longest plausible gap between requests of a log; a date beyond it is wrong.
 inline constexpr double kLongestGap_s = 365.0 * 86400;
 
 struct DateRange {
   double first_s = 0, last_s = 0;
 };
-// The range without such a gap that more than half of the dates lie in; nothing where all do. Throws
-// InputError where there is none.
+// Returns the range without such a gap that contains more than half of the dates; nullopt if it contains all
+// of them. Throws InputError if no range contains more than half.
 std::optional<DateRange> range_of_dates(const std::string& path, std::vector<double> dates_s);
 
 class OddRows {
  public:
-  // Rows that follow stand in a list of the file: "benchmarks.0.requests.successful.".
+  // Sets the list of the file that contains the following rows: "benchmarks.0.requests.successful.".
   void enter_list(std::string prefix) { lists_.push_back(std::move(prefix)); }
   RowPlace place(int64_t number) const { return {number, static_cast<uint32_t>(lists_.size()) - 1}; }
 
-  // Whether the row is to be left out. `content`: of all that is read of it. `is_named`: it has an id, or
-  // something else that no two rows have.
+  // True iff the row must be left out as a repetition. `content`: hash of all that is read of the row.
+  // `is_named`: the row has an id, or another value that is unique to it.
   bool is_repeated(Key content, bool is_named, RowPlace place);
-  // Whether what was measured cannot be.
+  // True iff the measured times are impossible.
   bool is_impossible(const MeasuredTimes& times, RowPlace place);
   void count_distant(RowPlace place) { add(Kind::distant, place); }
 
-  // Adds the counts and what is to be said to the source. Throws InputError where most of the times that were
-  // measured are impossible.
+  // Adds the counts, notes and warnings to the source. Throws InputError if most measured times are
+  // impossible.
   void tell(const std::string& path, Source& source) const;
 
  private:
-  enum class Kind : uint8_t { repeated, impossible, distant, alike };  // alike: repeated, but not named
+  enum class Kind : uint8_t { repeated, impossible, distant, alike };  // alike: repeated, but unnamed
   struct Found {
     int64_t count = 0;
     std::vector<RowPlace> first;
@@ -62,7 +63,7 @@ class OddRows {
   KeySet contents_;
   std::array<Found, 4> found_;
   int64_t measured_ = 0;
-  std::string first_impossible_;  // what is wrong with it
+  std::string first_impossible_;  // reason
 };
 
 }  // namespace kvcap

@@ -17,7 +17,7 @@ Key hash_of(std::string_view text) { return std::hash<std::string_view>()(text);
 
 Key hash_of(double number) { return std::bit_cast<Key>(number); }
 
-// Of what is read of a row.
+// Returns a hash of all that is read of a row.
 Key content_of_request(std::string_view session, const LoggedRequest& request,
                        std::span<const Piece> pieces) {
   Key key = chained(hash_of(session), hash_of(std::string_view(request.id)));
@@ -30,13 +30,14 @@ Key content_of_request(std::string_view session, const LoggedRequest& request,
   return key;
 }
 
-// Finer than a millisecond. False for NaN.
+// True iff the time is finer than a millisecond; false for NaN.
 bool is_fine_time(double seconds) {
   const double steps = seconds / 1e-3;
   return std::abs(steps - std::round(steps)) > 1e-6;
 }
 
-// No two requests are measured alike below a millisecond. Requests of a simulated batch are, but arrive at 0.
+// True iff the request has an id or times finer than a millisecond: two requests never have equal times at
+// that precision. Requests of a simulated batch do, but they arrive at 0.
 bool is_named_request(const LoggedRequest& request) {
   constexpr int64_t kMillisecond_ns = 1'000'000;
   const MeasuredTimes& measured = request.measured;
@@ -71,7 +72,7 @@ void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vec
   if (request.time_ns) {
     const int64_t time_ns = *request.time_ns;
     const int64_t latest_ns = latest_ns_.value_or(time_ns);
-    // One that is far off may be wrong: then all rows are needed to know.
+    // An arrival after a long gap may be wrong, which only the remaining rows show.
     is_late_ =
         is_late_ || time_ns < latest_ns || static_cast<double>(time_ns - latest_ns) > kLongestGap_s * 1e9;
     latest_ns_ = std::max(latest_ns, time_ns);

@@ -1,5 +1,5 @@
-// The requests of a log, as its reader finds them: in any order, each perhaps of a session, perhaps with what
-// a real server took. They become a source: sorted by arrival, gathered into sessions.
+// RequestLog: gathers the requests of a log in any order and converts them to a source: sorted by arrival and
+// grouped into sessions, with measured latencies if the log has them.
 #pragma once
 
 #include <cstdint>
@@ -24,40 +24,40 @@ struct LoggedRequest {
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
   MeasuredTimes measured = {};
-  // From the answer before it in its session; NaN where the log does not say.
+  // Seconds since the answer before it in its session; NaN if the log has none.
   double think_s = std::numeric_limits<double>::quiet_NaN();
-  int64_t row = 0;      // its line, or its index in the list that was entered
-  std::string id = {};  // what the log calls it, perhaps nothing
+  int64_t row = 0;      // line, or index in the list that was entered
+  std::string id = {};  // id in the log; may be empty
 };
 
 class RequestLog {
  public:
-  // `most`: so many sessions are wanted, the first ones.
+  // `most`: number of sessions to keep, in the order of arrival.
   explicit RequestLog(std::optional<int64_t> most) : most_(most) {}
 
-  // The rows that follow stand in a list of the file (odd_rows.h).
+  // Sets the list of the file that contains the following rows (odd_rows.h).
   void enter_list(std::string prefix) { odd_.enter_list(std::move(prefix)); }
-  // Requests without output tokens, and rows that cannot be true, are left out, and notes of the source count
-  // them: false. A request alone, and a turn of the session of this name.
+  // Add a request of its own, or a turn of the session of this name. Return false for requests without output
+  // tokens and for rows that cannot be true: they are left out, and notes of the source count them.
   bool add(const LoggedRequest& request, std::vector<Piece> pieces = {});
   bool add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
-  // A note counts the requests whose id an earlier one of their session has.
+  // Enables a note that counts requests with the same id as an earlier request of their session.
   void count_repeated_ids() { counts_ids_ = true; }
   bool has_sessions() const { return !names_.empty(); }
-  // Pieces of key i have no more than tokens[i].
+  // Cuts pieces with key i to at most tokens[i].
   void cut_pieces(const std::vector<uint32_t>& tokens);
-  // Of a log whose rows stand in the order of their arrival, until one does not: false where no more rows can
-  // matter.
+  // False if no further row can matter. Valid for logs sorted by arrival; always true after a row that is out
+  // of order.
   bool wants_more_sorted() const {
     return !most_ || is_late_ || !names_.empty() || std::ssize(requests_) < *most_;
   }
 
-  // Times that count from 1970 count from the earliest one instead. `history`: of all sessions. Throws
-  // InputError for a log without requests.
+  // Returns the source. Times since 1970 are shifted so that the earliest is 0. `history`: for all sessions.
+  // Throws InputError for a log without requests.
   Source finish(const std::string& path, const BadRows& bad, History history = History::automatic);
 
-  std::vector<float> itls_s;  // measured, of all requests
-  LeftOut left_out;           // by the reader
+  std::vector<float> itls_s;  // measured, over all requests
+  LeftOut left_out;           // counted by the reader
 
  private:
   struct Entry {
@@ -71,22 +71,22 @@ class RequestLog {
   bool leaves_out(std::string_view session, const LoggedRequest& request, std::span<const Piece> pieces);
   void leave_out_distant_dates(const std::string& path);
   void append(const LoggedRequest& request, uint32_t session, std::vector<Piece>&& pieces);
-  // Indices of requests_ by arrival.
+  // Returns the indices of requests_, sorted by arrival.
   std::vector<std::size_t> sorted(std::vector<std::string>& notes) const;
 
   std::optional<int64_t> most_;
   std::vector<Entry> requests_;
   std::optional<int64_t> latest_ns_;
-  bool is_late_ = false;  // some request arrived before an earlier row's
+  bool is_late_ = false;  // a request arrived before that of an earlier row, or more than a year later
   int64_t unanswered_ = 0;
   OddRows odd_;
   bool counts_ids_ = false;
-  KeySet ids_;  // of requests with their sessions
+  KeySet ids_;  // hashes of request ids with their sessions
   int64_t repeated_ids_ = 0;
-  std::vector<std::vector<Piece>> pieces_;  // of requests_; empty where none has any
+  std::vector<std::vector<Piece>> pieces_;  // per request; empty if no request has pieces
   uint32_t session_count_ = 0;
-  std::map<std::string, uint32_t, std::less<>> names_;  // sessions
-  std::vector<std::string> labels_;                     // by session; empty where none has one
+  std::map<std::string, uint32_t, std::less<>> names_;  // session numbers by name
+  std::vector<std::string> labels_;                     // per session; empty if no session has a label
 };
 
 }  // namespace kvcap

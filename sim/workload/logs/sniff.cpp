@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 constexpr std::string_view kBlank = " \t\r\n";
 constexpr std::size_t kLookedAtBytes = 1 << 16;
 
-// Notes the keys of a text that may end anywhere.
+// Collects the keys of a JSON text that may be cut at any byte.
 class Keys : public nlohmann::json_sax<Json> {
  public:
   explicit Keys(std::vector<std::string>& keys) : keys_(keys) {}
@@ -55,7 +55,7 @@ std::vector<std::string> keys_of(std::string_view object) {
   return names;
 }
 
-// The names in a CSV's first line, whatever separates them.
+// Returns the names in a CSV's first line, with any known separator.
 std::vector<std::string> columns_of(std::string_view line) {
   constexpr std::string_view kAround = " \"\r";
   std::vector<std::string> names;
@@ -94,7 +94,7 @@ FileBeginning beginning_of(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
-    return beginning;  // UTF-16: lines.cpp refuses
+    return beginning;  // UTF-16: lines.cpp rejects it
   const std::size_t start = text.find_first_not_of(kBlank);
   if (start == std::string_view::npos) return beginning;
   text.remove_prefix(start);

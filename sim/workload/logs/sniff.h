@@ -1,4 +1,4 @@
-// How a file begins: what its kind is known by.
+// FileBeginning: the keys or columns at the beginning of a file, from which its kind is recognised.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@ namespace kvcap {
 
 struct FileBeginning {
   bool is_array = false, is_object = false;
-  // Of the first object that begins the file, as far as it stands within its first 64 KiB: its keys, and
-  // those of the objects in it as "usage.prompt_tokens".
+  // Keys of the file's first object and of the objects in it ("usage.prompt_tokens"), within its first 64
+  // KiB.
   std::vector<std::string> keys;
-  std::vector<std::string> item_keys;  // the same of the first object of an array
-  std::vector<std::string> columns;    // of the first line of what is neither an array nor an object
+  std::vector<std::string> item_keys;  // keys of an array's first object
+  std::vector<std::string> columns;    // names in the first line of other files
 
   bool has_key(std::string_view key) const;
   bool has_keys(std::initializer_list<std::string_view> all) const;
   bool has_column(std::string_view column) const;
-  // Whether some key ends so, whatever it stands in.
+  // True iff a key ends with `ending`, at any depth.
   bool has_key_ending(std::string_view ending) const;
 };
 
 FileBeginning beginning_of(std::string_view text);
-// Throws InputError where the file is an array of objects, for readers of an object a line.
+// Throws InputError if the file is an array of objects; for readers of one object per line.
 void refuse_array_of_objects(const std::string& path, const FileBeginning& beginning);
-// Throws InputError where it cannot be read, or only once.
+// Throws InputError if the file cannot be read, or only once (a pipe).
 FileBeginning beginning_of_file(const std::string& path);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// AIPerf's profile_export.jsonl, one request a line, and its predecessor GenAI-Perf's profile_export.json,
-// which has texts and times but no token counts.
+// Reads AIPerf's profile_export.jsonl, one request per line, and the profile_export.json of its predecessor
+// GenAI-Perf, which contains texts and times but no token counts.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// AIPerf writes "sec" and "ms"; a metric without a unit is in seconds.
+// Returns the unit of a metric; AIPerf writes "sec" and "ms", and a metric without a unit is in seconds.
 TimeUnit unit_of_metric(const Json& record, const std::string& name) {
   constexpr std::pair<std::string_view, TimeUnit> kUnitWords[] = {{"s", TimeUnit::s},
                                                                   {"sec", TimeUnit::s},
@@ -36,7 +36,7 @@ TimeUnit unit_of_metric(const Json& record, const std::string& name) {
   bad_value(path, *unit, "sec, ms, us, ns");
 }
 
-// {"value": 30, "unit": "tokens"}
+// Reads {"value": 30, "unit": "tokens"}.
 uint32_t metric_tokens(const Json& record, const std::string& name, int64_t least = 1) {
   const std::string path = "metrics." + name;
   const Json* unit = find_dotted(record, path + ".unit");
@@ -44,7 +44,7 @@ uint32_t metric_tokens(const Json& record, const std::string& name, int64_t leas
   return tokens_at(record, path + ".value", least);
 }
 
-// {"value": 255.9, "unit": "ms"}
+// Reads {"value": 255.9, "unit": "ms"}, in seconds.
 double metric_s(const Json& record, const std::string& name) {
   return duration_s_at(record, "metrics." + name + ".value", unit_of_metric(record, name));
 }
@@ -59,7 +59,7 @@ void take_gaps(const Json& record, std::vector<float>& itls_s) {
   }
 }
 
-// What a prompt or an answer says: the strings under these keys, wherever they stand in it.
+// Appends the texts of a prompt or an answer: the strings under these keys at any depth.
 void gather_text(const Json& value, std::string& text) {
   if (!value.is_structured()) return;
   for (const auto& item : value.items()) {
@@ -70,7 +70,8 @@ void gather_text(const Json& value, std::string& text) {
   }
 }
 
-// GenAI-Perf keeps bodies as texts of JSON; of a streamed answer, "data: {...}".
+// Appends the text of a body, which GenAI-Perf stores as a string of JSON; a streamed answer is "data:
+// {...}".
 void gather_body(const Json& holder, std::string& text) {
   gather_text(holder, text);
   for (const char* key : {"payload", "response"}) {
@@ -128,7 +129,7 @@ bool is_true(const Json& record, std::string_view path) {
   return value && value->is_boolean() && value->get<bool>();
 }
 
-// The count of those that a record belongs to; null: it was measured.
+// Returns the count of left-out requests that a record belongs to; null for a measured request.
 int64_t* kind_left_out(const Json& record, LeftOut& left_out) {
   if (name_at(record, "metadata.benchmark_phase") == "warmup") return &left_out.warm_up;
   if (is_true(record, "metadata.was_cancelled")) return &left_out.cancelled;
@@ -148,12 +149,12 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     entry.row = line;
     entry.time_ns = time_ns_at(record, "metadata.request_start_ns", TimeUnit::ns);
     if (!entry.time_ns) throw BadRowError{"metadata.request_start_ns: missing, required"};
-    // What the server counted, where it said so: with the chat template and the history.
+    // The server's count, if given, includes the chat template and the history.
     const bool is_counted = find_dotted(record, "metrics.usage_prompt_tokens.value");
     entry.input_tokens = metric_tokens(record, is_counted ? "usage_prompt_tokens" : "input_sequence_length");
     entry.output_tokens = metric_tokens(record, "output_sequence_length", 0);
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
-    // One conversation of the data set may be asked by several users: the correlation id is of one of them.
+    // Several users may run one conversation of the data set; a correlation id belongs to one of them.
     std::string session = name_at(record, "metadata.x_correlation_id");
     if (session.empty()) session = name_at(record, "metadata.conversation_id");
     const std::size_t gaps = log.itls_s.size();

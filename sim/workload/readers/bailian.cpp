@@ -1,5 +1,5 @@
-// The usage traces of Qwen on Alibaba's Bailian: requests with the hashes of their blocks of 16 tokens, each
-// the turn of a chat.
+// Reads the usage traces of Qwen on Alibaba's Bailian: turns of chats with the hashes of their blocks of 16
+// tokens.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ class Chats {
     entries_.push_back({request, read_blocks(row, request.input_tokens), chat, parent});
   }
 
-  // Every prompt is whole and says itself what it shares: histories do not grow.
+  // Prompts are whole and their blocks identify what they share, so histories do not grow.
   Source finish(const std::string& path, const BadRows& bad) {
     link_chats();
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -48,7 +48,8 @@ class Chats {
     std::string chat, parent;
   };
 
-  // A parent may stand after its child. The trace begins amid chats: a parent that nobody has seen is none.
+  // Finds each chat's predecessor. A parent may follow its child in the file. The trace begins in the middle
+  // of chats: a parent that is not in the file is ignored.
   void link_chats() {
     std::map<std::string_view, std::size_t> places;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -57,7 +58,7 @@ class Chats {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const auto parent = places.find(entries_[i].parent);
       if (before_[i] != i || parent == places.end()) continue;
-      if (root_of(parent->second) != i) before_[i] = parent->second;  // not in a circle
+      if (root_of(parent->second) != i) before_[i] = parent->second;  // avoids cycles
     }
   }
   std::size_t root_of(std::size_t entry) {
@@ -65,7 +66,7 @@ class Chats {
     return entry;
   }
 
-  // Ids are of blocks alone; a prefix is a block after a prefix.
+  // Ids identify single blocks; a key of a prefix is a block after the key of the prefix before it.
   std::vector<Piece> read_blocks(const Json& row, uint32_t input_tokens) {
     const Json* ids = find_dotted(row, "hash_ids");
     if (!ids) return {};
@@ -91,8 +92,8 @@ class Chats {
   int64_t block_tokens_;
   RequestLog log_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> before_;  // by entry: one of the same chat or of a chat before it; a root: itself
-  std::map<std::tuple<uint64_t, int64_t, uint32_t>, uint64_t> prefixes_;  // prefix, block, its tokens
+  std::vector<std::size_t> before_;  // per entry: one of the same or of the parent chat; a root: itself
+  std::map<std::tuple<uint64_t, int64_t, uint32_t>, uint64_t> prefixes_;  // by prefix, block, tokens
 };
 
 }  // namespace

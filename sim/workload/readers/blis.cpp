@@ -1,5 +1,5 @@
-// TraceV2 of BLIS, the inference simulator: a CSV of requests that it sent, simulated or read, beside a YAML
-// header that is not needed here.
+// Reads TraceV2 of the inference simulator BLIS: a CSV of requests that it sent, simulated or read. The YAML
+// header file is not needed.
 #include <cmath>
 #include <map>
 
@@ -28,7 +28,7 @@ constexpr LogColumn kColumns[] = {{"request_id"},
                                   {"last_chunk_time_us", Need::never},
                                   {"status"}};
 
-// 0: it has not been measured.
+// Returns the seconds from the request's start to a column's time; NaN for 0, which means not measured.
 double since_s(const LogRow& row, std::size_t column, int64_t start_ns) {
   if (!row.says(column) || row.text(column) == "0") return NAN;
   LogClock clock("us", TimeUnit::us);
@@ -37,7 +37,7 @@ double since_s(const LogRow& row, std::size_t column, int64_t start_ns) {
   return static_cast<double>(time_ns - start_ns) / 1e9;
 }
 
-// Which round of each session arrives first: its prompt is the one that begins with the group's prefix.
+// First round of each session by arrival. Its prompt is the one that begins with the group's prefix.
 class Beginnings {
  public:
   void take(const LogRow& row, int64_t time_ns, bool has_prefix) {
@@ -51,7 +51,7 @@ class Beginnings {
     }
     one.has_prefix = one.has_prefix || has_prefix;
   }
-  // Throws InputError.
+  // Throws InputError if the first round of a session with a prefix is not round 0.
   void refuse_late_prefixes(const std::string& path) const {
     for (const auto& [session, one] : sessions_) {
       if (one.round == 0 || !one.has_prefix) continue;
@@ -79,7 +79,7 @@ class Records {
       return;
     }
     LogClock clock("us", TimeUnit::us);
-    // When it was sent, after the client's own queue.
+    // Time of sending, after the client's own queue.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrivalTime, clock),
                           .output_tokens = row.tokens(kOutputTokens, 0),
@@ -88,7 +88,7 @@ class Records {
     const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
     const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
     request.input_tokens = row.tokens(kInputTokens) + prefix;
-    // The server counts the chat template too, and any prefix.
+    // The server's count includes the chat template and any prefix.
     if (server > 0) request.input_tokens = std::max(server, prefix + 1);
     request.measured = {since_s(row, kFirst, *request.time_ns), since_s(row, kLast, *request.time_ns)};
     std::vector<Piece> pieces;

@@ -66,7 +66,7 @@ std::vector<Piece> pieces_of_ranges(std::span<const BlockRange> divided, int64_t
   return pieces;
 }
 
-// A block belongs to one divided range only, so that it is enough to compare what stands before ranges.
+// A block belongs to exactly one divided range, so comparing the predecessors of ranges is enough.
 void refuse_contradictions(std::span<const std::vector<BlockRange>> prompts,
                            std::span<const std::string> paths) {
   KVCAP_CHECK(prompts.size() == paths.size());

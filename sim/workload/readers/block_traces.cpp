@@ -1,6 +1,6 @@
-// Traces that name the blocks of a prompt: equal ids are equal text with equal text before it. Mooncake's
-// cover the prompt, the last one perhaps in part; those of a vLLM run are the full blocks of prompt and
-// answer together, which is what its prefix cache can find.
+// Reads traces that contain block ids of prompts: equal ids mean equal text after equal text. Mooncake's
+// blocks cover the prompt; the last may be partial. The blocks of a vLLM run are the full blocks of prompt
+// and answer together: the blocks that its prefix cache can hit.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ struct Request {
   std::vector<Piece> pieces;
 };
 
-// `covered_tokens` in blocks, of which `count` are wanted.
+// Reads `count` block ids that cover `covered_tokens`; `meaning` explains the count in messages.
 std::vector<Piece> read_blocks(const Json& row, int64_t block_tokens, int64_t covered_tokens, int64_t count,
                                const std::string& meaning) {
   const Json& ids = required(row, "hash_ids", "");
@@ -50,7 +50,7 @@ Request read_lengths(const Json& row) {
           .output_tokens = token_count(required(row, "output_length", ""), "output_length", 0)};
 }
 
-// Of milliseconds; NaN where the row does not have the key.
+// Reads milliseconds and returns seconds; NaN if the row lacks the key.
 double read_ms_as_s(const Json& row, const char* key) {
   const auto found = row.find(key);
   if (found == row.end() || found->is_null()) return NAN;
@@ -61,8 +61,8 @@ double read_ms_as_s(const Json& row, const char* key) {
   return time_ms / 1e3;
 }
 
-// Mooncake's rows, with what AIPerf and Dynamo add to them: sessions, whose turns say when they come after
-// the answer before, and rows without blocks.
+// Mooncake's rows, including the extensions of AIPerf and Dynamo: sessions, whose turns have delays after the
+// previous answer, and rows without blocks.
 class MooncakeRows {
  public:
   MooncakeRows(const SourceOptions& options, std::optional<int64_t> most)
@@ -91,8 +91,8 @@ class MooncakeRows {
                        std::to_string(with_blocks_ + without_blocks_) +
                        " rows, allowed: in all or none of a file with session_id");
     }
-    // Blocks name a prompt from its beginning: it holds its history (Dynamo replays it so). Without blocks
-    // the tokens of a turn are appended to the history (AIPerf).
+    // Blocks cover a prompt from its beginning, so it includes its history (Dynamo replays it so). Without
+    // blocks the tokens of a turn are appended to the history (AIPerf).
     const bool are_whole = with_blocks_ > 0 && log_.has_sessions();
     Source source = log_.finish(path, bad, are_whole ? History::context : History::automatic);
     if (are_whole) {
@@ -125,7 +125,7 @@ class MooncakeRows {
   int64_t with_blocks_ = 0, without_blocks_ = 0;
 };
 
-// The requests of a vLLM run's workload, in its order.
+// Reads the requests of a vLLM run's workload, in the order of the file.
 std::vector<Request> read_vllm_blocks(const std::string& path, int64_t block_tokens) {
   std::vector<Request> requests;
   KnownPieces known(PieceKeys::prefix);
@@ -142,13 +142,14 @@ std::vector<Request> read_vllm_blocks(const std::string& path, int64_t block_tok
   return requests;
 }
 
-// The blocks of a run's requests, each to be taken once.
+// Blocks of a run's requests; each request is taken once.
 class VllmBlocks {
  public:
   VllmBlocks(const std::string& path, int64_t block_tokens)
       : path_(path), requests_(read_vllm_blocks(path, block_tokens)), taken_(requests_.size(), false) {}
 
-  // Those of the request that the row's columns tell of.
+  // Returns the blocks of the request in this row. Throws BadRowError if the row's id or lengths do not
+  // match.
   const std::vector<Piece>& of(const LogRow& row, std::size_t id_column, std::size_t input_column,
                                std::size_t output_column) {
     const uint32_t id = row.tokens(id_column, 0);

@@ -1,4 +1,4 @@
-// Any log of requests as CSV or JSONL: its columns are named by the user, or have our own names.
+// Reads any request log in CSV or JSONL, with columns that the user names or with kvcap's own column names.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -23,7 +23,7 @@ LogColumns own_columns() {
   return columns;
 }
 
-// False where there is nothing, in the words that programs have for it.
+// True iff the field contains a number and not a word for a missing value.
 bool says_number(const LogRow& row, std::size_t field) {
   if (!row.says(field)) return false;
   for (std::string_view nothing : {"null", "NULL", "None", "nan", "NaN"}) {
@@ -32,7 +32,7 @@ bool says_number(const LogRow& row, std::size_t field) {
   return true;
 }
 
-// `mapped`: the user has said what the columns are.
+// True iff the file is JSONL. `mapped`: the user has named the columns.
 bool begins_as_json(const std::string& path, bool mapped) {
   const FileBeginning beginning = beginning_of_file(path);
   refuse_array_of_objects(path, beginning);
@@ -43,10 +43,10 @@ bool begins_as_json(const std::string& path, bool mapped) {
   return beginning.is_object;
 }
 
-// Beside our own names a request may be called this instead of id.
+// Column that may replace id among kvcap's own columns.
 constexpr std::size_t kRequestId = kLogFields;
 
-// Rows become requests: which columns there are, and what their times are.
+// Converts rows to requests with the given columns and time units.
 class LogReader {
  public:
   LogReader(const SourceOptions& options, std::optional<int64_t> most)
@@ -59,7 +59,7 @@ class LogReader {
   Source read();
 
  private:
-  // Columns of our own names may be absent; those that the user names may not.
+  // Returns the columns to read. kvcap's own columns may be absent; columns that the user names may not.
   std::vector<LogColumn> wanted() const;
   void take(const LogRow& row);
   bool has(const LogRow& row, LogField field) const {
@@ -77,9 +77,9 @@ class LogReader {
   LogClock clock_;
   RequestLog log_;
   std::map<std::string, uint64_t, std::less<>> prompts_;
-  std::vector<uint32_t> prompt_tokens_;  // the fewest of each prompt
-  int64_t differ_ = 0;                   // requests with other tokens than earlier ones with their prompt
-  int64_t alone_ = 0;                    // requests without a session's name, in a log that has sessions
+  std::vector<uint32_t> prompt_tokens_;  // minimum per prompt
+  int64_t differ_ = 0;                   // requests whose length differs from earlier ones with their prompt
+  int64_t alone_ = 0;                    // requests without a session, in a log with sessions
   bool has_sessions_ = false;
 };
 
@@ -120,7 +120,7 @@ void LogReader::take(const LogRow& row) {
   LoggedRequest request;
   if (says_number(row, kOutput)) request.output_tokens = row.tokens(kOutput, 0);
   if (request.output_tokens == 0) {
-    log_.add(request);  // which leaves it out
+    log_.add(request);  // counts it as left out
     return;
   }
   request.row = row.line();
@@ -152,7 +152,7 @@ Source LogReader::read() {
     take(row);
     return true;
   };
-  // What can be read only once is what its kind says.
+  // The format of a pipe, which can be read only once, is given by its kind.
   const bool is_json = std::filesystem::is_regular_file(options_.path)
                            ? begins_as_json(options_.path, mapped_)
                            : options_.kind == "jsonl";

@@ -1,5 +1,5 @@
-// GuideLLM's benchmarks.json: of each benchmark, one strategy at one rate, the requests that succeeded,
-// failed or were cut off at its end, with the times at which they were sent.
+// Reads GuideLLM's benchmarks.json. Each benchmark (one strategy at one rate) lists its successful, failed
+// and interrupted requests with the times at which they were sent.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The first of several names that versions have given it.
+// Returns the start of a request, whose key differs between versions.
 std::optional<int64_t> start_ns(const Json& request) {
   for (const char* key : {"request_start_time", "start_time", "info.timings.request_start"}) {
     if (const auto time_ns = time_ns_at(request, key, TimeUnit::s)) return time_ns;
@@ -29,21 +29,22 @@ LoggedRequest read_request(const Json& request) {
                        duration_s_at(request, "request_latency", TimeUnit::s)}};
 }
 
-// 0 where the benchmark does not say it.
+// Returns a time of the benchmark in ns; 0 if it is missing.
 int64_t time_ns_or_0(const Json& benchmark, std::string_view path) {
   const Json* value = find_dotted(benchmark, path);
   const double time_s = value && value->is_number() ? value->get<double>() : 0;
   return time_s > 0 && time_s <= kMaxLogTime_s ? std::llround(time_s * 1e9) : 0;
 }
 
-// Some versions list the requests of warm-up and cool-down too; all say when the measurement began and ended.
+// Measured period of a benchmark. Some versions also list the requests of warm-up and cool-down; all versions
+// record when the measurement began and ended.
 class Measurement {
  public:
   explicit Measurement(const Json& benchmark)
       : begin_ns_(time_ns_or_0(benchmark, "scheduler_metrics.measure_start_time")),
         end_ns_(time_ns_or_0(benchmark, "scheduler_metrics.measure_end_time")) {}
 
-  // The count of those that a request belongs to; null: some of it was measured.
+  // Returns the count of left-out requests that a request belongs to; null if part of it was measured.
   int64_t* kind_left_out(const LoggedRequest& request, LeftOut& left_out) const {
     if (end_ns_ <= begin_ns_) return nullptr;
     const double took_s = std::isnan(request.measured.e2el_s) ? 0 : request.measured.e2el_s;
@@ -55,7 +56,8 @@ class Measurement {
   int64_t begin_ns_, end_ns_;
 };
 
-// --sample-requests keeps a part of the requests in the file; it is not what the server saw.
+// Returns a note if the file contains only a sample of the requests that the server received
+// (--sample-requests).
 std::string note_on_sample(const Json& benchmark, int64_t kept) {
   const Json* all = find_dotted(benchmark, "metrics.request_totals.successful");
   if (!all || !all->is_number_integer() || all->get<int64_t>() <= kept) return "";
@@ -93,7 +95,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
           if (session.empty()) {
             log.add(entry);
           } else {
-            // The same conversation may be asked in each benchmark.
+            // Several benchmarks may contain the same conversation.
             log.add_turn(session + "/" + std::to_string(i), entry);
           }
           return true;
@@ -106,7 +108,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
       return others && others->is_array() ? std::ssize(*others) : 0;
     };
     log.left_out.failed += size_of("requests.errored");
-    log.left_out.cancelled += size_of("requests.incomplete");  // cut off at the benchmark's end
+    log.left_out.cancelled += size_of("requests.incomplete");  // interrupted at the benchmark's end
   }
   Source source = log.finish(options.path, bad);
   if (benchmarks->size() > 1) {

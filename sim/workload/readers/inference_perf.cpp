@@ -1,5 +1,5 @@
-// inference-perf's per_request_lifecycle_metrics.json: an array with an entry for each request. Its times are
-// those of a performance counter, whose zero means nothing.
+// Reads inference-perf's per_request_lifecycle_metrics.json: an array with one entry per request. Its times
+// come from a performance counter with an arbitrary zero.
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The first of the names that versions have given it.
+// Returns the first path that exists; the name of a field differs between versions.
 std::string first_of(const Json& request, std::initializer_list<const char*> paths) {
   for (const char* path : paths) {
     if (find_dotted(request, path)) return path;
@@ -27,7 +27,7 @@ double required_s(const Json& request, const char* path) {
   return time_s;
 }
 
-// When the tokens of a streamed answer came, from the start of the request.
+// Returns the arrival times of the tokens of a streamed answer, in seconds from the request's start.
 std::vector<double> token_times_s(const Json& request, double start_s) {
   const std::string path =
       first_of(request, {"info.response_metrics.output_token_times", "info.output_token_times"});
@@ -51,7 +51,7 @@ LoggedRequest read_request(const Json& request, double first_start_s, std::vecto
       .time_ns = std::llround((start_s - first_start_s) * 1e9),
       .input_tokens = tokens_at(
           request, first_of(request, {"info.request_metrics.text.input_tokens", "info.input_tokens"})),
-      // What the server counted, where it said so.
+      // The server's count, if given.
       .output_tokens =
           tokens_at(request,
                     first_of(request, {"info.response_metrics.server_usage.completion_tokens",
@@ -82,7 +82,7 @@ double first_start_of(const Json& requests) {
 }  // namespace
 
 Source read_inference_perf(const SourceOptions& options, std::optional<int64_t> most) {
-  // Texts, which may be most of a file.
+  // Texts, which may be most of a file, are dropped.
   const std::vector<Json> documents =
       read_json_documents(options.path, {"request", "response", "response_chunks"});
   if (documents.size() != 1 || !documents.front().is_array()) {

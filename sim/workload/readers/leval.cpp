@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A question or an answer that is empty still takes a token.
+// Returns the estimated tokens of a question or an answer; at least one for an empty text.
 uint32_t text_tokens(const Json& text, const std::string& path) {
   if (!text.is_string()) bad_value(path, text, "a string");
   return static_cast<uint32_t>(std::max<int64_t>(1, estimate_tokens(text.get_ref<const std::string&>())));
@@ -28,7 +28,7 @@ const Json& texts(const Json& row, const char* key) {
 
 Source read_leval(const SourceOptions& options, std::optional<int64_t> most) {
   Source source;
-  // "coursera.jsonl.gz" holds the task coursera.
+  // The task is the beginning of the file name: coursera for "coursera.jsonl.gz".
   const std::string file = std::filesystem::path(options.path).filename().string();
   const std::string task = file.substr(0, file.find('.'));
   OddRows odd;

@@ -9,8 +9,9 @@
 namespace kvcap {
 namespace {
 
-// Names without case and separators. A word with "=" before it is the whole name, others are parts of it;
-// earlier words are better. No name with one of `never` is taken.
+// Words that identify a field in column names, compared without case and separators. A word with "=" before
+// it must be the whole name, others a part of it; earlier words take precedence. Names that contain a word of
+// `never` are skipped.
 struct Likely {
   std::string_view field;
   std::vector<std::string_view> words, never;
@@ -54,7 +55,7 @@ bool fits(std::string_view word, const std::string& letters) {
   return word.starts_with('=') ? letters == word.substr(1) : letters.find(word) != std::string::npos;
 }
 
-// The name that fits best; empty where none does.
+// Returns the name that fits best; empty if none fits.
 std::string best_of(const Likely& field, std::span<const std::string> names) {
   for (std::string_view word : field.words) {
     for (const std::string& name : names) {

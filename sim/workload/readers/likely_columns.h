@@ -1,4 +1,5 @@
-// Which columns of an unknown log probably hold what, by their names: for messages, never to read by.
+// Guesses from column names which columns of an unknown log contain arrivals, tokens and times. Only messages
+// use the guess; no data are read by it.
 #pragma once
 
 #include <span>
@@ -8,11 +9,11 @@
 
 namespace kvcap {
 
-// "arrival=Timestamp,input=Prompt Tok,output=Completion Tok", as --columns takes it; empty where no name
-// looks like that of input or output tokens.
+// Returns "arrival=Timestamp,input=Prompt Tok,output=Completion Tok", in the form of --columns; empty if no
+// name looks like input tokens or none like output tokens.
 std::string likely_columns(std::span<const std::string> names);
 
-// For a log whose columns or keys no format has. `what`: "a CSV with the columns".
+// Returns the error for a log whose columns or keys match no format. `what`: "a CSV with the columns".
 InputError unknown_columns(const std::string& path, const std::string& what,
                            std::span<const std::string> names);
 

@@ -1,6 +1,6 @@
-// Sessions of agents as LMCache records them (github.com/LMCache/lmcache-agent-trace): one request a line,
-// numbered in its session, with the time from the session's beginning and the full blocks of its prompt.
-// Block ids are the same in all sessions.
+// Reads agent sessions that LMCache recorded (github.com/LMCache/lmcache-agent-trace): one request per line,
+// with its number in the session, the time from the session's beginning and the full blocks of its prompt.
+// Block ids are common to all sessions.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -56,7 +56,7 @@ std::vector<Piece> read_blocks(const Json& row, int64_t input_tokens, int64_t bl
   return pieces;
 }
 
-// The sessions in the order of their first rows.
+// Sessions in the order of their first rows.
 class LmcacheRows {
  public:
   LmcacheRows(int64_t block_tokens, std::optional<int64_t> most) : block_tokens_(block_tokens), most_(most) {}
@@ -67,7 +67,7 @@ class LmcacheRows {
     const std::string name = id.dump(-1, ' ', false, Json::error_handler_t::replace);
     const auto known = numbers_.find(name);
     const bool is_new = known == numbers_.end();
-    // Later rows may go on with the sessions that are wanted.
+    // Later rows may continue the wanted sessions, so reading goes on.
     if (is_new && most_ && std::ssize(sessions_) >= *most_) return true;
     LmcacheSession first{.id = name};
     LmcacheSession& session = is_new ? first : sessions_[known->second];

@@ -1,5 +1,5 @@
-// LMCache's lookup-hash log: what its server was asked for, one prompt a line in the hashes of its full
-// chunks. Answers are not in it.
+// Reads LMCache's lookup-hash log: the prompts that its server looked up, one per line, as hashes of their
+// full chunks. The log contains no answers.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -30,7 +30,7 @@ class Lookups {
                           .id = id};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
     log_.add(request, read_chunks(row, request.input_tokens));
-    // Last, because they remember.
+    // Last: bad rows throw above and are not recorded.
     if (!id.empty()) ids_.insert(id);
     models_.insert(name_at(row, "model_name"));
     return log_.wants_more_sorted();

@@ -1,5 +1,5 @@
-// Turns that a model's window cannot hold: they lose a part of their prompt, or are refused. A workload that
-// was misread, with its histories counted twice, shows here first.
+// Counts the turns that exceed a model's window. They are truncated or rejected. A misread workload, with
+// histories counted twice, is noticed here first.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace kvcap {
 
 struct LongTurns {
-  int64_t count = 0;           // with more than the window's tokens in prompt and answer, nothing truncated
-  int64_t longest_tokens = 0;  // of all turns
+  int64_t count = 0;           // more than the window's tokens in prompt and answer, before truncation
+  int64_t longest_tokens = 0;  // over all turns
 };
 LongTurns turns_beyond(const Workload& workload, int64_t window_tokens);
 
-// What a user has to know of them; empty where there is none.
+// Returns a note for the user; empty if no turn is too long.
 std::string note_on_long_turns(const Workload& workload, int64_t window_tokens);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// The summary CSV of multi-round-qa, the benchmark of LMCache and vLLM's production-stack: the rounds of each
-// user's conversation, of which the server counted the whole prompt.
+// Reads the summary CSV of multi-round-qa, the benchmark of LMCache and vLLM's production-stack: the rounds
+// of each user's conversation, with the whole prompt as counted by the server.
 #include <cmath>
 
 #include "workload/logs/csv.h"
@@ -18,7 +18,7 @@ Source read_multi_round_qa(const SourceOptions& options, std::optional<int64_t> 
     LoggedRequest request{.time_ns = row.time_ns(kLaunch, launch),
                           .output_tokens = row.tokens(kGenerated, 0),
                           .row = row.line()};
-    // Both are 0 where the server answered nothing.
+    // Both are 0 for requests without an answer.
     request.input_tokens = row.tokens(kPrompt, request.output_tokens == 0 ? 0 : 1);
     request.measured.ttft_s = row.duration_s(kTtft, TimeUnit::s);
     if (row.says(kFinish)) {

@@ -1,5 +1,5 @@
-// Spans of OpenTelemetry's conventions for generative AI: as OTLP in JSON, which the collector's file
-// exporter writes, or flat, one span an object, as other exporters do.
+// Reads spans of OpenTelemetry's conventions for generative AI: OTLP in JSON, as the collector's file
+// exporter writes it, or flat with one span per object, as other exporters write it.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The names of older conventions and of vLLM's own spans come after those of today.
+// Current names come first, then those of older conventions and of vLLM's own spans.
 constexpr std::array<const char*, 2> kInputKeys = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"};
 constexpr std::array<const char*, 2> kOutputKeys = {"gen_ai.usage.output_tokens",
                                                     "gen_ai.usage.completion_tokens"};
@@ -38,7 +38,7 @@ const Json* first_of(const Json& object, const std::array<const char*, N>& names
   return nullptr;
 }
 
-// [{"key": k, "value": {"intValue": "12"}}] as {k: "12"}.
+// Converts [{"key": k, "value": {"intValue": "12"}}] to {k: "12"}.
 Json plain_attributes(const Json& list) {
   Json attributes = Json::object();
   for (const Json& one : list) {
@@ -57,7 +57,7 @@ class Spans {
     log_.enter_list("call ");
   }
 
-  // A span with its attributes in it or beside its own fields. Throws BadRowError.
+  // Adds a span whose attributes are nested or next to its own fields. Throws BadRowError.
   void take(const Json& span) {
     const Json* own = find_dotted(span, "attributes");
     const Json attributes = !own ? span : own->is_array() ? plain_attributes(*own) : *own;
@@ -105,7 +105,7 @@ class Spans {
   }
 
  private:
-  // OTLP writes integers of 64 bits as texts.
+  // Reads a token count; OTLP writes 64-bit integers as strings.
   static uint32_t count(const Json& attributes, const std::string& name, int64_t least) {
     const Json* value = find_dotted(attributes, name);
     if (!value->is_string()) return token_count(*value, name, least);
@@ -127,7 +127,7 @@ class Spans {
   int64_t others_ = 0, unanswered_ = 0, calls_ = 0;
 };
 
-// Calls `take` with each span of a document and what it is called in messages.
+// Calls `take` with each span of a document and the span's name in messages.
 template <typename Take>
 void for_each_span(const Json& document, std::size_t number, const Take& take) {
   const std::string place = "object " + std::to_string(number);

@@ -45,7 +45,7 @@ Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
   return turn;
 }
 
-// Seconds from the answer to the turn's parent; NaN where the row does not say.
+// Returns the seconds from the answer to the turn's parent to the turn; NaN if not given.
 double read_think_time_s(const Json& row, std::size_t turn, const std::string& path) {
   const auto found = row.find("think_s");
   if (found == row.end()) return NAN;
@@ -57,7 +57,7 @@ double read_think_time_s(const Json& row, std::size_t turn, const std::string& p
   return time_s;
 }
 
-// The earlier turn that this one builds on, or kNoParent.
+// Returns the earlier turn that this one builds on, or kNoParent.
 int32_t read_parent(const Json& row, std::size_t turn, const std::string& path) {
   const auto found = row.find("parent");
   if (found == row.end()) return static_cast<int32_t>(turn) - 1;
@@ -73,14 +73,14 @@ int32_t read_parent(const Json& row, std::size_t turn, const std::string& path) 
   return static_cast<int32_t>(parent);
 }
 
-// What a session's turns say.
+// Contents of a session's turns.
 struct SessionTurns {
   std::vector<Turn> turns;
   std::vector<int32_t> parents;
   std::vector<double> think_times_s;
 };
 
-// No turn arrives before the one that it waits for.
+// Throws BadRowError if a turn arrives before the turn that it waits for.
 void refuse_early_arrival(const SessionTurns& all, const Json& rows, std::size_t i, const std::string& path) {
   if (i == 0) return;
   const int32_t parent = all.parents[i];
@@ -133,7 +133,7 @@ std::vector<Piece> read_pieces(const Json& list, const Turn& turn, const std::st
   return pieces;
 }
 
-// Of all turns, where one of them says so.
+// Returns the pieces of all turns; empty if no turn has any.
 std::vector<std::vector<Piece>> read_all_pieces(const Json& row, const std::vector<Turn>& turns) {
   std::vector<std::vector<Piece>> pieces;
   if (!has_pieces(row)) return pieces;
@@ -158,7 +158,7 @@ class SessionRows {
  public:
   SessionRows(History history, bool needs_arrivals) : history_(history), needs_arrivals_(needs_arrivals) {}
 
-  // Appends the row's session to `source`; leaves it untouched when the row is bad.
+  // Appends the row's session to `source`; leaves `source` unchanged if the row is bad.
   void read(const Json& row, Source& source) {
     refuse_unknown_keys(row, kSessionKeys, "");
     const Json& id = required(row, "id", "");
@@ -174,7 +174,7 @@ class SessionRows {
     const PieceKeys piece_keys = read_piece_keys(row, has_pieces(row), source);
     const auto document = row.find("context_id");
     if (document != row.end()) check_document(*document, row, session.context_tokens);
-    // Last, because they remember.
+    // Last: bad rows throw above and are not recorded.
     if (!pieces.empty() && source.piece_begin.empty()) pieces_.emplace(piece_keys);
     take_pieces(all, pieces, history_grows(history_, history, session.context_tokens));
     if (document != row.end()) session.document = document_of(*document, session.context_tokens, source);
@@ -194,11 +194,11 @@ class SessionRows {
     uint32_t tokens = 0;
   };
 
-  // The pieces of a turn stand after those of the turns that it builds on.
+  // Remembers the pieces; those of a turn follow those of its ancestors.
   void take_pieces(const SessionTurns& all, const std::vector<std::vector<Piece>>& pieces, bool grows) {
     if (pieces.empty()) return;
     std::vector<KnownPieces::List> lists;
-    std::vector<std::optional<uint64_t>> last(pieces.size());  // of a turn and its ancestors
+    std::vector<std::optional<uint64_t>> last(pieces.size());  // last key of a turn and its ancestors
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       std::optional<uint64_t> after;
       if (grows && all.parents[i] != kNoParent) after = last[static_cast<std::size_t>(all.parents[i])];
@@ -254,15 +254,15 @@ class SessionRows {
   std::optional<KnownPieces> pieces_;
 };
 
-// What is read of a file.
+// Contents of a file.
 struct SessionFile {
   Source source;
   OddRows odd;
   BadRows bad;
-  std::vector<int64_t> lines;  // of the sessions
+  std::vector<int64_t> lines;  // line of each session
 };
 
-// Without the lines `distant`, whose dates are far from those of the others.
+// Reads all rows except the lines `distant`, whose dates are far from the others.
 SessionFile read_session_rows(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals,
                               const std::set<int64_t>& distant) {
   SessionFile file;

@@ -1,5 +1,6 @@
-// ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}, or one conversation a line.
-// Files have hundreds of megabytes, so that the parser's events are followed and only token counts are kept.
+// Reads ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}, or one conversation
+// per line. Files have hundreds of megabytes, so the reader follows the parser's events and keeps token
+// counts only.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -26,8 +27,8 @@ enum class Role : uint8_t { user, assistant, system };
 
 struct Message {
   std::optional<Role> role;
-  std::optional<int64_t> tokens;  // 0: nothing was said
-  Key text = 0;                   // of what was said
+  std::optional<int64_t> tokens;  // 0: an empty message
+  Key text = 0;                   // hash of the message
 };
 
 struct RoleName {
@@ -39,7 +40,7 @@ constexpr RoleName kRoles[] = {
     {"chatgpt", Role::assistant}, {"bing", Role::assistant},      {"bard", Role::assistant},
     {"model", Role::assistant},   {"assistant", Role::assistant}, {"system", Role::system}};
 
-// What a conversation looks like as turns, and what had to be done for that.
+// A conversation as turns, and the repairs that this required.
 struct Cleaned {
   std::vector<Turn> turns;
   bool skipped_start = false;  // began with an answer
@@ -50,7 +51,7 @@ struct Cleaned {
 Cleaned clean(const std::vector<Message>& messages) {
   Cleaned cleaned;
   std::vector<Turn>& turns = cleaned.turns;
-  uint32_t system_tokens = 0;  // go with the question that follows
+  uint32_t system_tokens = 0;  // added to the next question
   std::optional<Role> last;
   for (const Message& message : messages) {
     const auto tokens = static_cast<uint32_t>(*message.tokens);
@@ -95,7 +96,7 @@ TokenCounts read_token_counts(const std::string& path) {
     for (const Json& one : tokens) {
       list.push_back(token_count(one, "tokens." + std::to_string(list.size()), 0));
     }
-    // An id of two conversations would give one of them the other's counts.
+    // With a repeated id one conversation would get the counts of another.
     if (!counts.emplace(id.get<std::string>(), std::move(list)).second) bad_value("id", id, "each id once");
     return true;
   });
@@ -104,7 +105,7 @@ TokenCounts read_token_counts(const std::string& path) {
 
 class Conversations : public nlohmann::json_sax<Json> {
  public:
-  // `is_array`: of the file; else its values are conversations.
+  // `is_array`: the file is an array; else it is a sequence of conversations.
   Conversations(const SourceOptions& options, std::optional<int64_t> most, const GzStreambuf& file,
                 bool is_array)
       : options_(options),
@@ -117,7 +118,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   }
 
   Source finish();
-  // What is parsed next begins in the line that the file is read to.
+  // Marks the beginning of the next document at the current line of the file.
   void begin_document() { first_line_ = file_.line_number(); }
   bool wants_more() const { return !most_ || std::ssize(source_.sessions) < *most_; }
 
@@ -147,7 +148,7 @@ class Conversations : public nlohmann::json_sax<Json> {
   }
 
  private:
-  // Inside what the parser is: each place opens into the next.
+  // Position of the parser; each place contains the next.
   enum class Place : uint8_t { file, file_items, conversation, messages, message };
 
   bool is_list_key() const { return key_ == "conversations" || key_ == "items" || key_ == "messages"; }
@@ -178,10 +179,10 @@ class Conversations : public nlohmann::json_sax<Json> {
   int64_t first_line_ = 1;
   const Place outermost_;
   Place place_;
-  int ignored_ = 0;  // depth inside a value that nobody wants
+  int ignored_ = 0;  // depth inside an ignored value
   std::string key_, list_key_;
-  std::set<std::string> conversation_keys_, message_keys_;  // of those that are open
-  int64_t conversation_ = 0;                                // its position in the file, from 0
+  std::set<std::string> conversation_keys_, message_keys_;  // keys seen in the open conversation and message
+  int64_t conversation_ = 0;                                // position in the file, from 0
   std::string id_, error_;
   std::vector<Message> messages_;
   int64_t skipped_start_ = 0, merged_ = 0, unanswered_ = 0, repaired_ = 0, dropped_ = 0;
@@ -196,7 +197,7 @@ void Conversations::take_key(const std::string& key) {
   key_ = key;
 }
 
-// Arrays open the file and the list of messages, objects open conversations and messages.
+// Arrays open the file and the list of messages; objects open conversations and messages.
 bool Conversations::open(Place here, Place or_here, const char* what) {
   if (ignored_ > 0) {
     ++ignored_;
@@ -234,7 +235,7 @@ bool Conversations::close() {
   return left == Place::conversation ? end_conversation() : true;
 }
 
-// A value that holds no others, or stands where none may be held.
+// Handles a scalar, or a structured value in a place that allows none.
 bool Conversations::scalar(std::string shown, const std::string* text) {
   if (ignored_ > 0) return true;
   if (text && place_ != Place::message) shown = shown_in_row(*text);
@@ -252,7 +253,7 @@ bool Conversations::scalar(std::string shown, const std::string* text) {
       bad(place_of_message(), shown, "an object");
       return true;
     case Place::message:
-      // OpenAI's chat format calls them role and content.
+      // "role" and "content" are the names in OpenAI's chat format.
       if (key_ == "from" || key_ == "role" || key_ == "value" || key_ == "content")
         message_field(shown, text);
       return true;
@@ -280,7 +281,7 @@ void Conversations::bad(const std::string& path, const std::string& found, const
   bad((path.empty() ? "" : "." + path) + ": found " + found + ", allowed: " + allowed);
 }
 
-// Keeps the first reason of a conversation; the rest of it is still to be parsed.
+// Keeps the first reason of a conversation, whose rest must still be parsed.
 void Conversations::bad(const std::string& reason) {
   const std::string line = options_.path + ": " + std::to_string(conversation_) + reason;
   if (options_.on_bad_row == BadRow::error) throw InputError(line);
@@ -306,7 +307,7 @@ void Conversations::apply_counts() {
   for (std::size_t i = 0; i < messages_.size(); ++i) messages_[i].tokens = found->second[i];
 }
 
-// Messages of one side become one turn, which counts in 32 bits.
+// Rejects conversations of more than kMaxTokens: a turn, which may merge several messages, counts in 32 bits.
 void Conversations::refuse_too_many_tokens() {
   int64_t tokens = 0;
   for (const Message& message : messages_) tokens += *message.tokens;
@@ -314,7 +315,7 @@ void Conversations::refuse_too_many_tokens() {
     bad(list_key_, std::to_string(tokens) + " tokens", "at most " + std::to_string(kMaxTokens));
 }
 
-// Of all that is read of a conversation.
+// Returns a hash of all that is read of a conversation.
 Key Conversations::content() const {
   Key key = std::hash<std::string>()(id_);
   for (const Message& message : messages_)
@@ -322,7 +323,7 @@ Key Conversations::content() const {
   return key;
 }
 
-// False when no more conversations are wanted.
+// Returns false if no more conversations are wanted.
 bool Conversations::end_conversation() {
   if (error_.empty() && list_key_.empty()) bad(".conversations: missing, required");
   if (error_.empty() && counts_) apply_counts();

@@ -30,7 +30,7 @@ std::optional<Number> number_at(const Json& object, const char* key) {
   return found->get<Number>();
 }
 
-// The arrays that --save-detailed adds: entry i of each is of request i.
+// Arrays that --save-detailed adds; entry i of each belongs to request i.
 class Details {
  public:
   Details(const std::string& path, const Json& run)
@@ -44,12 +44,12 @@ class Details {
   }
 
   std::size_t size() const { return size_; }
-  // Null where the file has no such array.
+  // Returns null if the file lacks the array.
   const Json* at(const char* key, std::size_t i) const {
     const Json* values = array(key);
     return values ? &(*values)[i] : nullptr;
   }
-  // NaN where the file has no such array.
+  // Returns NaN if the file lacks the array.
   double seconds(const char* key, std::size_t i) const {
     const Json* value = at(key, i);
     if (!value) return NAN;
@@ -71,7 +71,7 @@ class Details {
   std::size_t size_ = 0;
 };
 
-// Adds a request's gaps between tokens to `itls_s`: their sum.
+// Appends a request's gaps between tokens to `itls_s` and returns their sum.
 double take_itls_s(const Json* gaps, const std::string& path, std::vector<float>& itls_s) {
   if (!gaps) return NAN;
   if (!gaps->is_array()) bad_value(path, *gaps, "an array of seconds");
@@ -101,7 +101,7 @@ void take_request(const Details& details, std::size_t i, BenchRun& run) {
   request.output_tokens = token_count(*details.at("output_lens", i), "output_lens" + number, 1);
   request.start_s = details.seconds("start_times", i);
   request.measured.ttft_s = details.seconds("ttfts", i);
-  // An endpoint that does not stream leaves 0.
+  // An endpoint that does not stream reports 0.
   if (request.measured.ttft_s == 0) request.measured.ttft_s = NAN;
   request.measured.e2el_s = details.seconds("latencies", i);
   request.row = static_cast<int64_t>(i);
@@ -140,7 +140,7 @@ BenchRun read_run(const std::string& path, const Json& json, BadRow on_bad_row, 
   run.model_id = text_at(json, "model_id");
   run.backend = text_at(json, "backend");
   run.date = text_at(json, "date");
-  run.request_rate = number_at<double>(json, "request_rate");  // "inf" is a text
+  run.request_rate = number_at<double>(json, "request_rate");  // "inf" is a string
   if (run.request_rate && !(*run.request_rate > 0 && std::isfinite(*run.request_rate)))
     run.request_rate.reset();
   run.burstiness = number_at<double>(json, "burstiness").value_or(1);
@@ -166,7 +166,7 @@ std::vector<BenchRun> read_runs(const std::string& path, BadRow on_bad_row, BadR
   return runs;
 }
 
-// As the bench draws them: gaps of a gamma distribution at the rate that was asked for.
+// Draws arrivals as the bench does: gamma-distributed gaps at the requested rate.
 std::vector<double> drawn_starts_s(const BenchRun& run, uint64_t seed) {
   if (!run.request_rate) return std::vector<double>(run.requests.size(), 0);
   ArrivalOptions options;
@@ -178,7 +178,7 @@ std::vector<double> drawn_starts_s(const BenchRun& run, uint64_t seed) {
 
 std::string shown(double number) { return Json(number).dump(); }
 
-// Empty where the starts are those of clients that nobody held back.
+// Returns a note on the arrivals; empty if the file has start times and no limit on concurrency.
 std::string note_on_starts(const BenchRun& run, bool has_starts) {
   std::string note;
   if (!has_starts && run.request_rate) {
@@ -223,7 +223,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   }
   const bool has_starts = !run.requests.empty() && !std::isnan(run.requests.front().start_s);
   const std::vector<double> drawn_s = has_starts ? std::vector<double>() : drawn_starts_s(run, seed);
-  // A performance counter's zero means nothing: the first request arrives at 0.
+  // A performance counter has an arbitrary zero: the first request arrives at 0.
   double first_s = INFINITY;
   for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
   RequestLog log(most);

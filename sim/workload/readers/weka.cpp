@@ -1,10 +1,10 @@
-// Sessions of coding agents as kv-cache-tester (github.com/callanjfox/kv-cache-tester) records them: one
-// session a line, its requests in order, sub-agents among them. A request names the full blocks of its
-// prompt; answers are in no block. Block ids are local to the session.
+// Reads sessions of coding agents that kv-cache-tester (github.com/callanjfox/kv-cache-tester) recorded: one
+// session per line with its requests in order, including those of sub-agents. A request lists the full blocks
+// of its prompt; answers are not in blocks. Block ids are local to the session.
 //
-// A request waits for the one before of the same agent. A sub-agent's first request waits for the request
-// that launched it, and the request that follows the sub-agents waits for the last of them to end; one that
-// runs on its own (async_launched) nobody waits for.
+// A request waits for the previous request of the same agent. A sub-agent's first request waits for the
+// request that launched it. The request after the sub-agents waits for the last of them to end, except for
+// sub-agents that run on their own (async_launched).
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -27,7 +27,7 @@ constexpr uint64_t kToolsSpace = 0x746f6f6c73;  // "tools"
 constexpr uint64_t kLargestId = uint64_t{1} << 62;
 constexpr int64_t kMaxBlockTokens = 65536;
 
-// A session's turns, and what there is to say of them.
+// Turns of a session, with counts for notes.
 struct WekaSession {
   std::string id;
   int64_t block_tokens = 0;
@@ -44,7 +44,7 @@ double seconds(const Json& value, const std::string& path) {
   return time_s;
 }
 
-// NaN where the row has no such key, or null.
+// Returns NaN if the key is missing or null.
 double seconds_or_none(const Json& row, const char* key, const std::string& path) {
   const auto found = row.find(key);
   return found == row.end() || found->is_null() ? NAN : seconds(*found, path + key);
@@ -57,7 +57,7 @@ uint64_t block_id(const Json& value, const std::string& path) {
   return value.get<uint64_t>();
 }
 
-// "h": [first, last, first, last, ...].
+// Reads "h": [first, last, first, last, ...].
 std::vector<BlockRange> read_ranges(const Json& list, uint64_t space, const std::string& path) {
   if (list.size() % 2 != 0) {
     throw BadRowError{path + ": found " + std::to_string(list.size()) +
@@ -78,7 +78,7 @@ std::vector<BlockRange> read_ranges(const Json& list, uint64_t space, const std:
   return ranges;
 }
 
-// "hash_ids": [id, id, ...].
+// Reads "hash_ids": [id, id, ...].
 std::vector<BlockRange> read_ids(const Json& list, uint64_t space, const std::string& path) {
   std::vector<BlockRange> ranges;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -92,7 +92,7 @@ std::vector<BlockRange> read_ids(const Json& list, uint64_t space, const std::st
   return ranges;
 }
 
-// The full blocks of a prompt of `input_tokens`; one that is not full may be named as well.
+// Returns the full blocks of a prompt of `input_tokens`; drops a partial last block if the row lists it.
 std::vector<BlockRange> read_blocks(const Json& row, uint64_t space, int64_t input_tokens,
                                     int64_t block_tokens, const std::string& path) {
   const bool in_ranges = row.contains("h");
@@ -115,14 +115,15 @@ std::vector<BlockRange> read_blocks(const Json& row, uint64_t space, int64_t inp
   return ranges;
 }
 
-// Tools and system prompt of an agent, as blocks of a space that agents of the same sizes share.
+// Tools and system prompt of an agent, as blocks of a space that agents with equal sizes share.
 struct SharedText {
   uint64_t space = 0;
-  uint64_t first = 0;  // block of the agent's first prompt
+  uint64_t first = 0;  // first block of the agent's first prompt
   int64_t blocks = 0;
 };
 
-// A prompt that begins as the agent's first one has the shared text in the shared space.
+// Moves the shared text of a prompt to the shared space if the prompt begins with the same block as the
+// agent's first prompt.
 void rename_shared(const SharedText& shared, std::vector<BlockRange>& prompt) {
   if (shared.blocks == 0 || prompt.empty() || prompt.front().first != shared.first) return;
   const BlockRange whole = prompt.front();
@@ -155,20 +156,20 @@ class SessionReader {
   }
 
  private:
-  // A turn and when it was over, in seconds from the session's beginning.
+  // A turn and its end, in seconds from the session's beginning.
   struct Ended {
     int32_t turn = kNoParent;
     double end_s = 0;
     bool took_known_time = false;
   };
 
-  // The main agent or a sub-agent, as far as its requests have been read.
+  // State of the main agent or of a sub-agent while its requests are read.
   struct Agent {
-    std::optional<double> shift_s;  // from the times of its requests to the session's
+    std::optional<double> shift_s;  // offset from the times of its requests to the session's
     double begin_s = 0;
-    Ended own;                           // its last request; at first the one that launched it
-    Ended awaited;                       // what its next request waits for: that, or a sub-agent's last
-    std::optional<SharedText> shared{};  // known with its first request
+    Ended own;                           // its last request; initially the one that launched it
+    Ended awaited;                       // awaited by its next request: `own`, or a sub-agent's last request
+    std::optional<SharedText> shared{};  // set by its first request
   };
 
   void read_requests(const Json& row, const std::string& path, Agent& agent) {
@@ -188,7 +189,7 @@ class SessionReader {
     }
   }
 
-  // `owner`: the object whose request it is.
+  // `owner`: the object that contains the request.
   void read_request(const Json& row, const std::string& path, const Json& owner,
                     const std::string& owner_path, Agent& agent) {
     const double own_s = seconds(required(row, "t", path), path + "t");
@@ -214,7 +215,8 @@ class SessionReader {
     agent.awaited = agent.own;
   }
 
-  // The text that agents with tools and a system prompt of these sizes share; none unless it is assumed.
+  // Returns the text that agents with tools and a system prompt of these sizes share; none unless the option
+  // assumes it.
   SharedText shared_text(const Json& owner, const std::string& path,
                          const std::vector<BlockRange>& first_prompt) {
     const auto tokens = [&](const char* key) -> int64_t {
@@ -226,7 +228,7 @@ class SessionReader {
     const uint64_t sizes = chained(static_cast<uint64_t>(tools), static_cast<uint64_t>(system));
     const auto block_tokens = static_cast<uint64_t>(session_.block_tokens);
     const uint64_t first = first_prompt.front().first;
-    // Agents of a session that begin with the same block have one text, whatever sizes they state.
+    // Agents of a session that begin with the same block have the same text, even if their sizes differ.
     return shared_texts_
         .try_emplace(first, SharedText{.space = chained(chained(kToolsSpace, block_tokens), sizes),
                                        .first = first,
@@ -234,8 +236,9 @@ class SessionReader {
         .first->second;
   }
 
-  // A recorded think time counts from the end of the agent's request before, where that is recorded. After
-  // others only the time that has passed is known. A turn without a parent waits for the session's first.
+  // Adds a turn. A recorded think time counts from the end of the agent's previous request, if that end is
+  // recorded. After other requests only the elapsed time is known. A turn without a parent waits for the
+  // session's first turn.
   void add_turn(Turn turn, double recorded_s, const Agent& agent) {
     const Ended& before = agent.awaited;
     double think_s = NAN;
@@ -252,7 +255,8 @@ class SessionReader {
     session_.turns.push_back(turn);
   }
 
-  // The marker stands where the sub-agent ended, or where it was launched if nobody waits for it.
+  // Reads a sub-agent. Its marker is at the end of an awaited sub-agent, or at the launch of one that is not
+  // awaited.
   void read_sub_agent(const Json& row, const std::string& path, Agent& agent) {
     const double marker_s = seconds(required(row, "t", path), path + "t");
     const double lasts_ms = seconds_or_none(row, "duration_ms", path);
@@ -269,8 +273,8 @@ class SessionReader {
   uint64_t space_;
   bool shares_tools_;
   WekaSession session_;
-  std::vector<std::string> paths_;               // of the prompts' blocks
-  std::map<uint64_t, SharedText> shared_texts_;  // by their first block
+  std::vector<std::string> paths_;               // path of each prompt's blocks
+  std::map<uint64_t, SharedText> shared_texts_;  // by first block
 };
 
 struct WekaCounts {
