@@ -2,7 +2,7 @@
 // a time over its reference, or the share of a log's prompt tokens that its server computed; so all have the
 // same scale. The prior of x is normal. For the regimes of a machine (spec/machine_errors.h) it is the error
 // that the profile states; kernels of one class share a part of it. Host times lie within a factor of twenty
-// of the reference. For the computed share it has the mean and variance of a uniform share.
+// of the reference. For the computed share it approximates a uniform share.
 #pragma once
 
 #include <Eigen/Dense>
