@@ -19,13 +19,13 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kModelSigma = 0.02;    // of a window's latency, in addition to sampling
+constexpr double kModelSigma = 0.02;    // deviation of a window's latency, in addition to sampling
 constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
 // Steps in x for finite differences. They go towards a faster machine, because a slower one may be saturated,
 // where times are not nearly linear. Hits are whole blocks, so a hit share needs a step of many blocks.
 constexpr double kFactorStep = -0.05, kHostStep = -0.2;
 constexpr double kHuber = 3;
-constexpr double kLatencies = 4;  // of a log without single requests: TTFT, TPOT, ITL, E2EL
+constexpr double kLatencies = 4;  // latencies of a log without single requests: TTFT, TPOT, ITL, E2EL
 constexpr int kBootstraps = 200;
 constexpr int kMostIterations = 8;
 constexpr double kTolerance = 1e-3;

@@ -28,7 +28,7 @@ struct FitEstimate {
   double learned() const { return 1 - sigma * sigma / (prior_sigma * prior_sigma); }
   // True iff the runs identify the parameter; else it keeps the base profile's value.
   bool is_told() const;
-  std::pair<double, double> interval() const;  // of the value, lower end first
+  std::pair<double, double> interval() const;  // interval of the value, lower end first
 };
 
 // Two parameters of which the runs identify only a combination.

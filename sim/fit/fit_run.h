@@ -21,14 +21,14 @@ struct MeasuredMetric {
 
 struct FitRun {
   std::string name;
-  Scenario scenario;  // on the base profile
+  Scenario scenario;  // scenario on the base profile
   Workload workload;
   std::vector<MeasuredTimes> measured;  // [index in Workload::turns]; empty: only `metrics` exist
   std::vector<float> itls_s;            // all inter-token latencies; empty: only TPOT is known
-  std::vector<MeasuredMetric> metrics;  // of a log without single requests
+  std::vector<MeasuredMetric> metrics;  // metrics of a log without single requests
   bool only_judged = false;             // true: the run is a test run and not fitted
   std::vector<std::string> stated;      // host times set by the scenario or --set: "request_overhead_s"
-  std::string engine;                   // from the log; empty: unknown
+  std::string engine;                   // engine named in the log; empty: unknown
   std::vector<std::string> notes;       // how the log was read
   PromptHits hits;                      // hits that `workload` does not contain
 };
@@ -36,8 +36,8 @@ struct FitRun {
 // Options of the command line for reading runs.
 struct FitRunOptions {
   std::string base;     // hardware profile: a name or a path
-  std::string model;    // for logs that do not name their model; empty: none
-  std::string columns;  // for logs in columns, as workload.source.columns; empty: those of the log's kind
+  std::string model;    // model of logs that do not name one; empty: none
+  std::string columns;  // columns of CSV logs, as workload.source.columns; empty: those of the log's kind
   std::vector<std::string> overrides;  // "path=value", for all runs
   // Share of the prompts' tokens that hit the server's cache, for logs that do not show which prompts share
   // text. Not given: derived from TTFT.

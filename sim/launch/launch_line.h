@@ -35,7 +35,7 @@ struct LaunchLine {
   std::string model;                   // a name of the catalogue, or a path
   std::string written_model;           // as written on the line
   bool is_8bit = false;                // according to its name
-  std::string engine_version;          // from the tag of a container image, if any
+  std::string engine_version;          // version in the tag of a container image, if any
   int64_t attention_ranks = 1;         // ranks of data parallel attention, which divide a prefill chunk
   std::vector<std::string> overrides;  // "serving.max_num_seqs=64", for --set
   std::vector<std::string> notes;

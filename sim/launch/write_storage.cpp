@@ -25,7 +25,7 @@ std::string size_text(double bytes, double unit_bytes) {
   return number_json(units < 1 ? units : std::floor(100 * units) / 100);
 }
 
-using TierBytes = std::map<std::string_view, double>;  // by kind
+using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier
 
 // Returns nothing if the stack has no flag for one of the tiers or for its size.
 std::optional<TierBytes> tier_bytes(const Scenario& scenario) {

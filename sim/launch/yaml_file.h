@@ -12,7 +12,7 @@ struct YamlEntry {
   std::string key;
   std::vector<std::string> values;  // several for a list
   bool is_boolean = false;          // `values` is "true" or "false"
-  int line = 0;                     // of the key, from 1
+  int line = 0;                     // line of the key, from 1
 };
 
 // Returns the entries in the order of the file; keys without a value are omitted. Throws InputError

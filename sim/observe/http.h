@@ -27,7 +27,7 @@ HttpAddress redirected(const HttpAddress& from, const std::string& location);
 
 struct HttpOptions {
   double timeout_s = 10;         // total: name lookup, connections, redirects and the whole answer
-  bool allow_redirects = false;  // to another host, port or scheme; always allowed within one server
+  bool allow_redirects = false;  // follows redirects to another host, port or scheme
 };
 
 HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options);

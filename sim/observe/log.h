@@ -18,10 +18,10 @@ struct FailedScrape {
 
 struct ObservedLog {
   std::string address;            // as given by the user
-  double every_s = 0;             // between scrapes; 0: no fixed interval
-  std::vector<Snapshot> samples;  // in order of time, of one engine; at least one
+  double every_s = 0;             // interval between scrapes; 0: no fixed interval
+  std::vector<Snapshot> samples;  // samples in order of time, of one engine; at least one
   std::vector<FailedScrape> failures;
-  std::vector<std::string> notes;  // from reading the log
+  std::vector<std::string> notes;  // notes on reading the log
 };
 
 // Return lines with their line ends. The header is made from the first scrape.

@@ -26,7 +26,7 @@ double mean_of(const Buckets& buckets);
 
 // The requests that arrived between two scrapes.
 struct ArrivalCount {
-  double from_s = 0, to_s = 0;  // since the beginning of the window
+  double from_s = 0, to_s = 0;  // times since the beginning of the window
   double requests = 0;
 };
 
@@ -43,12 +43,12 @@ struct Observation {
   double from_unix_s = 0;
   double duration_s = 0;  // NaN: one scrape, and the server does not export its start time
   int64_t scrapes = 0, failed = 0, restarts = 0;
-  double requests_before = 0;                               // before the window
+  double requests_before = 0;                               // requests before the window
   std::array<double, std::size(kCounterNames)> counters{};  // growth; NaN: not exported
   std::array<GaugeSummary, std::size(kGaugeNames)> gauges{};
   std::array<Buckets, std::size(kSpreadNames)> spreads;
   std::vector<ArrivalCount> arrivals;             // empty: unknown
-  double block_size = 0, kv_capacity_tokens = 0;  // of all engines; NaN: not exported
+  double block_size = 0, kv_capacity_tokens = 0;  // capacity of all engines; NaN: not exported
   std::vector<std::string> notes;
 
   double operator[](Counter which) const { return counters[static_cast<std::size_t>(which)]; }

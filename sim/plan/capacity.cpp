@@ -22,7 +22,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kLoadError = 0.05;  // of all targets of a load together
+constexpr double kLoadError = 0.05;  // error of all targets of a load together
 // A target missed by more than this share of its bound is also missed in the long run.
 constexpr double kByFarOfLoads = 0.5;
 // Turns per seed: 100 of them lie beyond a 99th percentile. Sessions differ in their numbers of turns, hence
@@ -34,7 +34,7 @@ constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
 constexpr double kSessionsOfActive = 8;
 constexpr double kFine = 0.25;
 constexpr double kFirstStep = 1.3;    // factor, from the guess outwards
-constexpr double kLeastShare = 1e-3;  // of the guess; if this load misses, every load is taken to miss
+constexpr double kLeastShare = 1e-3;  // share of the guess; if this load misses, every load is taken to miss
 constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // multiples of the capacity
 
 // Whether the seeds' means miss a condition, and whether their intervals agree.

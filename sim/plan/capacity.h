@@ -31,7 +31,7 @@
 namespace kvcap {
 
 struct CapacityQuestion {
-  std::vector<Target> meet;  // in addition to: stable, nothing rejected, failed or truncated
+  std::vector<Target> meet;  // targets; runs must also be stable, without rejected, failed or truncated turns
   bool closed_loop = false;  // loads are whole numbers of sessions; else requests per second
   int64_t seeds = 8;
   double guess = 1;         // first load to try
@@ -55,11 +55,11 @@ struct LoadPoint {
   // The first condition that the means miss (a target's metric, stable, rejected, failed, truncated); empty:
   // none.
   std::string missed;
-  Judgement verdict = Judgement::unclear;  // by the intervals; for a single seed, by the means
+  Judgement verdict = Judgement::unclear;  // verdict of the intervals; for a single seed, of the means
 
   // The half-width is NaN for a single seed.
   MeanInterval metric(const std::string& name, double confidence = 0.95) const;
-  Verdict stability() const;  // that all runs share, else undecided
+  Verdict stability() const;  // common to all runs, else undecided
 };
 
 struct CapacityAnswer {

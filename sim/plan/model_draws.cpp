@@ -21,8 +21,8 @@ constexpr double kTimesToSteady = 3;
 constexpr double kMostBeyond = 8;
 
 struct Lengths {
-  std::vector<int64_t> sessions;  // per scenario
-  int64_t turns = 0;              // of all runs together, for the progress bar
+  std::vector<int64_t> sessions;  // sessions per scenario
+  int64_t turns = 0;              // turns of all runs together, for the progress bar
   bool is_shortened = false;
 };
 
@@ -69,7 +69,7 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
   const Lengths lengths = lengths_of(scenarios, results, options);
   Sources sources;
   for (const Scenario& scenario : scenarios) sources.read(source_of(scenario));
-  const auto runs = static_cast<std::size_t>(options.draws) + 1;  // per scenario; the first is nominal
+  const auto runs = static_cast<std::size_t>(options.draws) + 1;  // runs per scenario; the first is nominal
   const std::vector<std::string> messages = run_in_workers(
       scenarios.size() * runs,
       [&](std::size_t job, std::atomic<int64_t>& done_turns) {

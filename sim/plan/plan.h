@@ -19,7 +19,7 @@ using Changes = std::vector<std::string>;
 // One choice of a plan.
 struct Dimension {
   std::vector<std::string> paths;   // fields that all get the same value
-  std::vector<std::string> values;  // in the form of --set
+  std::vector<std::string> values;  // values in the form of --set
   std::vector<double> numbers;      // the values if all are numbers, else empty
   // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
   // costs less. Ranges are bisected; all other dimensions are searched.
@@ -42,7 +42,7 @@ struct Target {
 struct BreakEven {
   std::vector<std::string> policies;
   Dimension across, down;
-  Changes changes;                                                        // on top of the base
+  Changes changes;                                                        // changes to the base
   StoredContexts contexts{.count = 1, .tokens = 4096, .new_tokens = 64};  // requested concurrently
 };
 

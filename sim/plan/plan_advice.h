@@ -43,7 +43,7 @@ std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& ju
 // The effect of a price that changes by 20 %; only if the objective is a cost.
 struct PriceChange {
   std::string what;                 // "GPU price +20 %"
-  double objective = 0;             // of the answer
+  double objective = 0;             // objective of the answer
   const Candidate* best = nullptr;  // cheapest judged configuration that meets every target
 };
 std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result);

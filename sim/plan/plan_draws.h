@@ -13,7 +13,7 @@ namespace kvcap {
 struct Finalist {
   const Candidate* candidate = nullptr;
   double meets = 0;                      // share of the machines on which it meets every target
-  std::vector<ModelInterval> intervals;  // of the targets' metrics and of the minimized metric
+  std::vector<ModelInterval> intervals;  // intervals of the targets' metrics and of the minimized metric
 };
 
 struct PlanDraws {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kPlanSchema = "kvcap.plan/1";
 constexpr std::size_t kMostRangeValues = 10'000;   // values of one range
-constexpr std::size_t kMostCombinations = 20'000;  // of list values and all ranges except the longest
+constexpr std::size_t kMostCombinations = 20'000;  // combinations, without the longest range
 constexpr std::string_view kSizes[] = {"searched", "profile"};
 constexpr double kMostNumber = 1e21;
 

@@ -12,7 +12,7 @@ namespace {
 
 const double kStep = std::sqrt(2);  // factor of one step outwards
 constexpr double kFarthest = 4;
-constexpr double kPrecision = 1.05;  // between the two factors that bracket a flip
+constexpr double kPrecision = 1.05;  // ratio of the two factors that bracket a flip
 // The number of cheaper candidates to run, those that miss least first.
 constexpr std::size_t kMostCheaper = 2;
 

@@ -12,7 +12,7 @@ namespace kvcap {
 namespace {
 
 constexpr int64_t kFirstReplications = 3;
-constexpr double kConfigurationError = 0.05;  // of all looks at one configuration together
+constexpr double kConfigurationError = 0.05;  // error of all looks at one configuration together
 // A target missed by more than this share of its bound under one seed needs no further seeds.
 constexpr double kHopeless = 1;
 
@@ -203,7 +203,7 @@ std::vector<const Candidate*> Judge::look(const std::vector<Changes>& wanted, do
 }
 
 void Judge::look_again(const std::vector<const Candidate*>& candidates) {
-  std::map<int64_t, std::vector<Candidate*>> due;  // by the number of runs of the next look
+  std::map<int64_t, std::vector<Candidate*>> due;  // key: number of runs at the next look
   for (const Candidate* one : candidates) {
     const auto next = std::upper_bound(looks_.begin(), looks_.end(), std::ssize(one->runs));
     if (next != looks_.end()) due[*next].push_back(&own(*one));

@@ -101,7 +101,7 @@ class Judge {
   Evaluator& evaluator_;
   std::vector<int64_t> looks_;  // numbers of runs at which a verdict is tried
   double confidence_;
-  std::map<std::pair<Changes, double>, Candidate> candidates_;  // by changes and context scale
+  std::map<std::pair<Changes, double>, Candidate> candidates_;  // key: changes and context scale
 };
 
 // Returns how far a value is beyond a target, as a share of the bound; 0 if it is met, infinite for NaN.

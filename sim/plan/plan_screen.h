@@ -23,7 +23,7 @@ struct Screening {
   std::vector<Combination> gone;  // combinations that were dropped, or that can run at neither end
   int64_t dropped = 0;            // number of combinations that missed widely
   int64_t cannot_run = 0;         // number of combinations that cannot run
-  std::string cannot_run_reason;  // of the first one
+  std::string cannot_run_reason;  // error of the first one
 };
 
 Screening screen(const Plan& plan, Judge& judge);

@@ -183,7 +183,7 @@ class PlanSearch {
     std::erase_if(wave, [&](const Combination* one) { return implied(one->top) == false; });
 
     const auto is_other_range = [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; };
-    std::vector<std::vector<Point>> lines;  // per combination; the cheapest and smallest last
+    std::vector<std::vector<Point>> lines;  // lines per combination; the cheapest and smallest last
     for (const Combination* one : wave) {
       lines.push_back(grid(plan_, one->bottom, is_other_range));
       know_estimates(lines.back());

@@ -27,7 +27,7 @@ struct Discarded {
   std::string value;  // "hardware=l40s"
   Why why = Why::misses;
   double objective = NAN;    // dearer: of the cheapest setting; unclear, misses: of the nearest one
-  bool is_estimate = false;  // from a short workload only
+  bool is_estimate = false;  // true: from a short workload only
   std::string reason;        // unclear, misses: the metric, "unstable" or "stable"; cannot_run: the error
   double found = NAN;        // value of the metric `reason`
   Changes changes;           // the setting
@@ -38,7 +38,7 @@ struct Discarded {
 struct Implied {
   int64_t verified = 0;       // run to verify it
   int64_t wrong = 0;          // verified, and they meet every target
-  int64_t same = 0;           // between two configurations with equal results
+  int64_t same = 0;           // points between two with equal results
   int64_t not_looked_at = 0;  // not run: between two that miss by far, or beyond the limit of runs
 };
 
@@ -46,17 +46,17 @@ struct PlanResult {
   int64_t configurations = 0;              // number of configurations in the plan
   int64_t dropped = 0;                     // list combinations that short workloads ruled out
   int64_t cannot_run = 0;                  // list combinations that cannot run
-  std::string cannot_run_reason;           // of the first one
+  std::string cannot_run_reason;           // error of the first one
   const Candidate* best = nullptr;         // null: no configuration meets every target
   Point best_point;                        // point of `best`
   std::vector<const Candidate*> rivals;    // undecided and cheaper, or not significantly dearer than the best
   const Candidate* nearest = nullptr;      // the judged candidate that misses least
   const Candidate* next_better = nullptr;  // the last judged candidate before the best, by objective
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, in ascending order of cost
-  std::vector<const Candidate*> judged;    // on the whole workload, by objective
-  std::vector<Discarded> discarded;        // in the order of the plan's lists
+  std::vector<const Candidate*> judged;    // candidates on the whole workload, by objective
+  std::vector<Discarded> discarded;        // values in the order of the plan's lists
   Implied implied;
-  double confidence = 0.95;  // of all intervals
+  double confidence = 0.95;  // confidence of all intervals
 
   // False also if a single seed ran, because one seed does not show random variation.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }

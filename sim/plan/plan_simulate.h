@@ -25,7 +25,7 @@ class Simulator : public Evaluator {
   FinishedRuns finished_;
   int64_t simulations_ = 0;
   Sources sources_;
-  std::map<std::string, Answer> answers_;  // by a key of everything that the simulation depends on
+  std::map<std::string, Answer> answers_;  // key: everything that the simulation depends on
 };
 
 // Throws InputError for the first value that no configuration accepts, because it cannot be part of an

@@ -22,14 +22,14 @@ namespace kvcap {
 
 struct Verification {
   std::vector<Point> run;     // configurations that others had ruled out
-  int64_t same = 0;           // between two configurations with equal results
+  int64_t same = 0;           // points between two with equal results
   int64_t not_looked_at = 0;  // not run: between two that miss by far, or beyond the limit of runs
 };
 
 // The state of the search, by point.
 struct Verdicts {
   using Points = std::vector<Point>;
-  std::function<std::vector<bool>(const Points&)> may_be_better;  // than the best so far
+  std::function<std::vector<bool>(const Points&)> may_be_better;  // true: may beat the best so far
   std::function<bool(const Point&)> is_judged;
   std::function<Points(const Point&)> ruling_out;  // judged points that imply a miss
   std::function<void(const Points&)> judge;

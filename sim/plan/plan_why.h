@@ -18,7 +18,7 @@ struct PartDifference {
 struct Why {
   const Candidate* runner_up = nullptr;  // null: no other configuration was judged
   MeanInterval objective;
-  std::vector<PartDifference> costs;  // if the objective is a cost
+  std::vector<PartDifference> costs;  // empty unless the objective is a cost
   // Mean TTFT in ms; the parts add up to `ttft_ms`. `prefill`: as in an idle engine; `batching`: the time
   // that sharing steps with other requests adds.
   MeanInterval ttft_ms;
@@ -31,8 +31,8 @@ struct Why {
 Why why(const Plan& plan, const PlanResult& result);
 
 struct BottleneckShare {
-  std::string resource;  // as in `utilization`; "none"
-  double share = 0;      // of the time
+  std::string resource;  // name as in `utilization`, or "none"
+  double share = 0;      // share of the time
 };
 // Returns resources in descending order of their share, without those that have none; "none" is last.
 std::vector<BottleneckShare> bottleneck(const Candidate& candidate);

@@ -18,9 +18,9 @@ inline constexpr std::string_view kPointStatusNames[] = {"ok", "failed", "timeou
 struct PointRow {
   std::string key;
   PointStatus status = PointStatus::ok;
-  std::string error;            // one line, if there are no metrics
-  std::string scenario_json;    // resolved
-  std::vector<Metric> metrics;  // over all replications, as are the following members
+  std::string error;            // one line with the reason for missing metrics
+  std::string scenario_json;    // resolved scenario
+  std::vector<Metric> metrics;  // all replications together; also in the members below
   std::vector<Interval> intervals;
   std::vector<std::string> notes;
   std::string quality_note;
@@ -36,7 +36,7 @@ class PointKeys {
   std::string key(const Scenario& scenario);
 
  private:
-  std::map<std::string, std::string> digests_;  // of files, by path
+  std::map<std::string, std::string> digests_;  // digests of files, by path
 };
 
 // Returns "kvcap 0.2.0 3fa94c0d1b2e": the version and the start of the build id, or of the executable's

@@ -55,7 +55,7 @@ bool is_paid(const Scenario& scenario, const std::string& field) {
 
 // Returns "Prices: of hwprofiles/h100-sxm.json gpu.price_usd_per_hour 3.9; of ...", one part per file.
 std::string prices_text(const Scenario& scenario) {
-  std::vector<std::pair<std::string, std::string>> files;  // with the prices from each
+  std::vector<std::pair<std::string, std::string>> files;  // file and its prices
   for (const PriceSource& one : scenario.price_sources) {
     if (!is_paid(scenario, one.field)) continue;
     const bool is_set = one.from.starts_with("--set ");

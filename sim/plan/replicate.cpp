@@ -19,7 +19,7 @@ namespace kvcap {
 
 namespace {
 
-constexpr double kBytesOfResult = 90'000;  // including its curves
+constexpr double kBytesOfResult = 90'000;  // result with its curves
 
 struct Run {
   std::size_t scenario = 0, replication = 0;
@@ -152,7 +152,7 @@ class Replications {
   const ReplicationOptions& options_;
   Sources sources_;
   std::vector<Run> runs_;
-  std::map<std::size_t, int64_t> sessions_;  // by replication, if longer than in the scenario
+  std::map<std::size_t, int64_t> sessions_;  // key: replication; only longer ones than in the scenario
   std::vector<std::vector<RunResult>> grouped_;
 };
 

@@ -13,9 +13,9 @@ namespace kvcap {
 
 struct ReplicationOptions {
   bool check_invariants = false;
-  NewFile* timeline = nullptr;  // of the first run
+  NewFile* timeline = nullptr;  // timeline of the first run
   NewFile* requests = nullptr;  // requests.csv of the first run
-  bool keep_turns = false;      // in the result of each scenario's first run
+  bool keep_turns = false;      // keeps turns in the result of each scenario's first run
   const FinishedRuns* finished = nullptr;
 };
 

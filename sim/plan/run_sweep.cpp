@@ -143,15 +143,15 @@ class Runner {
 
  private:
   struct Waiting {
-    std::map<int32_t, RunResult> runs;  // by replication, so that their order is independent of their ends
+    std::map<int32_t, RunResult> runs;  // key: replication, so that completion order does not matter
     int32_t ended = 0;
-    PointRow row;  // of the first failure
+    PointRow row;  // row of the first failure
   };
 
   struct Job {
     std::size_t point = 0;
     int32_t run = 0;
-    int64_t sessions = 0;  // of a lengthened run; 0: as in the scenario
+    int64_t sessions = 0;  // sessions of a lengthened run; 0: as in the scenario
   };
 
   // Returns the scenario with all sessions of its file, because a longer run may need them.

@@ -19,7 +19,7 @@ struct Shard {
 // A sweep whose points are all valid.
 struct CheckedSweep {
   const Sweep& sweep;
-  std::vector<std::string> keys;     // per point
+  std::vector<std::string> keys;     // one key per point
   std::vector<int32_t> runs;         // replications per point
   std::vector<std::size_t> first;    // one point per different key, in order
   std::vector<std::size_t> readers;  // one point per trace file
@@ -30,7 +30,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once);
 
 struct SweepOptions {
   int at_once = 0;           // number of workers; 0: one per core
-  bool resume = false;       // continue an existing file; only failed points are computed again
+  bool resume = false;       // continues an existing file; its points are not run again, except failed ones
   Shard shard;               // the points to run
   std::string cache_folder;  // points finished by any sweep; empty: no cache
 };
@@ -40,11 +40,11 @@ struct SweepSummary {
   std::size_t points = 0;
   std::size_t different = 0;
   std::size_t had = 0;     // already in the file
-  std::size_t cached = 0;  // in the cache
+  std::size_t cached = 0;  // found in the cache
   std::size_t ok = 0, failed = 0, timed_out = 0;
   std::size_t strange = 0;  // rows already in the file that do not belong to this sweep
   std::string first_error;
-  double wall_s = 0;        // from the start of the first worker to the end of the last one
+  double wall_s = 0;        // time from the start of the first worker to the end of the last one
   double worker_cpu_s = 0;  // user and system time of all workers
 };
 

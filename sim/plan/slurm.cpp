@@ -89,7 +89,7 @@ std::string submit(const SlurmArray& array, const std::string& script,
 // Waits while tasks of the job are queued or run. Repeats the query if the controller does not answer, for at
 // most 10 minutes.
 void wait_for_job(const std::string& job, double patience_s) {
-  constexpr double kLongest_s = 600;  // without an answer
+  constexpr double kLongest_s = 600;  // longest time without an answer
   double silent_s = 0;
   while (true) {
     const Ran ran = run_program({"squeue", "--noheader", "--format=%T", "--jobs=" + job});

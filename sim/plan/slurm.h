@@ -12,9 +12,9 @@ namespace kvcap {
 struct SlurmArray {
   std::vector<std::string> arguments;  // kvcap arguments of a task; "--shard I/N" is appended
   std::size_t shards = 1;
-  std::string folder;     // for the script and the logs of the tasks; must exist
+  std::string folder;     // folder of the script and the logs of the tasks; must exist
   int at_most = 4;        // arrays, including the first
-  double patience_s = 2;  // between two squeue calls
+  double patience_s = 2;  // time between two squeue calls
 };
 
 // Submits arrays and waits until every shard has finished or `at_most` arrays have run. Returns the

@@ -25,7 +25,7 @@ class Sources {
   Workload workload(const Scenario& scenario, const WorkloadOptions& options) const;
 
  private:
-  std::map<std::string, Source> read_;  // by all options of its reader
+  std::map<std::string, Source> read_;  // key: all options of its reader
 };
 
 }  // namespace kvcap

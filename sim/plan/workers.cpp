@@ -97,7 +97,7 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
-// Running out of memory ends a worker at once, because exceptions must not pass through SimGrid.
+// Running out of memory ends a worker immediately, because exceptions must not pass through SimGrid.
 int message_fd = -1;
 [[noreturn]] void out_of_memory() {
   constexpr std::string_view kMessage = "Ia simulation ran out of memory";

@@ -22,7 +22,7 @@ int core_count();
 
 struct WorkerOptions {
   int at_once = 0;                                // number of workers; 0: one per core
-  double timeout_s = 0;                           // after which a job is killed; 0: no limit
+  double timeout_s = 0;                           // time limit of a job; 0: none
   int64_t memory_bytes = 0;                       // address space per worker; 0: no limit
   int64_t total_units = 0;                        // final sum of the jobs' counters; 0: the bar counts jobs
   std::string label;                              // text before the bar; empty: no bar
