@@ -13,13 +13,13 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostWindows = 8, kRequestsOfAWindow = 25;
 constexpr std::array kQuantiles = {0.1, 0.25, 0.5, 0.75, 0.9, 0.99};
-constexpr std::size_t kStatistics = kQuantiles.size() + 1;  // and the mean
+constexpr std::size_t kStatistics = kQuantiles.size() + 1;  // including the mean
 constexpr std::array kGapQuantiles = {0.5, 0.9, 0.99};
-constexpr double kLeast_s = 1e-7;  // the logarithm of 0 is none
+constexpr double kLeast_s = 1e-7;  // avoids the logarithm of 0
 
 double log_of(double time_s) { return std::log(std::max(time_s, kLeast_s)); }
 
-// Puts mean and quantiles of the known values behind `to`; returns the place behind them.
+// Writes mean and quantiles of the known values to `to`; returns the position after them.
 double* put_statistics(std::vector<double>& values, double* to) {
   values.erase(std::remove_if(values.begin(), values.end(), [](double one) { return std::isnan(one); }),
                values.end());
@@ -32,7 +32,7 @@ double* put_statistics(std::vector<double>& values, double* to) {
   return to;
 }
 
-// `pick` names the request that stands at a place of a window.
+// `pick` returns the index of the request for position i of window w.
 template <class Pick>
 Eigen::VectorXd statistics(const std::vector<RequestTimes>& times, const Pick& pick) {
   if (times.empty()) return {};

@@ -1,6 +1,6 @@
-// How far a simulated run lies from a measured one: the logarithms of means and quantiles of TTFT, TPOT and
-// end-to-end latency, in windows of consecutive requests, so that a run whose load changes counts with all of
-// its loads. Every fourth window is kept aside to judge the fit.
+// Statistics by which a fit compares a simulated run with a measured one: logarithms of the mean and
+// quantiles of TTFT, TPOT and end-to-end latency, in windows of consecutive requests, so that every load of a
+// run with changing load counts. Every fourth window is held out to judge the fit.
 #pragma once
 
 #include <Eigen/Dense>
@@ -12,45 +12,45 @@
 
 namespace kvcap {
 
-// One request's times in seconds; NaN: not known. TPOT = (E2EL - TTFT) / (output tokens - 1).
+// The times of one request in seconds; NaN: unknown. TPOT = (E2EL - TTFT) / (output tokens - 1).
 struct RequestTimes {
   double ttft_s = 0, tpot_s = 0, e2el_s = 0;
 };
 
-// In the order of Workload::turns; NaN for turns that were rejected. Both are empty where no request's times
-// were measured.
+// Return the times in the order of Workload::turns; NaN for rejected turns. Both results are empty if no
+// request times were measured.
 std::vector<RequestTimes> measured_times(const FitRun& run);
 std::vector<RequestTimes> simulated_times(const FitRun& run, const RunResult& result);
 
 inline constexpr std::array kTimes = {&RequestTimes::ttft_s, &RequestTimes::tpot_s, &RequestTimes::e2el_s};
 inline constexpr std::array<const char*, 3> kTimeNames = {"ttft", "tpot", "e2el"};
 
-// The requests of a run in windows of as many each: 8, fewer in runs below 200 requests.
+// The requests of a run, divided into windows of equal size: 8 windows, fewer below 200 requests.
 class Windows {
  public:
   explicit Windows(std::size_t requests);
   std::size_t count() const { return count_; }
   std::size_t begin(std::size_t window) const { return window * requests_ / count_; }
-  // Not fitted to, only judged by; none of fewer than 4 windows.
+  // True iff the window is held out. Runs with fewer than 4 windows have no held-out window.
   bool is_kept_aside(std::size_t window) const;
 
  private:
   std::size_t requests_, count_;
 };
 
-// Logarithms of the statistics of all windows that are fitted to, in a fixed order; NaN where a window has no
+// Returns the logarithms of the statistics of all fitted windows, in a fixed order; NaN if a window has no
 // such times.
 Eigen::VectorXd log_statistics(const std::vector<RequestTimes>& times);
-// The same with the requests of each window drawn again in blocks of neighbours (block bootstrap): by the
-// same replicate the same requests.
+// Returns log_statistics() with the requests of each window resampled in blocks of neighbours (block
+// bootstrap). The same replicate draws the same requests.
 Eigen::VectorXd resampled_log_statistics(const std::vector<RequestTimes>& times, uint64_t replicate);
 
-// Those of all gaps between tokens: p50, p90, p99. Empty where the run has none, and where requests are kept
-// aside, for nobody knows whose gaps they are.
+// Return the logarithms of p50, p90 and p99 of all inter-token latencies. Empty if the run has none, or if
+// windows are held out, because the log does not assign the latencies to requests.
 Eigen::VectorXd log_gaps(const FitRun& run);
 Eigen::VectorXd log_gaps(const FitRun& run, const RunResult& result);
 
-// Those of FitRun::metrics, NaN where the result has no such number.
+// Return the logarithms of FitRun::metrics; NaN if the result has no such metric.
 Eigen::VectorXd log_metrics(const FitRun& run);
 Eigen::VectorXd log_metrics(const FitRun& run, const RunResult& result);
 

@@ -19,13 +19,13 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kModelSigma = 0.02;    // of a window's latency, beside sampling
+constexpr double kModelSigma = 0.02;    // deviation of a window's latency, in addition to sampling
 constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
-// Of x, for differences: towards a faster machine, since a slower one may be saturated, where times are no
-// longer nearly linear. Hits are whole blocks, so that their share needs a step of many.
+// Steps in x for finite differences. They go towards a faster machine, because a slower one may be saturated,
+// where times are not nearly linear. Hits are whole blocks, so a hit share needs a step of many blocks.
 constexpr double kFactorStep = -0.05, kHostStep = -0.2;
 constexpr double kHuber = 3;
-constexpr double kLatencies = 4;  // of a log that tells no requests: TTFT, TPOT, ITL, E2EL
+constexpr double kLatencies = 4;  // latencies of a log without single requests: TTFT, TPOT, ITL, E2EL
 constexpr int kBootstraps = 200;
 constexpr int kMostIterations = 8;
 constexpr double kTolerance = 1e-3;
@@ -35,24 +35,24 @@ std::string bytes_of(const VectorXd& logs) {
   return {reinterpret_cast<const char*>(logs.data()), static_cast<std::size_t>(logs.size()) * sizeof(double)};
 }
 
-// Statistics of requests, of gaps between tokens, of what a log tells of itself.
+// Concatenates the statistics of requests, the inter-token latencies and the metrics of the log.
 VectorXd stacked(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
   VectorXd all(a.size() + b.size() + c.size());
   all << a, b, c;
   return all;
 }
 
-// As many as count as one observation.
+// Returns deviations with which all statistics together count as `observations` observations.
 VectorXd shared_sigma(const VectorXd& statistics, double observations) {
   const double of_one = static_cast<double>(statistics.size()) / observations;
   return VectorXd::Constant(statistics.size(), kModelSigma * std::sqrt(std::max(1.0, of_one)));
 }
 
-// A run, and what was measured of it.
+// A fitted run with its measured values.
 struct Target {
   const FitRun* run;
   std::vector<RequestTimes> times;
-  VectorXd logs, sigma;  // statistics, then gaps
+  VectorXd logs, sigma;  // statistics, inter-token latencies, metrics
 
   explicit Target(const FitRun& of) : run(&of), times(measured_times(of)) {
     const VectorXd statistics = log_statistics(times), gaps = log_gaps(of), metrics = log_metrics(of);
@@ -61,7 +61,7 @@ struct Target {
   }
 
  private:
-  // Sampling from the bootstrap, and what no parameter describes.
+  // Returns sampling deviations (bootstrap) combined with the model deviation.
   VectorXd deviations(const VectorXd& statistics) const {
     constexpr int kDraws = 40;
     VectorXd squares = VectorXd::Zero(statistics.size());
@@ -75,7 +75,7 @@ struct Target {
   }
 };
 
-// What the server answered has to fit into the machine that is simulated.
+// Throws InputError if the simulated machine rejects or truncates requests that the server answered.
 void refuse_rejected(const FitRun& run, const RunResult& result) {
   const auto left_out = std::count_if(result.turns.begin(), result.turns.end(),
                                       [](const TurnRecord& one) { return !one.answered() || one.truncated; });
@@ -86,13 +86,13 @@ void refuse_rejected(const FitRun& run, const RunResult& result) {
                    "server had them");
 }
 
-// A distance so large that something else must be wrong counts less: Huber's function as a residual.
+// Returns Huber's function as a residual, so that outliers count less.
 double robust(double residual) {
   const double size = std::abs(residual);
   return size <= kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
 }
 
-// The sum that is minimised, as Eigen's optimizer wants it: residuals of all statistics, then of the priors.
+// The residuals to minimize, in the form of Eigen's optimizer: of all statistics, then of the priors.
 class Residuals {
  public:
   using Scalar = double;
@@ -137,8 +137,8 @@ class Residuals {
     return 0;
   }
 
-  // Of requests that are drawn again, the same ones on both sides, less those as they are: the change of the
-  // residuals. `simulated`: of each run that is fitted to, at the minimum.
+  // Returns the change of the residuals if the requests are resampled, with the same draws on both sides.
+  // `simulated`: the times of each fitted run at the minimum.
   VectorXd resampled_change(uint64_t replicate,
                             const std::vector<std::vector<RequestTimes>>& simulated) const {
     VectorXd change = VectorXd::Zero(values());
@@ -222,13 +222,13 @@ class Residuals {
   VectorXd last_x_, last_;
 };
 
-// Linearised around the minimum: what a fit to each resampled set of requests would have given.
+// Returns the moves of x for each resampled set of requests, linearised around the minimum.
 std::vector<VectorXd> bootstrap(const Residuals& residuals,
                                 const std::vector<std::vector<RequestTimes>>& simulated,
                                 const MatrixXd& jacobian, const MatrixXd& covariance) {
   std::vector<VectorXd> moves;
   for (int i = 0; i < kBootstraps; ++i) {
-    // Other draws than those of the deviations.
+    // Seeds that differ from those of the deviations.
     const VectorXd change = residuals.resampled_change(1000 + static_cast<uint64_t>(i), simulated);
     moves.push_back(-covariance * (jacobian.transpose() * change));
   }
@@ -248,7 +248,7 @@ bool minimize(Residuals& residuals, VectorXd& x) {
   return status != Eigen::LevenbergMarquardtSpace::NotStarted;
 }
 
-// 95 % of what a fit to other requests would have given, and at least of what is left unknown.
+// Sets the 95 % interval of the bootstrap, widened to at least that of sigma.
 void set_interval(std::vector<double> moved, FitEstimate& estimate) {
   std::sort(moved.begin(), moved.end());
   estimate.low = std::min(quantile_of_sorted(moved, 0.025), estimate.x - 1.96 * estimate.sigma);

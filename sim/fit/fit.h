@@ -1,9 +1,10 @@
 // Fits the parameters of an engine and its machine (parameters.h) to measured runs: Levenberg-Marquardt over
-// whole simulations, on the distances of distances.h, beside what the base profile states of its own errors.
-// A parameter that the runs say nothing about stays where the profile has it, with the profile's error.
+// whole simulations. It minimizes the distances of distances.h together with the deviations from the base
+// profile, weighted by the profile's stated errors. A parameter without information in the runs keeps the
+// profile's value and error.
 //
-// Statistics of one window and one latency count together as one observation of standard deviation 2 %, or
-// more where they are few. The deviation stands for what no parameter describes.
+// The statistics of one window and one latency count as one observation with a standard deviation of 2 %, or
+// more if the window has few requests. This deviation stands for effects that no parameter describes.
 #pragma once
 
 #include <Eigen/Dense>
@@ -20,25 +21,25 @@ namespace kvcap {
 struct FitEstimate {
   FitParameter parameter;
   double x = 0;
-  double low = 0, high = 0;  // 95 %: of the bootstrap, and at least x +- 1.96 sigma
-  double sigma = 0;          // standard deviation of x that is left
-  double prior_sigma = 0;    // before the runs were seen
-  // Share of what was not known that the runs tell: 1 - sigma^2 / prior_sigma^2.
+  double low = 0, high = 0;  // 95 % interval: bootstrap, and at least x +- 1.96 sigma
+  double sigma = 0;          // posterior standard deviation of x
+  double prior_sigma = 0;    // prior standard deviation of x
+  // Share of the prior variance that the runs remove: 1 - sigma^2 / prior_sigma^2.
   double learned() const { return 1 - sigma * sigma / (prior_sigma * prior_sigma); }
-  // Else it stays as the base profile has it.
+  // True iff the runs identify the parameter; else it keeps the base profile's value.
   bool is_told() const;
-  std::pair<double, double> interval() const;  // of the value, from the smaller one
+  std::pair<double, double> interval() const;  // interval of the value, lower end first
 };
 
-// Two parameters of which the runs tell only a combination.
+// Two parameters of which the runs identify only a combination.
 struct Confounded {
-  std::size_t first = 0, second = 0;  // of FitAnswer::estimates
+  std::size_t first = 0, second = 0;  // indices in FitAnswer::estimates
   double correlation = 0;
 };
 
-// One mean or percentile, over the requests that the fit has not seen; where none were kept aside, over all.
+// The error of one mean or percentile, over the held-out requests; over all requests if none were held out.
 struct FitError {
-  std::string run, metric;  // of results: "p99_ttft_ms"
+  std::string run, metric;  // metric: as in results, "p99_ttft_ms"
   double measured_ms = 0, base_ms = 0, fitted_ms = 0;
   bool was_fitted = false;
 };
@@ -47,24 +48,24 @@ struct FitAnswer {
   std::vector<FitEstimate> estimates;
   std::vector<Confounded> confounded;
   std::vector<FitError> errors;
-  FitParameters parameters;  // those that the runs tell, and what they came to
+  FitParameters parameters;  // the identified parameters; `x` and `sigma` are theirs
   Eigen::VectorXd x, sigma;
   int64_t simulations = 0;
   int64_t fitted_requests = 0, judged_requests = 0;
   bool has_converged = false;
 };
 
-// REQUIRES: some run is to be fitted to; all are of one hardware profile. Throws InputError where a scenario
-// cannot run.
+// REQUIRES: at least one run is fitted; all runs have the same hardware profile. Throws InputError if a
+// scenario cannot run.
 FitAnswer fit(const std::vector<FitRun>& runs);
 
-// Adds the errors of the base profile and of the fitted one, and how many requests they are over.
+// Adds the errors of the base profile and of the fitted profile, and the numbers of requests.
 void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer);
 
-// As people read it, and as JSON (kvcap.fit/1).
+// Return a report for people, and as JSON (kvcap.fit/1).
 std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer);
 std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer);
-// What the fitted profile says of itself.
+// Returns the notes that are stored in the fitted profile.
 std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAnswer& answer);
 
 }  // namespace kvcap

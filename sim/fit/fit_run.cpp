@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A scenario says so in its first lines; a log is not read as a whole to find out.
+// A scenario has its schema in the first lines, so a log need not be read completely.
 bool is_scenario(const std::string& path) {
   refuse_read_once(path, "");
   std::string text(4096, '\0');
@@ -31,7 +31,7 @@ bool is_scenario(const std::string& path) {
   return text.find("\"kvcap.scenario/1\"") != std::string::npos;
 }
 
-// What the command line says goes before what the base and the log say.
+// The command line overrides the base and the log.
 std::vector<std::string> overrides_of(const FitRunOptions& options) {
   std::vector<std::string> overrides = {"hardware=" + options.base};
   if (!options.model.empty()) overrides.push_back("model=" + options.model);
@@ -39,7 +39,7 @@ std::vector<std::string> overrides_of(const FitRunOptions& options) {
   return overrides;
 }
 
-// The only result of a file of `vllm bench serve`; nothing for other logs.
+// Returns the only result of a file of `vllm bench serve`; nothing for other logs.
 std::optional<BenchRun> bench_of(const std::string& path, std::string_view kind) {
   if (kind != "vllm_bench") return std::nullopt;
   std::vector<BenchRun> runs = read_bench_runs(path, BadRow::skip);
@@ -66,7 +66,7 @@ std::string model_of(const std::string& path, const FitRunOptions& options,
                    "workload.source is this log");
 }
 
-// As the bench sent its requests: so many at a time, at a rate, or at the times that it tells.
+// Returns the arrivals of the bench: a closed loop, a rate, or the recorded times.
 Json arrivals_of(const std::optional<BenchRun>& bench) {
   if (!bench) return {{"process", "trace"}};
   const bool has_starts = !bench->requests.empty() && !std::isnan(bench->requests.front().start_s);
@@ -84,7 +84,7 @@ Json arrivals_of(const std::optional<BenchRun>& bench) {
 
 Scenario scenario_of_log(const std::string& path, std::string_view kind, const FitRunOptions& options,
                          const std::optional<BenchRun>& bench) {
-  // Names and paths of the command line are relative to where it was given, not to the log.
+  // Names and paths on the command line are relative to the working folder, not to the log.
   FitRunOptions settings = options;
   settings.model = model_of(path, options, bench);
   const Json text = {
@@ -115,7 +115,7 @@ bool sets(const std::vector<std::string>& overrides, const std::string& path) {
                      [&](const std::string& one) { return one.starts_with(path + "="); });
 }
 
-// The fields of `serving` among `names` that the scenario's file or --set states.
+// Returns the fields of `serving` among `names` that the scenario's file or --set sets.
 std::vector<std::string> stated_of(const std::string& scenario_path,
                                    const std::vector<std::string>& overrides,
                                    std::span<const char* const> names) {
@@ -132,7 +132,7 @@ std::vector<std::string> stated_of(const std::string& scenario_path,
   return stated;
 }
 
-// What the log does not say and a simulation needs.
+// Notes values that the simulation needs and the log does not contain.
 void note_assumptions(const std::string& scenario_path, const FitRunOptions& options, FitRun& run) {
   static constexpr std::array kNames = {"tensor_parallel_size", "max_num_seqs", "max_num_batched_tokens"};
   const std::vector<std::string> stated = stated_of(scenario_path, options.overrides, kNames);
@@ -165,7 +165,7 @@ void take_requests(FitRun& run) {
   for (std::size_t i = 0; i < source.measured.size(); ++i) refuse_impossible(run.name, i, source.measured[i]);
   run.workload = arrange(source, workload, run.scenario.seed);
   for (const std::string& note : run.workload.notes) {
-    // A closed loop sends requests in their order.
+    // A closed loop sends requests in their order, so this note does not apply.
     if (!note.starts_with("arrival_s of the source is not used")) run.notes.push_back(note);
   }
   run.measured = std::move(source.measured);
@@ -173,7 +173,7 @@ void take_requests(FitRun& run) {
   run.itls_s = std::move(source.measured_itls_s);
 }
 
-// What the log leaves open of hits in the engine's prefix cache.
+// Sets the prefix-cache hits that the log does not show.
 void take_hits(const FitRunOptions& options, FitRun& run) {
   if (says_shared_text(run.workload)) {
     if (!options.hit_share) return;
@@ -187,7 +187,7 @@ void take_hits(const FitRunOptions& options, FitRun& run) {
     run.hits.shared = SharedText::share_of_each_prompt;
 }
 
-// The requests of a bench that tells only how many there were and how long in the mean.
+// Builds the requests of a bench result that has only their number and mean lengths.
 void take_summary(const BenchRun& bench, FitRun& run) {
   const int64_t requests = bench.completed.value_or(bench.num_prompts.value_or(0));
   const auto mean = [&](const char* field, const std::optional<int64_t>& total) {
@@ -204,7 +204,7 @@ void take_summary(const BenchRun& bench, FitRun& run) {
   for (int64_t i = 0; i < requests; ++i) source.add({}, {turn});
   run.workload = arrange(source, run.scenario.workload, run.scenario.seed);
   for (const auto& [name, value] : bench.metrics) {
-    // Percentiles beyond the median come from long prompts and answers, which are not known.
+    // Higher percentiles depend on long prompts and answers, whose lengths are unknown.
     const bool is_central = name.starts_with("mean_") || name.starts_with("median_");
     const bool is_latency = name.ends_with("_ttft_ms") || name.ends_with("_tpot_ms") ||
                             name.ends_with("_itl_ms") || name.ends_with("_e2el_ms");

@@ -1,5 +1,5 @@
-// A run that a real server has served, as a fit sees it: the setting and the requests that a simulation
-// replays, and what the server took for each of them.
+// A measured run of a real server for a fit: the setting and the requests that a simulation replays, and the
+// measured times of each request.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace kvcap {
 
-// One number of a log that tells no single request: a metric of results, "p99_ttft_ms".
+// A metric of a log that has no single requests; named as in results, "p99_ttft_ms".
 struct MeasuredMetric {
   std::string name;
   double value = 0;
@@ -21,33 +21,33 @@ struct MeasuredMetric {
 
 struct FitRun {
   std::string name;
-  Scenario scenario;  // on the base profile
+  Scenario scenario;  // scenario on the base profile
   Workload workload;
-  std::vector<MeasuredTimes> measured;  // of Workload::turns; empty: only `metrics` are known
-  std::vector<float> itls_s;            // all gaps between tokens; empty: only TPOT is known
-  std::vector<MeasuredMetric> metrics;  // of a run whose requests are not known
-  bool only_judged = false;             // not fitted to
-  std::vector<std::string> stated;      // host times that the scenario or --set states: "request_overhead_s"
-  std::string engine;                   // by the log; empty: it does not say
-  std::vector<std::string> notes;       // on how the log was read
-  PromptHits hits;                      // that `workload` does not tell
+  std::vector<MeasuredTimes> measured;  // [index in Workload::turns]; empty: only `metrics` exist
+  std::vector<float> itls_s;            // all inter-token latencies; empty: only TPOT is known
+  std::vector<MeasuredMetric> metrics;  // metrics of a log without single requests
+  bool only_judged = false;             // true: the run is a test run and not fitted
+  std::vector<std::string> stated;      // host times set by the scenario or --set: "request_overhead_s"
+  std::string engine;                   // engine named in the log; empty: unknown
+  std::vector<std::string> notes;       // how the log was read
+  PromptHits hits;                      // hits that `workload` does not contain
 };
 
-// How runs are described on the command line.
+// Options of the command line for reading runs.
 struct FitRunOptions {
   std::string base;     // hardware profile: a name or a path
-  std::string model;    // of logs that do not name theirs; empty: none
-  std::string columns;  // of logs in columns, as workload.source.columns; empty: as their kind has
-  std::vector<std::string> overrides;  // "path=value", of all runs
-  // Share of the prompts' tokens that the server found; absent: what TTFT says of it. Of logs that do not say
-  // which prompts share text.
+  std::string model;    // model of logs that do not name one; empty: none
+  std::string columns;  // columns of CSV logs, as workload.source.columns; empty: those of the log's kind
+  std::vector<std::string> overrides;  // "path=value", for all runs
+  // Share of the prompts' tokens that hit the server's cache, for logs that do not show which prompts share
+  // text. Not given: derived from TTFT.
   std::optional<double> hit_share;
 };
 
 // Reads a run: a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or such a log
-// alone, of any format that workload.source reads. Of a result of `vllm bench serve` without --save-detailed
-// only means and medians are taken: its requests are all of their mean lengths. Throws InputError, as
-// well for a log without latencies.
+// alone, in any format that workload.source reads. A result of `vllm bench serve` without --save-detailed
+// contributes only means and medians, and all its requests have the mean lengths. Throws InputError, also for
+// a log without latencies.
 FitRun read_fit_run(const std::string& path, const FitRunOptions& options);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// How far a fit is from what it has not seen.
+// Computes the errors of a fit on held-out requests.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-// The requests by which a run is judged, and whether it was fitted to them.
+// The requests on which a run is judged, and whether they were fitted.
 struct JudgedRequests {
   std::vector<std::size_t> requests;
   bool were_fitted = false;
@@ -35,7 +35,7 @@ JudgedRequests judged_requests(const FitRun& run) {
   return judged;
 }
 
-// Appends mean, median and 99th percentile, in ms; 0 where nothing is known.
+// Appends mean, median and 99th percentile, in ms; 0 if no value is known.
 void append(std::vector<double> values, std::vector<double>& to) {
   values.erase(std::remove_if(values.begin(), values.end(), [](double one) { return std::isnan(one); }),
                values.end());
@@ -85,7 +85,7 @@ std::vector<double> simulated_numbers(const FitRun& run, const std::vector<std::
 void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer) {
   std::vector<JudgedRequests> judged;
   for (const FitRun& run : runs) judged.push_back(judged_requests(run));
-  // Of each run the base as it is, then the fit.
+  // Two simulations per run: the base profile, then the fitted one.
   const std::vector<std::string> messages =
       run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];

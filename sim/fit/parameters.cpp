@@ -10,10 +10,9 @@
 namespace kvcap {
 namespace {
 
-// One in twenty of a normal number lies beyond 2 sigma: exp(3) is 20.
+// 5 % of a normal distribution lie beyond 2 sigma; exp(2 kHostSigma) is 20.
 constexpr double kHostSigma = 1.5;
-// Of the share that is computed: any is as likely as any other before the run is seen, -x has the mean and
-// the standard deviation 1 then.
+// Prior of ln(computed share): if the share is uniform, -x has mean 1 and standard deviation 1.
 constexpr double kComputedShare = -1, kComputedShareSigma = 1;
 
 struct HostTime {
@@ -22,8 +21,8 @@ struct HostTime {
   double ServingOptions::*of_serving;
   std::optional<double> EngineTimes::*of_engine;
 };
-// References: vLLM's scheduler and input preparation take 0.2 to 2 ms a step, its API server and tokenizer 1
-// to 50 ms a request.
+// References: vLLM's scheduler and input preparation take 0.2 to 2 ms per step, its API server and tokenizer
+// 1 to 50 ms per request.
 constexpr std::array kHostTimes = {
     HostTime{"step_overhead_s", "host time of a step", 0.5e-3, &ServingOptions::step_overhead_s,
              &EngineTimes::step_overhead_s},
@@ -44,8 +43,8 @@ const Regime* regime(std::string_view name) {
   return found == kRegimes.end() ? nullptr : &*found;
 }
 
-// Host times are parameters of their own; what has no error is known. Of what all kernels of a step have in
-// common every kernel's own error has a part.
+// True iff the regime is a parameter. Host times are separate parameters; a regime without an error is known.
+// The error that all kernels of a step share is part of each kernel's own error.
 bool is_fitted(const Regime& one, const std::vector<FitRun>& runs) {
   const RegimeError error = error_of(runs.front().scenario.hardware, one);
   if (one.name == "host" || !(error.sigma + error.shape_sigma > 0)) return false;
@@ -63,10 +62,10 @@ bool is_stated(const HostTime& one, const std::vector<FitRun>& runs) {
                      [&](const FitRun& run) { return run.only_judged || states(run, one); });
 }
 
-// A server may have other links than the one that the profile describes: a generation is a factor of 2.
+// A server's link may be of another generation than the profile's, which is a factor of 2.
 constexpr double kLeastLinkSigma = 0.5;
 
-// Of two regimes: what kernels of one class share.
+// Returns the prior covariance of two regimes; kernels of one class share an error.
 double covariance_of(const HardwareProfile& hardware, const Regime& a, const Regime& b) {
   const RegimeError of_a = error_of(hardware, a), of_b = error_of(hardware, b);
   if (a.machine && a.name == b.name) return std::pow(std::max(kLeastLinkSigma, of_a.sigma), 2);
@@ -184,7 +183,7 @@ HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, c
     error.bias = 0;
     profile.errors.*one.error = error;
   }
-  profile.errors.steps = RegimeError{};  // factors of kernels that runs chose contain it
+  profile.errors.steps = RegimeError{};  // contained in the fitted factors of the kernels
   if (host_sigma > 0) profile.errors.host = RegimeError{.sigma = std::min(1.0, host_sigma)};
   profile.engine = engine;
   return profile;

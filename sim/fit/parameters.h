@@ -1,9 +1,8 @@
-// The few numbers that a fit may change. Each is x = ln of a factor on simulated times (or on the KV
-// capacity), of a time over its reference, or of the share of a log's prompts that its server computed, so
-// that all of them are of the same kind. What is known of x before any run is seen is normal: of the regimes
-// of a machine (spec/machine_errors.h) what the profile states, with the error that kernels of one class
-// share; of host times, which may be anything, that they are within a factor of twenty of the reference; of
-// the computed share that any is as likely as any other.
+// The parameters that a fit may change. Each is x = ln of: a factor on simulated times or on the KV capacity,
+// a time over its reference, or the share of a log's prompt tokens that its server computed; so all have the
+// same scale. The prior of x is normal. For the regimes of a machine (spec/machine_errors.h) it is the error
+// that the profile states; kernels of one class share a part of it. Host times lie within a factor of twenty
+// of the reference. For the computed share it approximates a uniform share.
 #pragma once
 
 #include <Eigen/Dense>
@@ -15,36 +14,36 @@
 namespace kvcap {
 
 struct FitParameter {
-  std::string name;  // of a regime, or of a field of `serving`
+  std::string name;  // name of a regime, or of a field of `serving`
   std::string meaning;
-  double reference_s = 0;  // of host times: value = reference_s exp(x). 0: a factor exp(x)
+  double reference_s = 0;  // host times: value = reference_s exp(x). 0: a factor exp(x)
   double prior = 0;        // mean of x
-  std::string of_run;      // a hit share is that run's alone: value = 1 - exp(x), none above 0; else empty
+  std::string of_run;      // run of a hit share: value = 1 - exp(x), 0 for x above 0; else empty
 
   double value_of(double x) const;
 };
 
 struct FitParameters {
   std::vector<FitParameter> all;
-  Eigen::VectorXd mean;        // of x, before any run is seen
-  Eigen::MatrixXd covariance;  // likewise
+  Eigen::VectorXd mean;        // prior mean of x
+  Eigen::MatrixXd covariance;  // prior covariance of x
 };
 
-// Those that change anything in some run that is fitted to. Host times are those of the base's `engine`, or
-// references; those that all such runs state are not among them.
+// Returns the parameters that change at least one fitted run. The references of host times are the base
+// profile's `engine`, or defaults. Host times that all fitted runs set are omitted.
 FitParameters parameters_of(const std::vector<FitRun>& runs);
 
-// Those at the given places, ascending.
+// Returns the parameters at the given indices, ascending.
 FitParameters only(const FitParameters& parameters, const std::vector<Eigen::Index>& kept);
 
-// The run's scenario with these parameters; host times that it states stay.
+// Returns the run's scenario with these parameters; host times that the run sets are kept.
 Scenario scenario_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x);
 
-// Its requests, with the hits that the fit has found or the user states where the log says nothing of them.
+// Returns the run's requests, with the fitted or given hits if the log does not show them.
 Workload workload_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x);
 
-// The profile with them: times, `engine`, and `errors`, smaller by as much as the fit has made the standard
-// deviations `sigma` of x smaller.
+// Returns the profile with these parameters: times, `engine`, and `errors`. The errors shrink in the ratio of
+// `sigma`, the fitted standard deviations of x, to the prior ones.
 HardwareProfile profile_at(const FitRun& run, const FitParameters& parameters, const Eigen::VectorXd& x,
                            const Eigen::VectorXd& sigma);
 

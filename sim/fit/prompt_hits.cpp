@@ -21,14 +21,14 @@ constexpr std::size_t kLeastAlone = 20, kMostAlone = 250;
 constexpr int64_t kDraws = 16;
 constexpr double kDeviations = 2;
 constexpr double kAllCached = 0.999;
-// Of the engine's time a request: front ends differ. vLLM's in Rust takes 8 to 22 % of TTFT away at prompts
-// of 1,000 to 8,000 tokens (InferenceX 1634), which is about half of what the one in Python needs.
+// Share of the engine's time per request, because front ends differ. vLLM's Rust front end lowers TTFT by 8
+// to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX 1634), about half of what the Python one needs.
 constexpr double kLeastHost = 0.5;
-// Of one prompt: a long one's blocks are taken together.
+// Pieces of one prompt; blocks of longer prompts are combined.
 constexpr int64_t kMostPieces = 512;
 
-// Turns before whose first token no other request was computed; some decode meanwhile. None where it is not
-// known when requests arrived.
+// Returns turns before whose first token no other request was prefilled; others may decode meanwhile. Returns
+// none if arrival times are unknown.
 std::vector<std::size_t> answered_alone(const Workload& workload,
                                         const std::vector<MeasuredTimes>& measured) {
   std::vector<std::size_t> alone;
@@ -45,7 +45,7 @@ std::vector<std::size_t> answered_alone(const Workload& workload,
   return alone;
 }
 
-// As many as tell enough, evenly from the whole log.
+// Returns at most kMostAlone turns, evenly from the whole log.
 std::vector<std::size_t> thinned(const std::vector<std::size_t>& all) {
   std::vector<std::size_t> some;
   const std::size_t count = std::min(all.size(), kMostAlone);
@@ -53,8 +53,8 @@ std::vector<std::size_t> thinned(const std::vector<std::size_t>& all) {
   return some;
 }
 
-// What a request whose prompt is cached takes beside its last tokens: the engine's host, and the steps of
-// others that it waits for. Median, since a request in a queue waits for more.
+// Returns the TTFT of a request with a cached prompt, without the prefill of its last tokens: host time and
+// the wait for steps of other requests. Uses the median, because queued requests wait longer.
 double wait_s(const Scenario& scenario, const Workload& workload, const std::vector<std::size_t>& turns) {
   const Workload cached =
       with_hits(workload, SharedText::share_of_each_prompt, kAllCached, scenario.serving.block_size);
@@ -78,7 +78,7 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
   return quantile_of_sorted(waits_s, 0.5);
 }
 
-// TTFT on the scenario's machine of a request alone and without cached tokens, after `wait_s`.
+// Returns TTFTs on the scenario's machine of single requests without cached tokens, after `wait_s`.
 std::vector<double> ttfts_without_hits(const Scenario& scenario, const Workload& workload,
                                        const std::vector<std::size_t>& turns, double wait_s) {
   const Machine machine(scenario, 1, 1);
@@ -94,8 +94,8 @@ struct Measured {
   double value = 0, sigma = 0;
 };
 
-// Of times over those of the profile's machine without hits: the growth with the prompt (least squares), and
-// what the line has at 0, over their mean. Prompts of one length have no growth: all is rest.
+// Measured times relative to those of the profile's machine without hits: the slope (least squares) and the
+// intercept, both over the mean. Prompts of equal length have no slope; then the rest is the whole ratio.
 struct TimesOverProfile {
   bool has_growth = false;
   Measured growth, rest;
@@ -172,14 +172,14 @@ std::string evidence_of(SharedText shared, const TimesOverProfile& over, const T
          " would not show, nor common first tokens that take less time than the engine's own for a request";
 }
 
-// Multiples of the blocks; the tokens that a prompt shares.
+// Returns the tokens that each prompt shares, in multiples of `step_tokens`.
 std::vector<int64_t> hit_tokens_of(const Workload& workload, SharedText shared, double hit_share,
                                    int64_t step_tokens) {
   double all_tokens = 0;
   for (const Turn& turn : workload.turns) all_tokens += turn.input_tokens;
   const double first_tokens = hit_share * all_tokens / static_cast<double>(workload.turns.size());
   std::vector<int64_t> hits;
-  double rest = 0.5;  // the golden ratio's multiples fill [0, 1) evenly
+  double rest = 0.5;  // multiples of the golden ratio fill [0, 1) evenly
   for (const Turn& turn : workload.turns) {
     rest = std::fmod(rest + 0.6180339887498949, 1.0);
     const double wanted =

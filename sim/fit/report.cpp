@@ -1,4 +1,4 @@
-// What a fit found, as people read it and as JSON.
+// Formats the result of a fit for people and as JSON.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +23,7 @@ std::string formatted(const char* pattern, auto... values) {
 
 std::string percent(double error) { return formatted("%+.1f %%", 100 * error); }
 
-// A factor as it is, a time in ms.
+// Prints a factor without a unit, and a time in ms.
 std::string row_of(const FitEstimate& one) {
   const FitParameter& parameter = one.parameter;
   const char* unit = parameter.reference_s > 0 ? " ms" : "";
@@ -42,7 +42,7 @@ std::string wrapped(const std::string& sentence) {
   return text;
 }
 
-// Median of |error| over the means of one latency.
+// Returns the median of |error| over the runs' means of one latency.
 double median_error(const std::vector<FitError>& errors, std::string_view metric,
                     double FitError::*simulated_ms) {
   std::vector<double> values;
@@ -72,7 +72,7 @@ std::string sentences_of(const FitAnswer& answer) {
   return text;
 }
 
-// How a run's hits lie in its prompts, and what they mean for other workloads.
+// Describes how a run's hits are distributed over its prompts, and their use for other workloads.
 std::string form_of(const PromptHits& hits) {
   const bool is_share = hits.shared == SharedText::share_of_each_prompt;
   return std::string(is_share ? ", the same share of every prompt"
@@ -88,7 +88,7 @@ std::string fitted_share(const FitEstimate& share, const PromptHits& hits) {
          format_percent(high) + ")" + form_of(hits);
 }
 
-// What was done about the hits of a run that does not tell them. Empty: it tells them.
+// Describes how the fit handled the hits of a run whose log does not show them; empty if it does.
 std::string hits_text(const FitRun& run, const FitAnswer& answer) {
   const PromptHits& hits = run.hits;
   if (!hits.are_unknown) return "";
@@ -110,7 +110,7 @@ std::string hits_text(const FitRun& run, const FitAnswer& answer) {
   return text + ask + "; if no prompts share text, 0, and check the number of GPUs.";
 }
 
-// Where the fit does not do what it is for, and what to look at.
+// Returns warnings about poor fits and implausible values, with what to check.
 std::string warnings_of(const FitAnswer& answer) {
   std::string worse, far;
   for (const FitError& one : answer.errors) {
@@ -135,7 +135,7 @@ std::string warnings_of(const FitAnswer& answer) {
   return text;
 }
 
-// Of the latencies that the fit has not seen, else of all.
+// Returns the errors on held-out requests, or all errors if there are none.
 std::vector<FitError> judging(const FitAnswer& answer) {
   std::vector<FitError> unseen;
   std::copy_if(answer.errors.begin(), answer.errors.end(), std::back_inserter(unseen),

@@ -1,4 +1,4 @@
-// Defaults that engines derive from the GPU's memory.
+// Computes defaults that engines derive from the GPU's memory.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace kvcap {
 
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware) {
   std::vector<std::string> defaults;
-  // What the line says of a field; empty: nothing.
+  // Returns the line's value of a field; empty: none.
   const auto said = [&](const std::string& start) -> std::string {
     for (const std::string& one : line.overrides) {
       if (one.starts_with(start)) return one.substr(start.size());
@@ -26,19 +26,20 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
   };
   const double gib = hardware.gpu.memory_bytes / 1073741824;
   if (line.engine == Stack::vllm) {
-    // vllm/engine/arg_utils.py: the API server's. What else it decides by the GPU, scenarios have by default.
+    // vllm/engine/arg_utils.py, values of the API server. Scenarios have its other GPU-dependent values as
+    // defaults.
     const bool is_large = gib >= 70 && hardware.gpu.name.find("A100") == std::string::npos;
     int64_t sequences = is_large ? 1024 : 256;
     const std::string tokens = said("serving.max_num_batched_tokens=");
     if (!tokens.empty()) sequences = std::min(sequences, integer_value("--max-num-batched-tokens", tokens));
     add("serving.max_num_seqs", std::to_string(sequences));
-    // The model's whole window, of which one sequence has to fit.
+    // The default is the model's whole window; one sequence must fit.
     if (!line.has_longest_that_fits && !line.model.empty()) {
       const std::string window = said("model.max_position_embeddings=");
       const int64_t own = load_model(line.model).max_position_embeddings;
       add("serving.max_model_len", window.empty() ? std::to_string(own) : window);
     }
-    // Without chunked prefill a step takes the longest prompt, and no fewer tokens than else.
+    // Without chunked prefill a step takes the longest prompt, and at least the usual number of tokens.
     if (said("serving.chunked_prefill=") == "false" && !line.model.empty()) {
       std::string longest = said("serving.max_model_len=");
       if (longest.empty()) longest = said("model.max_position_embeddings=");
@@ -49,8 +50,8 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
     }
   }
   if (line.engine == Stack::sglang) {
-    // python/sglang/srt/server_args.py: chunks by memory; 1.5 MB for each token of a chunk and 2 MB for each
-    // sequence of the largest CUDA graph are left to activations and graphs.
+    // python/sglang/srt/server_args.py: chunks by memory; reserves 1.5 MB per token of a chunk for
+    // activations and 2 MB per sequence of the largest CUDA graph.
     const int64_t chunk = gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
     const double graph = gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
     add("serving.max_num_batched_tokens", std::to_string(line.rank_chunk(chunk)));

@@ -1,4 +1,4 @@
-// The parts of the table of flags, one file each. flag_table.cpp puts them together.
+// The parts of the flag table, one file each, which flag_table.cpp joins.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@
 namespace kvcap {
 
 std::span<const FlagRow> vllm_flags();
-std::span<const FlagRow> kv_store_flags();  // LMCache's and Dynamo's
+std::span<const FlagRow> kv_store_flags();  // flags of LMCache and Dynamo
 std::span<const FlagRow> sglang_flags();
 std::span<const FlagRow> trtllm_flags();
-// Flags that set no field: engines read them, but nothing that is simulated depends on them, or their effect
-// is not simulated.
+// Returns flags that set no field: either nothing simulated depends on them, or their effect is not
+// simulated.
 std::vector<FlagRow> known_flags();
 
-// Fields, units and words that rows of several stacks share.
+// Fields, units and words that the rows of several stacks share.
 inline constexpr double kGibBytes = 1073741824, kGbBytes = 1e9;
 inline constexpr std::string_view kDramBytes = "policy.tiers.dram.capacity_bytes";
 inline constexpr std::string_view kDramOverGpu = "policy.tiers.dram.capacity_over_gpu";

@@ -1,4 +1,4 @@
-// The table of flags as a whole, and the files that its rows were read from.
+// Joins the parts of the flag table, and lists the source files of its rows.
 #include <vector>
 
 #include "launch/flag_rows.h"
@@ -46,7 +46,7 @@ std::vector<FlagRow> all_rows() {
   return rows;
 }
 
-// What the policy that reads the flag has without it.
+// Returns the policy's own default of the field.
 std::string stock_text(const FlagRow& row) {
   if (row.field == kDramBytes) {
     return integer_json(stack_tier(row.storage, "dram")->capacity_per_gpu_bytes.value() / row.unit);

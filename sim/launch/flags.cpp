@@ -32,7 +32,7 @@ std::string normal_flag(std::string_view spelling) {
   return flag;
 }
 
-// LMCache's and Dynamo's variables stand beside any engine's flags.
+// Any engine's line may have variables of LMCache and Dynamo.
 static bool is_read_by(const FlagRow& row, Stack engine) {
   return row.stack == engine || row.stack == Stack::lmcache || row.stack == Stack::dynamo;
 }
@@ -49,7 +49,7 @@ static std::vector<const FlagRow*> rows_named(Stack engine, const std::string& w
   return rows;
 }
 
-// "--compilation-config.mode" for "-cc.mode": members are named behind the first name of their flag.
+// Returns "--compilation-config.mode" for "-cc.mode": members use the first name of their flag.
 static std::string full_name(Stack engine, std::string_view spelling) {
   const std::string flag = normal_flag(spelling);
   const std::size_t dot = flag.find('.');

@@ -1,6 +1,5 @@
-// Known flags that set no field: engines read them, but nothing that is simulated depends on them (none), or
-// they change the answer and are not simulated (not_simulated, kernels), unless they have one of the values
-// in `unchanged`.
+// Known flags that set no field: nothing simulated depends on them (none), or they change the result and are
+// not simulated (not_simulated, kernels), unless they have one of the values in `unchanged`.
 #include <span>
 
 #include "launch/flag_rows.h"
@@ -352,7 +351,7 @@ constexpr KnownFlags kTrtllm[] = {
 void add_rows(std::span<const KnownFlags> table, std::vector<FlagRow>& rows) {
   for (const KnownFlags& known : table) {
     for (const Word& one : words_of(known.names)) {
-      // "-pp" behind "--pipeline-parallel-size" is another name of it.
+      // "-pp" after "--pipeline-parallel-size" is another name of it.
       if (one.word[0] == '-' && one.word[1] != '-') {
         const char* begin = rows.back().names.data();
         rows.back().names = {begin, static_cast<std::size_t>(one.word.data() + one.word.size() - begin)};

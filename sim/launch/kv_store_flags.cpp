@@ -1,4 +1,4 @@
-// Environment variables and flags of LMCache and Dynamo. They stand beside an engine's flags.
+// Environment variables and flags of LMCache and Dynamo, which are used with an engine's flags.
 #include "launch/flag_rows.h"
 
 namespace kvcap {

@@ -1,15 +1,15 @@
-// Launch lines: an engine's own command line as the setting to start from, and back.
+// Launch lines: converts an engine's own command line to scenario settings, and a scenario back to a line.
 //
 //   vllm serve MODEL ...            python -m vllm.entrypoints.[openai.]api_server --model MODEL ...
 //   docker run ... vllm/vllm-openai:TAG --model MODEL ...
 //   python -m sglang.launch_server  --model-path MODEL ...        sglang serve ...
 //   trtllm-serve [serve] MODEL ...
 //
-// Variables may stand in front (LMCACHE_..., DYN_KVBM_...). Files that the line names (--config of vLLM and
-// SGLang, --extra_llm_api_options, LMCACHE_CONFIG_FILE) are read from the working folder; the line's own
-// flags win. A flag that is in no row of the table (flags.h) and one whose effect is not simulated are
-// errors, unless they are left out by name. Notes name what else the line does not do. Where the line leaves
-// open what the engine derives from the GPU's memory, defaults_on derives it as the engine does.
+// Variables may precede the line (LMCACHE_..., DYN_KVBM_...). Files that the line names (--config of vLLM and
+// SGLang, --extra_llm_api_options, LMCACHE_CONFIG_FILE) are read relative to the working folder; flags on the
+// line override them. A flag without a row in the table (flags.h) and a flag whose effect is not simulated
+// are errors, unless the caller ignores them by name. Notes list other deviations. Defaults that the engine
+// derives from the GPU's memory come from defaults_on.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace kvcap {
 
-// A flag as the line or a file ("serve.yaml:3: max-num-seqs") spells it, and the fields that it sets.
+// A flag in the spelling of the line or file ("serve.yaml:3: max-num-seqs"), and the fields that it sets.
 struct TakenFlag {
   std::string flag, value;
   std::vector<std::string> fields;  // "serving.max_num_seqs"
@@ -33,36 +33,35 @@ struct TakenFlag {
 struct LaunchLine {
   Stack engine = Stack::vllm;
   std::string model;                   // a name of the catalogue, or a path
-  std::string written_model;           // as the line names it
-  bool is_8bit = false;                // by its name
-  std::string engine_version;          // where an image's tag says it
-  int64_t attention_ranks = 1;         // ranks of data parallel attention, which divide a chunk of prompts
+  std::string written_model;           // as written on the line
+  bool is_8bit = false;                // according to its name
+  std::string engine_version;          // version in the tag of a container image, if any
+  int64_t attention_ranks = 1;         // ranks of data parallel attention, which divide a prefill chunk
   std::vector<std::string> overrides;  // "serving.max_num_seqs=64", for --set
   std::vector<std::string> notes;
   std::vector<TakenFlag> flags;
   std::vector<std::string> left_out;  // flags that the caller ignores
-  // Of machines, for whoever knows the scenario's: KV of each GPU, blocks of the host cache, and whether the
-  // longest sequence is as long as fits.
+  // Values that depend on the machine: KV bytes per GPU, blocks of the host cache, and whether the maximum
+  // sequence length is as long as fits.
   std::optional<double> kv_bytes;
   std::optional<int64_t> host_blocks;
   bool has_longest_that_fits = false;
 
-  // The tokens that one rank computes of a chunk of so many.
+  // Returns the tokens that one rank computes of a chunk of `tokens`.
   int64_t rank_chunk(int64_t tokens) const { return std::max<int64_t>(1, tokens / attention_ranks); }
 };
 
-// Throws InputError where no engine is found, the model is not in the catalogue, a value cannot be read or a
-// flag is not simulated. `ignored`: names of flags that are left out, "enforce-eager" or "--enforce-eager".
+// Throws InputError if the line has no known engine, the model is not in the catalogue, a value cannot be
+// read or a flag is not simulated. `ignored`: names of flags to skip, "enforce-eager" or "--enforce-eager".
 LaunchLine read_launch_line(std::string_view line, const std::vector<std::string>& ignored = {});
-// The defaults of the engine on these GPUs for fields that the line leaves open: "path=value".
+// Returns the engine's defaults on these GPUs for fields that the line does not set: "path=value".
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware);
 
-// The line that a scenario stands for. Empty where no flags of its engine say what the policy and its tiers
-// say.
-// `model`: the name that engines know, where it is not the catalogue's.
+// Returns the launch line of a scenario; empty if the flags of its engine cannot express the policy and its
+// tiers. `model`: the name that engines use, if it differs from the catalogue's.
 std::string launch_line_of(const Scenario& scenario, const std::string& model = "");
-// The words of `to` that `from` does not have: "--kv-offloading-size 100". Words of `from` alone are named as
-// dropped. Empty where one of them has no line.
+// Returns the words of `to` that `from` does not have: "--kv-offloading-size 100", and names those of `from`
+// that are dropped. Empty if one of the scenarios has no line.
 std::string changed_flags(const Scenario& from, const Scenario& to);
 
 }  // namespace kvcap

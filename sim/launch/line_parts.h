@@ -1,4 +1,4 @@
-// The parts of a launch line that write_line.cpp puts together.
+// The parts of a launch line that write_line.cpp joins.
 #pragma once
 
 #include <string>
@@ -14,15 +14,15 @@ struct LineParts {
   std::vector<std::string> variables, words;  // each with its value
 };
 
-// Whether the engine's line divides its tensor parallel GPUs among the ranks.
+// True iff the engine's line divides its tensor parallel GPUs among the ranks.
 bool divides_gpus(const Scenario& scenario, Stack engine);
-// The flags of fields of `serving` that the engine does not have by itself.
+// Adds the flags of fields of `serving` that differ from the engine's defaults.
 void add_serving(const Scenario& scenario, Stack engine, LineParts& parts);
-// The flags of the policy's stack and its tiers. False where no stack of this engine does what the scenario
-// says.
+// Adds the flags of the policy's stack and its tiers. Returns false if no stack of this engine matches the
+// scenario.
 bool add_storage(const Scenario& scenario, Stack engine, LineParts& parts);
 
-// A value as a line spells it: without the quotes of a JSON string.
+// Returns a value in the spelling of a line: a JSON string without its quotes.
 std::string plain_text(const Json& value);
 
 }  // namespace kvcap

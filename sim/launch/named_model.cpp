@@ -14,17 +14,17 @@
 namespace kvcap {
 namespace {
 
-// Models with the shapes of another model of the catalogue.
+// Models with the same shapes as another model of the catalogue.
 constexpr std::pair<std::string_view, std::string_view> kAlike[] = {{"llama-3.3-70b", "llama-3.1-70b"},
                                                                     {"deepseek-r1", "deepseek-v3"}};
 // max_position_embeddings of Qwen3's releases of July 2025 (Qwen/Qwen3-30B-A3B-Instruct-2507, config.json).
 constexpr int64_t kPositionsOf2507 = 262144;
-// Endings of names that say how a model was trained or packed. They do not change its shapes.
+// Suffixes of names for training or packaging, which do not change a model's shapes.
 constexpr std::string_view kEndings[] = {"-instruct", "-2507", "-chat", "-hf",         "-it",
                                          "-base",     "-bf16", "-v0.1", "-v0.2",       "-v0.3",
                                          "-thinking", "-0528", "-fp8",  "-fp8-dynamic"};
 
-// "qwen3-8b" of "Qwen/Qwen3-8B/".
+// Returns "qwen3-8b" for "Qwen/Qwen3-8B/".
 std::string short_name(const std::string& written) {
   std::string name = lower_case(written);
   while (name.ends_with('/')) name.pop_back();
@@ -40,7 +40,7 @@ bool is_quantised(const std::string& name) {
                    model.attention_weight_bytes_per_element.value_or(2)}) < 2;
 }
 
-// By its name without organisation and endings.
+// Finds a model by its name without organisation and suffixes.
 NamedModel nearest_model(const std::string& written) {
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);

@@ -10,8 +10,8 @@
 namespace kvcap {
 namespace {
 
-// Kernels and formats of one checkpoint format (vllm/model_executor/layers/quantization,
-// sglang/srt/layers/quantization): the format, and what flags may call it.
+// Pairs of a checkpoint format and a name that flags use for it or its kernels
+// (vllm/model_executor/layers/quantization, sglang/srt/layers/quantization).
 constexpr std::pair<std::string_view, std::string_view> kKernels[] = {{"awq", "awq_marlin"},
                                                                       {"awq", "moe_wna16"},
                                                                       {"gptq", "gptq_marlin"},

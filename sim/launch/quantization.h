@@ -1,4 +1,4 @@
-// Methods of quantisation as configurations of models and flags of engines name them.
+// Compares the quantization methods that model configurations and engine flags name.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace kvcap {
 
-// "awq" of a config.json whose quantization_config says so; empty for a name of the catalogue, and where it
-// says none. REQUIRES: load_model() reads it.
+// Returns the quant_method of a config.json, such as "awq"; empty for a name of the catalogue and for a
+// config.json without one. REQUIRES: load_model() accepts `model`.
 std::string quantization_of(const std::string& model);
 
-// Whether a flag names the method of the configuration, or kernels for it: awq_marlin for awq.
+// True iff a flag names the method of the configuration, or kernels for it: awq_marlin for awq.
 bool is_same_quantization(std::string_view of_config, std::string_view of_flag);
 
 }  // namespace kvcap

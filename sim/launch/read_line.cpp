@@ -1,4 +1,4 @@
-// Reads a launch line: finds the engine, and turns words and keys of files into settings.
+// Reads a launch line: finds the engine, and converts words and keys of files to settings.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -33,20 +33,20 @@ bool is_variable(const std::string& word) {
                      [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; });
 }
 
-// "-tp" and "--max-num-seqs", but not "-1".
+// True for "-tp" and "--max-num-seqs", but not for "-1".
 bool is_flag(const std::string& word) {
   if (word.size() < 2 || word[0] != '-') return false;
   return word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0;
 }
 
-// Behind them comes another command, or a file for what the engine prints.
+// True for words after which another command or an output file follows.
 bool ends_command(const std::string& word) {
   constexpr std::string_view kEnds[] = {"&", "&&", "|", "||", ";"};
   if (std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds)) return true;
   return word.starts_with('>') || word.starts_with("1>") || word.starts_with("2>") || word.starts_with("&>");
 }
 
-// The words up to the end of the command that begins at `begin`.
+// Removes the words after the end of the command that begins at `begin`.
 void cut_command(std::vector<std::string>& words, std::size_t begin) {
   for (std::size_t i = begin; i < words.size(); ++i) {
     const bool is_last = words[i].size() > 1 && words[i].ends_with(';');
@@ -55,7 +55,7 @@ void cut_command(std::vector<std::string>& words, std::size_t begin) {
   }
 }
 
-// bash -c 'vllm serve ...' with the words of the command in place of it.
+// Replaces bash -c 'vllm serve ...' with the words of the command.
 std::vector<std::string> without_shell(std::vector<std::string> words) {
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     const std::string program = words[i].substr(words[i].rfind('/') + 1);
@@ -70,20 +70,20 @@ std::vector<std::string> without_shell(std::vector<std::string> words) {
   return words;
 }
 
-// "0.11.0" of the image tag "v0.11.0"; empty of "latest".
+// Returns "0.11.0" for the image tag "v0.11.0"; empty for "latest".
 std::string version_of_tag(std::string tag) {
   if (tag.starts_with('v')) tag.erase(0, 1);
   return parse_engine_version(tag) ? tag : "";
 }
 
-// An image that starts the engine, unless a program behind it does.
+// True for an image that starts the engine, unless a program follows it.
 bool is_vllm_image(const std::string& program) {
   return program == "vllm-openai" || program.starts_with("vllm-openai:");
 }
 
 std::optional<Stack> stack_of_program(const std::string& word, bool serves, bool is_last) {
   const std::string program = word.substr(word.rfind('/') + 1);
-  // The word alone may be a container's name or the end of a path.
+  // A single word may be the name of a container or the end of a path.
   if (program == "vllm" && (serves || is_last)) return Stack::vllm;
   if (program == "sglang" && (serves || is_last)) return Stack::sglang;
   if (program == "trtllm-serve" || program == "tensorrt_llm.commands.serve") return Stack::trtllm;
@@ -96,7 +96,7 @@ std::optional<Stack> stack_of_program(const std::string& word, bool serves, bool
   return std::nullopt;
 }
 
-// Where the flags begin, and whose they are.
+// Returns the index of the first flag, and sets the engine.
 std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line) {
   std::optional<std::size_t> begin;
   const auto behind = [&](std::size_t i) {
@@ -130,8 +130,8 @@ std::string upper_case(std::string text) {
   return text;
 }
 
-// Connectors inside of MultiConnector are as if each stood alone; LMCache's keys in a connector's
-// configuration are its variables.
+// Connectors inside a MultiConnector are read as single connectors. LMCache's keys in a connector's
+// configuration are read as its variables.
 std::string plain_flag(std::string flag) {
   const std::string extra = std::string(kTransfer) + ".kv_connector_extra_config.";
   std::string name = normal_flag(flag);
@@ -145,17 +145,17 @@ std::string plain_flag(std::string flag) {
 // A flag with its value.
 struct Given {
   std::string flag, value;
-  std::string shown;        // how the line or the file spells it
+  std::string shown;        // as spelled on the line or in the file
   bool is_negated = false;  // --no-async-scheduling
   bool is_of_file = false;
-  bool is_variable = false;  // of the environment
+  bool is_variable = false;  // an environment variable
 };
 
 class Reader {
  public:
   Reader(LaunchLine& line, const std::vector<std::string>& ignored) : line_(line), ignored_(ignored) {}
 
-  // Variables before the program: the shell's, docker's --env=NAME=value, and export NAME=value;
+  // Takes variables before the program: the shell's, docker's --env=NAME=value, and export NAME=value;
   void take_before(std::string word) {
     if (word.starts_with("--env-file")) note("--env-file is not read: give its variables with --env");
     if (word.starts_with("--env=")) word.erase(0, 6);
@@ -191,7 +191,7 @@ class Reader {
     return i;
   }
 
-  // Keys of the files that the line names. What the line says itself wins.
+  // Takes the keys of the files that the line names, except those that the line itself sets.
   void take_files() {
     for (const Given& file : files_) {
       if (has_variable(file.value)) refuse_value(file.shown, file.value, "");
@@ -203,7 +203,8 @@ class Reader {
     }
   }
 
-  // The line's own settings come last, so that they win. Throws InputError for what is not simulated.
+  // Returns the settings; those of the line come last, so that they override files. Throws InputError for
+  // flags that are not simulated.
   std::vector<FlagSetting> finish() {
     refuse_conditional();
     refuse();
@@ -218,7 +219,7 @@ class Reader {
  private:
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
 
-  // Of these prefixes all variables are an engine's.
+  // True iff the name has a prefix that only engines use.
   static bool is_engines(const std::string& name) {
     constexpr std::string_view kPrefixes[] = {"VLLM_",   "LMCACHE_", "SGLANG_", "SGL_",
                                               "TRTLLM_", "TLLM_",    "DYN_"};
@@ -226,7 +227,7 @@ class Reader {
                        [&](std::string_view prefix) { return name.starts_with(prefix); });
   }
 
-  // "$TP" and "${TP:-2}" with the values that stand before on the line.
+  // Replaces "$TP" and "${TP:-2}" with the values set earlier on the line.
   std::string expanded(const std::string& word) {
     std::string text;
     for (std::size_t i = 0; i < word.size();) {
@@ -261,7 +262,7 @@ class Reader {
     return text;
   }
 
-  // "--max-num-seqs=64" becomes --max-num-seqs; returns 64. vLLM's -O3 is -O 3.
+  // Splits "--max-num-seqs=64" into the flag and 64, and vLLM's -O3 into -O and 3.
   static std::optional<std::string> split_value(Given& one) {
     std::optional<std::string> value;
     const std::size_t equals = one.flag.find('=');
@@ -277,7 +278,7 @@ class Reader {
     return value;
   }
 
-  // --no-enable-prefix-caching, and abbreviations, which the parsers of vLLM and SGLang understand.
+  // Resolves --no-enable-prefix-caching, and abbreviations that vLLM and SGLang accept.
   void settle_name(Given& one) const {
     one.flag = plain_flag(one.flag);
     if (!find_flags(line_.engine, one.flag).empty()) return;
@@ -307,7 +308,7 @@ class Reader {
     return is_switch ? FlagForm::present : rows.front()->form;
   }
 
-  // A key of a file may be named without what stands before it in the table.
+  // True iff the caller ignores the flag. A key of a file may be named without its prefix in the table.
   bool is_ignored(const std::string& flag) {
     for (const std::string& name : ignored_) {
       const std::string spellings[] = {name, "--" + name, "-" + name, std::string(kTrtllmFile) + "." + name,
@@ -322,7 +323,7 @@ class Reader {
     return false;
   }
 
-  // A value that may be JSON.
+  // Takes a flag whose value may be JSON.
   void take_value(const Given& one) {
     if (is_ignored(one.flag)) {
       line_.left_out.push_back(one.shown);
@@ -345,7 +346,7 @@ class Reader {
       if (fault.is_refused_json) throw InputError("--from: " + one.shown + ": " + fault.reason);
     }
     if (json.is_object()) return take_object(one, json);
-    // Once a level.
+    // Older versions: a number sets the level.
     if (first_name(row) == "--compilation-config" && json.is_number_integer()) {
       Given level = one;
       level.flag = "--compilation-config.level";
@@ -397,7 +398,7 @@ class Reader {
     if (!is_overridden(one)) take_value(one);
   }
 
-  // Whether the line says the same flag, or the whole object that an entry of a file is a member of.
+  // True iff the line sets the same flag, or the whole object of which a file's entry is a member.
   bool is_overridden(const Given& one) const {
     const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
     if (rows.empty()) return false;
@@ -459,7 +460,7 @@ class Reader {
     }
     return true;
   }
-  // "1" of 1.0.
+  // Returns "1" for 1.0.
   static std::string number_text(double number) {
     char text[32];
     std::snprintf(text, sizeof text, "%g", number);
@@ -478,7 +479,7 @@ class Reader {
     }
   }
 
-  // The model's layers and the line's length decide about some.
+  // Decides about flags that depend on other flags, the model's layers or the line's length.
   void refuse_conditional() {
     const auto value_of = [&](std::string_view field) {
       std::string value;
@@ -493,7 +494,7 @@ class Reader {
     };
     std::erase_if(refused_, [&](const Given& one) {
       const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
-      // SGLang verifies the drafts of a chain and one token more. All ranks on one node are one server.
+      // SGLang verifies the drafts of a chain and one more token. All ranks on one node form one server.
       if (first_name(*rows[0]) == "--speculative-num-draft-tokens")
         return is_number(one, value_of("serving.speculative.draft_tokens"), 1);
       if (first_name(*rows[0]) == "--data-parallel-size-local")
@@ -511,7 +512,7 @@ class Reader {
     }
   }
 
-  // Names of flags as --ignore-flags takes them, each once.
+  // Returns the names of the refused flags in the form of --ignore-flags, without duplicates.
   std::vector<std::string> refused_names() const {
     std::vector<std::string> names;
     const auto add = [&](const std::string& flag) {
@@ -526,7 +527,7 @@ class Reader {
     return names;
   }
 
-  // Many flags of one kind are named by the first few.
+  // Throws InputError if flags are unknown or not simulated; names only the first few of each kind.
   void refuse() const {
     std::vector<std::string> reasons, refused;
     const auto and_more = [&](std::size_t all) {
@@ -560,14 +561,14 @@ class Reader {
                      " out");
   }
 
-  static constexpr std::size_t kMostNamed = 3;  // of a kind
+  static constexpr std::size_t kMostNamed = 3;  // named flags of each kind
 
   LaunchLine& line_;
   const std::vector<std::string>& ignored_;
-  std::set<std::string> used_;  // of them
+  std::set<std::string> used_;  // names of `ignored_` that were used
   std::map<std::string, std::string> variables_;
   std::vector<FlagSetting> settings_, file_settings_;
-  std::vector<std::string> on_line_;  // flags
+  std::vector<std::string> on_line_;  // flags set on the line
   std::vector<Given> files_, unknown_, refused_;
   std::vector<std::pair<Given, FlagEffect>> conditional_;
   std::vector<std::string> strays_;

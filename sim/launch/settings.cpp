@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kTierPrefix = "policy.tiers.";
 
-// Bytes of a flag, which the ranks multiply later.
+// Bytes of a flag, not yet multiplied by the number of ranks.
 struct Bytes {
   const FlagRow* row;
   double bytes;
@@ -33,7 +33,7 @@ double bytes_of(const FlagSetting& setting) {
   const FlagRow& row = *setting.row;
   const std::string& value = setting.value;
   const std::string unit = row.unit == 1 ? "bytes" : row.unit == 1e9 ? "GB" : "GiB";
-  // A unit behind a number that has one already is a slip.
+  // Refuses a unit on a number whose flag already implies one.
   if (row.unit != 1 && !value.empty() && std::isalpha(static_cast<unsigned char>(value.back())) != 0) {
     refuse_value(setting.flag, value, "a number of " + unit);
   }
@@ -45,7 +45,7 @@ double bytes_of(const FlagSetting& setting) {
   return bytes;
 }
 
-// The policy that the settings turn on; empty where they turn none on.
+// Returns the policy that the settings enable; empty if none.
 std::string policy_of(std::span<const FlagSetting> settings) {
   std::string connector, backend, started;
   for (const FlagSetting& one : settings) {
@@ -60,7 +60,7 @@ std::string policy_of(std::span<const FlagSetting> settings) {
       }
       said = *policy;
     } else if (row.starts_storage && started.empty()) {
-      // A host cache of no bytes is off.
+      // A host cache of 0 bytes is disabled.
       if (row.form != FlagForm::bytes || bytes_of(one) > 0) started = row.storage;
     }
   }
@@ -79,7 +79,7 @@ class Overrides {
       read.insert(one.flag);
       name_fields(one);
     }
-    // Of a flag with several rows one may be read.
+    // A flag is ignored only if none of its rows is read.
     for (const FlagSetting& one : settings) {
       if (!read.contains(one.flag)) ignored_.push_back(one.flag);
     }
@@ -114,7 +114,7 @@ class Overrides {
 
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
 
-  // For those who ask which field a flag became.
+  // Records the fields that a flag sets.
   void name_fields(const FlagSetting& setting) {
     const FlagRow& row = *setting.row;
     const bool has_words =
@@ -141,7 +141,7 @@ class Overrides {
   void apply(const FlagSetting& setting) {
     const FlagRow& row = *setting.row;
     const std::string &flag = setting.flag, &value = setting.value;
-    // As if the flag were not there.
+    // These values are equal to leaving the flag out.
     if (row.stack != Stack::lmcache && (value == "None" || value == "null")) return;
     switch (row.form) {
       case FlagForm::integer:
@@ -153,7 +153,7 @@ class Overrides {
         return set(row, std::to_string(integer_value(flag, value)));
       case FlagForm::number: {
         double number = number_value(flag, value) * row.unit;
-        // SGLang's server clamps it.
+        // SGLang's server limits it to 1.
         if (row.field == "serving.reserved_output_share") number = std::min(number, 1.0);
         return set(row, number_json(number));
       }
@@ -232,7 +232,7 @@ class Overrides {
   }
   int64_t count_of(const std::string& field) const { return integer_of(field).value_or(1); }
 
-  // What a line quantises while it loads, or says again of a checkpoint that is quantised.
+  // Applies quantization at load time; checks it against the format of a quantised checkpoint.
   void settle_quantization() {
     if (!quantization_) return;
     const FlagSetting& said = *quantization_;
@@ -259,17 +259,17 @@ class Overrides {
     fields_["model.activation_bytes_per_element"] = loads_as;
   }
 
-  // A drafter without a method is a model, unless its name says what it is (vllm/config/speculative.py).
-  // Heads that draft for a model are in no catalogue: `layers` drafts by one more layer of the model.
+  // A drafter without a method is a model, unless its name shows another method (vllm/config/speculative.py).
+  // The catalogue has no draft heads, so the method `layers` drafts with one more layer of the model.
   void settle_drafter() {
     if (!drafter_) return;
     const std::string drafter = lower_case(drafter_->value);
-    // Gemma 4's assistants are MTP layers in a checkpoint of their own (vllm-project/vllm#41745).
+    // Gemma 4's assistants are MTP layers in a separate checkpoint (vllm-project/vllm#41745).
     const bool is_assistant = drafter.find("gemma-4") != std::string::npos && drafter.ends_with("-assistant");
     const bool is_head = is_assistant || drafter.find("eagle") != std::string::npos;
     const std::string method = is_head ? "layers" : "draft_model";
     const std::string said = fields_.try_emplace("serving.speculative.method", method).first->second;
-    // Its own layers for multi-token prediction.
+    // The model drafts with its own layers for multi-token prediction.
     if (said != "draft_model" && drafter == lower_case(line_.written_model)) return;
     try {
       set(*drafter_->row, nlohmann::json(named_model(drafter_->value).name).dump());
@@ -277,12 +277,13 @@ class Overrides {
       if (said == "draft_model") throw;
       note(drafter_->flag + " " + drafter_->value +
            " is not in the catalogue: drafts take one more layer of the model");
-      // Not the layers that came with the model's own checkpoint.
+      // Not for layers that are part of the model's own checkpoint.
       if (!is_assistant) fields_.try_emplace("serving.speculative.draft_layers", "1");
     }
   }
 
-  // What is overridden lies over the model's own file, unless the line leaves that out. -1 keeps all tokens.
+  // Completes overridden sampling values from the model's file, unless the line excludes it. A top_k of -1
+  // keeps all tokens.
   void settle_sampling() {
     const std::string field = "serving.sampling";
     const auto top_k = fields_.find(field + ".top_k");
@@ -296,10 +297,10 @@ class Overrides {
     fields_.try_emplace(field + ".top_p", number_json(own->top_p));
   }
 
-  // Attention of data parallel ranks divides the line's tensor parallel GPUs. Without it each of SGLang's
-  // ranks has all experts of the model; ranks of one engine share them in this simulator, as vLLM's do.
+  // With data parallel attention, the ranks divide the line's tensor parallel GPUs. Without it, each of
+  // SGLang's ranks holds all experts; here ranks of one engine share the experts, as in vLLM.
   void settle_ranks() {
-    // DeepEP and its like exchange tokens between whole experts (server_args.py).
+    // DeepEP and similar backends exchange tokens between whole experts (server_args.py).
     const bool exchanges = fields_.contains("serving.expert_exchange");
     if (line_.engine == Stack::sglang && exchanges) fields_["serving.expert_parallel"] = "true";
     const int64_t gpus = count_of("serving.tensor_parallel_size");
@@ -346,7 +347,7 @@ class Overrides {
     fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
   }
 
-  // Each data parallel rank is an engine with a host cache of its own.
+  // Each data parallel rank is an engine with its own host cache.
   void settle_bytes() {
     const int64_t engines = count_of("serving.data_parallel_size");
     const int64_t gpus = engines * count_of("serving.tensor_parallel_size");
@@ -359,7 +360,7 @@ class Overrides {
   void settle_tiers() {
     note_ignored();
     if (policy_ == "hicache") settle_hicache();
-    if (line_.host_blocks) tiers_["dram"];  // its size is for those who know the model
+    if (line_.host_blocks) tiers_["dram"];  // its size depends on the model and is set later
     if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
       has_host_cache_ = false;
       note("the line says no size of Mooncake Store: all remote storage of the hardware is taken");
@@ -377,7 +378,7 @@ class Overrides {
     }
   }
 
-  // A size decides before a ratio, and a size of 0 leaves it to the ratio (SGLang's server_args.py).
+  // A size overrides a ratio; a size of 0 means that the ratio is used (SGLang's server_args.py).
   void settle_hicache() {
     const auto caching = fields_.find("serving.prefix_caching");
     if (caching != fields_.end() && caching->second == "false") {
@@ -404,7 +405,7 @@ class Overrides {
     for (const std::string& flag : ignored_) note(flag + " is ignored: the line enables " + policy_);
   }
 
-  // From near to far; null leaves it to the policy.
+  // Returns the tiers from near to far; null means the policy's tiers.
   std::string tiers_json() {
     if (policy_.empty() || (tiers_.empty() && has_host_cache_)) return "null";
     if (has_host_cache_) tiers_["dram"];
@@ -428,7 +429,7 @@ class Overrides {
   std::vector<Bytes> bytes_;
   std::optional<int64_t> blocks_;
   std::optional<FlagSetting> quantization_, drafter_;
-  std::vector<std::string> ignored_;  // flags of policies that the line does not turn on
+  std::vector<std::string> ignored_;  // flags of policies that the line does not enable
 };
 
 }  // namespace

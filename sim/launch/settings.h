@@ -1,5 +1,4 @@
-// The settings of a launch line, one for each of its flags that sets a field, and the overrides of a scenario
-// that they come to together.
+// Converts the settings of a launch line, one per flag that sets a field, to overrides of a scenario.
 #pragma once
 
 #include <span>
@@ -10,13 +9,13 @@
 namespace kvcap {
 
 struct FlagSetting {
-  const FlagRow* row = nullptr;  // how the flag is read
-  std::string flag, value;       // as the line or a file spells them
+  const FlagRow* row = nullptr;  // describes how the flag is read
+  std::string flag, value;       // as spelled on the line or in a file
   bool is_negated = false;       // --no-enable-prefix-caching
-  std::size_t taken = 0;         // which of LaunchLine::flags
+  std::size_t taken = 0;         // index in LaunchLine::flags
 };
 
-// Adds the overrides and notes of all settings to the line, and names its model. Throws InputError.
+// Adds the overrides and notes of all settings to the line, and sets its model. Throws InputError.
 void apply_settings(std::span<const FlagSetting> settings, LaunchLine& line);
 
 }  // namespace kvcap

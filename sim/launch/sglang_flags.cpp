@@ -141,7 +141,7 @@ constexpr FlagRow kSglangRows[] = {
      .words = "fp8=1 w8a8_fp8=1 w8a8_int8=1",
      .engine_default = {"none"},
      .source = "s-args"},
-    // The share of answers that admissions reserve is 0.7 of it (SGLANG_INIT_NEW_TOKEN_RATIO).
+    // Admission reserves 0.7 times this share of the output tokens (SGLANG_INIT_NEW_TOKEN_RATIO).
     {.stack = sglang,
      .names = "--schedule-conservativeness",
      .field = "serving.reserved_output_share",

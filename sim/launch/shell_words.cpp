@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// What a word processor writes in place of what is on a keyboard. A shell takes it for a letter.
+// Characters that word processors substitute for typed ones. A shell treats them as letters.
 struct Typographic {
   std::string_view letter, name, meant;
 };

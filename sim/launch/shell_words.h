@@ -1,4 +1,4 @@
-// Words of a command line, split as a shell splits them.
+// Splits a command line into words as a shell does.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kvcap {
 
-// Understands quotes, backslashes, line ends behind a backslash and comments. Throws InputError for a quote
-// that does not end, and for what word processors make of quotes, dashes and spaces.
+// Handles quotes, backslashes, continued lines and comments. Throws InputError for an unclosed quote, and for
+// typographic quotes, dashes and spaces.
 std::vector<std::string> shell_words(std::string_view line);
 
 }  // namespace kvcap

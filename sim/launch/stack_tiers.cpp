@@ -39,7 +39,7 @@ std::string_view kind_name(const TierOptions& tier) {
 std::string tier_json(const TierOptions& own, const std::map<std::string, std::string>& members) {
   const std::string_view kind = kind_name(own);
   nlohmann::ordered_json json = {{"kind", kind}};
-  // The kind of Mooncake Store says its options.
+  // The kind of Mooncake Store implies its options.
   if (own.eviction && kind != kMooncakeStore) json["eviction"] = eviction_row(*own.eviction).name;
   if (own.after_uses != 1) json["after_uses"] = own.after_uses;
   const bool is_sized = members.contains("capacity_bytes") || members.contains("capacity_over_gpu");

@@ -1,6 +1,5 @@
-// The tiers that the flags of each stack can name, as the rows of policies have them. Both directions use
-// them: reading a line gives a tier its stack's options, and a line is written only for tiers that have just
-// these.
+// The tiers that the flags of each stack can express, from the rows of the policies. A line that is read
+// gives a tier its stack's options; a line is written only for tiers with exactly these options.
 #pragma once
 
 #include <map>
@@ -11,15 +10,16 @@
 
 namespace kvcap {
 
-// `kind` as policy.tiers names it; a size is that of a line without the flag. nullptr where the flags of the
-// policy's stack cannot name such a tier.
+// Returns the tier of a kind as named in policy.tiers, with the size that a line without the flag has.
+// Returns nullptr if the flags of the policy's stack cannot express such a tier.
 const TierOptions* stack_tier(std::string_view policy, std::string_view kind);
-// Without a flag for its size a tier has all that the hardware has.
+// True iff the stack has a flag for the tier's size; without one a tier has the full size of the hardware.
 bool has_size_flag(std::string_view policy, std::string_view kind);
-// Mooncake Store is a remote tier with an eviction order of its own.
+// Returns the tier's kind; Mooncake Store is a remote tier with its own eviction order.
 std::string_view kind_name(const TierOptions& tier);
 
-// A tier as a scenario has it: the stack's options, and the members that the line gives (JSON texts by key).
+// Returns the tier in the form of a scenario: the stack's options, and the members from the line (JSON texts
+// by key).
 std::string tier_json(const TierOptions& own, const std::map<std::string, std::string>& members);
 
 }  // namespace kvcap

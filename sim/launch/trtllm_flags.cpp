@@ -1,4 +1,4 @@
-// TensorRT-LLM: flags of trtllm-serve, and keys of the file of --extra_llm_api_options.
+// Flags of TensorRT-LLM's trtllm-serve, and keys of the file of --extra_llm_api_options.
 #include "launch/flag_rows.h"
 
 namespace kvcap {

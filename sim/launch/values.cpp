@@ -35,7 +35,7 @@ struct Suffix {
   std::string_view text;
   double factor;
 };
-// vllm/utils/argparse_utils.py: small letters are decimal, large ones binary.
+// vllm/utils/argparse_utils.py: lower-case suffixes are decimal, upper-case ones binary.
 constexpr Suffix kSuffixes[] = {{"", 1},        {"k", 1e3},        {"m", 1e6},
                                 {"g", 1e9},     {"t", 1e12},       {"K", 1024},
                                 {"M", 1048576}, {"G", 1073741824}, {"T", 1099511627776}};
@@ -43,7 +43,7 @@ constexpr Suffix kByteUnits[] = {{"B", 1},         {"KB", 1e3},         {"MB", 1
                                  {"GB", 1e9},      {"TB", 1e12},        {"KiB", 1024},
                                  {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
 
-// Nothing where the text is no number with one of the suffixes.
+// Returns nothing if the text is not a number with one of the suffixes.
 std::optional<double> suffixed(const std::string& text, std::span<const Suffix> suffixes) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -73,7 +73,7 @@ int64_t integer_value(std::string_view flag, const std::string& value) {
   return std::llround(number);
 }
 
-// A pattern that ends with * means every word that begins as it does.
+// True iff the word matches; a pattern that ends with * matches every word with this prefix.
 static bool is_meant(std::string_view pattern, std::string_view word) {
   if (!pattern.ends_with('*')) return lower_case(pattern) == lower_case(word);
   return lower_case(word).starts_with(lower_case(pattern.substr(0, pattern.size() - 1)));

@@ -1,4 +1,4 @@
-// Values of flags, as engines read them. Functions that read throw InputError: "--from: FLAG: found ...,
+// Parses values of flags as engines do. Parsing functions throw InputError: "--from: FLAG: found ...,
 // allowed: ...".
 #pragma once
 
@@ -11,22 +11,22 @@
 
 namespace kvcap {
 
-// Says that a value is missing or, of "$TP", that the line does not set the variable.
+// Throws InputError: the value is not allowed or, for "$TP", the line does not set the variable.
 [[noreturn]] void refuse_value(std::string_view flag, const std::string& value, const std::string& allowed);
 
-// "8192", "0.92", vLLM's "8k" (8000) and "8K" (8192).
+// Parses "8192", "0.92", vLLM's "8k" (8000) and "8K" (8192).
 double number_value(std::string_view flag, const std::string& value);
-// The same with GB and GiB as well.
+// Parses a number like number_value(), or one with a unit such as GB or GiB.
 double bytes_value(std::string_view flag, const std::string& value);
-// "$TP", "${TP}", "$(nproc)".
+// True iff the value contains a variable or a command: "$TP", "${TP}", "$(nproc)".
 bool has_variable(std::string_view value);
 int64_t integer_value(std::string_view flag, const std::string& value);
-// What a row's words say of a word. Nothing where the row leaves the field alone.
+// Returns the value of a word in the row's `words`; nothing if the word does not set the field.
 std::optional<std::string> word_value(const FlagRow& row, const std::string& word);
-// The first word of a row that stands for a value.
+// Returns the first word of a row with this value.
 std::optional<std::string> word_for(const FlagRow& row, std::string_view value);
 
-// Numbers as JSON texts: with all digits, and rounded to an integer.
+// Return JSON texts: with all digits, and rounded to an integer.
 std::string number_json(double number);
 std::string integer_json(double number);
 

@@ -1,4 +1,4 @@
-// vLLM's flags, and keys of its JSON flags.
+// Flags of vLLM, and keys of its JSON flags.
 #include "launch/flag_rows.h"
 
 namespace kvcap {
@@ -224,7 +224,7 @@ constexpr FlagRow kVllmRows[] = {
      .starts_storage = true,
      .engine_default = {"none"},
      .source = "v-off"},
-    // Mooncake Store takes the place of the connector's DRAM; its loads and saves are as the connector's.
+    // Mooncake Store replaces the connector's DRAM; loads and saves are those of the connector.
     {.stack = vllm,
      .names = "--kv-transfer-config.kv_connector",
      .field = "policy.tiers",

@@ -1,4 +1,4 @@
-// Writes the launch line that a scenario stands for.
+// Writes the launch line of a scenario.
 #include <algorithm>
 #include <optional>
 
@@ -40,7 +40,7 @@ bool has_line_for_ranks(const Scenario& scenario, Stack engine) {
   return divides_gpus(scenario, engine) && scenario.serving.tensor_parallel_size == 1;
 }
 
-// Keys and values of 8 bits in a model whose weights have more.
+// Adds the flag for 8-bit keys and values.
 void add_kv_dtype(const Scenario& scenario, Stack engine, LineParts& parts) {
   if (scenario.model.kv_bytes_per_element != 1) return;
   for (const FlagRow& row : flag_table()) {
@@ -62,7 +62,7 @@ std::optional<LineParts> parts_of(const Scenario& scenario) {
 
 }  // namespace
 
-// By its first name on Hugging Face, which engines know.
+// Returns the model's first name on Hugging Face, which engines accept.
 static std::string served_name(const ModelSpec& model) {
   return model.hugging_face.empty() ? model.name : model.hugging_face.substr(0, model.hugging_face.find(' '));
 }

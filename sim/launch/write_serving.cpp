@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// nullptr where the path leads to nothing or to null.
+// Returns nullptr if the path does not exist or is null.
 const Json* at(const Json& json, std::string_view path) {
   const Json* node = &json;
   while (!path.empty()) {
@@ -34,7 +34,7 @@ bool is_default(const FlagRow& row, std::string_view word) {
   return own && *own == word;
 }
 
-// The flag of a field of `serving`; nothing where the engine has the value by itself.
+// Returns the flag of a field of `serving`; nothing if the value is the engine's default.
 std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_of_line,
                                         const Scenario& scenario) {
   const Json& value = *at(serving_of_line, row.field);
@@ -48,7 +48,7 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
     case FlagForm::words: {
       const std::optional<std::string> word = word_for(row, text);
       if (!word || is_default(row, *word)) return std::nullopt;
-      // Any other word stands for a number of GPUs: all of the line's.
+      // "*" stands for the number of GPUs, which is that of the whole line.
       return flag + " " +
              (*word == "*" ? plain_text(*at(serving_of_line, "serving.tensor_parallel_size")) : *word);
     }
@@ -67,11 +67,11 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
   }
 }
 
-// Where requests draw from other tokens than the model's file says.
+// Returns the flag for sampling that differs from the model's file.
 std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine) {
   const Sampling own = scenario.model.sampling.value_or(Sampling{});
   Sampling ours = scenario.serving.sampling.value_or(own);
-  ours.method = own.method;  // the engine's
+  ours.method = own.method;  // the engine chooses the method
   if (ours == own || engine == Stack::trtllm) return std::nullopt;
   if (!ours.filters())
     return engine == Stack::vllm ? "--generation-config vllm" : "--sampling-defaults openai";
@@ -100,7 +100,7 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
       serving["max_num_batched_tokens"] = ranks * scenario.serving.max_num_batched_tokens;
     }
   }
-  std::set<std::string_view> written;  // fields that several flags set
+  std::set<std::string_view> written;  // because several flags may set one field
   for (const FlagRow& row : flag_table()) {
     const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
                           row.field.starts_with("serving.") && row.names.starts_with("--") &&

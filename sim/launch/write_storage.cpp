@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// "100" for 100 GiB. More digits are cut, not rounded: no tier may be larger than the hardware's.
+// Returns "100" for 100 GiB. More digits are truncated, so that no tier exceeds the hardware's size.
 std::string size_text(double bytes, double unit_bytes) {
   const double units = bytes / unit_bytes;
   char text[32];
@@ -25,9 +25,9 @@ std::string size_text(double bytes, double unit_bytes) {
   return number_json(units < 1 ? units : std::floor(100 * units) / 100);
 }
 
-using TierBytes = std::map<std::string_view, double>;  // by kind
+using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier
 
-// Nothing where the stack has no flag for one of the tiers, or for its size.
+// Returns nothing if the stack has no flag for one of the tiers or for its size.
 std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
   TierBytes bytes;
   for (const TierOptions& tier : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
@@ -42,12 +42,12 @@ std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
   return bytes;
 }
 
-// A tier that names the order that the policy names anyway.
+// Clears a tier's eviction order if it equals the policy's.
 void drop_eviction_of_policy(TierOptions& tier, const PolicyOptions& policy) {
   if (tier.eviction == policy.eviction.value_or(EvictionKind::lru)) tier.eviction.reset();
 }
 
-// The policy with the options that its stack has without any flag. The sizes of the tiers stay.
+// Returns the policy with its stack's default options and the scenario's tier sizes.
 Json stock_policy(Scenario scenario) {
   PolicyOptions& policy = scenario.policy;
   std::optional<std::vector<TierOptions>> tiers = policy.tiers;
@@ -78,8 +78,8 @@ Json given_policy(Scenario scenario) {
 
 constexpr std::string_view kExtra = "--kv-transfer-config.kv_connector_extra_config.";
 
-// Adds the options that the scenario gives and that are not the stack's own; `extra` gets those that vLLM's
-// connector reads. False where the stack has no flag for one of them.
+// Adds the scenario's options that differ from the stack's defaults; `extra` gets those that vLLM's connector
+// reads. Returns false if the stack has no flag for one of them.
 bool add_options(const Scenario& scenario, LineParts& parts, Json& extra) {
   const Json stock = stock_policy(scenario), given = given_policy(scenario);
   const std::vector<const FlagRow*> rows = flags_of_policy(scenario.policy.name);
@@ -109,7 +109,7 @@ bool add_options(const Scenario& scenario, LineParts& parts, Json& extra) {
   return true;
 }
 
-// `module`: where vLLM finds a connector that is not its own.
+// `module`: where vLLM finds an external connector.
 std::string transfer_config(const char* connector, const Json& extra, const char* module = nullptr) {
   Json config = {{"kv_connector", connector}, {"kv_role", "kv_both"}};
   if (module) config["kv_connector_module_path"] = module;
@@ -119,8 +119,8 @@ std::string transfer_config(const char* connector, const Json& extra, const char
 
 constexpr double kGib = 1073741824, kGb = 1e9;
 
-// The functions below add the flags of one stack. They return false where it does not do what the scenario
-// says. Sizes are those of all data parallel ranks together.
+// Each function below adds the flags of one stack. It returns false if the stack cannot do what the scenario
+// sets. Sizes are sums over all data parallel ranks.
 
 bool add_vllm_offload(const TierBytes& tiers, double engines, Json extra, Words& words) {
   if (tiers.contains("mooncake_store")) {
@@ -175,7 +175,7 @@ bool add_kvbm(const TierBytes& tiers, double engines, LineParts& parts) {
 }
 
 bool add_hicache(const Scenario& scenario, const TierBytes& tiers, double gpus, Words& words) {
-  // One backend of storage behind the host cache.
+  // HiCache has at most one storage backend below the host cache.
   if (!tiers.contains("dram") || tiers.size() > 2) return false;
   words.push_back("--enable-hierarchical-cache");
   const std::optional<double> ratio = scenario.policy.tiers->front().capacity_over_gpu;

@@ -11,10 +11,10 @@
 namespace kvcap {
 namespace {
 
-// Aliases may name each other, and one node many times.
+// Limits against aliases, which may form cycles or repeat one node many times.
 constexpr int kMostNodes = 100'000, kDeepest = 50;
 
-// As PyYAML, which the engines read files with, resolves words without quotes (YAML 1.1).
+// Unquoted words in YAML 1.1, as in PyYAML, with which the engines read files.
 constexpr std::string_view kTrue[] = {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"};
 constexpr std::string_view kFalse[] = {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"};
 

@@ -1,5 +1,5 @@
-// Keys of a YAML file with their values and lines, for files that a launch line names. Objects are dotted
-// ("kv_cache_config.dtype"), as members of JSON flags are (flags.h).
+// Parses a YAML file that a launch line names into keys, values and lines. Nested keys are dotted
+// ("kv_cache_config.dtype"), like members of JSON flags (flags.h).
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace kvcap {
 
 struct YamlEntry {
   std::string key;
-  std::vector<std::string> values;  // several of a list
-  bool is_boolean = false;          // values has "true" or "false"
-  int line = 0;                     // of the key, from 1
+  std::vector<std::string> values;  // several for a list
+  bool is_boolean = false;          // `values` is "true" or "false"
+  int line = 0;                     // line of the key, from 1
 };
 
-// The file's entries in their order; keys without a value have none. Throws InputError, which begins with
-// "file:line: ", for what is no YAML, no mapping, or larger than a configuration.
+// Returns the entries in the order of the file; keys without a value are omitted. Throws InputError
+// ("file:line: ...") if the text is not YAML, not a mapping, or too large for a configuration.
 std::vector<YamlEntry> parse_yaml(std::string_view text, const std::string& file);
 
 }  // namespace kvcap

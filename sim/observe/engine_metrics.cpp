@@ -32,7 +32,7 @@ constexpr EngineMetric<Counter> kCounters[] = {
     {kSglang, "sglang:num_requests_total", Counter::requests},
     {kSglang, "sglang:prompt_tokens_total", Counter::prompt_tokens},
     {kSglang, "sglang:generation_tokens_total", Counter::output_tokens},
-    // Every prompt is looked up.
+    // SGLang looks up every prompt.
     {kSglang, "sglang:prompt_tokens_total", Counter::queried_tokens},
     {kSglang, "sglang:cached_tokens_total", Counter::hbm_hit_tokens, "cache_source", "device"},
     {kSglang, "sglang:cached_tokens_total", Counter::hbm_hit_tokens, "cache_source", ""},
@@ -57,7 +57,7 @@ constexpr EngineMetric<Gauge> kGauges[] = {
     {kSglang, "sglang:num_pages", Gauge::blocks},
 };
 
-// Until 0.10 vLLM V1 called the gaps between tokens time_per_output_token.
+// Up to 0.10, vLLM V1 exported the inter-token latency as time_per_output_token.
 constexpr EngineMetric<Spread> kSpreads[] = {
     {kVllm, "vllm:time_to_first_token_seconds", Spread::ttft_s},
     {kVllm, "vllm:inter_token_latency_seconds", Spread::itl_s},

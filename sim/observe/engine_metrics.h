@@ -1,5 +1,5 @@
-// What engines call their metrics. Of several names of one figure the first that is exported counts: engines
-// export an old name beside its successor for some versions.
+// The engines' names of the observed metrics. If a metric has several names, the first exported one counts:
+// for some versions, engines export an old name together with its successor.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ struct EngineMetric {
   ObservedEngine engine;
   std::string_view name;
   Meter meter;
-  // Only samples whose label has this value, or one that begins with it and `_`; where the value is empty,
-  // only samples without the label.
+  // Selects samples whose label equals this value or starts with it and `_`; if the value is empty, samples
+  // without the label.
   std::string_view label = {}, value = {};
 };
 
@@ -23,7 +23,7 @@ std::span<const EngineMetric<Counter>> counter_metrics();
 std::span<const EngineMetric<Gauge>> gauge_metrics();
 std::span<const EngineMetric<Spread>> spread_metrics();
 
-// "vllm:", and the metric whose labels are the configuration.
+// Return the prefix "vllm:", and the name of the metric whose labels are the configuration.
 std::string_view metric_prefix(ObservedEngine engine);
 std::string_view config_metric(ObservedEngine engine);
 

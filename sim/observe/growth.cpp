@@ -13,7 +13,7 @@ namespace {
 
 double zero_if_unknown(double value) { return std::isnan(value) ? 0 : value; }
 
-// What the engine calls the figure, under the newest of its names.
+// Returns the engine's newest name of the metric.
 template <class Meter>
 std::string metric_name(std::span<const EngineMetric<Meter>> rows, ObservedEngine engine, std::size_t which) {
   for (const EngineMetric<Meter>& row : rows) {
@@ -30,7 +30,7 @@ bool are_alike(const Buckets& before, const Buckets& after) {
   return !before.empty() && before.bounds == after.bounds;
 }
 
-// Of histograms with the same bounds: empty, or which of its numbers fell.
+// Returns which number fell between histograms with the same bounds; empty: none.
 std::string fall_of(const std::string& name, const Buckets& before, const Buckets& after) {
   for (std::size_t i = after.counts.size(); i-- > 0;) {
     if (after.counts[i] < before.counts[i])
@@ -43,7 +43,7 @@ void add_buckets(Buckets& total, const Buckets* before, const Buckets& after) {
   if (total.bounds != after.bounds) {
     total = {.bounds = after.bounds, .counts = std::vector<double>(after.counts.size(), 0.0)};
   }
-  // A bucket that fell before comes back by more than all values that there are.
+  // A bucket that recovers from a fall may grow by more than the number of new values.
   const double all = after.count() - (before ? before->count() : 0);
   for (std::size_t i = 0; i < after.counts.size(); ++i)
     total.counts[i] += std::min(all, after.counts[i] - (before ? before->counts[i] : 0));
@@ -109,8 +109,8 @@ std::vector<std::string> Growth::falls(const Snapshot& after) const {
   return texts;
 }
 
-// A server that says when it started is believed. Of others most totals that were above 0 fall at a restart;
-// one that outgrows its past within an interval is rare.
+// Compares start times if the server exports them. Otherwise a restart is assumed if most totals above 0
+// fell; a total rarely exceeds its old value again within one interval.
 bool Growth::has_restarted(const Snapshot& after, std::size_t falls) const {
   if (last_.started_s && after.started_s) return std::abs(*after.started_s - *last_.started_s) > 0.5;
   std::size_t above_0 = 0;
@@ -130,7 +130,7 @@ void Growth::add_counters(const Snapshot& after) {
   }
 }
 
-// Where bounds have changed, or there was nothing before, all counts are new.
+// All counts are new if the bounds changed or no histogram existed before.
 void Growth::add_spreads(const Snapshot& after) {
   for (std::size_t i = 0; i < spreads_.size(); ++i) {
     const Buckets &before = last_.spreads[i], &now = after.spreads[i];

@@ -1,5 +1,5 @@
-// Growth: by how much the totals of a server grew from scrape to scrape. Totals never shrink while a server
-// lives: where one does, what it says is told and not summed. A server that starts over counts from 0.
+// Growth: sums how much a server's totals grew from scrape to scrape. Totals never shrink while a server
+// runs; if one does, its fall is reported and not summed. A restarted server counts from 0.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@ class Growth {
  public:
   Growth();
 
-  // The first scrape is where counting begins.
+  // Sets the first scrape, from which growth is counted.
   void begin(const Snapshot& first);
-  // All that the server has counted since it started.
+  // Adds all that the server has counted since it started.
   void add_since_start(const Snapshot& only);
-  // The next scrape in order of time. True where the server has started over since the one before.
+  // Adds the next scrape in order of time. True iff the server has restarted since the previous scrape.
   bool add(const Snapshot& after);
 
   const std::array<double, std::size(kCounterNames)>& counters() const { return counters_; }
   const std::array<Buckets, std::size(kSpreadNames)>& spreads() const { return spreads_; }
   int64_t restarts() const { return restarts_; }
-  // "vllm:prompt_tokens_total from 100 to 50": of the first restart, and of each total that shrank without
-  // one.
+  // "vllm:prompt_tokens_total from 100 to 50": for the first restart, and for each total that shrank without
+  // a restart.
   const std::string& first_restart() const { return first_restart_; }
   const std::vector<std::string>& shrunk() const { return shrunk_; }
 
  private:
-  // What was seen last of each figure. Empty or NaN: nothing yet, which counts as 0 unless it was refused.
+  // The last value of each metric. Empty or NaN: none yet, which counts as 0 unless it was refused.
   struct Seen {
     std::array<double, std::size(kCounterNames)> counters{};
     std::array<Buckets, std::size(kSpreadNames)> spreads;

@@ -80,7 +80,7 @@ HttpAddress parse_http_address(const std::string& text) {
 
 namespace {
 
-// Scheme, host and port, so that "http://Host" and "http://host:80" are one.
+// Returns scheme, host and port, so that "http://Host" and "http://host:80" are equal.
 std::string origin_of(const std::string& server) {
   std::string origin = server;
   for (char& letter : origin) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -94,7 +94,7 @@ using Clock = std::chrono::steady_clock;
 
 bool is_redirection(int status) { return (status >= 301 && status <= 303) || status == 307 || status == 308; }
 
-// One question and its answer; `location`: where the answer leads, if it leads elsewhere.
+// Sends one request; `location`: the redirect target, if any.
 HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::string& location) {
   const auto timeout = std::chrono::microseconds(static_cast<int64_t>(1e6 * options.timeout_s));
   httplib::Client client(address.server);
@@ -123,7 +123,7 @@ HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::stri
   return answer;
 }
 
-// Goes where an answer leads. Says why not, or nothing.
+// Sets `address` to the redirect target. Returns the error, or an empty string.
 std::string follow(const std::string& location, const HttpOptions& options, HttpAddress& address) {
   try {
     const HttpAddress next = redirected(address, location);
@@ -151,7 +151,7 @@ HttpAnswer ask_until_answered(HttpAddress address, const HttpOptions& options) {
   }
 }
 
-// ---- the process that asks ----
+// ---- the child process that sends the requests ----
 
 void write_all(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -165,14 +165,14 @@ void write_all(int fd, std::string_view text) {
 [[noreturn]] void answer_in_child(int fd, const HttpAddress& address, const HttpOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  constexpr rlim_t kMostBytes = rlim_t{2} << 30U;  // headers without end
+  constexpr rlim_t kMostBytes = rlim_t{2} << 30U;  // limits endless headers
   const rlimit limit{kMostBytes, kMostBytes};
   setrlimit(RLIMIT_DATA, &limit);
 #endif
   HttpAnswer answer;
   try {
     answer = ask_until_answered(address, options);
-  } catch (const std::exception&) {  // no memory
+  } catch (const std::exception&) {  // out of memory
     answer = {"", too_large()};
   }
   write_all(fd, answer.error.empty() ? "1" : "0");
@@ -180,7 +180,7 @@ void write_all(int fd, std::string_view text) {
   _exit(0);
 }
 
-// All that is written until the other end is closed; nothing where that is not before the deadline.
+// Reads until the other end is closed; returns nothing if the deadline passes first.
 std::optional<std::string> read_until(int fd, Clock::time_point deadline) {
   std::string text;
   std::vector<char> buffer(1 << 16);
@@ -218,8 +218,8 @@ HttpAddress redirected(const HttpAddress& from, const std::string& whole) {
   return to;
 }
 
-// The library bounds each read and not all of them, cannot be stopped while it looks up a name, and takes
-// more stack the longer a status line is. So a process of its own asks, which can be ended at any moment.
+// A child process sends the request, because it can be killed at any moment: the library limits only single
+// reads, cannot be stopped during a name lookup, and uses more stack for longer status lines.
 HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options) {
   const Clock::time_point deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(

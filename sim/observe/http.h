@@ -1,4 +1,4 @@
-// One page by HTTP or HTTPS, for as long as a scrape may take.
+// Fetches one page by HTTP or HTTPS within a time limit.
 #pragma once
 
 #include <string>
@@ -7,26 +7,27 @@ namespace kvcap {
 
 struct HttpAddress {
   std::string server;  // "http://127.0.0.1:8000"
-  std::string path;    // "/metrics", with a query where there is one
+  std::string path;    // "/metrics", with the query if given
 };
 
-// Whether the text is an address and not the name of a file.
+// True iff the text is an address and not a file name.
 bool is_http_address(const std::string& text);
 
-// An address without a path means /metrics. Throws InputError.
+// Parses an address; without a path it means /metrics. Throws InputError.
 HttpAddress parse_http_address(const std::string& text);
 
 struct HttpAnswer {
   std::string body;
-  std::string error;  // empty: the page is there
+  std::string error;  // empty: success
 };
 
-// Where an answer to `from` leads that names this Location. Throws InputError for what is no address.
+// Returns the address to which an answer from `from` with this Location redirects. Throws InputError if it is
+// not an address.
 HttpAddress redirected(const HttpAddress& from, const std::string& location);
 
 struct HttpOptions {
-  double timeout_s = 10;         // for all of it: names, connections, redirections, the whole answer
-  bool allow_redirects = false;  // to another host, port or scheme; within one server always
+  double timeout_s = 10;         // total: name lookup, connections, redirects and the whole answer
+  bool allow_redirects = false;  // follows redirects to another host, port or scheme
 };
 
 HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options);

@@ -26,14 +26,14 @@ Json named(const std::array<double, n>& values, const std::string_view (&names)[
   return object;
 }
 
-// The last bound, infinity, is none in JSON: it goes without saying.
+// JSON has no infinity, so the last bound is omitted.
 Json counts_of(const Buckets& buckets) {
   Json bounds = buckets.bounds;
   bounds.erase(bounds.size() - 1);
   return {{"bounds", bounds}, {"counts", buckets.counts}, {"sum", buckets.sum}};
 }
 
-constexpr double kMostTotal = 1e18;  // of a total
+constexpr double kMostTotal = 1e18;  // upper limit of a total
 
 struct HeaderLine {
   ObservedEngine engine = ObservedEngine::vllm;
@@ -105,7 +105,7 @@ void check_ascending(const std::vector<double>& numbers, const std::string& plac
   if (falls != numbers.end()) refuse_field(place, *falls, "ascending numbers");
 }
 
-// The file leaves out the last bound, infinity.
+// Appends the last bound, infinity, which the file omits.
 void close_buckets(Buckets& buckets, const std::string& place) {
   if (buckets.bounds.empty() && buckets.counts.empty()) return;
   check_ascending(buckets.bounds, place + ".bounds");
@@ -195,7 +195,7 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
       log.failures.push_back(read_fields<FailedScrape>(object, at));
     } else {
       Snapshot snapshot = read_snapshot(object, header, at);
-      // Later lines that do not say when the server started may be of one that restarted.
+      // Later lines without a start time may be of a restarted server.
       if (!snapshot.started_s && log.samples.empty()) snapshot.started_s = header.started_s;
       log.samples.push_back(std::move(snapshot));
     }

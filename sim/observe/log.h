@@ -1,6 +1,6 @@
-// The log of an observation ("schema": "kvcap.observed/1"): JSON, a line each, so that it is whole whenever
-// the observation ends. The first line says what was observed; then a line a scrape, of what it said or why
-// it failed.
+// The log of an observation ("schema": "kvcap.observed/1"): one JSON object per line, so that the log is
+// valid whenever the observation ends. The first line describes the observed server; each further line holds
+// one scrape or its error.
 #pragma once
 
 #include <string>
@@ -17,25 +17,25 @@ struct FailedScrape {
 };
 
 struct ObservedLog {
-  std::string address;            // as the user gave it
-  double every_s = 0;             // between scrapes; 0: nobody scraped at intervals
-  std::vector<Snapshot> samples;  // in order of time, all of one engine; at least one
+  std::string address;            // as given by the user
+  double every_s = 0;             // interval between scrapes; 0: no fixed interval
+  std::vector<Snapshot> samples;  // samples in order of time, of one engine; at least one
   std::vector<FailedScrape> failures;
-  std::vector<std::string> notes;  // on the reading of the log
+  std::vector<std::string> notes;  // notes on reading the log
 };
 
-// Lines with their ends. The header is that of the first scrape.
+// Return lines with their line ends. The header is made from the first scrape.
 std::string log_header(const std::string& address, double every_s, const Snapshot& first);
 std::string log_line(const Snapshot& snapshot);
 std::string log_line(const FailedScrape& failure);
 
-// Whether the text is such a log.
+// True iff the text is a log of an observation.
 bool is_observed_log(std::string_view text);
 
-// A last line that is not whole is left out, with a note. Throws InputError with the line.
+// Parses a log. Omits an incomplete last line, with a note. Throws InputError with the line number.
 ObservedLog parse_observed_log(std::string_view text, const std::string& place);
 
-// Samples in order of time. Throws InputError where two engines are mixed.
+// Sorts the samples by time. Throws InputError if they mix two engines.
 void put_in_order(ObservedLog& log, const std::string& place);
 
 }  // namespace kvcap

@@ -15,7 +15,7 @@ namespace {
 
 double or_zero(double value) { return std::isnan(value) ? 0 : value; }
 
-// Requests that have arrived so far: those that have finished and those inside.
+// Returns the number of requests that have arrived: finished, running and waiting.
 double arrived(const Snapshot& snapshot) {
   return snapshot[Counter::requests] + or_zero(snapshot[Gauge::running]) + or_zero(snapshot[Gauge::waiting]);
 }
@@ -33,7 +33,7 @@ void add_gauges(Observation& total, const std::vector<Snapshot>& samples) {
   }
 }
 
-// Each figure once, with the first value that could not be.
+// Returns the first impossible value of each metric.
 std::vector<std::string> refused_values(const std::vector<Snapshot>& samples) {
   std::map<std::string, std::string> first;
   for (const Snapshot& one : samples) first.insert(one.refused.begin(), one.refused.end());
@@ -85,7 +85,7 @@ double mean_of(const Buckets& buckets) { return buckets.count() > 0 ? buckets.su
 QuantileRange quantile_of(const Buckets& buckets, double q) {
   const double rank = q * buckets.count();
   std::size_t i = 0;
-  // The first bucket that has values and reaches the rank.
+  // Finds the first bucket that has values and reaches the rank.
   while (i + 1 < buckets.counts.size() && (buckets.counts[i] < rank || buckets.counts[i] <= 0)) ++i;
   const double below = i == 0 ? 0 : buckets.counts[i - 1];
   QuantileRange range{.low = i == 0 ? 0 : buckets.bounds[i - 1], .high = buckets.bounds[i]};
@@ -168,7 +168,7 @@ double Observation::token_hit_rate() const {
     const double share = hit_rate(tier);
     if (!std::isnan(share)) total = or_zero(total) + share;
   }
-  // Without counters, what the engine says of its recent requests.
+  // Without counters, uses the engine's hit rate of recent requests.
   return std::isnan(total) ? (*this)[Gauge::hit_rate].mean : total;
 }
 

@@ -1,7 +1,6 @@
-// Observation: what a log says about its window, the time between its first and its last scrape: by how much
-// totals grew, what gauges were on average. A log of one scrape tells of all the time since the server
-// started. A server that restarts counts from 0 again; what it counted after its last scrape before that is
-// lost.
+// Observation: summary of a log over its window, from the first to the last scrape: the growth of totals and
+// the means of gauges. A log of one scrape covers the time since the server started. A restarted server
+// counts from 0; what it counted between its last scrape and the restart is lost.
 #pragma once
 
 #include <array>
@@ -12,21 +11,22 @@
 
 namespace kvcap {
 
-// Where a quantile lies: a histogram tells no more than the two bounds of a bucket.
+// The bounds of a quantile; a histogram gives only the two bounds of a bucket.
 struct QuantileRange {
   double low = 0, high = 0;  // high may be infinity
-  double value = 0;          // interpolated between them; low where high is infinity
+  double value = 0;          // interpolated between the bounds; `low` if `high` is infinity
 };
 
-// REQUIRES: buckets with a count above 0, 0 <= q <= 1.
+// Returns the bucket of a quantile. REQUIRES: buckets with a count above 0, 0 <= q <= 1.
 QuantileRange quantile_of(const Buckets& buckets, double q);
-// From the quantile q - margin to q + margin: with a margin of chance, all that the true one may be.
+// Returns the range from the quantile q - margin to q + margin, which holds the true quantile if `margin` is
+// the sampling error.
 QuantileRange quantile_of(const Buckets& buckets, double q, double margin);
 double mean_of(const Buckets& buckets);
 
-// Requests that arrived from one scrape to the next.
+// The requests that arrived between two scrapes.
 struct ArrivalCount {
-  double from_s = 0, to_s = 0;  // after the beginning of the window
+  double from_s = 0, to_s = 0;  // times since the beginning of the window
   double requests = 0;
 };
 
@@ -41,14 +41,14 @@ struct Observation {
   std::map<std::string, std::string> config;
   int64_t engines = 1;
   double from_unix_s = 0;
-  double duration_s = 0;  // NaN: one scrape of a server that does not say when it started
+  double duration_s = 0;  // NaN: one scrape, and the server does not export its start time
   int64_t scrapes = 0, failed = 0, restarts = 0;
-  double requests_before = 0;                               // the window
+  double requests_before = 0;                               // requests before the window
   std::array<double, std::size(kCounterNames)> counters{};  // growth; NaN: not exported
   std::array<GaugeSummary, std::size(kGaugeNames)> gauges{};
   std::array<Buckets, std::size(kSpreadNames)> spreads;
-  std::vector<ArrivalCount> arrivals;             // empty where they cannot be told
-  double block_size = 0, kv_capacity_tokens = 0;  // of all engines; NaN: not exported
+  std::vector<ArrivalCount> arrivals;             // empty: unknown
+  double block_size = 0, kv_capacity_tokens = 0;  // capacity of all engines; NaN: not exported
   std::vector<std::string> notes;
 
   double operator[](Counter which) const { return counters[static_cast<std::size_t>(which)]; }
@@ -58,18 +58,18 @@ struct Observation {
   double requests_per_s() const;
   double mean_prompt_tokens() const;
   double mean_output_tokens() const;
-  // Shares of the tokens that were looked up; NaN where they are not exported.
+  // Shares of the queried tokens; NaN: not exported.
   double hit_rate(Counter tier) const;
   double token_hit_rate() const;
 };
 
 Observation observation_of(const ObservedLog& log);
 
-// What a person reads, and "schema": "kvcap.observation/1".
+// Return a table for people, and JSON with "schema": "kvcap.observation/1".
 std::string observation_table(const Observation& observation);
 std::string observation_json(const Observation& observation);
 
-// "2026-01-31 09:05:00 UTC".
+// Returns "2026-01-31 09:05:00 UTC".
 std::string utc_text(double unix_s);
 
 }  // namespace kvcap

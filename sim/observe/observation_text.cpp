@@ -1,4 +1,4 @@
-// An observation as a table and as JSON.
+// Formats an observation as a table and as JSON.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -26,7 +26,7 @@ std::string row(const std::string& name, const std::string& unit, const std::str
   return padded(name, 16) + padded(unit, 6) + value + "\n";
 }
 
-// "52 (40..60)": a quantile and its bucket.
+// Returns "52 (40..60)": a quantile and the bounds of its bucket.
 std::string quantile_text(const Buckets& buckets, double q, double scale) {
   const QuantileRange range = quantile_of(buckets, q);
   if (std::isinf(range.high)) return "above " + format_number(scale * range.low);
@@ -76,7 +76,7 @@ std::string capacity_text(const Observation& o) {
   return text;
 }
 
-// "22.0 GB loaded at 26.7 GB/s, 5.00 GB saved".
+// Returns "22.0 GB loaded at 26.7 GB/s, 5.00 GB saved".
 std::string offload_text(const Observation& o) {
   const auto gb = [](double bytes) { return format_number(1e-9 * bytes) + " GB"; };
   std::string text = gb(o[Counter::loaded_bytes]) + " loaded";

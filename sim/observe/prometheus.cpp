@@ -25,7 +25,7 @@ bool begins_a_name(char c) {
 }
 bool is_in_a_name(char c) { return begins_a_name(c) || (c >= '0' && c <= '9'); }
 
-// One line, read from its front.
+// A parser of one line.
 class Line {
  public:
   Line(std::string_view text, const std::string& place, int64_t number)
@@ -37,7 +37,7 @@ class Line {
     skip_blanks();
     if (take('{')) read_labels(one);
     one.value = number(word(), "a number");
-    // What follows a # is an exemplar.
+    // An exemplar follows a #.
     const std::string_view timestamp = word();
     if (timestamp.empty() || timestamp.front() == '#') return one;
     one.unix_s = number(timestamp, "a timestamp") * (timestamps_are_s ? 1 : 1e-3);
@@ -85,7 +85,7 @@ class Line {
       if (!take(',') && (rest_.empty() || rest_.front() != '}')) refuse(", or } behind a label");
     }
   }
-  // The value of a label up to its closing quote.
+  // Reads the value of a label up to its closing quote.
   std::string quoted() {
     std::string value;
     while (!rest_.empty()) {
@@ -113,7 +113,7 @@ class Line {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool is_whole = !text.empty() && end == text.data() + text.size();
-    // Beyond the range of a double the digits are still a number.
+    // Digits beyond the range of a double are a valid number.
     if (!is_whole || (error != std::errc() && error != std::errc::result_out_of_range)) refuse(what);
     return value;
   }
@@ -123,7 +123,7 @@ class Line {
   int64_t number_;
 };
 
-// OpenMetrics, the later format, ends with "# EOF" and counts timestamps in seconds.
+// OpenMetrics, the newer format, ends with "# EOF" and has timestamps in seconds.
 std::string_view last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return {};

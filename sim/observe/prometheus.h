@@ -1,8 +1,8 @@
-// The text in which servers export metrics for Prometheus: a sample a line,
+// Parses the text in which servers export metrics for Prometheus, one sample per line:
 //
 //   NAME{LABEL="VALUE",...} NUMBER [TIMESTAMP]
 //
-// with comments behind #. https://prometheus.io/docs/instrumenting/exposition_formats/
+// with comments after #. https://prometheus.io/docs/instrumenting/exposition_formats/
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ struct MetricSample {
   std::string name;
   std::vector<std::pair<std::string, std::string>> labels;
   double value = 0;              // may be NaN or infinite
-  std::optional<double> unix_s;  // the sample's own time, where the text states one
+  std::optional<double> unix_s;  // the sample's own timestamp, if given
 
-  // Empty where the sample has no such label.
+  // Returns the label's value; empty if the sample has no such label.
   std::string_view label(std::string_view key) const;
 };
 
-// Samples in order. `place` names the text in messages. Throws InputError, with the line, for what is not in
-// the format.
+// Returns the samples in order. `place` names the text in messages. Throws InputError with the line number if
+// the text does not match the format.
 std::vector<MetricSample> parse_metrics(std::string_view text, const std::string& place);
 
 }  // namespace kvcap

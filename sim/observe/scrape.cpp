@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMostLogBytes = 2'000'000'000;  // of a log of weeks
+constexpr int64_t kMostLogBytes = 2'000'000'000;  // a log of several weeks
 
 double unix_now_s() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -27,7 +27,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// In steps, so that `ends` is heard.
+// Sleeps in short steps, so that `ends` takes effect quickly.
 void wait_until(Clock::time_point start, double at_s, const std::function<bool()>& ends) {
   constexpr double kStep_s = 0.05;
   while (!(ends && ends())) {
@@ -41,7 +41,7 @@ Snapshot scrape_once(const HttpAddress& server, const std::string& address, cons
   const double before_s = unix_now_s();
   const HttpAnswer answer = http_get(server, options);
   if (!answer.error.empty()) throw InputError(address + ": " + answer.error);
-  // The server has counted some time between question and answer.
+  // The values are from some time between request and answer; the middle is used.
   return snapshot_of(parse_metrics(answer.body, address), (before_s + unix_now_s()) / 2, address);
 }
 
@@ -76,7 +76,7 @@ ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
       log.failures.push_back({unix_now_s(), error.what()});
       write(log_line(log.failures.back()));
     }
-    // What a slow answer made late is left out.
+    // Skips intervals that a slow answer has missed.
     next_s = options.every_s * std::max(std::floor(seconds_since(start) / options.every_s) + 1,
                                         std::round(next_s / options.every_s) + 1);
   }

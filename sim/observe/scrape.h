@@ -1,5 +1,5 @@
-// Scraping: the scrapes of a server at intervals, one after the other into a log, until the time is over or
-// the user ends it; and saved scrapes out of files.
+// Scrapes a server at intervals into a log, until the time is over or the user stops it; also reads saved
+// scrapes from files.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@ struct ScrapeOptions {
   double every_s = 5;
   double for_s = 0;  // 0: until `ends`
   HttpOptions http;
-  std::function<bool()> ends;                          // asked several times a second
-  std::function<void(const std::string&)> write_line;  // of the log; may be empty
+  std::function<bool()> ends;                          // true: stop; called several times per second
+  std::function<void(const std::string&)> write_line;  // appends to the log; may be empty
 };
 
-// Throws InputError where the first scrape fails: nothing has been written then. Later ones that fail are
-// noted.
+// Throws InputError if the first scrape fails, before anything is written. Later failures are recorded in the
+// log.
 ObservedLog scrape(const std::string& address, const ScrapeOptions& options);
 
-// Files with one scrape each, or one log of an observation. Where a scrape states no time it is when the file
-// was written last.
+// Reads files with one scrape each, or one log of an observation. A scrape without a timestamp gets the
+// modification time of its file.
 ObservedLog read_scrapes(const std::vector<std::string>& files);
 
 }  // namespace kvcap

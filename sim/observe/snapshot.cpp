@@ -39,7 +39,7 @@ bool is_meant(const EngineMetric<Meter>& row, const MetricSample& sample) {
   return value.starts_with(row.value) && value[row.value.size()] == '_';
 }
 
-// Calls `take` with the samples of each figure, all under the first of its names that has any.
+// Calls `take` with the samples of each metric, all under the first of its names that has any.
 template <class Meter, class Take>
 void for_each_figure(const std::vector<MetricSample>& samples, std::span<const EngineMetric<Meter>> rows,
                      ObservedEngine engine, std::string_view suffix, const Take& take) {
@@ -63,7 +63,7 @@ double number_of(const std::string& text) {
 
 void add(double& total, double value) { total = std::isnan(total) ? value : total + value; }
 
-// Of a count and of a time; larger ones would only be lost in sums.
+// True iff a count or a time is possible; larger values would lose precision in sums.
 bool is_possible(double value) {
   constexpr double kMost = 1e18;
   return value >= 0 && value <= kMost;
@@ -73,7 +73,7 @@ std::string counter_key(std::size_t which) { return "counters." + std::string(kC
 std::string gauge_key(std::size_t which) { return "gauges." + std::string(kGaugeNames[which]); }
 std::string spread_key(std::size_t which) { return "histograms." + std::string(kSpreadNames[which]); }
 
-// The first bad value of a figure is told.
+// Stores the first impossible value of a metric.
 void refuse(Snapshot& snapshot, const std::string& key, const MetricSample& sample) {
   char value[32];
   std::snprintf(value, sizeof value, "%g", sample.value);
@@ -92,12 +92,12 @@ void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot)
   }
 }
 
-// Shares are means over engines, the others sums.
+// Shares and the block size are means over engines, other gauges are sums.
 void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.gauges.fill(kNaN);
   std::array<double, std::size(kGaugeNames)> seen{};
   for_each_figure(samples, gauge_metrics(), snapshot.engine, "", [&](Gauge which, const MetricSample& one) {
-    // Engines say "none yet" with -1.
+    // Engines export -1 for "none yet".
     if (one.value == -1) return;
     if (!is_possible(one.value)) return refuse(snapshot, gauge_key(index(which)), one);
     add(snapshot.gauges[index(which)], one.value);
@@ -109,7 +109,7 @@ void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.engines = std::max<int64_t>(1, static_cast<int64_t>(seen[index(Gauge::running)]));
 }
 
-// One histogram per engine, of the bounds that all of them have.
+// Sums one histogram per engine, over the bounds that all of them have.
 void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   struct Sum {
     double count = 0;
@@ -133,7 +133,7 @@ void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) 
     for (const auto& [bound, sum] : bounds[which]) {
       if (sum.parts != infinite->second.parts) continue;
       buckets.bounds.push_back(bound);
-      // Buckets of a server under load are not all read at the same instant.
+      // A server under load does not read all buckets at the same instant.
       buckets.counts.push_back(buckets.empty() ? sum.count : std::max(sum.count, buckets.counts.back()));
     }
   }
@@ -147,7 +147,7 @@ void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) 
   }
 }
 
-// The number in a label, summed over the engines that export their configuration.
+// Returns the number in a label, summed over the engines that export their configuration.
 double config_number(const std::vector<const MetricSample*>& configs, const char* label) {
   double total = kNaN;
   for (const MetricSample* one : configs) {
@@ -168,7 +168,7 @@ void read_config(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   }
   const bool is_vllm = snapshot.engine == ObservedEngine::vllm;
   const auto parts = static_cast<double>(configs.size());
-  // Before it had a label "engine", one sample spoke for all engines.
+  // Versions without the label "engine" export one sample for all engines.
   const double engines = parts == 1 ? static_cast<double>(snapshot.engines) : 1;
   const auto take = [&](Gauge which, double value) {
     if (std::isnan(snapshot[which])) snapshot.gauges[index(which)] = value;

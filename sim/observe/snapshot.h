@@ -1,5 +1,5 @@
-// Snapshot: what one scrape of a server says, under kvcap's names, whatever the engine calls it. The table of
-// engines' names is in engine_metrics.cpp.
+// Snapshot: the metrics of one scrape of a server, under kvcap's names. engine_metrics.cpp maps the engines'
+// names.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@ enum class ObservedEngine : uint8_t { vllm, sglang };
 inline constexpr std::string_view kObservedEngineNames[] = {"vllm", "sglang"};
 constexpr Names names_of(ObservedEngine) { return kObservedEngineNames; }
 
-// Totals since the server started. Tokens that were looked up and found are those of prompts; `external` are
-// found by a KV connector, which does not say in which tier. Bytes are KV from and to below GPU memory, and
-// `load_s` the time that the loads took.
+// Totals since the server started. Queried and hit tokens are tokens of prompts. `external` tokens were hit
+// by a KV connector, which does not export the tier. Bytes are KV moved between GPU memory and lower tiers;
+// `load_s` is the time of the loads.
 enum class Counter : uint8_t {
   requests,
   prompt_tokens,
@@ -50,10 +50,10 @@ enum class Spread : uint8_t { ttft_s, itl_s, e2el_s, queue_s, prompt_tokens, out
 inline constexpr std::string_view kSpreadNames[] = {"ttft_s",  "itl_s",         "e2el_s",
                                                     "queue_s", "prompt_tokens", "output_tokens"};
 
-// A histogram as it is exported: how many values were at most each bound. The last bound is infinity.
+// A histogram as exported: the number of values up to each bound. The last bound is infinity.
 struct Buckets {
   std::vector<double> bounds;  // ascending
-  std::vector<double> counts;  // cumulative, as many
+  std::vector<double> counts;  // cumulative, one per bound
   double sum = 0;
 
   double count() const { return counts.empty() ? 0 : counts.back(); }
@@ -68,11 +68,11 @@ struct Snapshot {
   std::array<Buckets, std::size(kSpreadNames)> spreads;     // empty: not exported
   std::map<std::string, std::string> config;                // labels of the engine's cache_config_info
   std::set<std::string> models;
-  int64_t engines = 1;  // that the figures are sums over
-  // Figures that had a value which no server can have, negative or not finite, and are not known therefore:
+  int64_t engines = 1;  // number of engines that the metrics are summed over
+  // Metrics that were discarded because of an impossible value (negative or not finite):
   // {"counters.requests", "vllm:request_success_total is -5"}.
   std::map<std::string, std::string> refused;
-  std::optional<double> started_s;  // Unix time from which totals count
+  std::optional<double> started_s;  // Unix time at which totals were 0
 
   double operator[](Counter which) const { return counters[static_cast<std::size_t>(which)]; }
   double operator[](Gauge which) const { return gauges[static_cast<std::size_t>(which)]; }
@@ -81,14 +81,14 @@ struct Snapshot {
   bool has_refused(Counter which) const;
   bool has_refused(Spread which) const;
 
-  // All KV of all engines; NaN where it is not exported.
+  // Returns the KV capacity of all engines; NaN if not exported.
   double kv_capacity_tokens() const;
-  // Of the configuration; NaN where there is none.
+  // Returns the block size of the configuration in tokens; NaN if not exported.
   double block_size() const;
 };
 
-// `unix_s` is when the samples were taken; samples that state a time themselves know better. Throws
-// InputError where there is no engine that kvcap knows.
+// Builds a snapshot. `unix_s` is the time of the scrape; timestamps in the samples override it. Throws
+// InputError if the metrics are not of a known engine.
 Snapshot snapshot_of(const std::vector<MetricSample>& samples, double unix_s, const std::string& place);
 
 }  // namespace kvcap

@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-// What is asked of one policy at one pair of values.
+// The setting and the contexts at one pair of values.
 struct Duel {
   Changes changes;
   StoredContexts contexts;
@@ -83,7 +83,7 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
     scenario.serving.max_num_batched_tokens = length;
     scenario.serving.max_model_len =
         std::max(scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings), length);
-    // What is asked is how fast, not whether all of them fit the GPU.
+    // Contexts may exceed the GPU's memory, because only the speed is compared.
     scenario.serving.allow_impossible = true;
     scenario.serving.kv_capacity_tokens =
         roomy_kv_capacity_tokens(scenario, contexts.count, *scenario.serving.max_model_len);
@@ -100,7 +100,7 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
   return contestant;
 }
 
-// Between forked processes of one binary, as in metrics/serialize.h.
+// Converts a result to bytes and back, for processes forked from one binary (as metrics/serialize.h).
 std::string packed(const Contestant& one) {
   std::string bytes(2 * sizeof(double), '\0');
   std::memcpy(bytes.data(), &one.ttft_s, sizeof(double));
@@ -134,7 +134,8 @@ void judge(BreakEvenCell& cell) {
   cell.lead = cell.winner < 0 ? kNaN : second_s / cell.policies[static_cast<std::size_t>(cell.winner)].ttft_s;
 }
 
-// Where in the row `to` becomes faster than `from`: the place nearest to `near`; NaN where it does nowhere.
+// Returns the value in the row at which `to` becomes faster than `from`, nearest to `near`; NaN if there is
+// none.
 double crossing(const std::vector<double>& across, const std::vector<BreakEvenCell>& row, int from, int to,
                 double Contestant::*time, double near) {
   const auto difference = [&](std::size_t i) {
@@ -159,7 +160,7 @@ std::vector<Boundary> boundaries_of(const BreakEven& asked, const BreakEvenMap& 
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
       const int from = row[i].winner, to = row[i + 1].winner;
       if (from < 0 || to < 0 || from == to) continue;
-      // At most one lies between these two columns, and there is one.
+      // Exactly one crossing lies between these two columns.
       const double simulated = crossing({across[i], across[i + 1]}, {row[i], row[i + 1]}, from, to,
                                         &Contestant::ttft_s, across[i]);
       boundaries.push_back(

@@ -1,5 +1,6 @@
-// Break-even maps: which policy brings one context back first, over two fields at a time, by how much, and
-// where the winner changes: by simulation, layer by layer, and by the closed form beside it.
+// Break-even maps: the policy that restores a context fastest at each pair of two fields' values, its lead
+// over the second, and the values at which the winner changes. Each cell is simulated layer by layer and
+// compared with the closed form.
 #pragma once
 
 #include <string>
@@ -11,25 +12,26 @@
 namespace kvcap {
 
 struct Contestant {
-  double ttft_s = 0;              // simulated, mean over the contexts; NaN where it cannot run
-  double closed_form_ttft_s = 0;  // of one context alone; NaN with several
-  std::string reason;             // why it cannot run
+  double ttft_s = 0;              // simulated, mean over the contexts; NaN if it cannot run
+  double closed_form_ttft_s = 0;  // for a single context; NaN with several contexts
+  std::string reason;             // why it cannot run; empty: it can
 };
 
-// One pair of values.
+// The comparison of all policies at one pair of values.
 struct BreakEvenCell {
-  std::vector<Contestant> policies;  // in the order of the plan
-  int winner = -1;                   // by simulation; -1: none can run
+  std::vector<Contestant> policies;  // in the plan's order
+  int winner = -1;                   // by simulation; -1: no policy can run
   int closed_form_winner = -1;
-  double lead = 1;  // TTFT of the second over that of the winner; NaN without a second
+  double lead = 1;  // TTFT of the second divided by that of the winner; NaN without a second
 };
 
-// Between two neighbours across the winner changes; where both have the same TTFT, interpolated.
+// A change of the winner between two neighbouring columns of a row. The values are on the axis `across`,
+// interpolated to where both policies have the same TTFT.
 struct Boundary {
   std::size_t row = 0;
   int from = -1, to = -1;
   double simulated = 0;
-  double closed_form = 0;  // of the same two policies; the nearest; NaN where it sees none in this row
+  double closed_form = 0;  // nearest crossing of the same two policies; NaN: none in this row
 };
 
 struct BreakEvenMap {
@@ -37,11 +39,11 @@ struct BreakEvenMap {
   std::vector<Boundary> boundaries;
 };
 
-// What a path of a break-even plan sets that is no field of a scenario: tokens, new_tokens or contexts; null
-// where it is one.
+// Returns the member of `contexts` that a path of a break-even plan sets (tokens, new_tokens or contexts), or
+// null if the path is a field of a scenario.
 int64_t* context_size(StoredContexts& contexts, std::string_view path);
 
-// Throws InputError when nothing can run anywhere.
+// Simulates every cell in workers. Throws InputError if a policy can run in no cell.
 BreakEvenMap break_even_map(const Plan& plan);
 std::string break_even_text(const Plan& plan, const BreakEvenMap& map);
 

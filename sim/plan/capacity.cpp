@@ -22,27 +22,28 @@
 namespace kvcap {
 namespace {
 
-constexpr double kLoadError = 0.05;  // of all targets of a load together
-// A target that is missed by so much more than its bound is missed in the long run too: a share of the bound.
+constexpr double kLoadError = 0.05;  // error of all targets of a load together
+// A target missed by more than this share of its bound is also missed in the long run.
 constexpr double kByFarOfLoads = 0.5;
-// Of a seed: 100 of them are beyond a 99th percentile. Sessions differ in their turns, hence the tolerance.
+// Turns per seed: 100 of them lie beyond a 99th percentile. Sessions differ in their numbers of turns, hence
+// the tolerance.
 constexpr int64_t kFewestTurns = 10'000;
 constexpr double kTolerance = 1.1;
-// Beyond so many times the guess nothing is looked for.
+// Upper limit of the search, as a multiple of the guess.
 constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
 constexpr double kSessionsOfActive = 8;
 constexpr double kFine = 0.25;
-constexpr double kFirstStep = 1.3;    // from the guess outwards
-constexpr double kLeastShare = 1e-3;  // of the guess: if that misses, everything does
-constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // of the capacity
+constexpr double kFirstStep = 1.3;    // factor, from the guess outwards
+constexpr double kLeastShare = 1e-3;  // share of the guess; if this load misses, every load is taken to miss
+constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // multiples of the capacity
 
-// What the seeds' means say of a condition, and whether their intervals say the same.
+// Whether the seeds' means miss a condition, and whether their intervals agree.
 struct Finding {
   bool missed = false;
   bool is_sure = true;
 };
 
-// The bound on a percentile as one on the share of turns beyond it, where the runs have counted them.
+// Returns the bound on a percentile as one on the share of turns beyond it, if the runs have counted them.
 Target as_share(const Target& target, const RunResult& run) {
   const auto share = allowed_share(target.metric);
   const std::string name = beyond_share_name(target.metric);
@@ -59,7 +60,8 @@ Finding of_target(const Target& asked, const LoadPoint& point, double confidence
   return {missed, agrees(found.mean - half) && agrees(found.mean + half)};
 }
 
-// Most runs are to be shown to be stable; what all say, or none contradicts a saturated one, is sure.
+// A load is stable if most of its runs are. The finding is sure if all runs are stable, or if some are
+// saturated and none is stable.
 Finding of_stability(const LoadPoint& point) {
   const auto count = [&](double stable) {
     return std::count_if(point.runs.begin(), point.runs.end(),
@@ -87,12 +89,12 @@ void judge(LoadPoint& point, const std::vector<Target>& meet) {
   point.verdict = sure_miss ? Judgement::misses : is_sure ? Judgement::meets : Judgement::unclear;
 }
 
-// Whether the long run misses as well, whatever chance does.
+// True iff the run misses by so far that the long run misses too.
 bool misses_by_far(const RunResult& run, const std::vector<Target>& meet) {
   if (run.number("stable") == 0) return true;
   if (run.number("rates.steady") == 0) return false;
   return std::any_of(meet.begin(), meet.end(), [&](const Target& target) {
-    // A hit rate may rise as caches fill.
+    // A minimum, such as a hit rate, may still be reached as caches fill.
     return std::isfinite(target.max) && violation(target, run.number(target.metric)) > kByFarOfLoads;
   });
 }
@@ -140,7 +142,7 @@ class CapacitySearch {
     if (question_.closed_loop) return high - low <= std::max(1.0, question_.precision * low);
     return high <= low * (1 + question_.precision);
   }
-  // A whole number is between the two, not at one of them.
+  // Returns a load between the two; a whole number of sessions never equals one of them.
   double between(double low, double high) const {
     const double load = std::sqrt(low * high);
     return question_.closed_loop ? std::clamp(std::round(load), low + 1, high - 1) : load;
@@ -169,13 +171,14 @@ class CapacitySearch {
     return points_.emplace(load, run_long_enough(load)).first->second;
   }
 
-  // An end of a wide interval need not be known better than a quarter of its distance to the estimate.
+  // An end of a wide interval need not be known to less than a quarter of its distance from the estimate.
   bool is_fine(double low, double high, double estimate) const {
     return are_close(low, high) ||
            (!question_.closed_loop && high - low <= kFine * std::max(high - estimate, estimate - low));
   }
 
-  // The highest load up to which everything is met for sure; at most `load`, the highest whose means do.
+  // Returns the highest load up to which everything is met with confidence; at most `load`, the highest one
+  // whose means meet everything.
   double lower_end(double load) {
     while (load > least()) {
       double sure = 0, above = load;
@@ -193,7 +196,7 @@ class CapacitySearch {
     }
     return 0;
   }
-  // The lowest load from which on something is missed for sure.
+  // Returns the lowest load from which on some condition is missed with confidence.
   double upper_end(double load) {
     while (std::isfinite(load)) {
       double sure = kInfinity, below = load;
@@ -211,10 +214,10 @@ class CapacitySearch {
     return kInfinity;
   }
 
-  // Under all seeds side by side.
+  // Runs a load under all seeds concurrently, until its runs are long enough.
   LoadPoint run_long_enough(double load) {
     int64_t first = first_sessions(load);
-    // Most sessions of a closed loop are to begin when others have ended.
+    // In a closed loop, most sessions must begin when others have ended.
     while (question_.closed_loop && static_cast<double>(first) < kSessionsOfActive * load) first *= 2;
     LoadPoint point{.load = load, .runs = std::vector<RunResult>(static_cast<std::size_t>(question_.seeds))};
     std::vector<LoadAsk> open;
@@ -229,7 +232,7 @@ class CapacitySearch {
     }
     return point;
   }
-  // What both neighbours need is needed between them.
+  // Starts with the sessions that both neighbouring loads needed.
   int64_t first_sessions(double load) const {
     const auto above = points_.lower_bound(load);
     if (above == points_.begin() || above == points_.end()) return question_.sessions;
@@ -241,9 +244,9 @@ class CapacitySearch {
     return std::max(question_.sessions,
                     std::min(sessions(above->second), sessions(std::prev(above)->second)));
   }
-  // All, where targets are near or most have not settled, so that a lucky run is not kept and an unlucky one
-  // run again; else those of which nobody knows whether they are stable. As long as precision takes, or twice
-  // as long.
+  // Returns the runs to lengthen. All of them, if targets are near or most runs have not settled, so that no
+  // lucky run is kept while an unlucky one is repeated; else those whose stability is unknown. The new length
+  // is the one that precision needs, at least twice the old one.
   std::vector<LoadAsk> to_be_longer(const LoadPoint& point, int64_t sessions) const {
     const auto all = [&](const auto& is_so) {
       return std::all_of(point.runs.begin(), point.runs.end(), is_so);
@@ -261,7 +264,7 @@ class CapacitySearch {
     int64_t turns = 0;
     for (const RunResult& run : point.runs) turns += run.turn_count;
     const bool has_settled = 2 * settled >= question_.seeds || 2 * turns > kMostSearchedTurns;
-    // What misses a target for sure need not be stable or not.
+    // A load that misses a target with confidence needs no verdict on stability.
     if (is_precise && has_settled && point.verdict == Judgement::misses) return {};
     const bool is_told = misses || (is_precise && has_settled);
     const double wanted = static_cast<double>(kFewestTurns * question_.seeds);
@@ -282,10 +285,10 @@ class CapacitySearch {
   const CapacityQuestion& question_;
   const RunLoads& run_;
   std::map<double, LoadPoint> points_;
-  double low_ = 0, high_ = kInfinity;  // what the means say
+  double low_ = 0, high_ = kInfinity;  // verdicts of the means
 };
 
-// The load that a scenario says.
+// Returns the scenario at the requested load.
 Scenario at_load(Scenario scenario, const LoadAsk& ask) {
   WorkloadOptions& workload = scenario.workload;
   if (workload.arrivals.process == ArrivalProcess::closed_loop) {
@@ -359,7 +362,7 @@ double load_of(const Scenario& scenario) {
 }
 
 RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet, const FinishedRuns& finished) {
-  scenario.workload.sessions.reset();  // of a file, all there are
+  scenario.workload.sessions.reset();  // use all sessions of a file
   const auto sources = std::make_shared<Sources>();
   sources->read(scenario);
   std::string key = finished.key_of(scenario);

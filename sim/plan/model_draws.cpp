@@ -14,19 +14,19 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kLeastDrawSessions = 50;  // fewer show little
-// A shorter run has to come to the load of the whole one: so many times as long as that takes to become
-// steady, or so many times the sessions of a closed loop; at the price of so many times the turns.
+constexpr int64_t kLeastDrawSessions = 50;  // fewer sessions are not representative
+// A shortened run must still reach the load of the whole run. It has this multiple of the part until the
+// steady window, or of the sessions of a closed loop, but at most kMostBeyond times its share of the turns.
 constexpr double kTimesToSteady = 3;
 constexpr double kMostBeyond = 8;
 
 struct Lengths {
-  std::vector<int64_t> sessions;  // of each scenario
-  int64_t turns = 0;              // of all runs together, for the progress bar
+  std::vector<int64_t> sessions;  // sessions per scenario
+  int64_t turns = 0;              // turns of all runs together, for the progress bar
   bool is_shortened = false;
 };
 
-// Of a run's sessions, what it takes to come to its load.
+// Returns the share of a run's sessions that it needs to reach its load.
 double telling_share(const Scenario& scenario, const RunResult& result) {
   const double sessions = std::max(1.0, static_cast<double>(result.session_count));
   const double at_once = static_cast<double>(scenario.workload.arrivals.concurrency.value_or(0));
@@ -55,7 +55,7 @@ Lengths lengths_of(const std::vector<Scenario>& scenarios, const std::vector<Run
   return lengths;
 }
 
-// With the sessions that are read of a file: all, where a steady run may have wanted more.
+// Returns the scenario with all sessions of its file, because a steady run may have used more than it sets.
 Scenario source_of(Scenario scenario) {
   if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
   return scenario;
@@ -69,7 +69,7 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
   const Lengths lengths = lengths_of(scenarios, results, options);
   Sources sources;
   for (const Scenario& scenario : scenarios) sources.read(source_of(scenario));
-  const auto runs = static_cast<std::size_t>(options.draws) + 1;  // of each scenario, the first as it is
+  const auto runs = static_cast<std::size_t>(options.draws) + 1;  // runs per scenario; the first is nominal
   const std::vector<std::string> messages = run_in_workers(
       scenarios.size() * runs,
       [&](std::size_t job, std::atomic<int64_t>& done_turns) {

@@ -1,5 +1,5 @@
-// Settings on plausible machines (run/drawn_scenario.h): a few dozen draws, the same for all settings, under
-// the seed of the scenario and on a part of its sessions, so that a comparison stays a matter of seconds.
+// Simulates settings on plausible machines (run/drawn_scenario.h). All settings share the same draws; each
+// run uses the scenario's seed and only part of its sessions, so that a comparison takes seconds.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,35 @@ namespace kvcap {
 
 inline constexpr int64_t kDefaultDraws = 32;
 inline constexpr int kMostDraws = 1000;
-// More settings than that are a search and no comparison; draws have to be asked for.
+// A search with more settings than this draws machines only on request.
 inline constexpr std::size_t kMostDrawnSettings = 16;
 
 struct DrawOptions {
   int64_t draws = kDefaultDraws;
-  // All runs together; beyond, each has a part of its sessions, but as many as it takes to come to the load
-  // of the whole run. About 3 s of two cores.
+  // Turns of all runs together (about 3 s on two cores). Beyond it, each run is shortened to a part of its
+  // sessions that still reaches the load of the whole run.
   int64_t most_turns = 250'000;
 };
 
 struct ModelDraws {
   int64_t draws = 0;
-  int64_t sessions = 0;  // of the shortest run
+  int64_t sessions = 0;  // sessions of the shortest run
   bool is_shortened = false;
-  std::vector<RunResult> nominal;             // of each scenario, on the machine as its profile has it
-  std::vector<std::vector<RunResult>> drawn;  // [scenario][draw]; without turns where it cannot run
+  std::vector<RunResult> nominal;             // [scenario], on the machine of its profile
+  std::vector<std::vector<RunResult>> drawn;  // [scenario][draw]; no turns if it cannot run
 };
 
-// `results`: of the same scenarios, for the length of their runs.
+// Runs each scenario on the nominal and on every drawn machine. `results`: earlier results of the same
+// scenarios, from which the length of the runs is derived.
 ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
                          const DrawOptions& options = {});
 
-// Fills model_intervals of `results` and says the rest. `labels`: of the settings.
+// Fills model_intervals of `results` and returns rankings, saturated settings and limits of the validation.
+// `labels`: one per setting.
 ModelReport model_report(const std::vector<std::string>& labels, const std::vector<Scenario>& scenarios,
                          std::vector<RunResult>& results, const DrawOptions& options = {});
 
-// The longest context that occurs in a run.
+// Returns the longest context of a run, in tokens.
 int64_t longest_context(const RunResult& result);
 
 }  // namespace kvcap

@@ -19,7 +19,7 @@ namespace kvcap {
 
 namespace {
 
-constexpr double kBytesOfResult = 90'000;  // with its curves
+constexpr double kBytesOfResult = 90'000;  // result with its curves
 
 struct Run {
   std::size_t scenario = 0, replication = 0;
@@ -34,7 +34,7 @@ class Replications {
     refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", runs,
                          kBytesOfResult);
     for (std::size_t s = 0; s < scenarios.size(); ++s) {
-      sources_.read(source_of(s));  // bad rows are found before anything runs
+      sources_.read(source_of(s));  // finds invalid rows before anything runs
       const auto count = static_cast<std::size_t>(scenarios[s].replications);
       grouped_[s].resize(count);
       for (std::size_t r = 0; r < count; ++r) runs_.push_back({s, r});
@@ -47,7 +47,7 @@ class Replications {
   }
 
  private:
-  // With the sessions that are read of a file: all, where more may be wanted.
+  // Returns the scenario with all sessions of its file, because a longer run may need them.
   Scenario source_of(std::size_t which) const {
     Scenario scenario = scenarios_[which];
     if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
@@ -128,7 +128,8 @@ class Replications {
     return result;
   }
 
-  // Of each seed, if one of its runs does not tell yet: all but those that are saturated, twice as long.
+  // Returns the runs to repeat. If one run of a seed does not yet show the long run, all runs of this seed
+  // are doubled, except saturated ones.
   std::vector<Run> to_be_longer() {
     std::vector<Run> round;
     std::map<std::size_t, int64_t> longer;
@@ -151,7 +152,7 @@ class Replications {
   const ReplicationOptions& options_;
   Sources sources_;
   std::vector<Run> runs_;
-  std::map<std::size_t, int64_t> sessions_;  // of a replication, where it is longer than the scenario says
+  std::map<std::size_t, int64_t> sessions_;  // key: replication; only longer ones than in the scenario
   std::vector<std::vector<RunResult>> grouped_;
 };
 

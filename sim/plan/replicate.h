@@ -1,5 +1,5 @@
-// Replications: the same scenario under seeds seed, seed + 1, ..., several scenarios at once. With
-// workload.run_length "steady" a run is repeated with twice as many sessions until it tells the long run.
+// Replications: runs scenarios concurrently, each under seeds seed, seed + 1, ... With workload.run_length
+// "steady" a run is repeated with twice the sessions until it shows the long run.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,14 @@ namespace kvcap {
 
 struct ReplicationOptions {
   bool check_invariants = false;
-  NewFile* timeline = nullptr;  // gets the timeline of the first run
-  NewFile* requests = nullptr;  // gets requests.csv of the first run
-  bool keep_turns = false;      // in the result of each scenario's first run
+  NewFile* timeline = nullptr;  // timeline of the first run
+  NewFile* requests = nullptr;  // requests.csv of the first run
+  bool keep_turns = false;      // keeps turns in the result of each scenario's first run
   const FinishedRuns* finished = nullptr;
 };
 
-// A run is made longer up to so many turns, about 15 s of simulation; one of a search, which makes hundreds,
-// up to fewer.
+// The largest number of turns to which a run is lengthened (about 15 s of simulation); a search, which makes
+// hundreds of runs, has a smaller limit.
 inline constexpr int64_t kMostTurns = 1 << 20;
 inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 
@@ -28,10 +28,11 @@ inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 // (metrics/statistics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
 
-// The same, measured over its steady window, whatever it says itself; a trace's rates are those of the run.
+// Returns the scenario measured over its steady window, whatever its own settings; rates of a trace are those
+// of the whole run.
 Scenario in_steady_state(Scenario scenario);
 
-// runs[s][r] is scenario s under its seed + r. Throws as run_in_workers does.
+// Returns runs[s][r]: scenario s under its seed + r. Throws as run_in_workers does.
 std::vector<std::vector<RunResult>> run_replications(const std::vector<Scenario>& scenarios,
                                                      const ReplicationOptions& options = {});
 

@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 volatile sig_atomic_t interrupted = 0;
 extern "C" void on_interrupt(int) { interrupted = 1; }
 
-// While it lives, Ctrl-C and termination set `interrupted` instead of ending the process.
+// During its lifetime, Ctrl-C and termination set `interrupted` instead of ending the process.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -57,7 +57,7 @@ class InterruptGuard {
   struct sigaction before_term_ {};
 };
 
-// One counter a job, in memory that the workers share with the parent.
+// One counter per job, in memory that the workers share with the parent.
 class SharedCounters {
  public:
   explicit SharedCounters(std::size_t count) : count_(std::max<std::size_t>(count, 1)) {
@@ -83,7 +83,7 @@ class SharedCounters {
   std::atomic<int64_t>* counters_ = nullptr;
 };
 
-// The first byte of a worker's message says what follows.
+// The first byte of a worker's message: the kind of the text that follows.
 constexpr char kResult = 'R';
 constexpr char kInputError = 'I';
 constexpr char kFailure = 'F';
@@ -92,12 +92,12 @@ void write_all(int fd, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = write(fd, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(1);  // the parent is gone
+    if (written <= 0) _exit(1);  // the parent has ended
     done += static_cast<std::size_t>(written);
   }
 }
 
-// Memory that runs out ends a worker from wherever it is: no exception passes through SimGrid.
+// Running out of memory ends a worker immediately, because exceptions must not pass through SimGrid.
 int message_fd = -1;
 [[noreturn]] void out_of_memory() {
   constexpr std::string_view kMessage = "Ia simulation ran out of memory";
@@ -118,17 +118,17 @@ std::string message_of(const Job& job, std::size_t which, std::atomic<int64_t>& 
   } catch (const InputError& error) {
     return kInputError + std::string(error.what());
   } catch (const std::system_error& error) {
-    return kInputError + std::string(error.what());  // a full disk: nor is that our bug
+    return kInputError + std::string(error.what());  // a full disk, which is not a bug either
   } catch (const std::exception& error) {
     return kFailure + std::string(error.what());
   }
 }
 
-// The job has a thread of its own for the sake of its heap, which is new: of the parent's every page that it
-// writes to would be copied first, which takes as long as a short simulation.
+// Runs the job in a thread of its own, because its heap is new. On the parent's heap every written page would
+// first be copied, which takes as long as a short simulation.
 [[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
                        int64_t memory_bytes) {
-  signal(SIGINT, SIG_IGN);  // the parent decides
+  signal(SIGINT, SIG_IGN);  // the parent handles it
   signal(SIGTERM, SIG_DFL);
   message_fd = fd;
   Progress::silence();
@@ -138,7 +138,7 @@ std::string message_of(const Job& job, std::size_t which, std::atomic<int64_t>& 
     message = message_of(job, which, counter);
   }).join();
   write_all(fd, message);
-  // Destructors and exit handlers belong to the parent.
+  // Skips destructors and exit handlers, which belong to the parent.
   _exit(0);
 }
 
@@ -213,7 +213,7 @@ class Pool {
       throw std::system_error(errno, std::generic_category(), "a simulation's process");
     }
     if (pid == 0) {
-      // A worker does not outlive its parent, however that ends.
+      // Ends the worker when its parent ends, for any reason.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
       close(ends[0]);
@@ -236,7 +236,7 @@ class Pool {
     }
   }
 
-  // Until the bar is drawn again or the next deadline.
+  // Returns the time until the next redraw of the bar or the next deadline.
   int patience_ms() const {
     double patience_s = 0.1;
     for (const Worker& worker : workers_) {
@@ -247,7 +247,7 @@ class Pool {
     return static_cast<int>(std::ceil(1e3 * patience_s));
   }
 
-  // False at the end of the worker's message.
+  // Returns false at the end of the worker's message.
   static bool receive(Worker& worker) {
     char buffer[65536];
     const ssize_t got = read(worker.fd, buffer, sizeof buffer);
@@ -276,8 +276,8 @@ class Pool {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
-    // The kernel kills where memory is short: with fewer beside it the job may end. A failed check is no such
-    // case.
+    // The kernel kills processes if memory is short; with fewer concurrent workers the job may finish. A
+    // failed check is not such a case.
     const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT;
     if (!late && was_killed && killed_.insert(worker.job).second) {
       counters_[worker.job] = 0;
@@ -315,8 +315,8 @@ class Pool {
   SharedCounters counters_;
   Progress bar_;
   std::vector<Worker> workers_;
-  std::vector<JobOutcome> ended_;   // and not told yet
-  std::vector<std::size_t> again_;  // were killed, and start once more
+  std::vector<JobOutcome> ended_;   // not yet reported
+  std::vector<std::size_t> again_;  // killed once, to be restarted
   std::set<std::size_t> killed_;
 };
 

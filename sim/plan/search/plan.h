@@ -1,5 +1,5 @@
-// Plan: what may be bought and set, what has to be met, and what is to be small. A configuration is the base
-// scenario with changes "path=value", as --set takes them, so that `kvcap run` repeats every one of them.
+// Plan: the fields that may be chosen, the targets to meet, and the metric to minimize. A configuration is
+// the base scenario with changes "path=value" in the form of --set, so that `kvcap run` can repeat it.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,16 @@ namespace kvcap {
 
 using Changes = std::vector<std::string>;
 
-// One thing to choose.
+// One choice of a plan.
 struct Dimension {
-  std::vector<std::string> paths;   // all of them get the same value
-  std::vector<std::string> values;  // as --set takes them
-  std::vector<double> numbers;      // the same where all are numbers, else empty
-  // Ascending, and a resource: more of it never makes a target missed that less of it met, and never costs
-  // less. Bisected; every other dimension is searched.
+  std::vector<std::string> paths;   // fields that all get the same value
+  std::vector<std::string> values;  // values in the form of --set
+  std::vector<double> numbers;      // the values if all are numbers, else empty
+  // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
+  // costs less. Ranges are bisected; all other dimensions are searched.
   bool is_range = false;
-  std::optional<Tier> size_of;  // a ladder of sizes of this tier (plan_sizes.h), and no field of a scenario
+  // Given: a ladder of sizes of this tier (plan_sizes.h), not a field of a scenario.
+  std::optional<Tier> size_of;
 
   // "hardware.ssd.count"
   std::string name() const;
@@ -36,13 +37,13 @@ struct Target {
   double max = std::numeric_limits<double>::infinity();
 };
 
-// Where who wins: `policies` bring one context back on an otherwise idle machine, at every pair of values.
-// A path is a scenario's, or tokens, new_tokens or contexts.
+// A break-even map: `policies` restore contexts on an otherwise idle machine at every pair of values. A path
+// is a field of a scenario, or tokens, new_tokens or contexts.
 struct BreakEven {
   std::vector<std::string> policies;
   Dimension across, down;
-  Changes changes;                                                        // on top of the base
-  StoredContexts contexts{.count = 1, .tokens = 4096, .new_tokens = 64};  // asked for at once
+  Changes changes;                                                        // changes to the base
+  StoredContexts contexts{.count = 1, .tokens = 4096, .new_tokens = 64};  // requested concurrently
 };
 
 class OpenSizes;
@@ -50,26 +51,28 @@ class OpenSizes;
 struct Plan {
   std::string name;
   std::string base;  // a scenario file, or "plan.json#base"
-  Changes set;       // of every configuration, from the command line
+  Changes set;       // changes from the command line, applied to every configuration
   std::vector<Dimension> search;
   std::vector<Target> meet;
   std::string minimize = "cost.usd_per_hour";
   int64_t max_replications = 24;
   std::optional<BreakEven> break_even;
-  std::shared_ptr<OpenSizes> open_sizes;  // null: every size is as the profile or the plan says
+  std::shared_ptr<OpenSizes> open_sizes;  // null: every size is that of the profile or the plan
 };
 
-// `set`: "path=value", of every configuration. Throws InputError as load_scenario does.
+// Reads a plan file. `set`: changes "path=value" for every configuration. Throws InputError as load_scenario
+// does.
 Plan load_plan(const std::string& path, const Changes& set = {});
 
-// Which value of each dimension.
+// The index of the chosen value, per dimension.
 using Point = std::vector<std::size_t>;
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point);
-// With what is set for all: objects before what is inside of them; sizes of ladders last.
+// Returns the changes of a configuration, including `plan.set`: objects before their members, ladder sizes
+// last.
 Changes changes_at(const Plan& plan, const Point& point);
 
-// "kvcap run base.json --set ...", as a shell takes it.
+// Returns "kvcap run base.json --set ...", quoted for a shell.
 std::string run_command(const Plan& plan, const Changes& changes);
 
 }  // namespace kvcap

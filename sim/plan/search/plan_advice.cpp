@@ -30,7 +30,7 @@ Probe probe(const Changes& answer, const std::vector<std::string>& paths, double
   return more;
 }
 
-// Priced resources that the plan leaves alone, and the links that state is moved over.
+// Returns probes of the priced resources that the plan does not search, and of the links that move state.
 std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
   const Scenario scenario = load_scenario(plan.base, answer);
   const HardwareProfile& hardware = scenario.hardware;
@@ -67,7 +67,7 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
         kMore * hardware.remote->capacity_bytes);
   }
   const std::size_t priced = probes.size();
-  // Measured rates over sizes say more than one bandwidth, which only caps them.
+  // A measured curve of rates over sizes determines transfer times; the bandwidth is only its cap.
   const auto add_link = [&](const char* path, double bandwidth_bytes_per_s, bool has_curve) {
     if (!has_curve) add({path}, bandwidth_bytes_per_s, std::round(kFaster * bandwidth_bytes_per_s));
   };
@@ -85,7 +85,7 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
   return probes;
 }
 
-// What a configuration has, all nodes together.
+// The resources of a configuration, summed over all nodes.
 struct Resources {
   double gpus = 0, ssds = 0, storage_tb = 0, links_gb_per_s = 0;
 };
@@ -108,7 +108,7 @@ Resources resources_of(const Plan& plan, const Changes& changes) {
   return all;
 }
 
-// A GPU may bring links with it, and an SSD storage: the first that there is more of is what was added.
+// Sets the added unit. A GPU may add links, and an SSD storage, so the first unit in this order counts.
 void count_units(const Resources& now, const Resources& then, Marginal& marginal) {
   const std::pair<ResourceUnit, double> added[] = {
       {ResourceUnit::gpu, then.gpus - now.gpus},
@@ -123,7 +123,7 @@ void count_units(const Resources& now, const Resources& then, Marginal& marginal
   }
 }
 
-// Gained per what it costs; what gains and costs nothing comes first.
+// Returns the gain per cost; a gain without cost ranks first.
 double worth(const Marginal& one) {
   if (one.quality.mean >= 0) return -one.quality.mean;
   return -one.quality.mean / std::max(one.objective.mean, 1e-12);
@@ -143,7 +143,7 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
     const Dimension& dimension = plan.search[d];
     Point more = result.best_point;
     if (dimension.numbers.empty()) continue;
-    // Lists need not ascend.
+    // Lists need not ascend, so the next larger value is searched.
     const double now = dimension.numbers[more[d]];
     const auto next = [&](std::size_t i) {
       return dimension.numbers[i] > now ? dimension.numbers[i] : INFINITY;
@@ -175,10 +175,10 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
     };
     MeanInterval objective = change_of(plan.minimize);
     const MeanInterval quality = change_of(kFrontMetric);
-    // Of sums over runs of different lengths.
+    // Ignores rounding errors of sums over runs of different lengths.
     constexpr double kRounding = 1e-9;
     if (std::abs(objective.mean) < kRounding * std::abs(best.metric(plan.minimize).mean)) objective = {0, 0};
-    // More of what the answer does not use.
+    // The added resource is unused.
     if (objective.mean == 0 && quality.mean == 0) continue;
     Marginal& more = marginals.emplace_back(Marginal{.what = probes[i].what,
                                                      .candidate = candidates[i],

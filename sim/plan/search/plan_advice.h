@@ -1,5 +1,5 @@
-// What surrounds the answer of a plan: which target binds, what a little more of each resource brings, and
-// what the answer survives.
+// Computes what a plan report adds to the answer: the tightest target, the value of more of each resource,
+// and the changes of traffic and prices under which the answer holds.
 #pragma once
 
 #include <cstdint>
@@ -12,47 +12,47 @@
 
 namespace kvcap {
 
-// What one has more of. GPUs and SSDs are devices, storage is in TB, bandwidth in GB/s.
+// Units of added resources: devices for GPUs and SSDs, TB for storage, GB/s for bandwidth.
 enum class ResourceUnit : uint8_t { none, gpu, ssd, terabyte, gigabyte_per_s };
 std::string_view name(ResourceUnit unit);  // "GPU"; empty for none
 
-// A little more of one resource. Differences are paired by seed.
+// The effect of more of one resource. Differences are paired by seed.
 struct Marginal {
   std::string what;  // "hardware.ssd.count 1 -> 2"
   const Candidate* candidate = nullptr;
-  MeanInterval objective;  // change of what is minimized
+  MeanInterval objective;  // change of the minimized metric
   MeanInterval quality;    // change of kFrontMetric
   ResourceUnit unit = ResourceUnit::none;
-  double units = 0;       // how many more there are
-  bool has_price = true;  // false: a faster link, which nobody sells by itself
+  double units = 0;       // added amount
+  bool has_price = true;  // false: a faster link, which is not sold separately
 };
 
-// One look each (plan_judge.h): next values of the numeric dimensions, more of the priced resources that the
-// plan does not choose, and faster links; what cannot run is left out. Those first that gain most of
-// kFrontMetric for what they cost, those without a price last.
+// Judges in one look each (plan_judge.h): the next value of each numeric dimension, more of the priced
+// resources that the plan does not choose, and faster links. Omits configurations that cannot run and changes
+// without effect. Sorts by the gain in kFrontMetric per cost; entries without a price come last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
-// The answer in another world.
+// The answer under other traffic or longer prompts.
 struct Stress {
   std::string what;  // "traffic +20 %"
   const Candidate* candidate = nullptr;
-  bool has_command = true;  // longer contexts are no field of a scenario
+  bool has_command = true;  // longer contexts are not a field of a scenario
 };
 std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& judge);
 
-// Prices that are 20 % off, where the objective is a cost.
+// The effect of a price that changes by 20 %; only if the objective is a cost.
 struct PriceChange {
   std::string what;                 // "GPU price +20 %"
-  double objective = 0;             // of the answer
-  const Candidate* best = nullptr;  // of what has been judged and meets every target: the answer, or another
+  double objective = 0;             // objective of the answer
+  const Candidate* best = nullptr;  // cheapest judged configuration that meets every target
 };
 std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result);
 
-// one - other, over the seeds that both have run under.
+// Returns one - other, over the seeds that both have run.
 MeanInterval paired_difference(const Candidate& one, const Candidate& other,
                                const std::function<double(const RunResult&)>& value);
 
-// The target that the candidate has the least room to; null without targets.
+// Returns the target with the least slack; null without targets.
 const Target* binding_target(const Plan& plan, const Candidate& candidate);
 
 }  // namespace kvcap

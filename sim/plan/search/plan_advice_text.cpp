@@ -59,7 +59,7 @@ void add_robustness(Page& page, const PlanReport& report) {
   for (const Stress& one : report.stresses) {
     const Candidate& candidate = *one.candidate;
     std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
-    // A reason that is the front's metric has told it already.
+    // A reason that is the front's metric already shows its value.
     if (candidate.verdict != Judgement::cannot_run && candidate.reason != kFrontMetric) {
       text += std::string(", ") + kFrontMetric + " " + interval_text(candidate.metric(kFrontMetric));
     }
@@ -83,7 +83,7 @@ const char* doing(const std::string& part) {
   return "waiting for others in the same steps (batching)";
 }
 
-// "GPU -1.20, DRAM +0.100": what makes a noticeable part of the largest, largest first.
+// Returns "GPU -1.20, DRAM +0.100": parts of at least 1 % of the largest, in descending order.
 std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
   std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& a, const PartDifference& b) {
     return std::abs(a.difference.mean) > std::abs(b.difference.mean);

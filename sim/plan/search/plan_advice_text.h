@@ -1,4 +1,5 @@
-// What surrounds the answer of a plan, in words: why it wins, what more would bring, how far it holds.
+// Formats the advice of a plan report: why the answer wins, the value of more resources, and how far the
+// answer holds.
 #pragma once
 
 #include "plan/search/plan_text.h"

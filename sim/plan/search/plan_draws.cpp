@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostFinalists = 5;
 
-// Of one finalist on one machine.
+// The verdict on one finalist on one machine.
 struct DrawVerdict {
   bool meets = false;
   double objective = 0;

@@ -1,5 +1,5 @@
-// The finalists of a plan on plausible machines (model_draws.h): in how many of them the answer still meets
-// every target, and in how many nothing cheaper among the finalists does.
+// Simulates the finalists of a plan on plausible machines (model_draws.h): the share of machines on which the
+// answer meets every target, and on which it is also the cheapest finalist that does.
 #pragma once
 
 #include <string>
@@ -12,26 +12,29 @@ namespace kvcap {
 
 struct Finalist {
   const Candidate* candidate = nullptr;
-  double meets = 0;                      // share of the machines in which it meets every target
-  std::vector<ModelInterval> intervals;  // of the targets' metrics and of what is minimized
+  double meets = 0;                      // share of the machines on which it meets every target
+  std::vector<ModelInterval> intervals;  // intervals of the targets' metrics and of the minimized metric
 };
 
 struct PlanDraws {
-  int64_t draws = 0;  // 0: none were drawn
+  int64_t draws = 0;  // 0: none
   int64_t sessions = 0;
   bool is_shortened = false;
-  double still_best = 0;             // share in which the answer meets every target and nothing cheaper does
+  // Share of machines on which the answer meets every target and no cheaper finalist does.
+  double still_best = 0;
   std::vector<Finalist> finalists;   // the answer first
-  std::vector<std::string> outside;  // of validation
+  std::vector<std::string> outside;  // properties that the validation does not cover
 };
 
-// The answer, what is not told apart from it, the next cheaper and the next dearer that was judged.
+// Returns the answer, the next cheaper and the next dearer judged candidate, and the rivals, in this order;
+// at most five.
 std::vector<const Candidate*> finalists_of(const PlanResult& result);
 
-// Without an answer or with no draws nothing is run.
+// Runs nothing if there is no answer or no draws.
 PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options);
 
-// `runs`: of the candidates, in their order; the first is the answer.
+// Evaluates finished runs. `runs`: those of the candidates, in their order; the first candidate is the
+// answer.
 PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
                           const ModelDraws& runs);
 

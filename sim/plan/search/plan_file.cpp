@@ -1,4 +1,4 @@
-// The only reader of plan files.
+// Reads plan files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,8 +20,8 @@ namespace kvcap {
 namespace {
 
 constexpr std::string_view kPlanSchema = "kvcap.plan/1";
-constexpr std::size_t kMostRangeValues = 10'000;   // of one range
-constexpr std::size_t kMostCombinations = 20'000;  // of list values, and of all ranges but the longest
+constexpr std::size_t kMostRangeValues = 10'000;   // values of one range
+constexpr std::size_t kMostCombinations = 20'000;  // combinations, without the longest range
 constexpr std::string_view kSizes[] = {"searched", "profile"};
 constexpr double kMostNumber = 1e21;
 
@@ -86,7 +86,7 @@ void describe(FieldVisitor& v, PlanFile& o) {
   v.field("break_even", o.break_even, {.meaning = "where which policy wins"});
 }
 
-// One object of the plan and where it stands.
+// One object of the plan and its path in the file.
 struct Part {
   const std::string& file;
   std::string path;
@@ -96,7 +96,7 @@ struct Part {
   std::string at() const { return file + ": " + path; }
 };
 
-// As --set reads it back: texts bare, the rest as JSON.
+// Returns a value in the form of --set: bare text, or JSON.
 std::string change_text(const Json& value) {
   if (value.is_number()) return number_text(value.get<double>());
   if (!value.is_string()) return value.dump();
@@ -120,7 +120,7 @@ std::vector<double> range_values(const Json& json, const Part& part, const std::
     refuse_field(place + ".min", range.min, "a number greater than 0 with factor");
   constexpr double kRounding = 1e-6;
   std::vector<double> values;
-  // The last step may fall short of max by rounding alone.
+  // The last step may miss max by rounding.
   for (std::size_t i = 0;; ++i) {
     const auto n = static_cast<double>(i);
     const double value = steps ? range.min + n * by : range.min * std::pow(by, n);
@@ -172,7 +172,7 @@ Dimension read_dimension(const Part& part, const std::string& key, const Json& j
   return dimension;
 }
 
-// Objects before what is set inside them.
+// Returns the nesting depth, by which objects are set before their members.
 std::ptrdiff_t depth(const Dimension& dimension) {
   std::ptrdiff_t most = 0;
   for (const std::string& path : dimension.paths) {
@@ -279,7 +279,7 @@ BreakEven read_break_even(const BreakEvenRow& row, const std::string& file) {
   return read;
 }
 
-// What is searched has no value that could be set.
+// Throws InputError if --set names a searched field.
 void refuse_searched(const Plan& plan) {
   for (const std::string& change : plan.set) {
     for (const Dimension& dimension : plan.search) {

@@ -10,21 +10,21 @@
 namespace kvcap {
 namespace {
 
-const double kStep = std::sqrt(2);  // of a walk outwards
+const double kStep = std::sqrt(2);  // factor of one step outwards
 constexpr double kFarthest = 4;
-constexpr double kPrecision = 1.05;  // between the two factors that bracket a flip
-// Of what was judged cheaper, so many that miss least.
+constexpr double kPrecision = 1.05;  // ratio of the two factors that bracket a flip
+// The number of cheaper candidates to run, those that miss least first.
 constexpr std::size_t kMostCheaper = 2;
 
 bool is_missing(const Candidate& one) { return one.verdict != Judgement::meets; }
 
-// Outwards from 1 in one direction, until the answer flips or far enough.
+// A walk from 1 in one direction, until the answer flips or the limit is reached.
 struct Walk {
   Flip flip;
-  bool is_scale = false;   // of prompts, else of the traffic
+  bool is_scale = false;   // scales prompts; else traffic
   double step = kStep;     // below 1: downwards
-  bool brackets = false;   // flip.factor flips
-  bool has_ended = false;  // nothing is left to ask
+  bool brackets = false;   // the answer flips at flip.factor
+  bool has_ended = false;  // no factor is left to run
   bool is_possible = true;
 
   double next() const {
@@ -56,7 +56,8 @@ struct Walk {
   }
 };
 
-// Judged, cheaper than the answer, and not meeting every target: those that come nearest.
+// Returns the judged candidates that are cheaper than the answer and miss a target; the nearest to all
+// targets first.
 std::vector<const Candidate*> nearest_cheaper(const Plan& plan, const PlanResult& result) {
   const auto objective = [&](const Candidate& one) { return one.metric(plan.minimize).mean; };
   const auto misses = [&](const Candidate& one) {
@@ -93,7 +94,7 @@ class Walks {
       }
     }
     while (true) {
-      // Side by side what has the same scale of prompts.
+      // Walks with the same prompt scale run concurrently.
       std::map<double, std::vector<Walk*>> open;
       for (Walk& one : walks) {
         if (!one.has_ended) open[one.is_scale ? one.next() : 1].push_back(&one);
@@ -121,7 +122,7 @@ class Walks {
     return changes;
   }
 
-  // The answer, and where there is less to serve what is cheaper.
+  // Returns the candidates of a walk: the answer, and the cheaper ones if the load decreases.
   std::vector<const Candidate*> asked(const Walk& walk) const {
     std::vector<const Candidate*> candidates = {&best_};
     if (walk.step < 1) candidates.insert(candidates.end(), cheaper_.begin(), cheaper_.end());
@@ -148,7 +149,7 @@ class Walks {
     }
   }
 
-  // `there`: the candidates at the walk's next factor, the answer first.
+  // `there`: results of the candidates at the walk's next factor, the answer first.
   void step(Walk& walk, const std::vector<const Candidate*>& candidates,
             const std::vector<const Candidate*>& there) const {
     const double factor = walk.next();
@@ -173,8 +174,8 @@ class Walks {
   ArrivalOptions arrivals_;
 };
 
-// With the price p of a part of the answer and q of another one's, both per unit of the objective, the costs
-// are equal where best + (f - 1) p = other + (f - 1) q.
+// Returns the factors of each part's price at which another candidate costs as much as the answer. If the
+// part contributes p to the answer's objective and q to the other's: best + (f - 1) p = other + (f - 1) q.
 std::vector<Flip> price_flips(const Plan& plan, const PlanResult& result) {
   std::vector<Flip> flips;
   if (!plan.minimize.starts_with("cost.")) return flips;

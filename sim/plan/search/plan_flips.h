@@ -1,9 +1,10 @@
-// Where the answer of a plan flips: how far the traffic, the lengths of prompts or a price may change until
-// the answer misses a target, or something cheaper meets them all.
+// Finds where the answer of a plan flips: the change of traffic, prompt lengths or a price at which the
+// answer misses a target or a cheaper configuration meets all of them.
 //
-// Traffic and prompts are walked from 1 outwards and bisected, each step one run under the first seed; so a
-// flip lies between two factors. Downwards, what was judged cheaper and missed least is asked again. A price
-// enters costs linearly: its flips are computed, among what was judged to meet every target.
+// Traffic and prompts are scaled step by step from 1 and then bisected, with one run per step under the first
+// seed, so that a flip lies between two factors. When they shrink, the cheaper judged candidates that missed
+// least are run too. Costs are linear in a price, so price flips are computed among the judged candidates
+// that meet every target.
 #pragma once
 
 #include <string>
@@ -16,21 +17,21 @@ namespace kvcap {
 
 struct Flip {
   std::string what;      // "traffic", "prompts", "SSD price"
-  double factor = 1;     // of what it is, at which the answer is another; or as far as was looked
-  double holds = 1;      // the last one looked at where it is not; of a price the same as `factor`
+  double factor = 1;     // multiple at which the answer flips; if not found, the last one tried
+  double holds = 1;      // last factor at which the answer holds; for a price equal to `factor`
   bool is_found = true;  // false: the answer holds up to `factor`
-  std::string reason;    // what the answer misses there: a metric, "unstable", "stable"; else empty
-  Changes better;        // what meets every target there and costs less; else empty
+  std::string reason;    // metric that the answer misses there, "unstable" or "stable"; else empty
+  Changes better;        // the cheaper configuration that meets every target there; else empty
 };
 
-// The nearest first, by |log factor|; those that were not found last. `arrivals`: the answer's.
+// Returns the nearest flip first, by |log factor|; those not found come last. `arrivals`: of the answer.
 std::vector<Flip> find_flips(const Plan& plan, const PlanResult& result, const ArrivalOptions& arrivals,
                              Evaluator& evaluator);
 
-// The settings that make the traffic `share` of what it is.
+// Returns the changes that multiply the traffic by `share`.
 Changes traffic_changes(const ArrivalOptions& arrivals, double share);
 
-// A part of what a machine costs.
+// One part of a machine's cost.
 struct PricedPart {
   const char* name;
   const char* metric;
@@ -40,7 +41,8 @@ inline constexpr PricedPart kPricedParts[] = {{"GPU", "cost.gpu_usd"},
                                               {"SSD", "cost.ssd_usd"},
                                               {"remote storage", "cost.remote_usd"}};
 
-// What of the plan's objective, a cost, the part makes: of one run, of the mean over runs.
+// Returns the part's contribution to the plan's objective, which is a cost: for one run, or the mean over a
+// candidate's runs.
 double part_of_objective(const Plan& plan, const RunResult& run, const PricedPart& part);
 double part_of_objective(const Plan& plan, const Candidate& candidate, const PricedPart& part);
 

@@ -12,8 +12,8 @@ namespace kvcap {
 namespace {
 
 constexpr int64_t kFirstReplications = 3;
-constexpr double kConfigurationError = 0.05;  // of all looks at one configuration
-// Misses a target by so much under one seed that others need not be asked: a share of the bound.
+constexpr double kConfigurationError = 0.05;  // error of all looks at one configuration together
+// A target missed by more than this share of its bound under one seed needs no further seeds.
 constexpr double kHopeless = 1;
 
 std::vector<int64_t> looks_up_to(int64_t most) {
@@ -74,8 +74,7 @@ Candidate& Judge::own(const Candidate& candidate) {
   return candidates_.at({candidate.changes, candidate.context_scale});
 }
 
-// As long as it takes to tell the long run; what misses by far misses it too.
-// The asks are left with the shares that it took.
+// Lengthens runs until they show the long run or miss by far, and updates the shares in `asks`.
 std::vector<Answer> Judge::long_enough(std::vector<Ask>& asks) {
   std::vector<Answer> answers = evaluator_.run(asks);
   KVCAP_CHECK(answers.size() == asks.size());
@@ -99,7 +98,7 @@ std::vector<Answer> Judge::long_enough(std::vector<Ask>& asks) {
 bool Judge::misses_by_far(const RunResult& result) const {
   if (result.number("rates.steady") == 0) return false;
   return std::any_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
-    // A hit rate may rise as caches fill.
+    // A minimum, such as a hit rate, may still be reached as caches fill.
     return std::isfinite(target.max) && violation(target, result.number(target.metric)) > kHopeless;
   });
 }
@@ -164,7 +163,7 @@ void Judge::decide(Candidate& candidate) const {
   }
 }
 
-// After one run: whether there is no need of another.
+// True iff a candidate needs no further run after its first.
 bool Judge::is_hopeless(const Candidate& candidate) const {
   if (candidate.verdict == Judgement::cannot_run) return true;
   const std::string& reason = candidate.reason;
@@ -204,7 +203,7 @@ std::vector<const Candidate*> Judge::look(const std::vector<Changes>& wanted, do
 }
 
 void Judge::look_again(const std::vector<const Candidate*>& candidates) {
-  std::map<int64_t, std::vector<Candidate*>> due;  // by the runs of the next look
+  std::map<int64_t, std::vector<Candidate*>> due;  // key: number of runs at the next look
   for (const Candidate* one : candidates) {
     const auto next = std::upper_bound(looks_.begin(), looks_.end(), std::ssize(one->runs));
     if (next != looks_.end()) due[*next].push_back(&own(*one));

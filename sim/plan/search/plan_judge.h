@@ -1,14 +1,14 @@
-// The judge of a plan's configurations, over anything that can run one: tests run formulas, kvcap plan runs
-// simulations.
+// Judge: decides whether a plan's configurations meet its targets. It runs them through an Evaluator: kvcap
+// plan simulates; tests compute formulas.
 //
-// A configuration is run on the whole workload, made longer under each seed until it tells the long run
-// (replicate.h); further seeds begin with the length that the first one took. What is saturated or misses a
-// target by more than its bound under the first seed is not run again. What rejects or truncates turns
-// misses, unless a target says how many it may. What even its longest run cannot tell from a saturated one is
-// `unclear`. The others are run under 3, 6, 12, ... seeds, until every target lies outside the interval of
-// its metric or the plan's limit is reached; then the verdict is `unclear`, which counts as missed. Each of
-// these looks may err: so that all of them together err in 5 % of the cases at most, each has its share of
-// that (Bonferroni). A candidate's intervals are those that its verdict rests on, wherever they are printed.
+// A configuration runs on the whole workload, which is lengthened until the run shows the long run
+// (replicate.h); further seeds start with the length of the first. It is not run again if, under the first
+// seed, it is saturated or misses a target by more than the bound itself. Rejected, failed or truncated turns
+// are a miss unless a target bounds them. If even the longest run does not decide whether it is saturated, it
+// is `unclear`. All others run under 3, 6, 12, ... seeds until the interval of every metric lies on one side
+// of its bound, or until the plan's limit; then the verdict is `unclear`, which counts as missed. Each of
+// these looks may err, so the 5 % error of a configuration is divided among them (Bonferroni). A candidate's
+// intervals have the same confidence wherever they are printed.
 #pragma once
 
 #include <cstdint>
@@ -23,69 +23,70 @@
 
 namespace kvcap {
 
-// One simulation that is wanted.
+// One simulation to run.
 struct Ask {
   Changes changes;
-  double share = 1;          // of the workload's sessions; more than 1: drawn on
-  int64_t replication = 0;   // seed + replication
-  double context_scale = 1;  // what every prompt's lengths are multiplied by
+  double share = 1;          // share of the workload's sessions; above 1, more sessions are drawn
+  int64_t replication = 0;   // added to the seed
+  double context_scale = 1;  // multiplies the lengths of every prompt
 };
 
 struct Answer {
   std::string reason;  // why it cannot run; empty: it can
   RunResult result;
-  bool may_be_longer = false;  // twice the share can be asked for
+  bool may_be_longer = false;  // twice the share is allowed
 };
 
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // One answer an ask, in order; the same ask always has the same answer.
+  // Returns one answer per request, in order; equal requests have equal answers.
   virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
 };
 
 enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
 
 bool is_saturated(const RunResult& result);
-// What went unserved (metrics/unserved.h) and has no target; empty: nothing.
+// Returns the name of a kind of unserved turns (metrics/unserved.h) that has no target; empty: none.
 std::string_view unserved(const RunResult& result, const std::vector<Target>& meet);
 
-// A configuration that has been run on the whole workload, `runs` under as many seeds.
+// A configuration and its runs on the whole workload, one per seed.
 struct Candidate {
   Changes changes;
   double context_scale = 1;
   Judgement verdict = Judgement::unclear;
-  std::string reason;  // cannot_run: why; misses: "unstable", or the metric; unclear: "stable" or the metric
+  // cannot_run: the error. misses: "unstable" or the metric. unclear: "stable" or the metric.
+  std::string reason;
   std::vector<RunResult> runs;
-  double first_share = 1;  // of the workload's sessions, in the first run: further ones begin with it
+  double first_share = 1;  // Ask::share of the first run, with which further runs begin
   double confidence = 0.95;
 
-  // Over the runs; half_width is NaN for a single one.
+  // Returns the mean over the runs; half_width is NaN for a single run.
   MeanInterval metric(const std::string& name) const;
   bool stable() const;
 };
 
-// Runs configurations until their verdict is clear, each once.
+// Runs configurations until their verdict is clear; caches each configuration.
 class Judge {
  public:
   Judge(const Plan& plan, Evaluator& evaluator);
 
-  // In the order of `wanted`; references stay valid.
+  // Returns the candidates in the order of `wanted`; references stay valid.
   std::vector<const Candidate*> judge(const std::vector<Changes>& wanted, double context_scale = 1);
-  // The same in steps. The first look: under 3 seeds, but for what one seed shows to be hopeless.
+  // Takes the first look: 3 seeds, or one if that shows the configuration to be hopeless.
   std::vector<const Candidate*> look(const std::vector<Changes>& wanted, double context_scale = 1);
-  // The next look, side by side.
+  // Takes the next look at all candidates concurrently.
   void look_again(const std::vector<const Candidate*>& candidates);
-  // Whether another look may make its verdict clear.
+  // True iff another look may make its verdict clear.
   bool is_open(const Candidate& candidate) const;
-  // Runs as well what needed no interval to be judged: one look.
+  // Runs candidates that were judged by a single run under the seeds of the first look.
   void give_intervals(const std::vector<const Candidate*>& candidates);
-  // Twice as many runs, up to the plan's limit, and the verdict that follows. False at the limit.
+  // Doubles the number of runs, up to the plan's limit, and judges again. Returns false at the limit.
   bool replicate(const Candidate& candidate);
-  // One run each of a part of the workload.
+  // Runs each configuration once on a part of the workload, without a verdict.
   std::vector<Answer> glance(const std::vector<Changes>& wanted, double share);
 
-  // Of the intervals that verdicts rest on.
+  // Returns the confidence of the intervals that verdicts use.
   double confidence() const { return confidence_; }
 
  private:
@@ -98,14 +99,14 @@ class Judge {
 
   const Plan& plan_;
   Evaluator& evaluator_;
-  std::vector<int64_t> looks_;  // after how many runs
+  std::vector<int64_t> looks_;  // numbers of runs at which a verdict is tried
   double confidence_;
-  std::map<std::pair<Changes, double>, Candidate> candidates_;  // and their scale of contexts
+  std::map<std::pair<Changes, double>, Candidate> candidates_;  // key: changes and context scale
 };
 
-// How far a value is beyond a target, as a share of the bound; 0 where it is met, infinite for NaN.
+// Returns how far a value is beyond a target, as a share of the bound; 0 if it is met, infinite for NaN.
 double violation(const Target& target, double value);
-// How far it is from the bound, as a share of it; negative beyond.
+// Returns the distance from a value to the bound, as a share of it; negative if missed.
 double slack(const Target& target, double value);
 
 }  // namespace kvcap

@@ -9,7 +9,7 @@ namespace kvcap {
 namespace {
 
 constexpr double kScreenShares[] = {kShortestShare, 1.0 / 4};
-// Misses a target by so much more than the best on the same short workload: a share of the bound.
+// A combination is dropped if it misses by more than the best one plus this share of a bound.
 constexpr double kWidely = 0.5;
 
 std::vector<Combination> all_combinations(const Plan& plan) {
@@ -25,7 +25,7 @@ std::vector<Combination> all_combinations(const Plan& plan) {
   return all;
 }
 
-// Both ends: where more hurts, the bottom is the better one.
+// Runs both ends, because the bottom is better where more of a resource hurts.
 void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations) {
   std::vector<Point> points;
   for (const Combination& one : combinations) {
@@ -50,7 +50,7 @@ void drop_what_cannot_run(Screening& screening) {
   std::erase_if(screening.left, [](const Combination& one) { return !can_run(one); });
 }
 
-// By how much the better of its ends misses the targets.
+// Returns the violation at the better end.
 double misses(const Plan& plan, const Combination& one) {
   const auto at = [&](const Answer& answer) {
     return answer.reason.empty() ? total_violation(plan, answer.result) : kInfinity;

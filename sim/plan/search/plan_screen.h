@@ -1,6 +1,6 @@
-// The first stage of a search: every combination of list values on short workloads, with all ranges at their
-// top and at their bottom. What misses a target widely at both is dropped in the worse half of each round,
-// and the others are looked at on a longer workload (successive halving).
+// The first stage of a search (successive halving): runs every combination of list values on short workloads,
+// once with all ranges at their top and once at their bottom. Each round drops those of the worse half that
+// miss the targets by far more than the best does, and runs the rest on a longer workload.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,30 @@ namespace kvcap {
 // A combination of list values.
 struct Combination {
   Point top, bottom;  // all ranges at their last and first value
-  // As the longest of the short workloads tells them.
+  // Results on the longest short workload so far.
   Answer at_top, at_bottom;
 };
 
 struct Screening {
   std::vector<Combination> left;
-  std::vector<Combination> gone;  // dropped, or can run at neither end
-  int64_t dropped = 0;            // combinations that miss widely
-  int64_t cannot_run = 0;         // and that cannot run
-  std::string cannot_run_reason;  // of the first
+  std::vector<Combination> gone;  // combinations that were dropped, or that can run at neither end
+  int64_t dropped = 0;            // number of combinations that missed widely
+  int64_t cannot_run = 0;         // number of combinations that cannot run
+  std::string cannot_run_reason;  // error of the first one
 };
 
 Screening screen(const Plan& plan, Judge& judge);
 
-// Of the workload's sessions, in the first round.
+// Share of the workload's sessions in the first round.
 inline constexpr double kShortestShare = 1.0 / 16;
 
-// By how much one run misses the targets, all in all; infinite for what is saturated.
+// Returns the sum of all violations of one run; infinite if it is saturated.
 double total_violation(const Plan& plan, const RunResult& result);
-// The target that it misses by most; null: none.
+// Returns the target with the largest violation; null: none.
 const Target* worst_target(const Plan& plan, const RunResult& result);
 
-// Every choice of the dimensions for which `varies`, the others as in `from`; the last varies fastest.
+// Returns all choices of the dimensions for which `varies` is true; the others are as in `from`. The last
+// dimension varies fastest.
 template <class Varies>
 std::vector<Point> grid(const Plan& plan, const Point& from, const Varies& varies) {
   std::vector<Point> points = {from};

@@ -13,11 +13,11 @@
 namespace kvcap {
 namespace {
 
-// How well a short workload tells the objective of a long one, before the two have been compared: a share.
+// Assumed relative error of the objective on short workloads, until runs on long ones exist.
 constexpr double kObjectiveError = 0.1;
-constexpr std::size_t kWave = 8;  // combinations that are searched side by side
-constexpr int64_t kFewSeeds = 3;  // an answer that took no more of them gets another look
-constexpr double kEqual = 1e-9;   // relative: what rounding makes of equal prices
+constexpr std::size_t kWave = 8;  // combinations that are searched concurrently
+constexpr int64_t kFewSeeds = 3;  // an answer with no more seeds gets another look
+constexpr double kEqual = 1e-9;   // relative rounding error of equal prices
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
   double sum = candidate.reason == "unstable" ? 1e6 : 0;
@@ -25,7 +25,7 @@ double total_violation(const Plan& plan, const Candidate& candidate) {
   return sum;
 }
 
-// The entries that no other beats in both; from cheap to dear.
+// Returns the entries that no other entry beats in both values, in ascending order of x.
 template <class T, class X, class Y>
 std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
   std::erase_if(all, [&](const T& one) { return !std::isfinite(x(one)) || !std::isfinite(y(one)); });
@@ -67,7 +67,7 @@ class PlanSearch {
       if (is_likely(a) != is_likely(b)) return is_likely(a);
       return estimate(a.bottom) < estimate(b.bottom);
     });
-    double searched = 0;  // the best objective that the search has gone down to
+    double searched = 0;  // best objective down to which the search has run
     do {
       do {
         do search_waves(left);
@@ -122,7 +122,8 @@ class PlanSearch {
     });
   }
 
-  // One look more at the answer. Where it fails that, there may be others that only its price ruled out.
+  // Judges the answer once more. False if it fails; then candidates that only its price ruled out must be
+  // searched.
   bool best_holds() {
     find_best();
     if (!result_.best) return true;
@@ -137,7 +138,7 @@ class PlanSearch {
 
   bool is_likely(const Combination& one) const { return total_violation(plan_, one.at_top.result) == 0; }
 
-  // Of the objective, by a short workload. What cannot run there is infinitely dear.
+  // Returns the objective on a short workload; infinite if the point cannot run there.
   double estimate(const Point& point) {
     know_estimates({point});
     return estimates_.at(point);
@@ -152,7 +153,8 @@ class PlanSearch {
       estimates_.emplace(open[i], answers[i].reason.empty() ? objective(answers[i].result) : kInfinity);
     }
   }
-  // Not clearly dearer than the best so far; short workloads err at most twice as much as they have erred.
+  // True iff a point is not clearly dearer than the best so far. Allows twice the largest error of the short
+  // workloads.
   bool may_be_best(const Point& point) {
     const double estimated = estimate(point);
     return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
@@ -168,10 +170,10 @@ class PlanSearch {
   }
   double equal() const { return kEqual * std::abs(best_objective_); }
 
-  // Combinations side by side: first their tops, then their lines, the values of the longest range with
-  // everything else fixed.
+  // Searches combinations concurrently: first their tops, then their lines. A line varies the longest range
+  // with everything else fixed.
   void search(std::vector<const Combination*> wave) {
-    // What is likely to meet the targets, but is dear, says nothing.
+    // The top of a likely combination that is too dear gives no information.
     const auto is_telling = [&](const Combination* one) { return !is_likely(*one) || may_be_best(one->top); };
     std::vector<Point> tops;
     for (const Combination* one : wave) {
@@ -181,7 +183,7 @@ class PlanSearch {
     std::erase_if(wave, [&](const Combination* one) { return implied(one->top) == false; });
 
     const auto is_other_range = [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; };
-    std::vector<std::vector<Point>> lines;  // of each combination, the cheapest and smallest last
+    std::vector<std::vector<Point>> lines;  // lines per combination; the cheapest and smallest last
     for (const Combination* one : wave) {
       lines.push_back(grid(plan_, one->bottom, is_other_range));
       know_estimates(lines.back());
@@ -215,13 +217,13 @@ class PlanSearch {
     smallest(lines, ends, [&](const std::vector<Point>& points) { return meets(points); });
   }
 
-  // The smallest value of each line, side by side, from which on `holds` does; its end where there is none.
-  // Asks for the last value first, then for the first, then between what does not hold and what does.
+  // Returns, for each line, the smallest value from which on `holds` is true; the line's end if there is
+  // none. Tests the last value first, then the first, then bisects. All lines advance concurrently.
   template <class Holds>
   std::vector<std::size_t> smallest(const std::vector<Point>& lines, std::vector<std::size_t> ends,
                                     const Holds& holds) const {
     std::vector<std::size_t> found = ends;
-    std::vector<std::size_t> low(lines.size(), 0);  // below, it does not hold
+    std::vector<std::size_t> low(lines.size(), 0);  // below this value it does not hold
     while (true) {
       std::vector<std::size_t> open, values;
       std::vector<Point> points;
@@ -244,7 +246,8 @@ class PlanSearch {
     }
   }
 
-  // In the same combination, with as much of everything, or with as little.
+  // True iff `known` is in the same combination and has at most (`has_less`) or at least the resources of
+  // `point`.
   bool is_comparable(const Point& known, const Point& point, bool has_less) const {
     for (std::size_t d = 0; d < point.size(); ++d) {
       if (!plan_.search[d].is_range ? known[d] != point[d]
@@ -255,7 +258,7 @@ class PlanSearch {
     return true;
   }
 
-  // What other points of the same combination say: more does not hurt, less does not help.
+  // Returns what judged points of the same combination imply: more does not hurt, less does not help.
   std::optional<bool> implied(const Point& point) const {
     for (const auto& [known, candidate] : judged_) {
       const bool good = candidate->verdict == Judgement::meets;
@@ -272,7 +275,7 @@ class PlanSearch {
     return points;
   }
 
-  // Whether each point meets every target, simulated where nothing implies it; what is not clear yet may.
+  // Returns whether each point may meet every target; simulates points without an implied verdict.
   std::vector<bool> meets(const std::vector<Point>& points) {
     std::vector<Point> open;
     for (const Point& point : points) {
@@ -293,8 +296,8 @@ class PlanSearch {
     }
   }
 
-  // The cheapest of what is not clear and would be better than the best is looked at until it is; false:
-  // there is none.
+  // Adds looks at the cheapest unclear candidate that would beat the best, until its verdict is clear.
+  // Returns false if there is none.
   bool clear_up() {
     const auto is_worth = [&](const Candidate& one) {
       if (!judge_.is_open(one)) return false;
@@ -326,7 +329,7 @@ class PlanSearch {
     }
   }
 
-  // Of the ends of all combinations, as the longest of the short workloads tells them.
+  // Returns the Pareto front of the ends of all combinations, on the longest short workload.
   std::vector<Point> likely_front(const std::vector<Combination>& combinations) const {
     struct Seen {
       Point point;
@@ -356,7 +359,8 @@ class PlanSearch {
     return a.metric(kFrontMetric).mean < b.metric(kFrontMetric).mean;
   }
 
-  // Is `other` clearly no better than `best`? Same seeds, so that what they share cancels.
+  // True iff `other` is significantly worse than `best`. Both use the same seeds, so common variation
+  // cancels.
   bool clearly_behind(const Candidate& other, const Candidate& best) const {
     const std::size_t runs = std::min(other.runs.size(), best.runs.size());
     std::vector<double> differences;
@@ -380,7 +384,8 @@ class PlanSearch {
     }
   }
 
-  // Undecided and cheaper, or as good as the best as far as one can tell.
+  // Returns undecided candidates that are cheaper than the best, and candidates that are not significantly
+  // worse.
   std::vector<const Candidate*> rivals_of_the_best() const {
     std::vector<const Candidate*> rivals;
     for (const auto& [point, candidate] : judged_) {
@@ -404,7 +409,7 @@ class PlanSearch {
       std::erase_if(shown, [](const Candidate* one) { return one->runs.size() > 1; });
       if (shown.empty() || plan_.max_replications == 1) return;
       judge_.give_intervals(shown);
-      while (clear_up()) {  // more seeds may take a miss back
+      while (clear_up()) {  // more seeds may turn a miss into an unclear verdict
       }
     }
   }
@@ -427,7 +432,7 @@ class PlanSearch {
     for (const auto& [point, candidate] : judged_) {
       if (candidate->verdict != Judgement::cannot_run) result_.judged.push_back(candidate);
     }
-    // Equals stay in the order of the plan's values, small ones first.
+    // Equal candidates keep the order of the plan's values, small ones first.
     const auto by_objective = [&](const Candidate* a, const Candidate* b) { return better(*a, *b); };
     std::stable_sort(result_.judged.begin(), result_.judged.end(), by_objective);
     std::stable_sort(result_.rivals.begin(), result_.rivals.end(), by_objective);
@@ -458,7 +463,8 @@ class PlanSearch {
     }
   }
 
-  // What meets the targets but is dearer says most, then what may be but is dearer, then what misses least.
+  // Prefers settings that meet the targets but are dearer, then likely ones that are dearer, then the one
+  // that misses least.
   Discarded why_discarded(const Screening& screening, std::size_t d, std::size_t value) {
     Discarded found{.why = Discarded::Why::cannot_run, .reason = {}, .changes = {}};
     double cheapest = kInfinity;
@@ -525,12 +531,12 @@ class PlanSearch {
   const Plan& plan_;
   Judge& judge_;
   std::optional<std::size_t> bisected_;  // the longest range
-  std::map<Point, double> estimates_;    // of the objective, by short workloads
-  std::optional<double> error_;          // the largest relative one of them so far
+  std::map<Point, double> estimates_;    // objectives on short workloads
+  std::optional<double> error_;          // largest relative error of an estimate so far
   std::map<Point, const Candidate*> judged_;
   double best_objective_ = kInfinity;
   std::set<Point> verified_;              // run although others ruled them out
-  std::set<const Candidate*> confirmed_;  // had the look that an answer has more
+  std::set<const Candidate*> confirmed_;  // candidates that had their additional look as the answer
   PlanResult result_{.configurations = 1};
 };
 

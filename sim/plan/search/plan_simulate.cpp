@@ -20,13 +20,13 @@
 namespace kvcap {
 namespace {
 
-// A part of a workload shows little when only a few sessions are in it.
+// A part of a workload with fewer sessions is not representative.
 constexpr double kLeastPlanSessions = 50;
 
 constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
 
-// The first sessions of the workload, or more of them.
+// Returns the first sessions of the workload, or the workload with more sessions.
 Workload part_of(const Scenario& scenario, double share, const Sources& sources) {
   Workload whole = sources.workload(scenario);
   if (share == 1) return whole;
@@ -52,7 +52,7 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   try {
     scenario.seed += static_cast<uint64_t>(ask.replication);
     Workload workload = part_of(scenario, ask.share, sources);
-    // Pieces of prompts have the lengths that their texts have.
+    // Pieces of prompts have fixed lengths.
     if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
       throw InputError("prompts in pieces cannot be made longer");
     }
@@ -67,7 +67,8 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   return message;
 }
 
-// What no configuration accepts; another dimension's field where that one is at fault.
+// Throws InputError for a value that no configuration accepts, or for another dimension's field that causes
+// the error.
 [[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
                          const std::string& why) {
   for (const Dimension& dimension : plan.search) {
@@ -81,14 +82,15 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
                    plan.search[d].values[value] + ": " + why);
 }
 
-// Which those that keep nothing may have as well: prefixes stay on the GPU.
+// True iff the first tier is the GPU; policies that store nothing can have it too, because prefixes stay on
+// the GPU.
 bool has_hbm_tier(const Scenario& scenario) {
   return scenario.policy.tiers && !scenario.policy.tiers->empty() &&
          scenario.policy.tiers->front().kind == Tier::hbm;
 }
 
-// What the run depends on: the scenario without storage that nothing is kept in. SSDs that are read through
-// DRAM need its bandwidth, whatever its size.
+// Returns a key of everything the run depends on: the scenario without unused storage. SSDs that are read
+// through DRAM need its bandwidth, but not its size.
 std::string key_of(const Scenario& scenario, const Ask& ask) {
   nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
   nlohmann::json& hardware = key["hardware"];
@@ -167,8 +169,8 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
 void check_values(const Plan& plan, const std::string& file) {
   std::vector<std::vector<bool>> accepted;
   for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
-  // Values go round together at first, so that a few configurations try them all; then one by one against
-  // every combination of the lists. Of a range the ends are tried.
+  // First advances all dimensions together, so that a few configurations try all values; then tries each
+  // value that was not accepted with every combination of the lists. Only the ends of a range are tried.
   const auto accepts = [&](const Point& point, std::string* why) {
     try {
       load_scenario(plan.base, changes_at(plan, point));
@@ -204,7 +206,7 @@ void check_values(const Plan& plan, const std::string& file) {
       for (bool more = true; more && !accepted[d][value];) {
         accepts(point, &why);
         if (first_refusal.empty()) first_refusal = why;
-        // The next combination of the other values.
+        // Advances to the next combination of the other values.
         more = false;
         for (std::size_t other = 0; other < point.size() && !more; ++other) {
           if (other == d || plan.search[other].is_range) continue;

@@ -1,4 +1,4 @@
-// Runs configurations of a plan by simulation, each run in a process of its own.
+// Simulator: runs configurations of a plan by simulation, each run in its own process.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ class Simulator : public Evaluator {
  public:
   explicit Simulator(const Plan& plan, const FinishedRuns& finished = FinishedRuns("", false))
       : plan_(plan), finished_(finished) {}
-  // Results come without their turns and texts. A scenario that is refused is an answer with its reason.
-  // Configurations that differ in nothing but storage that neither uses are run once.
+  // Returns results without turns and texts. A refused scenario is an answer with its reason. Configurations
+  // that differ only in storage that neither uses run once.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
   int64_t simulations() const { return simulations_; }
 
@@ -25,10 +25,11 @@ class Simulator : public Evaluator {
   FinishedRuns finished_;
   int64_t simulations_ = 0;
   Sources sources_;
-  std::map<std::string, Answer> answers_;  // by what the simulation depends on
+  std::map<std::string, Answer> answers_;  // key: everything that the simulation depends on
 };
 
-// Throws InputError for the first value that no configuration accepts: it can be no answer.
+// Throws InputError for the first value that no configuration accepts, because it cannot be part of an
+// answer.
 void check_values(const Plan& plan, const std::string& file);
 
 }  // namespace kvcap

@@ -21,7 +21,7 @@ std::string setting(std::string_view part, std::string_view key, double value) {
 Changes ssd_settings(const Ssd& ssd, double share) {
   const double devices = share * static_cast<double>(ssd.count);
   const bool is_bought = ssd.purchase_usd > 0;
-  // The tolerance is for what rounding makes of whole numbers.
+  // The tolerance absorbs rounding errors of whole numbers.
   if (devices >= 1 || is_bought) return {setting("ssd", "count", std::max(1.0, std::ceil(devices - 1e-9)))};
   Changes changes = {setting("ssd", "count", 1)};
   const auto divide = [&](std::string_view key, double whole) {
@@ -35,7 +35,7 @@ Changes ssd_settings(const Ssd& ssd, double share) {
   return changes;
 }
 
-// Fields that decide which tiers there are and who uses them.
+// True iff a field decides which tiers exist and who uses them.
 bool matters(const Dimension& dimension) {
   return std::any_of(dimension.paths.begin(), dimension.paths.end(), [](const std::string& path) {
     for (Tier tier : kHostTiers) {
@@ -74,11 +74,11 @@ const HardwareProfile* OpenSizes::find(const Plan& plan, const Changes& changes,
       const Scenario scenario = load_scenario(plan.base, changes);
       known.hardware = scenario.hardware;
       for (Tier tier : scenario.unsized) {
-        // What costs nothing is not worth a search.
+        // A tier without a price needs no search.
         if (keeps_in(scenario, tier) && usd_per_gb_hour(scenario.hardware, tier) > 0)
           known.open.push_back(tier);
       }
-    } catch (const InputError&) {  // no configuration, which its run will say
+    } catch (const InputError&) {  // an invalid configuration; its run reports the error
     }
   }
   *open = known.open;
@@ -103,7 +103,7 @@ void add_size_ladders(Plan& plan) {
   if (!plan.minimize.starts_with("cost.")) return;
   auto sizes = std::make_shared<OpenSizes>();
   std::vector<Tier> found;
-  // Every combination of what matters, everything else at its first value.
+  // Tries every combination of these dimensions, all others at their first value.
   Point point(plan.search.size(), 0);
   for (bool more = true; more;) {
     std::vector<Tier> open;
@@ -143,7 +143,7 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
       }
     }
     if (!plan.open_sizes) continue;
-    // What the same configuration would have without the settings of its ladders.
+    // The size of the same configuration without the ladder settings.
     Changes others = changes;
     std::erase_if(others, [&](const std::string& change) {
       for (const Dimension& dimension : plan.search) {

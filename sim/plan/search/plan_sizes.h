@@ -1,6 +1,6 @@
-// Sizes of storage that a plan neither searches nor sets, as variables of the plan: a ladder of shares of
-// what the hardware profile has, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is
-// settings of the hardware, so that `kvcap run` repeats it and bills that size alone.
+// Adds storage sizes to the variables of a plan if the plan neither searches nor sets them: a ladder of
+// shares of the profile's size, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is
+// a set of hardware settings, so that `kvcap run` repeats it and bills only that size.
 //
 // DRAM, CXL memory and remote storage are divided by bytes. SSDs are divided into devices; where they are
 // rented by the GB also into parts of one, which have their part of its bandwidth and of its rated writes.
@@ -19,18 +19,18 @@
 
 namespace kvcap {
 
-// The settings that buy `share` of what the profile has of a tier. REQUIRES: the profile has it.
+// Returns the settings that buy `share` of the profile's tier. REQUIRES: the profile has the tier.
 Changes size_settings(const HardwareProfile& hardware, Tier tier, double share);
 
 bool keeps_anything(const Scenario& scenario);
-// Whether contexts may lie in the tier. One in the GPU is no host tier.
+// True iff contexts may be stored in this tier; contexts in GPU memory do not count as a host tier.
 bool keeps_in(const Scenario& scenario, Tier tier);
 
-// What is open in each configuration of a plan, looked up once.
+// The tiers without a size, per configuration; each configuration is resolved once.
 class OpenSizes {
  public:
-  // The profile whose tiers are open, of the plan's base with these changes; null where none is, or where
-  // they are no scenario. `open` gets the tiers.
+  // Returns the profile of the plan's base with these changes and stores its unsized tiers in `open`. Returns
+  // null if no tier is unsized or the changes are not a valid scenario.
   const HardwareProfile* find(const Plan& plan, const Changes& changes, std::vector<Tier>* open);
 
  private:
@@ -41,18 +41,18 @@ class OpenSizes {
   std::map<Changes, Known> known_;
 };
 
-// What the ladders add to a configuration whose other changes are `others`. REQUIRES: plan.open_sizes.
+// Returns the ladder settings of a configuration with the other changes `others`. REQUIRES: plan.open_sizes.
 Changes size_changes(const Plan& plan, const Point& point, const Changes& others);
 
-// Appends a ladder for each tier whose size some configuration leaves open; only where a cost is minimized,
-// for else the most is the best.
+// Appends a ladder for each tier that some configuration leaves unsized. Does so only if a cost is minimized,
+// because otherwise the largest size is best.
 void add_size_ladders(Plan& plan);
 
-// What a configuration has bought of a tier.
+// The provisioned size of a tier in a configuration.
 struct BoughtSize {
   Tier tier = Tier::dram;
   double bytes = 0;
-  double profile_bytes = 0;  // that the profile has; 0: the size was not searched
+  double profile_bytes = 0;  // size in the profile; 0: the size was not searched
 };
 std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes);
 

@@ -29,7 +29,7 @@ const char* verdict_text(const Candidate& candidate) {
 
 char letter(std::size_t i) { return i < 26 ? static_cast<char>('a' + i) : '*'; }
 
-// Rows of the front as letters: the objective to the right, the logarithm of kFrontMetric upwards.
+// Draws the rows of the front as letters: the objective to the right, the logarithm of kFrontMetric upwards.
 void add_chart(Page& page, const PlanReport& report) {
   constexpr int kWidth = 72, kHeight = 12;
   const std::vector<const Candidate*>& front = report.result.front;
@@ -88,7 +88,7 @@ void add_commands(Page& page, const PlanReport& report) {
   }
 }
 
-// "at most 500", "at least 0.8", "from 1 to 2"
+// Returns "at most 500", "at least 0.8" or "from 1 to 2".
 std::string target_text(const Target& target) {
   if (!std::isfinite(target.min)) return "at most " + format_number(target.max);
   if (!std::isfinite(target.max)) return "at least " + format_number(target.min);
@@ -106,7 +106,7 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
   }
 }
 
-// What ranges ruled out unseen, and what of that has been verified.
+// Adds the counts of configurations that were ruled out without a run, and of those that were verified.
 void add_implied(Page& page, const Implied& implied) {
   if (implied.verified + implied.same + implied.not_looked_at == 0) return;
   page.sentence(
@@ -116,7 +116,7 @@ void add_implied(Page& page, const Implied& implied) {
       format_count(implied.not_looked_at) + " were not looked at.");
 }
 
-// Of each value of a list that the answer does not have, why.
+// Adds, for each list value that the answer does not have, the reason.
 void add_discarded(Page& page, const PlanReport& report) {
   if (report.result.discarded.empty()) return;
   page.line();

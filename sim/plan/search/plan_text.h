@@ -1,4 +1,4 @@
-// A plan's answer as a person reads it.
+// Formats the answer of a plan for people.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace kvcap {
 
-// Everything that follows from a search; the parts after `result` are empty without an answer.
+// Everything that a plan prints; the members after `simulations` are empty without an answer.
 struct PlanReport {
   const Plan* plan = nullptr;
   PlanResult result;
   int64_t simulations = 0;
   std::string purchase;
-  std::vector<std::string> purchase_notes;  // sizes that were searched, and where the prices are from
+  std::vector<std::string> purchase_notes;  // searched sizes and sources of the prices
   std::vector<Marginal> marginals;
   std::vector<Stress> stresses;
   std::vector<PriceChange> prices;
@@ -27,10 +27,10 @@ struct PlanReport {
 
 std::string plan_text(const PlanReport& report);
 
-// What makes the answer look cheaper than it is; empty where nothing does.
+// Returns a note if missing prices make the answer look cheaper than it is; else an empty string.
 std::string price_note(const PlanReport& report);
 
-// The command that repeats a candidate's runs.
+// Returns the command that repeats a candidate's runs.
 std::string candidate_command(const Plan& plan, const Candidate& candidate);
 
 }  // namespace kvcap

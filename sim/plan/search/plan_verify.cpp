@@ -10,9 +10,9 @@ namespace kvcap {
 namespace {
 
 constexpr double kWholeWorkload = 1;
-// Misses by so much that what lies between two such configurations is not looked at: a share of the bound.
+// If two corners miss by more than this share of the bound, nothing between them is run.
 constexpr double kByFarOfSeeds = 1;
-constexpr int64_t kMostRuns = 1000;  // of configurations that others rule out
+constexpr int64_t kMostRuns = 1000;  // runs of configurations that others ruled out
 
 struct Box {
   Point low, high;
@@ -74,7 +74,7 @@ class Verifier {
     boxes = std::move(left);
   }
 
-  // Those beyond the limit have no answer.
+  // Corners beyond the limit get no answer.
   void run_corners(const std::vector<Box>& boxes) {
     std::vector<Point> points;
     std::set<Point> wanted;
@@ -97,7 +97,7 @@ class Verifier {
     for (std::size_t i = 0; i < points.size(); ++i) answers_.emplace(points[i], answers[i]);
   }
 
-  // What has more room than all that rule it out.
+  // Judges points with more slack than every point that rules them out.
   void judge_promising() {
     const std::vector<bool> better = verdicts_.may_be_better(fresh_);
     std::vector<Point> promising, ruling;
@@ -120,7 +120,7 @@ class Verifier {
     verdicts_.judge(promising);
   }
 
-  // To the nearest bound, as a share of it; negative beyond.
+  // Returns the slack to the nearest bound, as a share of it; negative if missed.
   double room(const Point& point) const {
     const Answer& answer = answers_.at(point);
     double least = std::numeric_limits<double>::infinity();
@@ -162,7 +162,7 @@ class Verifier {
   Judge& judge_;
   const Verdicts& verdicts_;
   std::map<Point, Answer> answers_;
-  std::vector<Point> fresh_;  // of others' verdicts, run since promising ones were judged last
+  std::vector<Point> fresh_;  // run, and not yet considered for a verdict
   int64_t runs_ = 0;
   Verification found_;
 };

@@ -1,14 +1,14 @@
-// Whether more of a resource hurt after all, or less helped.
+// Verifies the assumption of a search that more of a resource never hurts and less never helps.
 //
-// A search bisects ranges: what misses the targets rules out everything with less, unseen. With caches that
-// may be wrong: a larger one finds more in a slow tier, and loading may take longer than recomputing. So what
-// would be better than the answer and is ruled out by others alone is run itself, on the workload's own
-// sessions under one seed. Where it has more room to its targets than everything that rules it out, on the
-// same sessions, it is judged.
+// A search bisects ranges: a configuration that misses the targets rules out all configurations with less of
+// everything, without running them. Caches can violate this: a larger cache has more hits in a slow tier, and
+// loading them may take longer than recomputing. So configurations that would beat the answer but were ruled
+// out this way are run on the workload's own sessions under one seed. A configuration that has more slack
+// than every configuration that rules it out, on the same sessions, is judged.
 //
-// The ranges of a combination span a box, and the two corners with the least and the most of everything are
-// run first. Where both have the same figures, as tiers do that never fill, so has what lies between them.
-// Where both are saturated or miss a target by more than its bound, nothing between them is looked at. Other
+// The ranges of a combination span a box. Its two corners, with the least and the most of everything, run
+// first. If both have equal results, as with tiers that never fill, everything between them is taken to have
+// the same. If both are saturated or miss a target by more than its bound, nothing between them is run. Other
 // boxes are halved along their longest side, down to single configurations.
 #pragma once
 
@@ -21,21 +21,21 @@
 namespace kvcap {
 
 struct Verification {
-  std::vector<Point> run;     // configurations that others alone ruled out
-  int64_t same = 0;           // between two with the same figures
-  int64_t not_looked_at = 0;  // between two that miss by far, or beyond the limit of runs
+  std::vector<Point> run;     // configurations that others had ruled out
+  int64_t same = 0;           // points between two with equal results
+  int64_t not_looked_at = 0;  // not run: between two that miss by far, or beyond the limit of runs
 };
 
-// What the search knows, in terms of its points.
+// The state of the search, by point.
 struct Verdicts {
   using Points = std::vector<Point>;
-  std::function<std::vector<bool>(const Points&)> may_be_better;  // than the best so far
+  std::function<std::vector<bool>(const Points&)> may_be_better;  // true: may beat the best so far
   std::function<bool(const Point&)> is_judged;
-  std::function<Points(const Point&)> ruling_out;  // judged, and they imply that it misses
+  std::function<Points(const Point&)> ruling_out;  // judged points that imply a miss
   std::function<void(const Points&)> judge;
 };
 
-// Of every combination's box.
+// Verifies the box of every combination.
 Verification verify(const Plan& plan, Judge& judge, const std::vector<Combination>& combinations,
                     const Verdicts& verdicts);
 

@@ -27,7 +27,7 @@ std::vector<TtftPart> ttft_parts() {
   for (const char* name : {"retries", "api"}) {
     parts.push_back({name, [name](const RunResult& run) {
                        const double part_ms = run.number(std::string("ttft_breakdown_ms.") + name);
-                       return std::isnan(part_ms) ? 0 : part_ms;  // of results that are older than the part
+                       return std::isnan(part_ms) ? 0 : part_ms;  // results of older builds lack this part
                      }});
   }
   for (const char* name : {"queue", "lookup", "load", "restore_compute"}) {
@@ -40,7 +40,7 @@ std::vector<TtftPart> ttft_parts() {
   return parts;
 }
 
-// In more than sizes: in a value that is no number, as a policy or a machine.
+// True iff the candidates differ in a non-numeric value, such as a policy or a machine.
 bool differs_in_kind(const Plan& plan, const Candidate& one, const Candidate& other) {
   const auto value_of = [](const Candidate& candidate, const std::string& path) {
     for (const std::string& change : candidate.changes) {

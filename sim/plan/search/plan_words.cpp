@@ -35,7 +35,7 @@ std::string signed_number(double value) { return (value > 0 ? "+" : "") + format
 std::string values_of(const Changes& changes) {
   std::string text;
   for (const std::string& change : changes) {
-    // "hardware.ssd.count=2" as "ssd.count=2": the last two names tell which.
+    // Prints "hardware.ssd.count=2" as "ssd.count=2": the last two names identify the field.
     std::string path = change.substr(0, change.find('='));
     const std::string value = change.substr(change.find('='));
     const std::size_t last = path.rfind('.');

@@ -1,4 +1,4 @@
-// Words that the texts of a plan have in common.
+// Text helpers of a plan's reports.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// Lines of 100 columns.
+// A text of lines, wrapped at 100 columns.
 class Page {
  public:
   void line(const std::string& text = "") { text_ += text + '\n'; }
@@ -20,16 +20,16 @@ class Page {
   std::string text_;
 };
 
-// "240 +-30"; what is the same in every run needs no interval.
-// What a candidate that does not meet its targets does: "misses p99_ttft_ms (400 +-6)", "is saturated",
-// "may miss ..." or "may be saturated" where it is unclear, "cannot run: why".
+// Returns why a candidate does not meet its targets: "misses p99_ttft_ms (400 +-6)", "is saturated", "may
+// miss ..." or "may be saturated" if it is unclear, "cannot run: why".
 std::string failure_text(const Candidate& candidate);
 
+// Returns "240 +-30"; a value that is equal in every run has no interval.
 std::string interval_text(const MeanInterval& value);
-// The same of a change: "+240 +-30".
+// Returns a change with its sign: "+240 +-30".
 std::string signed_text(const MeanInterval& change);
 std::string signed_number(double value);
-// "policy.name=hcache ssd.count=2"
+// Returns "policy.name=hcache ssd.count=2".
 std::string values_of(const Changes& changes);
 
 }  // namespace kvcap

@@ -17,7 +17,7 @@ std::string sized(double bytes) {
   return bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
 }
 
-// "2x H100", or "1 whole server of 8x H100, of which 2 are used,".
+// Returns "2x H100", or "1 whole server of 8x H100, of which 2 are used,".
 std::string gpus_text(const Scenario& scenario) {
   const Gpu& gpu = scenario.hardware.gpu;
   const int64_t per_server = gpu.per_server.value_or(gpu.count);
@@ -34,7 +34,8 @@ std::string gpus_text(const Scenario& scenario) {
   return gpus;
 }
 
-// What is provisioned of a tier: all that the profile has, where the scenario does not ask for less.
+// Returns the provisioned size of a tier: the scenario's, else that of the profile. Nothing if the tier is
+// unused.
 std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
   if (!keeps_in(scenario, tier)) return {};
   if (!scenario.policy.tiers) return all_bytes;
@@ -43,7 +44,7 @@ std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, dou
   return found->capacity_bytes.value_or(all_bytes);
 }
 
-// Prices of what the configuration pays for: wear is in no total, and rent includes power.
+// True iff the configuration pays this price: wear is not part of the total, and rent includes power.
 bool is_paid(const Scenario& scenario, const std::string& field) {
   for (Tier tier : kHostTiers) {
     if (field.starts_with(std::string(name(tier)) + ".")) {
@@ -53,9 +54,9 @@ bool is_paid(const Scenario& scenario, const std::string& field) {
   return field.starts_with("gpu.") || scenario.hardware.gpu.purchase_usd > 0;
 }
 
-// "Prices: gpu.price_usd_per_hour 3.9 of hwprofiles/h100-sxm.json; ...": one after the other, by file.
+// Returns "Prices: of hwprofiles/h100-sxm.json gpu.price_usd_per_hour 3.9; of ...", one part per file.
 std::string prices_text(const Scenario& scenario) {
-  std::vector<std::pair<std::string, std::string>> files;  // and what each says
+  std::vector<std::pair<std::string, std::string>> files;  // file and its prices
   for (const PriceSource& one : scenario.price_sources) {
     if (!is_paid(scenario, one.field)) continue;
     const bool is_set = one.from.starts_with("--set ");

@@ -1,5 +1,4 @@
-// What a plan's answer buys, in words: machines and storage, the sizes that were searched, and whose prices
-// make its cost.
+// Formats the purchase of a plan's answer: machines and storage, searched sizes, and sources of the prices.
 #pragma once
 
 #include <string>
@@ -9,11 +8,11 @@
 
 namespace kvcap {
 
-// "1x H100 80GB SXM5 with 64 GB of DRAM and 7.68 TB on 1 SSD for stored state, serving llama-2-13b with
-// kv_offload". Whole servers say so.
+// Returns "1x H100 80GB SXM5 with 64 GB of DRAM and 7.68 TB on 1 SSD for stored state, serving llama-2-13b
+// with kv_offload". Names whole servers if they are billed.
 std::string purchase(const Plan& plan, const Changes& changes);
 
-// Which sizes were searched, that a share of a server is billed, and which file each price is from.
+// Returns notes on searched sizes, on billing a share of a server, and on the file of each price.
 std::vector<std::string> purchase_notes(const Plan& plan, const Changes& changes);
 
 }  // namespace kvcap

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Those of <linux/magic.h>, and of their sources where that has none.
+// Magic numbers from <linux/magic.h>, or from the sources of file systems that it lacks.
 constexpr int64_t kJfs = 0x3153464a;
 constexpr int64_t kZfs = 0x2fc12fc1;
 constexpr int64_t kBcachefs = 0xca451a4e;
@@ -36,7 +36,7 @@ constexpr std::array<int64_t, 12> kLocal = {EXT4_SUPER_MAGIC,
                                             kZfs,
                                             kBcachefs};
 
-// As many of the bytes from `begin` on as there are.
+// Returns up to `count` bytes of the file, from `begin` on.
 std::string bytes_of(const std::string& path, off_t begin, std::size_t count) {
   std::string bytes(count, '\0');
   const int file = open_input(path);
@@ -65,7 +65,7 @@ JournalMode journal_mode_at(const std::string& path) {
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
   struct statfs found {};
   if (statfs(path.c_str(), &found) != 0 && statfs(folder.c_str(), &found) != 0) return JournalMode::rollback;
-  // Some architectures have f_type as a signed 32-bit number.
+  // On some architectures f_type is a signed 32-bit number.
   return journal_mode_on(static_cast<uint32_t>(found.f_type));
 }
 
@@ -85,7 +85,8 @@ std::optional<DatabaseHeader> read_database_header(const std::string& path) {
   constexpr char kWal = 2;
   if (header[kReadVersion] != kWal) return found;
   found.journal_mode = JournalMode::wal;
-  // Before the first checkpoint the header is in the WAL only: the first page of its first transaction.
+  // Before the first checkpoint the header exists only in the WAL: in the first page of its first
+  // transaction.
   constexpr off_t kFirstFrame = 32;
   constexpr std::size_t kFrameHeaderBytes = 24;
   const std::string wal = path + "-wal";

@@ -9,18 +9,18 @@
 namespace kvcap {
 namespace {
 
-// Columns of `points` that hold JSON.
+// True iff a column of `points` holds JSON.
 bool is_json(const std::string& column) {
   return column == "scenario" || column == "intervals" || column == "notes";
 }
 
-// Shortest digits that read back as the same double.
+// Returns the shortest digits that parse to the same double.
 std::string digits(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-// RFC 4180: quotes around what has a comma or a quote.
+// Quotes texts with a comma or a quote (RFC 4180).
 std::string csv_text(std::string_view any) {
   const std::string text = plain_line(any);
   if (text.find_first_of(",\"") == std::string::npos) return text;

@@ -1,4 +1,5 @@
-// The results of a sweep as CSV (without its columns of JSON) or JSON ("schema": "kvcap.sweep_results/1").
+// Exports the results of a sweep as CSV (without its JSON columns) or as JSON ("schema":
+// "kvcap.sweep_results/1").
 #pragma once
 
 #include <ostream>

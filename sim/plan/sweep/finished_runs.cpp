@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-// Behind each result: a file without it was cut short.
+// Ends each stored result; a file without it was truncated.
 constexpr std::string_view kWhole = "\nwhole";
 
 }  // namespace

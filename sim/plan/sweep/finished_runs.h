@@ -1,5 +1,5 @@
-// FinishedRuns: simulations of a plan, a comparison or a capacity search that have ended, a file each in
-// OUT/.finished, so that --resume does not repeat them.
+// FinishedRuns: stores each finished simulation of a plan, a comparison or a capacity search in a file of its
+// own in OUT/.finished, so that --resume does not repeat it.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,18 @@ namespace kvcap {
 
 class FinishedRuns {
  public:
-  // No folder: keeps nothing. What an earlier command has left is used only with `resume`.
+  // An empty folder stores nothing. Results of an earlier command are used only with `resume`.
   FinishedRuns(const std::string& out_folder, bool resume);
 
   bool is_on() const { return !folder_.empty(); }
-  // What tells a scenario from others, its files included.
-  // A trace from a pipe cannot be compared with an earlier one: then nothing is kept.
+  // Returns a key of the scenario and the contents of its files. A trace from a pipe cannot be compared with
+  // an earlier one; it switches storing off.
   std::string key_of(const Scenario& scenario) const;
-  // The result of an earlier run with this key, or what `compute` returns, which is kept before it is
-  // returned. Called in workers.
+  // Returns the stored result of this key, or stores and returns the result of `compute`. Called in workers.
   std::string get(const std::string& key, const std::function<std::string()>& compute) const;
-  // For the error of a run that died.
+  // Returns the ending of the error message of a run that failed.
   std::string hint() const { return is_on() ? "; the others are kept: --resume completes them" : ""; }
-  // The command has written its answer: the folder goes.
+  // Removes the folder; called once the command has written its answer.
   void discard() const;
 
  private:

@@ -64,7 +64,7 @@ bool PointCache::find(const std::string& key, RunResult& result) const {
     result = deserialize(std::string{std::istreambuf_iterator<char>(stream), {}});
     return true;
   } catch (const std::runtime_error&) {
-    return false;  // a disk that lost what it had been given
+    return false;  // incomplete after a crash
   }
 }
 

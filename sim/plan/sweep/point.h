@@ -1,4 +1,4 @@
-// A point of a sweep: what makes two of them the same, and what is left of one that has run.
+// A point of a sweep: its key, its row of results, and the cache of finished points.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +18,38 @@ inline constexpr std::string_view kPointStatusNames[] = {"ok", "failed", "timeou
 struct PointRow {
   std::string key;
   PointStatus status = PointStatus::ok;
-  std::string error;            // in one line why there are no metrics
-  std::string scenario_json;    // as resolved
-  std::vector<Metric> metrics;  // of all replications together, as all that follows
+  std::string error;            // one line with the reason for missing metrics
+  std::string scenario_json;    // resolved scenario
+  std::vector<Metric> metrics;  // all replications together; also in the members below
   std::vector<Interval> intervals;
   std::vector<std::string> notes;
   std::string quality_note;
 };
 
-// The numbers and texts of every result, in order, with values of their kind.
+// Returns the numbers and texts of every result, in order; values only show the type.
 std::vector<Metric> metric_columns();
 
-// The key of a point: SHA-256 of its resolved scenario and of the contents of the files that it names.
+// Computes the key of a point: SHA-256 of its resolved scenario and of the contents of its files.
 class PointKeys {
  public:
   // Throws InputError for a file that cannot be read.
   std::string key(const Scenario& scenario);
 
  private:
-  std::map<std::string, std::string> digests_;  // of files, by path
+  std::map<std::string, std::string> digests_;  // digests of files, by path
 };
 
-// "kvcap 0.2.0 3fa94c0d1b2e": version and the start of the build id, or of the executable's SHA-256 where the
-// linker gave it none. Results of two builds are not mixed.
+// Returns "kvcap 0.2.0 3fa94c0d1b2e": the version and the start of the build id, or of the executable's
+// SHA-256 if it has no build id. Results of two builds are not mixed.
 const std::string& program_build();
 
-// Finished points of all sweeps, a file each in a folder of the build: DIR/BUILD/3f/3fa9... . Any number of
-// processes, on any number of machines, may share it.
+// Finished points of all sweeps, one file each in a folder per build: DIR/BUILD/3f/3fa9... . Any number of
+// processes on any number of machines may share it.
 class PointCache {
  public:
-  // No folder: finds nothing and keeps nothing.
+  // An empty folder switches the cache off.
   explicit PointCache(std::string folder);
-  // False when the point is not there.
+  // Returns false if the point is not stored.
   bool find(const std::string& key, RunResult& result) const;
   void keep(const std::string& key, const RunResult& result) const;
 

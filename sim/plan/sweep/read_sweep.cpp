@@ -1,4 +1,4 @@
-// The sweep file: from JSON to axes.
+// Reads sweep files: from JSON to axes.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -25,7 +25,7 @@ struct SampleRow {
   int64_t points = 1, seed = 1;
   Members<Json> ranges;
 };
-// Values between min and max, or some of a list.
+// Values between min and max, or values of a list.
 struct SampledRange {
   std::optional<double> min, max;
   std::string scale{kScales[0]};
@@ -99,7 +99,7 @@ class SweepReader {
   }
 
  private:
-  // Each is a column beside those of the metrics; SQLite has 2,000.
+  // SQLite has at most 2,000 columns, which the metrics share.
   static constexpr std::size_t kMostPaths = 1000;
 
   [[noreturn]] void fail(const std::string& path, const Json& found, const std::string& allowed) const {
@@ -123,7 +123,7 @@ class SweepReader {
     }
   }
 
-  // `where`: the part of the file that sets it.
+  // `where`: the part of the file that sets the value.
   Override setting(const std::string& where, const std::string& path, const Json& value) const {
     std::string text = value.dump();
     std::string place = file_;
@@ -133,7 +133,7 @@ class SweepReader {
     return {path, std::move(text), std::move(place), folder_};
   }
 
-  // No path may be set by two parts of the file.
+  // Throws InputError if two parts of the file set one path.
   void claim(const std::string& part, const Members<Json>& paths) {
     for (const auto& [path, value] : paths) {
       if (!claimed_.insert(path).second)
@@ -193,7 +193,7 @@ class SweepReader {
   }
 
   void read_sample(const SampleRow& row) {
-    // All of which are held in memory, with where they are from.
+    // Values in memory, with their places in the file.
     constexpr std::size_t kMostValues = 2'000'000;
     const auto points = static_cast<std::size_t>(row.points);
     const std::size_t ranges = row.ranges.size();
@@ -226,7 +226,7 @@ class SweepReader {
     return overrides;
   }
 
-  // [MIN, MAX], or an object.
+  // Reads [MIN, MAX] or an object.
   SampledRange range_of(const std::string& path, const Json& json) const {
     const std::string where = "sample.ranges." + path;
     const bool is_pair = json.is_array() && json.size() == 2;
@@ -249,7 +249,7 @@ class SweepReader {
     return range;
   }
 
-  // The value that lies at the share `place` of a range.
+  // Returns the value at the share `place` of a range.
   static Json value_at(const SampledRange& range, double place) {
     if (!range.values.empty()) {
       return range.values[static_cast<std::size_t>(place * static_cast<double>(range.values.size()))];

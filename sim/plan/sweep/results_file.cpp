@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint32_t kApplicationId = 0x6b766361;  // "kvca"
 constexpr int kFormat = 1;
-constexpr int kPatience_ms = 5'000;  // with others that hold the file
+constexpr int kPatience_ms = 5'000;  // while another process holds the file
 
 [[noreturn]] void fail(sqlite3* database, const std::string& path) {
   const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
@@ -54,7 +54,7 @@ class Statement {
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
 
-  // Parameters from left to right.
+  // Bind parameters from left to right.
   void bind_null() { check(sqlite3_bind_null(statement_, ++bound_)); }
   void bind(int64_t value) { check(sqlite3_bind_int64(statement_, ++bound_, value)); }
   void bind(double value) { check(sqlite3_bind_double(statement_, ++bound_, value)); }  // NaN becomes null
@@ -65,7 +65,7 @@ class Statement {
   }
   void bind_or_null(const std::string& text) { text.empty() ? bind_null() : bind(text); }
 
-  // True when there is a row.
+  // Returns true if there is a row.
   bool step() {
     const int code = sqlite3_step(statement_);
     if (code != SQLITE_ROW && code != SQLITE_DONE) kvcap::fail(database_, path_);
@@ -110,7 +110,7 @@ class Statement {
   int bound_ = 0;
 };
 
-// Rolls back unless it is committed.
+// Rolls back unless committed.
 class Transaction {
  public:
   Transaction(sqlite3* database, const std::string& path) : database_(database), path_(path) {
@@ -132,7 +132,7 @@ class Transaction {
   bool committed_ = false;
 };
 
-// Columns of `points` with their SQL types.
+// Returns the columns of `points` with their SQL types.
 std::vector<std::pair<std::string, std::string>> point_columns() {
   std::vector<std::pair<std::string, std::string>> columns = {
       {"key", "TEXT PRIMARY KEY NOT NULL"},
@@ -142,7 +142,7 @@ std::vector<std::pair<std::string, std::string>> point_columns() {
   for (const Metric& metric : metric_columns()) {
     const bool is_text = std::holds_alternative<std::string>(metric.value);
     const bool is_flag = std::holds_alternative<bool>(metric.value);
-    // Integers too: their mean over replications is none.
+    // Integers too, because their mean over replications is not an integer.
     columns.emplace_back(metric.name, is_text ? "TEXT" : is_flag ? "INTEGER" : "NUMERIC");
   }
   columns.insert(
@@ -151,7 +151,7 @@ std::vector<std::pair<std::string, std::string>> point_columns() {
   return columns;
 }
 
-// {"mean_ttft_ms": {"mean": 51.3, "half_width": 0.8, "method": "replications", "n": 5}, ...}
+// Returns {"mean_ttft_ms": {"mean": 51.3, "half_width": 0.8, "method": "replications", "n": 5}, ...}.
 std::string intervals_json(const std::vector<Interval>& intervals) {
   if (intervals.empty()) return "";
   nlohmann::ordered_json object;
@@ -161,7 +161,7 @@ std::string intervals_json(const std::vector<Interval>& intervals) {
   return object.dump();
 }
 
-// Names of files in them need not be UTF-8.
+// Replaces invalid UTF-8, because notes may contain file names.
 std::string dumped(const std::vector<std::string>& notes) {
   using Json = nlohmann::json;
   return Json(notes).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -178,7 +178,7 @@ void each_row(sqlite3* database, const std::string& path, const ResultsFile::OnR
   }
 }
 
-// Nothing for a new file. Throws InputError for a file that is not kvcap's.
+// Returns nothing for a new file. Throws InputError for a database of another program.
 std::optional<DatabaseHeader> own_header(const std::string& path) {
   const std::optional<DatabaseHeader> header = read_database_header(path);
   if (header && header->application_id != kApplicationId) {
@@ -193,7 +193,7 @@ std::pair<uint64_t, uint64_t> identity_of(const std::string& path) {
   return {found.st_dev, found.st_ino};
 }
 
-// A path in a URI, where these characters mean something else.
+// Returns a path for a URI, in which these characters are reserved.
 std::string uri_path(const std::string& path) {
   std::string text;
   for (char c : path) text += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
@@ -215,7 +215,7 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
     const bool leaves_wal = mode == JournalMode::rollback && header && header->journal_mode != mode;
     if (leaves_wal) Statement(database_, path_, "PRAGMA locking_mode = EXCLUSIVE").run();
     Statement(database_, path_, "PRAGMA synchronous = FULL").run();
-    // Before there is a WAL, so that the file itself says whose it is.
+    // Writes the tables before a WAL exists, so that the file itself identifies its program.
     make_tables();
     check_columns("main", path_);
     identity_ = identity_of(path_);
@@ -223,7 +223,7 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
     Statement(database_, path_, std::string("PRAGMA journal_mode = ") + journal).run();
     if (leaves_wal) {
       Statement(database_, path_, "PRAGMA locking_mode = NORMAL").run();
-      Statement(database_, path_, "SELECT count(*) FROM points").run();  // lets go of the lock
+      Statement(database_, path_, "SELECT count(*) FROM points").run();  // releases the lock
     }
   } catch (...) {
     sqlite3_close(database_);
@@ -231,7 +231,7 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
   }
 }
 
-// SQLite goes on writing into a file that has been removed.
+// Detects a removed file, because SQLite keeps writing into it.
 void ResultsFile::refuse_if_gone() const {
   if (identity_of(path_) == identity_) return;
   throw std::system_error(ENOENT, std::generic_category(),
@@ -334,7 +334,7 @@ void ResultsFile::take_from(const std::string& path) {
   attach.run();
   Statement objects(database_, path, "SELECT count(*) FROM other.sqlite_master");
   objects.step();
-  const bool is_empty = objects.integer(0) == 0;  // its writer was stopped before its first transaction
+  const bool is_empty = objects.integer(0) == 0;  // its writer was stopped before the first transaction
   objects.run();
   if (!is_empty) {
     check_columns("other", path);
@@ -374,7 +374,8 @@ void ResultsFile::each_result(const OnRow& on_row) const { each_row(database_, p
 
 void read_results(const std::string& path, const OnResult& on_result) {
   const std::optional<DatabaseHeader> header = own_header(path);
-  // A file that nobody has open in WAL mode is read as it is; SQLite would make a -wal and a -shm beside it.
+  // Reads a WAL-mode file that no process has open as immutable; otherwise SQLite would create a -wal and a
+  // -shm next to it.
   std::error_code none;
   const auto wal_bytes = std::filesystem::file_size(path + "-wal", none);
   const bool is_at_rest = header && header->journal_mode == JournalMode::wal && (none || wal_bytes == 0);

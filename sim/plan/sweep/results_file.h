@@ -1,11 +1,11 @@
-// The results of a sweep: one SQLite file. Every transaction is on the disk when it is over, so that a
-// process that is killed, a full disk or a power cut loses what was not put yet and nothing else. One thread
-// at a time may use it.
+// ResultsFile: the results of a sweep in one SQLite file. Every transaction is synced to disk when it ends,
+// so that a killed process, a full disk or a power cut loses only rows that were not yet put. Not
+// thread-safe.
 //
-//   points   one row a different point that has ended: key, status, error, scenario, one column a metric,
+//   points   one row per different finished point: key, status, error, scenario, one column per metric,
 //            intervals, notes, quality_note, build
-//   swept    one row a point of the sweep: point (from 0), key, one column a swept path
-//   results  a view: swept with what points has for it; status is null where that is nothing yet
+//   swept    one row per point of the sweep: point (from 0), key, one column per swept path
+//   results  a view: swept joined with points; status is null for points that have not finished
 #pragma once
 
 #include <cstdint>
@@ -23,15 +23,15 @@ struct sqlite3;
 
 namespace kvcap {
 
-// A value as SQL has it.
+// A value of an SQL column.
 using Cell = std::variant<std::monostate, int64_t, double, std::string>;
 
 class ResultsFile {
  public:
-  // Makes the file if there is none. Throws InputError for one that is no results file of this version, of
-  // which no byte changes then, and std::system_error, as all that follows, when the disk refuses.
+  // Creates the file if it does not exist. Throws InputError, and changes no byte, if the file is not a
+  // results file of this version. This and all other members throw std::system_error on I/O errors.
   explicit ResultsFile(const std::string& path);
-  // Not in the mode that suits the file system.
+  // Opens the file in this mode instead of the mode that suits the file system.
   ResultsFile(const std::string& path, JournalMode mode);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
@@ -40,25 +40,26 @@ class ResultsFile {
   struct SweptPoint {
     std::size_t point;
     std::string key;
-    std::vector<std::string> values;  // JSON, of each path; "": not set
+    std::vector<std::string> values;  // JSON, one per path; "": not set
   };
-  // What the sweep asks for; rows of points that it does not ask for stay.
+  // Replaces the points of the sweep; results of other points stay.
   void set_swept(const std::vector<std::string>& paths, std::size_t points,
                  const std::function<SweptPoint(std::size_t)>& point);
 
-  // In one transaction. A row takes the place of one with its key. Throws as well when the file is no longer
-  // where it was.
+  // Writes the rows in one transaction; a row replaces the row with the same key. Also throws if the file was
+  // moved or removed.
   void put(const std::vector<PointRow>& rows);
-  // Takes over the rows of another file that set_swept() asks for, where this one has no better ones.
+  // Copies the rows of another file that belong to points of set_swept(), except where this file has a
+  // successful row.
   void take_from(const std::string& path);
 
-  // Of the points that have ended in this build of the program.
+  // Returns the points that finished in this build of the program.
   std::map<std::string, PointStatus> ended() const;
-  // Of all rows, whichever build has written them.
+  // Returns the keys of all rows, of every build.
   std::vector<std::string> keys() const;
 
   using OnRow = std::function<void(const std::vector<std::string>& columns, const std::vector<Cell>& row)>;
-  // The view `results` in order of its points.
+  // Calls `on_row` for the rows of the view `results`, in order of their points.
   void each_result(const OnRow& on_row) const;
 
  private:
@@ -72,8 +73,9 @@ class ResultsFile {
   sqlite3* database_ = nullptr;
 };
 
-// The same view of a file that may be of another build or version and is not written to, its -wal and -shm
-// included; `rows` is how many there are. Throws InputError for what is no results file with points.
+// Reads the view `results` of a file of any build or version, without writing to the file or creating its
+// -wal and -shm; `rows` is the total number of rows. Throws InputError if the file is not a results file with
+// points.
 using OnResult =
     std::function<void(const std::vector<std::string>& columns, const std::vector<Cell>& row, int64_t rows)>;
 void read_results(const std::string& path, const OnResult& on_result);

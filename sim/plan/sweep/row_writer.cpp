@@ -10,7 +10,7 @@ RowWriter::~RowWriter() {
   try {
     finish();
   } catch (const std::exception&) {
-    // Whoever needs them to be there has called finish().
+    // Callers that need the rows on disk have called finish().
   }
 }
 

@@ -1,8 +1,8 @@
-// Puts rows into a results file, many in one transaction: after each, rows gather for ten times as long as it
-// took, so that a slow disk delays what workers get to do by a tenth at most.
+// RowWriter: writes rows into a results file, many per transaction. After a transaction, it collects rows for
+// ten times as long as the transaction took, so that a slow disk delays the sweep by at most a tenth.
 //
-// No thread does this behind the back of who makes the rows: that process forks its workers, and a fork
-// copies the locks that another thread holds.
+// It uses no thread, because the calling process forks workers, and a fork copies locks that another thread
+// holds.
 #pragma once
 
 #include <chrono>
@@ -14,24 +14,24 @@ namespace kvcap {
 
 class RowWriter {
  public:
-  // While it lives, the file is its own.
+  // The file is used by this writer alone during its lifetime.
   explicit RowWriter(ResultsFile& file) : file_(file) {}
-  // What has been given is on the disk then, unless the disk refuses.
+  // Writes all remaining rows and ignores errors.
   ~RowWriter();
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;
 
-  // Throws what the disk refuses.
+  // Throws the file's I/O errors.
   void put(std::vector<PointRow> rows);
-  // Returns when all rows are on the disk.
+  // Returns when all rows are on disk. Throws the file's I/O errors.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
 
   ResultsFile& file_;
-  std::vector<PointRow> rows_;  // that have to be written
-  Clock::time_point next_{};    // not before then
+  std::vector<PointRow> rows_;  // not yet written
+  Clock::time_point next_{};    // earliest time of the next transaction
 };
 
 }  // namespace kvcap

@@ -34,12 +34,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Held by the one process that writes a results file; gone with it, however it ends. Workers do not inherit
-// it.
+// A lock that the one process writing a results file holds; it is released however the process ends. Workers
+// do not inherit it.
 class WriterLock {
  public:
   explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
-    // Whoever held it may have removed the file between our opening and our locking it.
+    // The previous holder may have removed the file between open() and the lock.
     do {
       if (file_ >= 0) close(file_);
       lock(results_path);
@@ -72,7 +72,7 @@ class WriterLock {
       throw InputError(results_path + ": is being written by another kvcap sweep");
     throw std::system_error(code, std::generic_category(), path_);
   }
-  // What is locked is what stands under the path.
+  // True iff the locked file is still the one at the path.
   bool is_the_file() const {
     struct stat locked {
     }, named{};
@@ -96,7 +96,7 @@ std::vector<std::size_t> all_points(const CheckedSweep& checked) {
   return points;
 }
 
-// One point for each of the shard's keys.
+// Returns one point for each of the shard's keys.
 std::vector<std::size_t> firsts_of(const CheckedSweep& checked, const Shard& shard) {
   std::vector<std::size_t> mine;
   for (std::size_t i = shard.index; i < checked.first.size(); i += shard.count)
@@ -113,7 +113,7 @@ PointRow row_of(const std::string& key, RunResult result) {
           .quality_note = std::move(result.quality_note)};
 }
 
-// The points that have to run, and what has come back of them.
+// The points to run, and their results so far.
 class Runner {
  public:
   Runner(const CheckedSweep& checked, ResultsFile& file, const PointCache& cache, SweepSummary& summary)
@@ -143,18 +143,18 @@ class Runner {
 
  private:
   struct Waiting {
-    std::map<int32_t, RunResult> runs;  // by replication, so that their order is not that of their ends
+    std::map<int32_t, RunResult> runs;  // key: replication, so that completion order does not matter
     int32_t ended = 0;
-    PointRow row;  // of the first failure
+    PointRow row;  // row of the first failure
   };
 
   struct Job {
     std::size_t point = 0;
     int32_t run = 0;
-    int64_t sessions = 0;  // of a run that is made longer; 0: as the scenario says
+    int64_t sessions = 0;  // sessions of a lengthened run; 0: as in the scenario
   };
 
-  // With the sessions that are read of a file: all, where more may be wanted.
+  // Returns the scenario with all sessions of its file, because a longer run may need them.
   static Scenario source_of(Scenario scenario) {
     if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
     return scenario;
@@ -165,7 +165,7 @@ class Runner {
     return "the simulation of point " + std::to_string(job.point + 1) + ", seed " + std::to_string(seed);
   }
 
-  // In the worker.
+  // Runs in the worker.
   std::string simulated(const Job& job) const {
     Scenario scenario = checked_.sweep.scenario(job.point);
     scenario.seed += static_cast<uint64_t>(job.run);
@@ -174,8 +174,8 @@ class Runner {
     return serialize(without_curves(simulate(scenario, sources_.workload(source_of(scenario), options))));
   }
 
-  // Whether the point asks for runs that tell the long run and this one does not: it runs again, longer, when
-  // all others have ended.
+  // True iff the point needs runs that show the long run and this one does not; it is repeated with twice the
+  // sessions after all others have ended.
   bool is_made_longer(const Job& job, const RunResult& result) {
     const bool wanted = checked_.sweep.scenario(job.point).workload.run_length == RunLength::steady;
     if (!wanted || tells_the_long_run(result) || 2 * result.turn_count > kMostTurns) return false;

@@ -1,5 +1,5 @@
-// Runs the points of a sweep, each simulation in a forked worker, and puts what they give into a results
-// file as they end. A point that fails is a row that says why, and stops no other.
+// Runs the points of a sweep, each simulation in a forked worker, and writes their results into a results
+// file as they finish. A failed point becomes a row with its error and stops no other point.
 #pragma once
 
 #include <cstdint>
@@ -10,46 +10,46 @@
 
 namespace kvcap {
 
-// Of the different points of a sweep every `count`th, from `index` on.
+// Every `count`th different point of a sweep, starting at `index`.
 struct Shard {
   std::size_t index = 0;
   std::size_t count = 1;
 };
 
-// A sweep whose points have all been found good.
+// A sweep whose points are all valid.
 struct CheckedSweep {
   const Sweep& sweep;
-  std::vector<std::string> keys;     // of each point
-  std::vector<int32_t> runs;         // replications of each point
-  std::vector<std::size_t> first;    // one point for each different key, in order
-  std::vector<std::size_t> readers;  // one point for each file
+  std::vector<std::string> keys;     // one key per point
+  std::vector<int32_t> runs;         // replications per point
+  std::vector<std::size_t> first;    // one point per different key, in order
+  std::vector<std::size_t> readers;  // one point per trace file
 };
 
-// Resolves every point and reads every file that they name. Throws InputError for the first bad one.
+// Resolves every point and reads all trace files. Throws InputError for the first invalid one.
 CheckedSweep check_sweep(const Sweep& sweep, int at_once);
 
 struct SweepOptions {
-  int at_once = 0;           // workers; 0: one a core
-  bool resume = false;       // the file may be there; what it has is not computed again, but for failures
-  Shard shard;               // the others' points are left out
-  std::string cache_folder;  // of points finished by any sweep; empty: none
+  int at_once = 0;           // number of workers; 0: one per core
+  bool resume = false;       // continues an existing file; its points are not run again, except failed ones
+  Shard shard;               // the points to run
+  std::string cache_folder;  // points finished by any sweep; empty: no cache
 };
 
-// Counts of different points, but for `points`.
+// Counts of different points, except `points`.
 struct SweepSummary {
   std::size_t points = 0;
   std::size_t different = 0;
-  std::size_t had = 0;     // in the file before
-  std::size_t cached = 0;  // in the cache
+  std::size_t had = 0;     // already in the file
+  std::size_t cached = 0;  // found in the cache
   std::size_t ok = 0, failed = 0, timed_out = 0;
-  std::size_t strange = 0;  // rows in the file before that this sweep does not ask for
+  std::size_t strange = 0;  // rows already in the file that do not belong to this sweep
   std::string first_error;
-  double wall_s = 0;        // from the first worker's start to the last one's end
+  double wall_s = 0;        // time from the start of the first worker to the end of the last one
   double worker_cpu_s = 0;  // user and system time of all workers
 };
 
-// Throws InputError where the file is there and `resume` is not set or another process is writing it,
-// Interrupted, and std::system_error when the disk refuses.
+// Throws InputError if the file exists and `resume` is not set or if another process is writing it,
+// Interrupted, and std::system_error on I/O errors.
 SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_path,
                        const SweepOptions& options);
 
@@ -57,7 +57,7 @@ SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_p
 std::vector<std::size_t> collect_shards(const CheckedSweep& checked, const std::vector<std::string>& shards,
                                         const std::string& results_path);
 
-// True when the file has a row for each of the shard's points.
+// True iff the file has a row for each of the shard's points.
 bool shard_has_ended(const CheckedSweep& checked, const Shard& shard, const std::string& results_path);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// Samples of a box, one coordinate at a time. Every coordinate draws from a stream of its own name, so that
-// a further one leaves the others as they were.
+// Draws samples of a box, one coordinate at a time. Every coordinate uses a random stream of its own name, so
+// that adding a coordinate does not change the others.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace kvcap {
 
-// random: independent points. latin_hypercube: each of `points` equal slices of a coordinate is hit once.
+// random: independent points. latin_hypercube: each of `points` equal slices of a coordinate holds one point.
 enum class SampleMethod : uint8_t { random, latin_hypercube };
 
-// The coordinate `name` of each point, in (0, 1).
+// Returns the coordinate `name` of each point, in (0, 1).
 std::vector<double> sample(SampleMethod method, std::size_t points, uint64_t seed, std::string_view name);
 
 }  // namespace kvcap

@@ -24,10 +24,10 @@ namespace {
 
 struct Ran {
   int exit_code = 0;
-  std::string output;  // stdout and stderr, without the last end of line
+  std::string output;  // stdout and stderr, without the trailing line ends
 };
 
-// One of Slurm's programs, found in PATH.
+// Runs one of Slurm's programs, found in PATH.
 Ran run_program(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
@@ -61,14 +61,14 @@ Ran run_program(const std::vector<std::string>& command) {
   return ran;
 }
 
-// As one word of a shell.
+// Returns the text as one word of a shell.
 std::string shell_quoted(const std::string& text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
   return word + "'";
 }
 
-// In a pattern of file names.
+// Escapes a path for a pattern of file names.
 std::string escaped(const std::string& path) {
   std::string text;
   for (char c : path) text += c == '%' ? "%%" : std::string(1, c);
@@ -81,15 +81,15 @@ std::string submit(const SlurmArray& array, const std::string& script,
       run_program({"sbatch", "--parsable", "--job-name=kvcap-sweep", "--array=" + slurm_list(shards),
                    "--output=" + escaped(array.folder) + "/%A_%a.log", script});
   if (ran.exit_code != 0) throw InputError("--launcher slurm: " + ran.output);
-  // The last line, for sbatch may warn before it: "12" or "12;cluster".
+  // The last line, "12" or "12;cluster"; sbatch may print warnings before it.
   const std::string last = ran.output.substr(ran.output.rfind('\n') + 1);
   return last.substr(0, last.find(';'));
 }
 
-// Waits while tasks of the job wait or run. A controller that does not answer is asked again, but not for
-// ever.
+// Waits while tasks of the job are queued or run. Repeats the query if the controller does not answer, for at
+// most 10 minutes.
 void wait_for_job(const std::string& job, double patience_s) {
-  constexpr double kLongest_s = 600;  // without an answer
+  constexpr double kLongest_s = 600;  // longest time without an answer
   double silent_s = 0;
   while (true) {
     const Ran ran = run_program({"squeue", "--noheader", "--format=%T", "--jobs=" + job});

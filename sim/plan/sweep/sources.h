@@ -1,5 +1,5 @@
-// Trace files that are read once, in the process that forks the workers: they have what it has read without
-// a copy. Generated sources are as quick to make as to find, and depend on the seed.
+// Sources: trace files that are read once, in the process that forks the workers, which then share the data
+// without a copy. Generated sources are not stored: they depend on the seed and are quick to generate.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@ namespace kvcap {
 
 class Sources {
  public:
-  // Reads the scenario's file unless it is there. Throws InputError as make_workload does. Only the first few
-  // files are kept.
+  // Reads the scenario's trace file unless it is stored. Throws InputError as make_workload does. Stores only
+  // the first few files.
   void read(const Scenario& scenario);
 
-  // As make_workload, of what has been read; else it reads now.
+  // Returns the workload of make_workload, from the stored file if possible.
   Workload workload(const Scenario& scenario) const;
-  // Of the same file, arranged as `options` say: no more sessions than the scenario asks for.
+  // Returns a workload of the same file, arranged by `options`. REQUIRES: `options` has no more sessions than
+  // the scenario.
   Workload workload(const Scenario& scenario, const WorkloadOptions& options) const;
 
  private:
-  std::map<std::string, Source> read_;  // by all that a reader is told
+  std::map<std::string, Source> read_;  // key: all options of its reader
 };
 
 }  // namespace kvcap

@@ -52,7 +52,7 @@ std::vector<std::string> Sweep::values(std::size_t point) const {
 Scenario Sweep::scenario(std::size_t point) const {
   std::vector<Override> overrides = set_;
   for (const Override* setting : settings(point)) overrides.push_back(*setting);
-  // "policy" before "policy.tiers", which it would undo.
+  // Applies "policy" before "policy.tiers", which it would reset.
   std::stable_sort(overrides.begin(), overrides.end(), [](const Override& a, const Override& b) {
     return std::count(a.path.begin(), a.path.end(), '.') < std::count(b.path.begin(), b.path.end(), '.');
   });

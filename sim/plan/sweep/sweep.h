@@ -1,5 +1,5 @@
-// Sweep: many scenarios in one file: a base, and axes along which fields of it are set. A point takes one
-// row of every axis; the last axis changes fastest. Nothing runs here. Format: scenarios/README.md.
+// Sweep: many scenarios in one file: a base, and axes that set fields of it. A point takes one row of every
+// axis; the last axis changes fastest. This class runs nothing. Format: scenarios/README.md.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace kvcap {
 
-// What each simulation of a sweep may take; 0: anything.
+// Limits of each simulation of a sweep; 0: none.
 struct SweepLimits {
   double timeout_s = 0;
   int64_t memory_bytes = 0;
 };
 
-// Rows of settings that are made together: the values of one field of `grid` are an axis, and so is all of
-// `zip`, of `points` and of `sample`.
+// One axis: rows of settings that are applied together. Each field of `grid` is an axis; so are `zip`,
+// `points` and `sample` as a whole.
 struct SweepAxis {
   std::vector<std::vector<Override>> rows;
 };
@@ -27,15 +27,15 @@ class Sweep {
   Sweep(std::string file, std::string base_text, std::string base_file, std::vector<SweepAxis> axes,
         SweepLimits limits, std::vector<Override> set = {});
 
-  // Points, identical ones counted each time.
+  // Returns the number of points, duplicates included.
   std::size_t size() const { return size_; }
   const std::string& file() const { return file_; }
   const SweepLimits& limits() const { return limits_; }
-  // Fields that are set, in order of the file.
+  // Returns the swept fields, in the order of the file.
   const std::vector<std::string>& paths() const { return paths_; }
-  // The values (JSON) of paths() at a point, "" where this point leaves a path as the base has it.
+  // Returns the values (JSON) of paths() at a point; "" if the point does not set the path.
   std::vector<std::string> values(std::size_t point) const;
-  // The point as a scenario. Throws InputError that names the sweep's file and the setting.
+  // Returns the scenario of a point. Throws InputError with the sweep's file and the setting.
   Scenario scenario(std::size_t point) const;
 
  private:
@@ -44,13 +44,13 @@ class Sweep {
   std::string file_, base_text_, base_file_;
   std::vector<SweepAxis> axes_;
   SweepLimits limits_;
-  std::vector<Override> set_;  // of every point, and no column of the results
+  std::vector<Override> set_;  // applied to every point; not a column of the results
   std::vector<std::string> paths_;
   std::size_t size_ = 1;
 };
 
-// Reads a file of "schema": "kvcap.sweep/1". Throws InputError; the scenarios have not been looked at yet.
-// `set`: "path=value", of every point; no field that the sweep sets.
+// Reads a file of "schema": "kvcap.sweep/1". Throws InputError for the sweep itself; does not resolve its
+// scenarios. `set`: "path=value" for every point; must not name a swept field.
 Sweep load_sweep(const std::string& path, const std::vector<std::string>& set = {});
 Sweep parse_sweep(const std::string& text, const std::string& file, const std::vector<std::string>& set = {});
 
