@@ -1,15 +1,17 @@
-// Confidence intervals over replications, by Student's t. Inside one run: metrics/batch_means.h.
+// Confidence intervals over replications, by Student's t. See metrics/batch_means.h for intervals from one
+// run.
 #pragma once
 
 #include <span>
 
 namespace kvcap {
 
-// The p-quantile of Student's t with `degrees` degrees of freedom, 0 < p < 1, to about 1e-12 relative.
+// Returns the p-quantile of Student's t with `degrees` degrees of freedom, 0 < p < 1, to about 1e-12
+// relative.
 double student_t_quantile(double p, int degrees);
 
 // Mean and half the width of its interval over independent replications; the half-width is NaN for a single
-// one.
+// replication.
 struct MeanInterval {
   double mean = 0;
   double half_width = 0;

@@ -29,7 +29,7 @@ constexpr Unit kUsdPerMillion{"$/M tokens"};
 using enum Better;
 using enum QuantityKind;
 
-// A row with <tier>, <resource> or <statistic> stands for one a tier, a resource or a statistic.
+// A row with <tier>, <resource> or <statistic> stands for one row per tier, resource or statistic.
 struct Row {
   std::string_view name, title;
   Unit unit;
