@@ -1,8 +1,8 @@
 // The rows are aiconfigurator's (device/mla.csv): DeepSeek's latents of 512 + 64 elements, 16 or 128 heads on
-// one GPU. Which kernel a row is of follows from its flops: SGLang's prompts on Hopper multiply the latents
-// themselves (576 + 512 per pair and head: 60 % of an H200's peak; keys and values would be 18 %), as all
-// decodes do. Its prompts on the GB200 multiply expanded keys and values (192 + 128; latents would be 130 %
-// of the peak), and so do vLLM's on the A100.
+// one GPU. The flops identify the kernel of a row: SGLang's prompts on Hopper multiply the latents themselves
+// (576 + 512 per pair and head: 60 % of an H200's peak; keys and values would be 18 %), as all decodes do.
+// SGLang's prompts on the GB200 multiply expanded keys and values (192 + 128; latents would be 130 % of the
+// peak), and so do vLLM's on the A100.
 #include "validate/measured_mla.h"
 
 #include <algorithm>
@@ -22,15 +22,16 @@
 namespace kvcap {
 namespace {
 
-// Those of attention kernels that nothing is fitted to (measured_attention.cpp), set before the first run.
+// Limits of attention kernels that no profile is fitted to (measured_attention.cpp), set before the first
+// run.
 constexpr double kMlaMedian = 0.12;
 constexpr double kMlaP90 = 0.40;
 
 struct MlaGpus {
-  std::string name;  // in the file
+  std::string name;  // name in the file
   std::string profile;
-  double l2_bytes = 0;           // between a sixteenth and nine tenths of it decodes read from there
-  bool expands_prompts = false;  // to keys and values
+  double l2_bytes = 0;           // decodes of a sixteenth to nine tenths of this size read from L2
+  bool expands_prompts = false;  // expands latents to keys and values
   std::string reason = {};       // why nothing is promised
   double peak_flops = 0;         // 0: the profile's
   double bandwidth_bytes_per_s = 0;
