@@ -123,7 +123,7 @@ std::vector<Entry> entries_of(const std::string& what) {
                    suggestion(what, kNames));
 }
 
-// Longer lists of numbers are printed in short form; --json has all.
+// Longer lists are printed as their number of entries; --json prints them in full.
 constexpr std::size_t kLongList = 20;
 
 std::string value_text(const Json& value) {
