@@ -257,8 +257,8 @@ std::string folder_name(const Compared& column) {
   return name;
 }
 
-// Adds bounds for the last setting that stores state: nothing kept, everything kept, and eviction that knows
-// the future. Each is a set of overrides, so that its result can be reproduced with --set.
+// Adds bounds for the last setting that stores state: nothing kept, everything kept, and Belady's eviction.
+// Each bound is a set of overrides, so that its result can be reproduced with --set.
 void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& columns) {
   const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);

@@ -21,7 +21,7 @@ void add_from(Command& command, FromArgs& args);
 
 // A launch line read for the hardware of a scenario.
 struct Launched {
-  std::string text;  // as given
+  std::string text;  // text as given
   LaunchLine line;
   std::vector<std::string> overrides;  // fields that the line sets, and its engine's defaults on these GPUs
   std::vector<std::string> defaults;   // the engine's defaults among `overrides`

@@ -15,8 +15,8 @@ namespace kvcap {
 // "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
 std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
-// Returns the overrides with the one that --prices FILE stands for in front of them; `overrides` alone if
-// `prices` is empty. Throws InputError for a file that can be read only once, such as a pipe.
+// Returns `overrides` after the override for --prices FILE; only `overrides` if `prices` is empty. Throws
+// InputError for a file that can be read only once, such as a pipe.
 std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides);
 
 // Returns the files that the scenario was read from and refers to, for refuse_to_replace().

@@ -9,7 +9,7 @@
 namespace kvcap {
 
 struct Requirement {
-  std::string text;  // as given
+  std::string text;  // text as given
   std::string metric;
   std::string relation;  // <= >= < > ==
   double bound = 0;

@@ -17,7 +17,7 @@ std::string escaped(std::string_view text, std::string_view special) {
   return out;
 }
 
-// Puts the text between single quotes; '\'' stands for a quote inside.
+// Puts the text between single quotes; a quote inside becomes '\''.
 std::string single_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -20,14 +20,14 @@ struct CommandText {
   std::string name;
   std::string meaning;
   std::vector<OptionText> options, positionals;
-  std::string examples;  // as --help prints them
+  std::string examples;  // text of --help
 };
 
 struct ProgramText {
   std::string name, version, meaning;
   std::vector<CommandText> commands;
-  std::vector<FieldHelp> fields;      // of --set and --over
-  std::vector<std::string> policies;  // of --policies
+  std::vector<FieldHelp> fields;      // fields for --set and --over
+  std::vector<std::string> policies;  // values of --policies
 };
 
 // Scripts that the shell sources, or that are installed for it.

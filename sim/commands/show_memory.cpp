@@ -104,7 +104,7 @@ struct Shown {
   GpuMemory memory;
   bool knows_driver = false;
   int64_t restarted_tokens = 0;    // KV tokens after a restart with compiled kernels
-  std::vector<std::string> notes;  // of the profile on the memory fields used here: measured, assumed
+  std::vector<std::string> notes;  // profile's notes on the memory fields used here: measured, assumed
   std::vector<Server> servers;
 };
 
@@ -187,7 +187,7 @@ std::string blocks_text(const Shown& shown, const KvLayout& layout) {
     const double token_kib = memory.block_bytes / static_cast<double>(block_size) / 1024;
     return text + format_count(block_size, "token") + ", " + format_number(token_kib) + " KiB a token";
   }
-  std::map<int64_t, int64_t> groups;  // by tokens per block
+  std::map<int64_t, int64_t> groups;  // key: tokens per block
   for (const KvGroup& group : layout.groups) ++groups[group.block_tokens];
   text += format_number(memory.block_bytes / 1024 / 1024) + " MiB, which " +
           format_count(std::ssize(layout.groups), "group") + " of layers share (";

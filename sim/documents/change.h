@@ -10,7 +10,7 @@ struct Change {
   std::string input;    // name of the input on the side after
   std::string setting;  // a setting, a policy or a check
   std::string metric;
-  std::string what, unit;  // for readers: "p99 TTFT", "ms"; values are in this unit
+  std::string what, unit;  // title and unit for readers: "p99 TTFT", "ms"; values are in this unit
   double before = 0, after = 0;
   // Half-width of the 95 % interval of after - before, as if both were independent; 0: both are exact; NaN:
   // one run each.

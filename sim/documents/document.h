@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 // All texts are valid UTF-8.
 struct ReportDocument {
   std::string name;  // short and unique
-  std::string path;  // as given
+  std::string path;  // path as given
   bool is_before = false;
   Json content;
 

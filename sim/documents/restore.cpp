@@ -24,7 +24,7 @@ std::vector<std::string> restore_sentences(const Json& restore) {
   std::string farthest_policy;
   for (const Json& entry : list_of(restore, "policies")) {
     if (is_buildable(entry) && number_of(entry, "restore_s") > 0) entries.push_back(&entry);
-    // As a share of the whole TTFT, because a restoration of 0 s has no relative error.
+    // The error is a share of the whole TTFT, because a restoration of 0 s has no relative error.
     const double off = std::abs(number_of(entry, "restore_s") - number_of(entry, "closed_form_restore_s")) /
                        number_of(entry, "ttft_s");
     if (off > farthest) {

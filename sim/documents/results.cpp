@@ -167,7 +167,7 @@ struct Found {
   std::string input;
   const RunResult* result;
 };
-using Results = std::map<std::pair<std::string, std::string>, Found>;  // by scenario and label
+using Results = std::map<std::pair<std::string, std::string>, Found>;  // key: scenario and label
 
 Results by_setting(const std::vector<ResultGroup>& groups) {
   Results results;

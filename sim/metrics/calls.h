@@ -13,7 +13,7 @@ namespace kvcap {
 struct CallOfTurn {
   uint32_t asked_session = 0;  // session of the turn, in the workload as given
   bool answers = false;        // its output is the turn's answer
-  uint32_t output_tokens = 0;  // of the turn's answer
+  uint32_t output_tokens = 0;  // output tokens of the turn's answer
   bool warmup = false;
 };
 

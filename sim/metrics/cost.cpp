@@ -29,7 +29,7 @@ struct Spending {
   double gpu = 0, dram = 0, ssd = 0, remote = 0, wear = 0;  // dollars
   double storage = 0, total = 0;
   double kwh = 0, energy = 0;
-  double written_bytes = 0;  // to SSDs
+  double written_bytes = 0;  // writes to SSDs
 };
 
 // Returns the number of engines that have tiers.

@@ -47,7 +47,7 @@ inline constexpr std::string_view kBillsAll = "bills all ";
 
 // Sums over turns; rejected turns are excluded.
 struct Served {
-  double input_tokens = 0;  // with history
+  double input_tokens = 0;  // history included
   double output_tokens = 0;
   int64_t hit_turns = 0;
 };

@@ -57,7 +57,7 @@ void GapHistogram::add(double gap_s, int64_t count) {
 
 void GapHistogram::add_ramp(double first_s, double growth_s, int64_t steps, int64_t each) {
   if (steps <= 0 || each <= 0) return;
-  if (growth_s < 0) {  // the same gaps in ascending order
+  if (growth_s < 0) {  // reversed: equal gaps in ascending order
     first_s += growth_s * static_cast<double>(steps - 1);
     growth_s = -growth_s;
   }

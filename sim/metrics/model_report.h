@@ -26,8 +26,8 @@ struct ModelReport {
   bool is_shortened = false;
   std::vector<Ranking> rankings;
   std::vector<std::pair<std::string, int64_t>> saturated;  // setting, number of machines that it saturates
-  std::vector<std::string> outside;                        // of the validated range: sentences without a full
-                                                           // stop
+  std::vector<std::string> outside;                        // assumptions outside the validated range:
+                                                           // sentences without a full stop
 };
 
 // Returns the names of the metrics that have model intervals.

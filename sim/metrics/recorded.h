@@ -19,7 +19,7 @@ namespace kvcap {
 
 struct RecordedLevel {
   TimeSeries series;
-  double value = 0;  // from since_s on; sum over nodes
+  double value = 0;  // sum over nodes since since_s
   double since_s = 0;
   double peak = 0;
   double node_peak = 0;          // highest value of any node
@@ -46,12 +46,12 @@ struct Recorded {
   TimeSeries written_to_ssds;      // bytes
   TimeSeries remote_requests;      // reads and writes
   std::vector<double> gpu_busy_s;  // per node
-  TimeSeries prefill_gpu_busy;     // of nodes that compute prompts for other nodes
+  TimeSeries prefill_gpu_busy;     // prefill nodes only
   int64_t handovers = 0, handovers_given_up = 0;
   double handover_bytes = 0, handover_s = 0;
   int64_t preemptions = 0;
-  int64_t believed_tokens = 0, there_tokens = 0;  // of routed prompts: expected by the router on the chosen
-                                                  // node, stored there
+  int64_t believed_tokens = 0, there_tokens = 0;  // tokens of routed prompts: expected by the router on the
+                                                  // chosen node, stored there
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t abandoned = 0, wasted_prompt_tokens = 0, wasted_output_tokens = 0;

@@ -28,7 +28,7 @@ std::string level_name(std::size_t level);
 // Mean tokens per turn.
 struct MeanTurn {
   double prompt_tokens = 0, output_tokens = 0;
-  double computed_tokens = 0;  // of the prompt
+  double computed_tokens = 0;  // computed part of the prompt
 };
 
 // Facts about the scenario that the summary of a finished run needs: prices, targets, texts.
@@ -38,7 +38,7 @@ struct RunFacts {
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  bool routes_by_beliefs = false;  // by an index that may be stale
+  bool routes_by_beliefs = false;  // true: the routing index may be stale
   double reserved_bytes = 0;       // KV memory that a sequence reserves at its admission; 0: it grows
   int64_t replicas = 1;            // engines of the fleet; the fields below are totals over all of them
   int64_t prefill_replicas = 0;    // engines that compute prompts for the others; 0: every engine does both
@@ -57,7 +57,8 @@ struct RunFacts {
                                    // turns
   bool cuts_unsteady = false;      // excludes turns that arrive outside the steady window
   bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
-  double offered_turns_per_s = 0;  // on average; 0 in a closed loop, whose offered load equals what is served
+  double offered_turns_per_s = 0;  // mean rate; 0 in a closed loop, where the offered load equals the served
+                                   // load
   std::function<double(const MeanTurn&)>
       gpu_s_of_turn;  // GPU seconds per turn of a full node (run/offered_load.h); empty: not known
   // Prefill seconds of a turn's missing prompt tokens on an idle engine (run/idle_prefill.h); empty: not
@@ -66,9 +67,9 @@ struct RunFacts {
   bool closed_loop = false;        // a session begins when another one has ended
   bool rate_varies = false;        // the rate of sessions changes over time, by the trace or by the scenario
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
-  double ssd_endurance_bytes = 0;  // of all devices; 0: not stated
-  double ssd_purchase_usd = 0;     // of all devices; 0: rented
-  double ssd_replacement_usd = 0;  // of all rented devices, if bought new; 0: not stated
+  double ssd_endurance_bytes = 0;  // sum over all devices; 0: not stated
+  double ssd_purchase_usd = 0;     // sum over all devices; 0: rented
+  double ssd_replacement_usd = 0;  // sum over all rented devices, if bought new; 0: not stated
   // Watts per GPU; negative: not stated, so no energy is counted.
   double gpu_idle_w = -1, gpu_busy_w = -1;
   PerTier tier_w{};         // watts of the provisioned capacity

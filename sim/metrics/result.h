@@ -18,34 +18,34 @@ namespace kvcap {
 // prefill, where queue = ttft - service_ttft - earlier and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
-  uint32_t turn = 0;  // from 0
+  uint32_t turn = 0;  // index, 0 first
   uint32_t history_tokens = 0;
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
-  uint32_t hit_tokens = 0;  // at its first admission
+  uint32_t hit_tokens = 0;  // at the first admission
   std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
   std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // hit tokens that are used (importance)
   bool cold = true;                                        // no part of its history was computed before
   bool rejected = false;
   bool truncated = false;  // the front of its history or input was cut off
   bool warmup = false;
-  uint16_t node = 0;     // of the fleet, which answered or rejected it
+  uint16_t node = 0;     // fleet node that answered or rejected it
   uint16_t retries = 0;  // nodes that failed while serving it
   double arrival_s = 0;  // when its client first sent it; latencies count from here
-  double earlier_s = 0;  // from arrival_s to the attempt that was answered
+  double earlier_s = 0;  // time from arrival_s to the attempt that was answered
   double ttft_s = 0;
-  double service_ttft_s = 0;  // from its first admission
+  double service_ttft_s = 0;  // time from the first admission to the first token
   double e2el_s = 0;          // failed: until its client gave it up
   // Phases of a turn that one node prefills and another decodes, after the end of its prefill: until the
   // decode node has room for its KV (decode_queue_s), until all KV has arrived (transfer_s), until the first
   // token (first_step_s).
   double transfer_s = 0;
-  float restore_s = 0;  // from admission to the end of the restoration
+  float restore_s = 0;  // time from admission to the end of the restoration
   float lookup_s = 0;
   float load_s = 0;             // restoration with transfers queued or in progress
   float restore_compute_s = 0;  // restoration after its last transfer
   float decode_queue_s = 0, first_step_s = 0;
-  float api_s = 0;  // in the API server and its tokenizer, before the queue
+  float api_s = 0;  // time in the API server and its tokenizer, before the queue
   // Attempts that its client gave up. `failed`: the client gave up this turn, or an earlier turn of its
   // session, for good.
   uint16_t abandoned = 0;
@@ -97,8 +97,8 @@ struct HistoryBin {
 
 struct RunResult {
   std::string scenario_name;
-  std::string scenario_json;  // as resolved
-  std::string from_json;      // how a launch line was read; empty: no line
+  std::string scenario_json;  // resolved scenario
+  std::string from_json;      // JSON on how a launch line was read; empty: no line
   std::string setting;        // name of the column in a comparison
   std::string policy;
   std::string policy_summary;  // one line: what the policy does
@@ -114,7 +114,7 @@ struct RunResult {
   std::string hardware_provenance;
   int64_t session_count = 0, turn_count = 0;  // includes rejected and failed turns
   double dropped_s = 0;                       // total time inside engines of attempts that clients gave up
-  std::vector<TurnRecord> turns;              // in order of arrival, then session; empty if not requested
+  std::vector<TurnRecord> turns;              // order: arrival, then session; empty if not requested
 
   // Returns the number of a metric (bool as 0/1); NaN if the metric is missing or not a number. "stable" is 1
   // if the verdict is stable, 0 if saturated, NaN if undecided.

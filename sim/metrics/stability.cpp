@@ -12,8 +12,8 @@ namespace kvcap {
 namespace {
 
 constexpr int kRunParts = 16;
-constexpr double kStable = 0.11;    // of S: below the deviation of a random walk
-constexpr double kSaturated = 2.8;  // of S: above the growth of a random walk
+constexpr double kStable = 0.11;    // times S: below the deviation of a random walk
+constexpr double kSaturated = 2.8;  // times S: above the growth of a random walk
 // Least c_a^2 + c_w^2. Where gaps and work hardly vary, S would be near 0 and every deviation significant.
 constexpr double kLeastVariation = 0.25;
 constexpr double kTransient = 0.95;  // share of turns that end within the window's start-up time

@@ -32,7 +32,8 @@ namespace kvcap {
 struct Window {
   double from_s = 0, to_s = 0;
   bool is_steady = false;  // false: that quantile exceeds half of the time in which sessions begin
-  bool is_filled = true;   // the same test without queueing time, which may grow without end
+  bool is_filled = true;   // false: without queueing time, that quantile still exceeds half of the time
+                           // (queueing alone may grow without end)
   double length_s() const { return to_s - from_s; }
   bool has(double time_s) const { return from_s <= time_s && time_s <= to_s; }
   // Returns the share of [begin_s, end_s] inside the window; 0 or 1 for a single moment.
@@ -60,7 +61,7 @@ struct Stability {
 
 // The inputs of S, the scale of the random walk of the requests inside.
 struct Chance {
-  int64_t sessions = 0;  // that begin inside the window
+  int64_t sessions = 0;  // number of sessions that begin inside the window
   double gap_variation = 0, work_variation = 0;
   double turns_at_once = 1;
   double scale() const;

@@ -553,7 +553,7 @@ class Summary {
   }
 
   void add_history() {
-    std::map<int64_t, std::vector<double>> ttfts_ms;  // by the least history of the bin
+    std::map<int64_t, std::vector<double>> ttfts_ms;  // key: least history of the bin
     for (const TurnRecord& turn : recorded_.turns)
       if (is_measured(turn)) ttfts_ms[std::bit_floor(turn.history_tokens)].push_back(1e3 * turn.ttft_s);
     for (auto& [min_tokens, values_ms] : ttfts_ms) {
@@ -570,7 +570,7 @@ class Summary {
   const RunFacts& facts_;
   const Settling& settling_;
   const Window& steady_;  // window for `stable`, independent of the window of rates
-  Window window_;         // of rates
+  Window window_;         // window of the rates
   Served served_, in_window_;
   RunResult result_;
 };

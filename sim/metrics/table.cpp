@@ -20,7 +20,7 @@ constexpr std::size_t kMetricWidth = 16;
 constexpr std::size_t kUnitWidth = 10;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastCellWidth = 12;
-constexpr std::size_t kLines = 24;  // of a terminal; optional rows are left out if the page is longer
+constexpr std::size_t kLines = 24;  // height of a terminal; optional rows are left out if the page is longer
 
 struct TableRow {
   const char* name;

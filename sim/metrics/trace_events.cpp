@@ -163,7 +163,8 @@ std::string TraceEvents::json(const std::string& name, const std::vector<TurnRec
   std::vector<Slice> slices = slices_;
   std::stable_sort(slices.begin(), slices.end(),
                    [](const Slice& a, const Slice& b) { return a.from_s < b.from_s; });
-  std::vector<std::array<std::vector<double>, kResourceCount>> ends_s(nodes);  // of each track's last slice
+  std::vector<std::array<std::vector<double>, kResourceCount>> ends_s(nodes);  // end of each track's last
+                                                                               // slice
   for (const Slice& slice : slices) {
     if (slice.to_s <= slice.from_s) continue;
     std::vector<double>& tracks = ends_s[slice.node][index(slice.resource)];

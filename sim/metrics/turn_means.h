@@ -46,7 +46,7 @@ class PairedTurns {
     const TurnRecord* against;
     const TurnRecord* setting;
   };
-  std::vector<Pair> pairs_;  // in order of arrival in `against`; empty: different workloads
+  std::vector<Pair> pairs_;  // order: arrival in `against`; empty: different workloads
 };
 
 }  // namespace kvcap

@@ -29,12 +29,12 @@ struct Check {
   std::string id;  // id of the published number
   std::string suite;
   std::string what;
-  std::string source;  // where the reference is printed; may be empty
+  std::string source;  // place of the printed reference; may be empty
   Claim claim = Claim::exact;
   Role role = Role::test;
   std::vector<double> simulated;
   std::vector<double> reference;  // range: the two ends; order: empty; at_most: the limit
-  bool holds = false;             // for Claim::order
+  bool holds = false;             // result of an order
   // Tolerances: an exact number is inside up to `exact_tolerance`, any number near up to `tolerance`.
   // Distances are relative, or differences of shares (`absolute`).
   double exact_tolerance = 0.02;
@@ -47,7 +47,7 @@ struct Check {
   std::vector<std::string> tuned;
   Agreement verdict = Agreement::not_comparable;
   std::string reason;  // why the check is not inside or not comparable
-  // Single figures behind a summary, for charts; all in one unit.
+  // Single figures of a summary, for charts; all in one unit.
   struct Case {
     double simulated = 0, reference = 0;
   };

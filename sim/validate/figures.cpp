@@ -18,7 +18,7 @@ namespace {
 
 // ---- machines, in closed form ----
 
-// Input of a machine figure: a context of contexts.tokens tokens, unless the name says otherwise. A batch has
+// Input of a machine figure: a context of contexts.tokens tokens, except in figures of a batch:
 // contexts.count prompts of contexts.new_tokens new tokens, each with a history of contexts.tokens in DRAM.
 struct Asked {
   const Machine& machine;
@@ -144,7 +144,7 @@ constexpr TraceFigureOf kTraceFigures[] = {
     {"piece_tokens",
      [](const Lab::Trace& t) {
        return double{t.workload.pieces.empty() ? 0.0 : t.workload.pieces.front().tokens};
-     }},  // of the first piece
+     }},  // tokens of the first piece
     {"input_tokens", [](const Lab::Trace& t) { return t.stats.input_tokens.mean; }},
     {"output_tokens", [](const Lab::Trace& t) { return t.stats.output_tokens.mean; }},
     {"context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.mean; }},

@@ -208,7 +208,7 @@ std::vector<Check> fit_checks(const SuiteOptions& options) {
       }
     }
   }
-  constexpr std::array kMost = {0.06, 0.02, 0.03};  // in the order of kTimes
+  constexpr std::array kMost = {0.06, 0.02, 0.03};  // order of kTimes
   for (std::size_t k = 0; k < kTimes.size(); ++k) {
     checks.push_back(median_check(k, fitted[k], untuned[k], kMost[k]));
     checks.back().promised = !options.quick;

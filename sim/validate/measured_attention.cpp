@@ -55,7 +55,7 @@ struct Call {
   double time_s = 0;
   bool in_l2 = false;
   bool stretched = false;                // a row of attn_chunked_prefill.csv, which are grouped by length
-  double element_bytes = kElementBytes;  // of keys and values
+  double element_bytes = kElementBytes;  // bytes per element of keys and values
 
   auto shape() const {
     return std::tie(query_heads, kv_heads, batch, new_tokens, cached_tokens, element_bytes);

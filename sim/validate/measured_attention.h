@@ -14,8 +14,7 @@ namespace kvcap {
 // prompts, cached prefixes) and of decodes (below and above 256 MB of keys and values, and in L2).
 std::vector<Check> attention_checks(const std::string& data);
 
-// Returns the rows behind these checks, and those of other programs on the same GPUs. REQUIRES: the files
-// exist.
+// Returns the rows of these checks, and those of other programs on the same GPUs. REQUIRES: the files exist.
 std::vector<KernelTime> attention_kernel_times(const std::string& data);
 
 }  // namespace kvcap

@@ -15,7 +15,7 @@ namespace kvcap {
 // and of collectives at sizes that no profile contains.
 std::vector<Check> gemm_checks(const std::string& data);
 
-// Returns the rows behind these checks. REQUIRES: the files exist.
+// Returns the rows of these checks. REQUIRES: the files exist.
 std::vector<KernelTime> gemm_kernel_times(const std::string& data);
 
 }  // namespace kvcap

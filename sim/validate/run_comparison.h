@@ -19,7 +19,7 @@ struct RunComparison {
   std::string header;  // one line: what is compared
   Observation observed;
   RunEvidence evidence;
-  std::vector<Check> checks;  // of suite "run"; verdicts: inside, outside, not comparable
+  std::vector<Check> checks;  // suite "run"; verdicts: inside, outside, not comparable
   std::vector<Cause> causes;
   std::vector<std::string> notes;
 };

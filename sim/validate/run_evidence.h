@@ -39,8 +39,8 @@ struct LatencyEvidence {
 };
 
 struct RunEvidence {
-  Both requests;        // behind the figures
-  Both arrivals_per_s;  // until the last arrival
+  Both requests;        // number of requests in the figures
+  Both arrivals_per_s;  // rate until the last arrival
   Both prompt_tokens, output_tokens;
   Both token_hit_rate, gpu_hit_rate, lower_hit_rate;  // lower: below GPU memory
   Both kv_capacity_tokens, kv_usage, running, waiting, preemptions_per_request;

@@ -100,11 +100,11 @@ std::vector<double> arrival_times(const Observation& observed, int64_t count) {
 }
 
 struct MadeUpRequests {
-  std::string text;  // in Mooncake's format
+  std::string text;  // JSON lines in Mooncake's format
   int64_t piece_tokens = 0;
 };
 
-// Returns requests whose prompts all begin with one common text, each for a share of `hit_rate`.
+// Returns requests whose prompts all begin with one common text, which is a share `hit_rate` of each prompt.
 MadeUpRequests requests_of(const Observation& observed, int64_t count, double hit_rate, int64_t block_size) {
   const std::vector<int64_t> prompts =
       lengths_of(observed[Spread::prompt_tokens], observed.mean_prompt_tokens(), count, "observed prompts");

@@ -55,8 +55,8 @@ struct Study {
   std::string file;
   bool is_shipped = false;                       // scenarios are files embedded in the binary
   bool is_slow = false;                          // excluded from a quick validation
-  StudySetting setting;                          // for all checks
-  std::map<std::string, StudySetting> settings;  // by their names in expressions
+  StudySetting setting;                          // changes for all checks
+  std::map<std::string, StudySetting> settings;  // key: name in expressions
   std::vector<StudyCheck> checks;
 };
 

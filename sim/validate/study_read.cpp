@@ -28,7 +28,7 @@ constexpr std::string_view kCheckKeys[] = {
     "points", "promised", "role",    "fitted_to", "reason",   "judged", "family", "group"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
-// In the order of Summary.
+// kSummaries has the order of Summary.
 constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
 constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session", "answered_by_s"};
 constexpr std::string_view kSummaries[] = {"none", "mean", "median_error", "worst_error"};

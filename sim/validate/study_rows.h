@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-using TableRow = std::map<std::string, std::string>;  // by column
+using TableRow = std::map<std::string, std::string>;  // key: column
 
 // Returns all rows of a CSV file, plain or gzip. Throws InputError.
 std::vector<TableRow> rows_of_table(const std::string& path);

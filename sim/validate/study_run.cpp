@@ -209,7 +209,7 @@ class Runs {
  private:
   std::vector<MeasuredRun> runs_;
   std::vector<std::vector<Asked>> asked_;
-  std::map<std::string, std::size_t> places_;  // by family and simulation
+  std::map<std::string, std::size_t> places_;  // key: family and simulation
 };
 
 }  // namespace

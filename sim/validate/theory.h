@@ -75,7 +75,7 @@ class LruStack {
     int64_t size = 0;
   };
   std::unordered_map<uint64_t, Use> last_;
-  Sums sizes_;  // by last use
+  Sums sizes_;  // indexed by last use
   std::size_t used_ = 0;
 };
 

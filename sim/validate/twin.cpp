@@ -82,17 +82,17 @@ namespace twin_file {
 
 struct MeasuredTime {
   double minimum_s = 0, median_s = 0;
-  double spread = 0;  // of the repeats
+  double spread = 0;  // spread of the repeats
   std::vector<double> repeats_s;
 };
 
 // A row of the table: contexts restored concurrently.
 struct TwinCase {
   std::string policy, model;  // model: one of the table's
-  std::string tier;           // where the contexts are stored; not used by recompute
+  std::string tier;           // tier of the stored contexts; not used by recompute
   StoredContexts contexts;
   MeasuredTime mean_ttft;
-  Json options = Json::object();  // of the policy
+  Json options = Json::object();  // policy options
   PolicyOptions read_options;     // `options` as read
 
   bool has_tier() const { return policy != "recompute"; }

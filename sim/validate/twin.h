@@ -16,7 +16,7 @@ namespace kvcap {
 inline constexpr double kMostSpread = 0.15;
 
 struct TwinOutcome {
-  std::string policy;   // with hcache's division of the layers
+  std::string policy;   // including hcache's division of the layers
   std::string setting;  // equal for cases that differ only in the policy
   double measured_s = 0;
   double spread = 0;  // (median - least) / least of the repeats

@@ -131,8 +131,8 @@ std::vector<Check> stated_error_checks(const std::string& data) {
   for (const std::vector<KernelTime>& more : {gemm_kernel_times(data), other_gemms(data)}) {
     times.insert(times.end(), more.begin(), more.end());
   }
-  std::map<std::string, std::map<std::string, std::vector<double>>> of_profile;  // by regime and profile
-  std::map<std::string, std::map<std::string, std::vector<double>>> of_source;   // by regime, then source and
+  std::map<std::string, std::map<std::string, std::vector<double>>> of_profile;  // keys: regime, profile
+  std::map<std::string, std::map<std::string, std::vector<double>>> of_source;   // keys: regime, source and
                                                                                  // profile
   for (const KernelTime& one : times) {
     if (!counts(one)) continue;

@@ -150,9 +150,9 @@ Workload chats_in_rounds(const Parameters& parameters) {
 
 // ---- users of LMBenchmark's multi-round-qa.py ----
 //
-// Each user is a session that sends a request every `between_s` seconds, or after the previous answer if that
-// is later. The first users are in different rounds when the run begins, with an empty cache; further users
-// join one by one.
+// Each user is a session that sends a request every `between_s` seconds, or at its previous answer if that is
+// later. The first users are in different rounds when the run begins, with an empty cache; further users join
+// one by one.
 struct User {
   double first_s = 0;
   uint32_t rounds = 0;
