@@ -78,7 +78,7 @@ void report(const ReportArgs& args) {
   report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
   const std::string text = report_text(format, report);
   if (args.out.empty() || args.out == "-") {
-    // Writes a page without print()'s replacements, because browsers accept tabs.
+    // Pages are written unchanged, without print()'s clean-up for terminals.
     if (format == "html") {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {

@@ -64,7 +64,8 @@ double part_ms(const Setting& setting, const Part& part) {
   return name == "prefill" ? ms - known_ms : ms;
 }
 
-// "20.0 ms loading, 6.10 ms projecting or recomputing": the noticeable parts of `whole_ms`, largest first.
+// Returns the noticeable parts of `whole_ms`, largest first: "20.0 ms loading, 6.10 ms projecting or
+// recomputing".
 std::string parts_text(std::vector<std::pair<double, const char*>> parts, double whole_ms,
                        const char* positive = " ") {
   std::stable_sort(parts.begin(), parts.end(),
@@ -334,7 +335,7 @@ void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) 
   add(paragraphs, {breakdown_text(setting)});
 }
 
-// "12 GB in dram and 1.2 TB in ssd".
+// Returns the peaks of the bytes stored: "12 GB in dram and 1.2 TB in ssd".
 std::string most_stored_text(const RunResult& result) {
   std::vector<std::string> parts;
   for (Tier tier : kHostTiers) {

@@ -94,7 +94,7 @@ bool is_shown(const std::vector<Setting>& settings, const TableRow& row, bool is
 
 using Lines = std::vector<std::string>;
 
-// One block of columns [first, last).
+// Adds one block of columns [first, last).
 void add_block(const std::vector<Setting>& settings, std::size_t first, std::size_t last,
                std::size_t cell_width, bool is_short, Lines& lines) {
   std::string heading(kMetricWidth + kUnitWidth, ' ');

@@ -71,8 +71,8 @@ constexpr const char* kTextbook = "7 0 1 2 0 3 0 4 2 3 0 3 2 1 2 0 1 7 0 1";
 // S3-FIFO (Yang et al. 2023, algorithm 1) with ten places: the small queue has one place, the ghost queue
 // remembers nine keys. Notation: small | main (uses) | ghost, oldest first. libCacheSim has the same hits if
 // new keys enter the small queue before the first eviction (S3FIFOv0). Otherwise it may differ: it rounds its
-// tenth down, looks up the ghost before it evicts, and makes room for keys from the ghost by evicting older
-// keys of the main queue.
+// tenth down, looks up the ghost before it evicts, and frees the ghost place of a key that returns, so that
+// the ghost remembers older keys.
 //
 // Keys used more than once in the small queue survive a scan in the main queue, and keys evicted unused from
 // the small queue enter the main queue at their next reference:

@@ -46,8 +46,8 @@ struct RunEvidence {
   Both kv_capacity_tokens, kv_usage, running, waiting, preemptions_per_request;
   std::optional<bool> measured_prefix_caching;
   bool simulated_prefix_caching = true;
-  double step_overhead_s = 0, request_overhead_s = 0;  // simulated
-  bool async_scheduling = true;                        // simulated
+  double step_overhead_s = 0, request_overhead_s = 0;  // simulated values
+  bool async_scheduling = true;                        // simulated value
   bool hits_are_given = false;  // the simulated prompts were constructed to have the measured hit rate
   LatencyEvidence ttft, itl;
 };
