@@ -43,7 +43,8 @@ struct CapacityArgs {
 
 constexpr std::size_t kCapacityColumns = 100;
 
-// Else the highest load that meets a target is not where a search from below ends.
+// True iff the metric gets worse with the load; for other metrics a search from below does not find the
+// highest load that meets a target.
 bool worsens_with_load(const std::string& metric) {
   return metric.ends_with("_ms") || metric.ends_with("hit_rate") || metric.starts_with("rejected") ||
          metric.starts_with("failed") || metric.starts_with("truncated");
@@ -98,7 +99,7 @@ std::string sentence_of(const CapacityQuestion& question, const CapacityAnswer& 
          (answer.limit.empty() ? "More was not tried." : "More misses " + answer.limit + ".");
 }
 
-// What targets count as served, else all that is.
+// Returns the goodput if there are targets, else the throughput, in requests/s.
 double served_per_s(const LoadPoint& one) {
   const double goodput = one.metric("request_goodput").mean;
   return std::isnan(goodput) ? one.metric("request_throughput").mean : goodput;
@@ -113,7 +114,7 @@ struct CapacityColumn {
   const char* unit;
   const char* metric;
   double scale = 1;
-  bool is_alarm = false;  // shown where it is not 0
+  bool is_alarm = false;  // shown only if it is not 0
 };
 constexpr CapacityColumn kCurveColumns[] = {
     {"TTFT mean", "ms", "mean_ttft_ms"},        {"p99", "ms", "p99_ttft_ms"},
@@ -121,7 +122,7 @@ constexpr CapacityColumn kCurveColumns[] = {
     {"failed", "%", "failed_share", 100, true}, {"truncated", "%", "truncated_share", 100, true},
     {"output", "tokens/s", "output_throughput"}};
 
-// One row a load; the bar is what is served, and behind it what is not met.
+// Returns one row per load: metrics, a bar for the requests served, and the targets missed.
 std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& answer) {
   constexpr std::size_t kWidth = 11, kLongestMark = 12;
   std::vector<CapacityColumn> columns;
@@ -163,7 +164,7 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
   return text;
 }
 
-// JSON has no NaN and no infinity: they are written as null.
+// JSON has no NaN or infinity; they become null.
 Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
   Json metrics = Json::object(), half_widths = Json::object();
   std::vector<std::string> names = {"mean_ttft_ms",
@@ -250,7 +251,7 @@ std::vector<std::string> overrides_of(const CapacityArgs& args, const std::vecto
   return all;
 }
 
-// What the line's engine bears with its prefix cache alone and with its stacks.
+// Returns the capacity of the line's engine with its prefix cache alone and with its stacks.
 std::vector<Alternative> alternatives(const CapacityArgs& args, const Launched& from,
                                       const Scenario& scenario, const CapacityQuestion& question,
                                       const FinishedRuns& finished) {

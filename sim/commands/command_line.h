@@ -1,8 +1,8 @@
-// A subcommand as it is declared: its arguments, options and flags, each bound to a variable that parsing
-// fills, an example for --help, and what it does when chosen. A name without dashes is an argument by
-// position.
+// Command: a subcommand with its arguments, options and flags, each bound to a variable that parsing fills,
+// an example for --help, and its action. A name without dashes is a positional argument.
 //
-// CLI11 parses; it costs seconds in every file that includes it, so the commands declare themselves here.
+// CLI11 parses the command line. It adds seconds to the compilation of every file that includes it, so
+// commands use this header instead.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@ class Option;
 
 namespace kvcap {
 
-// What was declared, for what more is asked of it.
+// A declared argument or option, for further settings.
 class Declared {
  public:
   explicit Declared(CLI::Option* option) : option_(option) {}
   Declared& required();
-  // --help shows the value that the variable has now.
+  // --help shows the current value of the variable as the default.
   Declared& with_default();
   Declared& within(int least, int most);
   Declared& one_of(std::vector<std::string> allowed);
@@ -42,13 +42,13 @@ class Command {
   Declared value(const std::string& name, int64_t& to, const std::string& meaning);
   Declared value(const std::string& name, double& to, const std::string& meaning);
   Declared value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning);
-  // All that follow up to the next option: --before a b.
+  // Takes all values up to the next option: --before a b.
   Declared values(const std::string& name, std::vector<std::string>& to, const std::string& meaning);
-  // One each time it is given: --set a --set b.
+  // Takes one value per occurrence: --set a --set b.
   Declared repeated(const std::string& name, std::vector<std::string>& to, const std::string& meaning);
   void flag(const std::string& name, bool& to, const std::string& meaning);
 
-  // What --help ends with. A function is called only then.
+  // Sets the text at the end of --help. A function is called only if --help is given.
   void footer(const std::string& text);
   void footer(std::function<std::string()> text);
   void runs(std::function<void()> work);

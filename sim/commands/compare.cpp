@@ -1,4 +1,5 @@
-// kvcap compare: the same workload through several settings, with paired differences against the first.
+// kvcap compare: runs the same workload with several settings and prints paired differences against the
+// first.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -43,13 +44,13 @@ struct CompareArgs {
   std::vector<std::string> over;
   std::string layouts;
   bool bounds = false;
-  std::optional<int64_t> draws;  // absent: the default, none for many settings
+  std::optional<int64_t> draws;  // absent: the default, 0 for many settings
   std::string out;
   bool resume = false;
   bool json = false;
 };
 
-// Where the part that begins at `begin` ends: at a comma outside of JSON's brackets and quotes.
+// Returns the end of the part that begins at `begin`: a comma outside JSON brackets and quotes.
 std::size_t end_of_part(const std::string& text, std::size_t begin) {
   int depth = 0;
   bool is_quoted = false;
@@ -79,25 +80,26 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-// One column: its label, and what is set for it.
+// One column: its label and its overrides.
 struct Compared {
   std::string label;
   std::vector<std::string> overrides;
   bool is_bound = false;
   bool from_policies = false;  // an item of --policies
   std::string layout{};        // an item of --layouts
-  bool is_launched{};          // what the launch line says, as it is
+  bool is_launched{};          // the launch line without changes
 };
 
 constexpr const char* kLaunched = "as launched";
-// Beside the line: its engine with the prefix cache alone, its stacks, and what papers keep.
+// Returns the policies to compare with a line: its engine with the prefix cache alone, its stacks, and
+// hcache.
 std::string policies_beside(const LaunchLine& line) {
   std::string names;
   for (const std::string& one : stacks_beside(line)) names += one + ",";
   return names + "hcache";
 }
 
-// "hcache", but "count=4": a value that is no name says nothing by itself.
+// Returns "hcache", or "count=4" if the value is not a name.
 std::string label_of(const std::string& path, const std::string& value) {
   constexpr std::string_view kNoNames[] = {"true", "false", "null"};
   const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
@@ -105,7 +107,7 @@ std::string label_of(const std::string& path, const std::string& value) {
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
 }
 
-// "hcache", or with the tiers that it shall use "kv_offload:dram+ssd".
+// Reads "hcache", or with tiers "kv_offload:dram+ssd".
 Compared column_of_policy(const std::string& item) {
   const std::size_t colon = item.find(':');
   Compared column{
@@ -127,7 +129,7 @@ Compared column_of_policy(const std::string& item) {
   return column;
 }
 
-// "4": that many nodes, each of which does both; "1+3": one that computes prompts and three that decode.
+// Reads "4": four nodes, each for prefill and decode; or "1+3": one prefill node and three decode nodes.
 Compared column_of_layout(const std::string& item) {
   const std::size_t plus = item.find('+');
   const auto nodes = [&](const std::string& text) {
@@ -154,7 +156,7 @@ Compared column_of_layout(const std::string& item) {
           .layout = item};
 }
 
-// Each is compared with each.
+// A limit, because all pairs of settings are compared.
 constexpr std::size_t kMostSettings = 500;
 
 [[noreturn]] void refuse_more_settings() {
@@ -163,7 +165,7 @@ constexpr std::size_t kMostSettings = 500;
                    "; kvcap sweep runs more");
 }
 
-// Every combination of the values of several fields.
+// Returns all combinations of the values of several fields.
 std::vector<Compared> columns_over(const std::vector<std::string>& fields) {
   std::vector<Compared> columns = {{}};
   for (const std::string& over : fields) {
@@ -203,7 +205,7 @@ std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line
     }
     for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
       const std::string own = "policy.name=" + name;
-      // Its own stack is what it is already.
+      // The line's own policy is the column "as launched" already.
       if (std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end()) continue;
       Compared column = column_of_policy(name);
       const std::vector<std::string> beside =
@@ -240,7 +242,7 @@ void refuse_twice(const std::vector<Compared>& columns, const char* option) {
   }
 }
 
-// As the name of a folder: "hcache", "hardware.ssd.count=8".
+// Returns the name of the column's folder: "hcache", "hardware.ssd.count=8".
 std::string folder_name(const Compared& column) {
   if (column.is_launched) return "as_launched";
   std::string name;
@@ -248,7 +250,7 @@ std::string folder_name(const Compared& column) {
     name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
   }
   if (column.is_bound || column.from_policies || !column.layout.empty()) name = column.label;
-  constexpr std::size_t kLongest = 200;  // a file system takes 255 bytes
+  constexpr std::size_t kLongest = 200;  // file systems allow 255 bytes
   name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 &&
@@ -258,8 +260,8 @@ std::string folder_name(const Compared& column) {
   return name;
 }
 
-// What the last setting that stores anything could gain: nothing kept, everything kept, and eviction that
-// knows the future. Each is a setting that --set could make, so that its result reproduces it.
+// Adds bounds for the last setting that stores state: nothing kept, everything kept, and Belady's eviction.
+// Each bound is a set of overrides, so that its result can be reproduced with --set.
 void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& columns) {
   const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
@@ -278,13 +280,13 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& c
   add("infinite", {"policy.unbounded=true"});
   add("belady", {"policy.look_ahead=false", "policy.eviction=belady"});
   if (!last->policy.tiers) return;
-  // Also where no scenario lists them: those that the policy's name stands for.
+  // Also sets the eviction of the tiers that the policy's name implies.
   nlohmann::json tiers = nlohmann::json::parse(last->resolved_json).at("policy").at("tiers");
   for (nlohmann::json& tier : tiers) tier["eviction"] = "belady";
   columns.back().overrides.push_back("policy.tiers=" + tiers.dump());
 }
 
-// Setting `one` against setting `other`, by their labels.
+// Returns the differences of setting `one` against setting `other`, under their labels.
 std::vector<Difference> differences_of(const std::vector<Compared>& columns,
                                        const std::vector<std::vector<RunResult>>& runs, std::size_t one,
                                        std::size_t other) {
@@ -296,7 +298,8 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// What a column sets is an override to the loader; its user has written --policies or --over.
+// Replaces "--set ..." in a loader's message by the option that the user gave: --policies, --over or
+// --layouts.
 std::string as_it_was_given(const std::string& message, const Compared& column) {
   for (const std::string& change : column.overrides) {
     const std::string place = "--set " + change;
@@ -311,7 +314,7 @@ std::string as_it_was_given(const std::string& message, const Compared& column) 
   return message;
 }
 
-// A line a setting; empty where none is a matter of flags.
+// Returns one line per setting; "" if no setting differs in flags.
 std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results) {
   const bool has_flags = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
@@ -407,7 +410,7 @@ void compare(const CompareArgs& args) {
     std::set<std::string> folders;
     for (std::size_t i = 0; i < results.size(); ++i) {
       std::string folder = folder_name(columns[i]);
-      // Settings that differ in nothing that a name may hold.
+      // Settings whose names are equal after escaping and cutting get a number.
       if (!folders.insert(folder).second) folder += "," + std::to_string(i + 1);
       add_run_files(args.out + "/" + folder, line, results[i], files);
     }

@@ -1,4 +1,4 @@
-// kvcap completion, kvcap man: the command line described to shells and to man(1).
+// kvcap completion, kvcap man: describe the command line to shells and man(1).
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -18,7 +18,7 @@ OptionText described(const CLI::Option& option) {
   text.name = option.get_lnames().empty() ? option.get_single_name() : "--" + option.get_lnames().front();
   text.meaning = option.get_description();
   text.takes_value = option.get_items_expected_max() > 0;
-  // "TEXT:{local,slurm}"
+  // Type names list the allowed values: "TEXT:{local,slurm}".
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{');
   if (open != std::string::npos) {
@@ -40,7 +40,7 @@ ProgramText described(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     CommandText text{command->get_name(), command->get_description(), {}, {}, command->get_footer()};
     text.examples.erase(0, std::min(text.examples.find("Example"), text.examples.size()));
-    // Which the manual has in a section of its own.
+    // The manual has a section of its own for fields.
     text.examples.erase(std::min(text.examples.find("\n\nFields"), text.examples.size()));
     for (const CLI::Option* option : command->get_options()) {
       (option->get_positional() ? text.positionals : text.options).push_back(described(*option));

@@ -1,4 +1,4 @@
-// What a machine reaches of its peak, as text: the share of peak_flops against the number of tokens.
+// Plots the efficiency of a machine as text: the share of peak_flops over the number of tokens.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace kvcap {
 
-// Lines of at most 100 columns: a bar for a wide projection, numbers for a narrow one and for attention.
+// Returns lines of at most 100 columns: a bar for a wide projection, numbers for a narrow one and for
+// attention.
 std::string efficiency_plot(const Gpu& gpu);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// kvcap fit: an engine's few parameters from measured runs, judged by requests that were kept aside.
+// kvcap fit: fits a few parameters of an engine to measured runs and evaluates them on held-out requests.
 #include "fit/fit.h"
 
 #include <unistd.h>
@@ -34,7 +34,8 @@ struct FitArgs {
 
 constexpr const char* kSource = "fitted by kvcap fit";
 
-// What is fitted is the base as it is, and each run counts once.
+// Throws InputError for overrides of the hardware, because --base names the profile to fit, and for a run
+// given twice.
 void refuse_unfit(const FitArgs& args) {
   for (const std::string& one : args.options.overrides) {
     if (!one.starts_with("hardware")) continue;
@@ -48,7 +49,7 @@ void refuse_unfit(const FitArgs& args) {
   if (twice != paths.end()) throw InputError(*twice + ": given twice, allowed: each run once");
 }
 
-// Of --hit-share; nothing where it is not given.
+// Parses --hit-share; absent if not given.
 std::optional<double> hit_share_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   char* end = nullptr;
@@ -67,7 +68,7 @@ std::vector<FitRun> read_runs(const FitArgs& args) {
   return runs;
 }
 
-// What the file says before anything else; by it a later fit knows that it may write over it.
+// Returns the text of the profile. Its provenance allows a later fit to replace the file.
 std::string text_of(const FitArgs& args, const std::vector<FitRun>& runs, const FitAnswer& answer) {
   const Scenario& base = runs.front().scenario;
   HardwareProfile profile = profile_at(runs.front(), answer.parameters, answer.x, answer.sigma);

@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const std::string& list) {
 std::string path_of(const std::string& change) { return change.substr(0, change.find('=')); }
 std::string value_of(const std::string& change) { return change.substr(change.find('=') + 1); }
 
-// The flag that sets the path, or something in it; empty where none does.
+// Returns the flag that sets the path or a field inside it; "" if none does.
 std::string flag_of(const LaunchLine& line, const std::string& path) {
   for (const TakenFlag& one : line.flags) {
     for (const std::string& field : one.fields) {
@@ -52,7 +52,7 @@ std::string flag_of(const LaunchLine& line, const std::string& path) {
   return "";
 }
 
-// A fault of what the line says is the line's.
+// Loads the scenario; errors in fields that the line sets name the line.
 Scenario load_launched(const std::function<Scenario(const std::vector<std::string>&)>& load,
                        const LaunchLine& line, const std::vector<std::string>& launched,
                        const std::vector<std::string>& given) {
@@ -77,7 +77,8 @@ Scenario load_launched(const std::function<Scenario(const std::vector<std::strin
   }
 }
 
-// Sizes that the line gives in bytes or blocks, and lengths that it leaves to the engine.
+// Returns overrides for sizes that the line gives in bytes or blocks, and for lengths that it leaves to the
+// engine.
 std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenario) {
   std::vector<std::string> sizes;
   const KvLayout layout = kv_layout(scenario);
@@ -93,7 +94,7 @@ std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenar
     sizes.push_back("serving.kv_capacity_tokens=" + std::to_string(*kv_tokens));
   }
   if (line.host_blocks) {
-    // Each of the ranks has its part of a block; each data parallel rank has blocks of its own.
+    // A block is divided among the ranks; each data parallel rank has its own blocks.
     const int64_t block = scenario.policy.chunk_tokens.value_or(scenario.serving.block_size);
     const double bytes =
         static_cast<double>(*line.host_blocks * block * scenario.serving.data_parallel_size) *
@@ -114,7 +115,7 @@ Json parsed(const std::string& text) {
   return json.is_discarded() ? Json(text) : json;
 }
 
-// The value of a field of the table of flags; null where the line leaves it alone.
+// Returns the value of a field of the table of flags; null if the line does not set it.
 Json field_value(const Launched& launched, const std::string& field) {
   constexpr std::string_view kTiers = "policy.tiers.";
   Json found, tiers;
@@ -140,14 +141,14 @@ std::string shown_value(const Json& value) {
   return is_whole ? integer_json(value.get<double>()) : value.dump();
 }
 
-// The beginning and the end of a long name of a member.
+// Shortens a long flag to its beginning and end.
 std::string short_name(const std::string& flag) {
   constexpr std::size_t kLongest = 50, kHead = 20, kTail = 27;
   if (flag.size() <= kLongest) return flag;
   return flag.substr(0, kHead) + "..." + flag.substr(flag.size() - kTail);
 }
 
-// "--max-num-seqs" of a note that begins with it.
+// Returns the flag at the beginning of a note, as in "--max-num-seqs"; "" if there is none.
 std::string flag_of_note(const LaunchLine& line, const std::string& note) {
   for (const TakenFlag& one : line.flags) {
     if (note.starts_with(one.flag + " ") || note.starts_with(one.flag + ":")) return one.flag;
@@ -171,7 +172,7 @@ Launched launched(const FromArgs& args, const std::vector<std::string>& given,
   }
   Launched launched{.text = args.line, .line = read_launch_line(args.line, names_of(args.ignored))};
   for (const std::string& note : launched.line.notes) tell("kvcap: --from: " + note);
-  // The scenario's own serving and policy are not the line's.
+  // The line replaces the scenario's own serving and policy.
   std::vector<std::string>& overrides = launched.overrides = {"serving={}", "policy={}"};
   overrides.insert(overrides.end(), launched.line.overrides.begin(), launched.line.overrides.end());
   const Scenario first = load_launched(load, launched.line, overrides, given);
@@ -286,7 +287,7 @@ std::vector<std::string> overrides_beside(std::string_view policy, const std::ve
   return overrides;
 }
 
-// TensorRT-LLM reads them from a file.
+// Returns a remark on dotted keys, which TensorRT-LLM reads from a YAML file.
 static const char* place_of_keys(const std::string& flags) {
   const bool has_keys = flags.find("--extra_llm_api_options.") != std::string::npos;
   return has_keys ? " (what has a dot is a key of the YAML file of --extra_llm_api_options)" : "";

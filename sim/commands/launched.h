@@ -1,4 +1,4 @@
-// --from: a launch line as what a command starts from, how it was read, and the flags of an answer.
+// --from: the launch line that a command starts from, how it was read, and the flags of an answer.
 #pragma once
 
 #include <functional>
@@ -13,43 +13,44 @@
 namespace kvcap {
 
 struct FromArgs {
-  std::string line;     // empty: none
+  std::string line;     // empty: not given
   std::string ignored;  // "enforce-eager,enable-lora"
 };
 // Declares --from and --ignore-flags.
 void add_from(Command& command, FromArgs& args);
 
-// A line on a machine.
+// A launch line read for the hardware of a scenario.
 struct Launched {
-  std::string text;  // as it was given
+  std::string text;  // text as given
   LaunchLine line;
-  std::vector<std::string> overrides;  // what the line sets, and its engine's defaults on these GPUs
-  std::vector<std::string> defaults;   // of them
+  std::vector<std::string> overrides;  // fields that the line sets, and its engine's defaults on these GPUs
+  std::vector<std::string> defaults;   // the engine's defaults among `overrides`
 
   bool is_given() const { return !text.empty(); }
 };
 
-// `load` loads the scenario with overrides, `given` are --set's. Notes go to stderr as well.
+// Reads the line of `args`. `load` loads the scenario with overrides; `given` are those of --set. Notes also
+// go to stderr.
 Launched launched(const FromArgs& args, const std::vector<std::string>& given,
                   const std::function<Scenario(const std::vector<std::string>&)>& load);
 
-// The line's notes become the scenario's, so that they stand in results and on pages.
+// Adds the line's notes to the scenario's, so that results and pages contain them.
 void add_notes(const Launched& launched, Scenario& scenario);
-// Which flag became which field, and what else there is to tell; empty without a line.
+// Returns which flag became which field, with all notes; "" without a line.
 std::string launched_text(const Launched& launched);
-// {"line", "engine", "flags": [{"flag", "value", "fields": {...}}], "fields", "defaults", "ignored",
+// Returns {"line", "engine", "flags": [{"flag", "value", "fields": {...}}], "fields", "defaults", "ignored",
 // "warnings": [{"flag", "text"}]}; null without a line.
 nlohmann::ordered_json launched_json(const Launched& launched);
 
-// Policies to hold against a line: its engine with the prefix cache alone, and what its stacks do.
+// Returns the policies to compare with a line: its engine with the prefix cache alone, and its stacks.
 std::vector<std::string> stacks_beside(const LaunchLine& line);
-// Overrides of such a policy over the line's own: tiers as the stack has them by itself.
+// Returns the overrides of such a policy on top of the line's: tiers as the stack has them by default.
 std::vector<std::string> overrides_beside(std::string_view policy, const std::vector<std::string>& given);
 
-// "Launch: vllm serve ...", with a line end; empty where no engine has flags for the scenario.
+// Returns "Launch: vllm serve ..." with a line end; "" if the engine has no flags for the scenario.
 std::string launch_text(const Scenario& scenario, const std::string& model = "");
-// "hicache: --enable-hierarchical-cache", what to change on the way from one to another; or that it cannot
-// be.
+// Returns the flags to change from one scenario to another, as in "hicache: --enable-hierarchical-cache", or
+// a line that no flags do this.
 std::string flags_line(const std::string& label, const Scenario& from, const Scenario& to);
 inline constexpr const char* kFlagsTitle = "\nFlags to change, and what that is predicted to gain:\n";
 

@@ -1,4 +1,4 @@
-// --assume and --as: how a config.json with unknown keys or of an unknown family is read all the same.
+// --assume and --as: how to read a config.json with unknown keys or of an unknown family.
 #pragma once
 
 #include "commands/command_line.h"

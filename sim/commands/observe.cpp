@@ -1,4 +1,4 @@
-// kvcap observe: a server's metrics into a log, and what they say.
+// kvcap observe: writes a server's metrics to a log and summarises them.
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,13 +33,13 @@ struct ObserveArgs {
 
 volatile sig_atomic_t interruptions = 0;
 
-// The first Ctrl-C ends the observation, the second one the program: the log is written already.
+// The first Ctrl-C ends the observation, the second one the program; the log is already written.
 extern "C" void end_observation(int) {
   interruptions = interruptions + 1;
   if (interruptions > 1) _exit(130);
 }
 
-// While it lives, Ctrl-C ends the observation and not the program.
+// During its lifetime, Ctrl-C ends the observation and not the program.
 class EndsAtInterrupt {
  public:
   EndsAtInterrupt() {
@@ -48,7 +48,7 @@ class EndsAtInterrupt {
     sigemptyset(&ending.sa_mask);
     for (std::size_t i = 0; i < std::size(kSignals); ++i) {
       sigaction(kSignals[i], &ending, &before_[i]);
-      // What a shell has put into the background stays deaf to Ctrl-C.
+      // Background jobs of a shell keep ignoring Ctrl-C.
       if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
     }
   }
@@ -63,7 +63,7 @@ class EndsAtInterrupt {
   struct sigaction before_[std::size(kSignals)]{};
 };
 
-// The log as it grows. There is no file before there is a first line.
+// The growing log. The file is created with its first line.
 class LogFile {
  public:
   explicit LogFile(std::string path) : path_(std::move(path)) {

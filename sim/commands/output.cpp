@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<std::string> kRunFiles = {"result.json", "requests.csv", "run.log"};
 
-// ", 0.1 sessions/s".
+// Returns the load of a scenario: ", 0.1 sessions/s".
 std::string load_of(const ArrivalOptions& arrivals) {
   if (arrivals.process == ArrivalProcess::trace) return "";
   if (arrivals.process == ArrivalProcess::closed_loop) {
@@ -53,7 +53,7 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   }
   line += "   seed " + std::to_string(scenario.seed);
   if (scenario.replications > 1) line += ", " + std::to_string(scenario.replications) + " replications";
-  return message_line(line);  // names may be of any length
+  return message_line(line);  // names may be long
 }
 
 std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides) {

@@ -1,4 +1,4 @@
-// What run and compare share: the scenario in one line, and the folder of --out.
+// Output shared by run and compare: the scenario in one line, and the folder of --out.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,17 @@ namespace kvcap {
 // "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
 std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
-// What --prices FILE is short for, before what --set says; empty: nothing is asked for. Throws InputError for
-// what can be read only once.
+// Returns `overrides` after the override for --prices FILE; only `overrides` if `prices` is empty. Throws
+// InputError for a file that can be read only once, such as a pipe.
 std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides);
 
-// The files that the scenario was read from and names, for refuse_to_replace().
+// Returns the files that the scenario was read from and refers to, for refuse_to_replace().
 std::vector<std::string> files_of(const Scenario& scenario);
 
-// Throws InputError where add_run_files() would write over a file of `inputs`, or one that kvcap did not
-// write.
+// Throws InputError if add_run_files() would replace a file of `inputs`, or a file that kvcap did not write.
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs);
 
-// Folders that a command has made: those that are still empty at its end go again.
+// Folders that a command created. The destructor removes those that are still empty.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -36,20 +35,20 @@ class MadeFolders {
   ~MadeFolders();
 
  private:
-  std::vector<std::filesystem::path> made_;  // the innermost first
+  std::vector<std::filesystem::path> made_;  // innermost first
 };
 
-// Makes the folder of an option, if one is given, before anything runs. Throws InputError when nothing can be
-// written there, and for "/".
+// Creates the folder of an option, if given, before anything runs. Throws InputError if it cannot be written,
+// and for "/".
 [[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
 
 // Throws InputError for --resume without --out.
 void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out);
 
-// The files of add_run_files().
+// Returns the paths of the files that add_run_files() writes.
 std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 
-// Makes the folder and adds result.json and run.log of one run, and requests.csv where the result has its
+// Creates the folder and adds result.json and run.log of one run, and requests.csv if the result has its
 // turns.
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
                    NewFiles& files);

@@ -1,4 +1,4 @@
-// kvcap plan: the cheapest configuration that meets the targets, and what surrounds it.
+// kvcap plan: finds the cheapest configuration that meets the targets, and its neighbours.
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -47,7 +47,7 @@ const char* name_of(Judgement verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-// The interval is [low, high], null with a single run.
+// The interval is [low, high], or null with a single run.
 Json interval_object(const MeanInterval& value) {
   Json interval;
   if (!std::isnan(value.half_width))
@@ -263,7 +263,7 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
   }
 }
 
-// The answer's launch line, and the flags of what was tried around it.
+// Returns the launch line of the answer, and the flags of its neighbours.
 std::string flags_text(const PlanReport& report) {
   const Plan& plan = *report.plan;
   if (!report.result.best) return "";
@@ -280,7 +280,8 @@ std::string flags_text(const PlanReport& report) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// What the line sets and the plan does not search. A policy that is searched comes with its own options.
+// Returns the line's overrides that the plan does not search. If the plan searches policies, policy.* is left
+// out, since each policy has its own options.
 std::vector<std::string> not_searched(const std::vector<std::string>& launched, const Plan& plan) {
   std::vector<std::string> kept;
   for (const std::string& one : launched) {

@@ -1,4 +1,4 @@
-// kvcap report: one file to read, send and keep, made of results that are there.
+// kvcap report: writes one file from existing results.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -27,7 +27,7 @@ struct ReportArgs {
 
 constexpr std::string_view kFormats[] = {"html", "markdown", "csv", "json"};
 
-// By the ending of FILE where --format is not given.
+// Returns --format, or the format of the ending of FILE.
 std::string format_of(const ReportArgs& args) {
   if (args.format.empty()) {
     const std::string_view out = args.out;
@@ -70,7 +70,7 @@ void report(const ReportArgs& args) {
   if (!args.out.empty() && args.out != "-") {
     std::vector<std::string> inputs = args.paths;
     inputs.insert(inputs.end(), args.before.begin(), args.before.end());
-    // Those of folders among them.
+    // Includes files that were found in folders.
     for (const ReportDocument& input : report.inputs) inputs.push_back(input.path);
     const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
     refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
@@ -78,7 +78,7 @@ void report(const ReportArgs& args) {
   report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
   const std::string text = report_text(format, report);
   if (args.out.empty() || args.out == "-") {
-    // A page is for a browser, which has a use for tabs.
+    // Pages are written unchanged, without print()'s clean-up for terminals.
     if (format == "html") {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {

@@ -1,5 +1,5 @@
-// kvcap restore: one context on an empty machine, brought back by each policy. The simulation runs layer by
-// layer, and stands beside the closed form.
+// kvcap restore: restores one context on an idle machine with each policy. The simulation runs layer by
+// layer; its time is printed with that of the closed form.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -62,7 +62,7 @@ Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
                    (allowed.empty() ? "nothing (the profile has no host tier)" : allowed));
 }
 
-// The scenario of one context: everything in one tier, room for it, layer by layer.
+// Returns a scenario with one context: all state in one tier that has room for it, layer by layer.
 Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   const Json text = {
       {"schema", "kvcap.scenario/1"},
@@ -108,7 +108,7 @@ double restore_flops(const Restoration& restoration, const CostModel& cost) {
 Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   Scenario scenario = scenario_for(args, policy);
   const Tier tier = scenario.policy.tiers->front().kind;
-  // One context alone is never short of memory here; whether it fits is the business of run.
+  // Memory is not limited here; run checks whether the context fits.
   const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
   scenario.serving.allow_impossible = true;
   scenario.serving.kv_capacity_tokens = roomy_kv_capacity_tokens(scenario, 1, longest);
@@ -171,7 +171,8 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   }
   Schedule schedule = machine.policy().schedule(args.tokens, tier);
   if (machine.policy().traits().reuse == Reuse::stored && restoration.empty()) {
-    schedule = {.recompute_layers = scenario.model.num_hidden_layers};  // in the steps of the new tokens
+    schedule = {.recompute_layers = scenario.model.num_hidden_layers};  // computed in the steps of the new
+                                                                        // tokens
   }
   Json entry = {{"policy", policy},
                 {"restore_s", turn.ttft_s - prefill_s},
@@ -195,7 +196,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   return entry;
 }
 
-// A GPU that is too small for the model has times as well, but runs nothing.
+// Returns a note if the weights do not fit; restore gives times for such a GPU, but run refuses it.
 std::vector<std::string> memory_notes(const Scenario& scenario) {
   const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
   const double memory_gb = gpus * scenario.hardware.gpu.memory_bytes / 1e9;
@@ -215,7 +216,7 @@ std::vector<std::string> policies_of(const RestoreArgs& args) {
                    suggestion(args.policy, names));
 }
 
-// Takes those out of `policies` that do not serve the model, and says so.
+// Removes the policies that do not support the model. Returns a note with their names.
 std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vector<std::string>& policies) {
   std::string names;
   std::erase_if(policies, [&](const std::string& policy) {
@@ -249,7 +250,7 @@ void print_table(const Json& report) {
                  1e3 * entry["closed_form_restore_s"].get<double>(), layers,
                  entry["stored_bytes_per_token"].get<double>() / 1024,
                  entry["bound"].get<std::string>().c_str());
-    // What is free by assumption answers nobody.
+    // Policies that are free by assumption are not candidates for the fastest.
     const bool free_loads =
         entry["read_bytes"].get<double>() > 0 && entry["closed_form_restore_s"].get<double>() < 1e-9;
     const bool buildable = entry["policy"] != "ideal" && !free_loads;
@@ -271,7 +272,7 @@ void restore(const RestoreArgs& args) {
   if (args.new_tokens < 1 || args.new_tokens > 100'000'000)
     throw InputError("--new-tokens: found " + std::to_string(args.new_tokens) + ", allowed: 1 to 100000000");
   std::vector<std::string> policies = policies_of(args);
-  // The first look at the scenario finds bad input before anything runs.
+  // Loads the scenario once, to find bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());
   const Tier tier = scenario.policy.tiers->front().kind;
   std::vector<std::string> notes = memory_notes(scenario);

@@ -37,7 +37,7 @@ struct RunArgs {
   bool check = false;
 };
 
-// Before anything runs: the timeline is written at the end.
+// Checks the folder before the run, because the timeline is written at its end.
 void require_writable_place(const std::string& path) {
   if (path.empty()) return;
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();

@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-// Each of `special` behind a backslash.
+// Puts a backslash in front of each character of `special`.
 std::string escaped(std::string_view text, std::string_view special) {
   std::string out;
   for (const char c : text) {
@@ -17,14 +17,14 @@ std::string escaped(std::string_view text, std::string_view special) {
   return out;
 }
 
-// For a place between single quotes: '\'' ends them, adds one and opens them again.
+// Puts the text between single quotes; a quote inside becomes '\''.
 std::string single_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
-// Up to the first of ":", ";" and "(": what fits a line of a menu.
+// Returns the text up to the first ":", ";" or "(", for one line of a menu.
 std::string short_meaning(const std::string& meaning) {
   return meaning.substr(0, meaning.find_first_of(":;("));
 }
@@ -37,7 +37,7 @@ std::vector<std::string> field_words(const ProgramText& program) {
 
 bool takes_field(const OptionText& option) { return option.name == "--set" || option.name == "--over"; }
 
-// The words that may follow an option; empty: a file or free text.
+// Returns the words that may follow an option; empty: a file or free text.
 std::vector<std::string> values_of(const ProgramText& program, const OptionText& option) {
   if (option.name == "--policies") return program.policies;
   return option.allowed;
@@ -110,7 +110,7 @@ std::string zsh_completion(const ProgramText& program) {
   for (const CommandText& command : program.commands) {
     text += "    " + command.name + ")\n      _arguments";
     for (const OptionText& option : command.options) {
-      // An option may be given again: "*".
+      // "*": the option may be repeated.
       std::string one = "*" + option.name + "[" + escaped(short_meaning(option.meaning), "[]:\\") + "]";
       if (option.takes_value) {
         const std::vector<std::string> values = values_of(program, option);
@@ -159,7 +159,7 @@ std::string fish_completion(const ProgramText& program) {
 }
 
 std::string manual_page(const ProgramText& program) {
-  // A line must not begin with a control character, and a hyphen of an option is a minus.
+  // A line must not begin with a control character; the hyphen of an option is a minus.
   const auto plain = [](std::string_view words) {
     std::string out;
     for (const char c : words) {

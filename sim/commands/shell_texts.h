@@ -1,5 +1,4 @@
-// What a shell and man(1) want to know of the command line, as plain text made from a description of it, so
-// that neither can say anything else than the program does.
+// Shell completions and the man page as plain text, generated from a description of the command line.
 #pragma once
 
 #include <string>
@@ -11,31 +10,31 @@
 namespace kvcap {
 
 struct OptionText {
-  std::string name;  // "--set"; a positional's is its word: "scenario"
+  std::string name;  // "--set"; for a positional its word: "scenario"
   std::string meaning;
   bool takes_value = false;
-  std::vector<std::string> allowed;  // the only values; empty: any
+  std::vector<std::string> allowed;  // all allowed values; empty: any
 };
 
 struct CommandText {
   std::string name;
   std::string meaning;
   std::vector<OptionText> options, positionals;
-  std::string examples;  // as --help prints them
+  std::string examples;  // text of --help
 };
 
 struct ProgramText {
   std::string name, version, meaning;
   std::vector<CommandText> commands;
-  std::vector<FieldHelp> fields;      // that --set and --over take
-  std::vector<std::string> policies;  // that --policies takes
+  std::vector<FieldHelp> fields;      // fields for --set and --over
+  std::vector<std::string> policies;  // values of --policies
 };
 
-// Scripts to be sourced by, or installed for, the shell.
+// Scripts that the shell sources, or that are installed for it.
 std::string bash_completion(const ProgramText& program);
 std::string zsh_completion(const ProgramText& program);
 std::string fish_completion(const ProgramText& program);
-// The manual page of section 1, in the macros of man(7).
+// Returns the manual page of section 1, in the macros of man(7).
 std::string manual_page(const ProgramText& program);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// kvcap show: the catalogue, and where each of its numbers comes from.
+// kvcap show: prints the catalogue and the source of each of its numbers.
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -49,12 +49,13 @@ std::string text_or(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
-// What stands before the first of the marks: enough for a list.
+// Returns the text up to the first of the marks, for a list.
 std::string beginning(const std::string& text, std::string_view marks) {
   return text.substr(0, text.find_first_of(marks));
 }
 
-// "policy.restore: project": what it does, and what has to be kept for it.
+// Returns each value of policy.restore with its effect and the state that it needs: "restore: project (keep:
+// ...): ...".
 Json ways_to_restore() {
   Json ways = Json::array();
   for (const RestoreRow& row : restore_table()) {
@@ -98,7 +99,7 @@ std::vector<Entry> files(Catalogue which) {
   return entries;
 }
 
-// What workload.source.kind may be: files to read, then generators.
+// Returns the values of workload.source.kind: file formats, then generators.
 std::vector<Entry> workloads() {
   std::vector<Entry> entries;
   for (const SourceRow& row : source_table()) {
@@ -122,7 +123,7 @@ std::vector<Entry> entries_of(const std::string& what) {
                    suggestion(what, kNames));
 }
 
-// A list that is better read by programs.
+// Longer lists are printed as their number of entries; --json prints them in full.
 constexpr std::size_t kLongList = 20;
 
 std::string value_text(const Json& value) {
@@ -155,8 +156,8 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) print_format("%s\n", list.dump(2).c_str());
 }
 
-// "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": all of it provisioned, whether rented or
-// written off. Empty where nothing has a price.
+// Returns "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": the provisioned hardware, rented
+// or written off. "" if nothing has a price.
 std::string hour_text(const HardwareProfile& hardware) {
   constexpr double kHour_s = 3600;
   const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
@@ -172,7 +173,7 @@ std::string hour_text(const HardwareProfile& hardware) {
   return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n" : "";
 }
 
-// "Collectives: PCIe (hardware.peer direct), measured".
+// Returns "Collectives: PCIe (hardware.peer direct), measured".
 std::string collectives_text(const HardwareProfile& hardware) {
   return "Collectives: " + link_text(hardware) +
          (has_own_collectives(hardware) ? ", measured\n\n" : ", not measured\n\n");
@@ -194,14 +195,14 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
                efficiency_plot(hardware.gpu).c_str());
 }
 
-// A file of the user's: its text, once it has been read without fault.
+// Returns the text of a user's file, after it was read without error.
 Entry file_entry(const ShowArgs& args) {
   if (args.what == "hardware") load_hardware(args.name);
   if (args.what == "models") load_model(args.name);
   return {args.name, "", Json::parse(with_nulls_for_python_numbers(read_text(args.name)))};
 }
 
-// The entry of the catalogue, or the file, that a model's name stands for.
+// Returns the catalogue entry or the file of a model's name.
 std::string model_of_name(const std::string& name) {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -19,7 +19,7 @@ std::string shown_default(const FlagRow& row) {
   return text.empty() ? "none" : text;
 }
 
-// What a value means in the unit of the field, where it is not the value itself.
+// Returns the meaning of a flag's value in the unit of the field; "" if the value is taken as it is.
 std::string meaning(const FlagRow& row) {
   switch (row.form) {
     case FlagForm::bytes: {

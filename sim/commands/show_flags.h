@@ -1,4 +1,4 @@
-// kvcap show flags: which flag of a serving stack is which field of a scenario.
+// kvcap show flags: which flag of a serving stack sets which field of a scenario.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,10 +8,11 @@
 
 namespace kvcap {
 
-// A stack, or of none every stack with the number of its flags. Throws InputError for a stack that is not
-// there.
+// Prints the flags of a stack; if `stack` is empty, all stacks with their number of flags. Throws InputError
+// for an unknown stack.
 void show_flags(const std::string& stack, bool json);
-// "--hicache-ratio: policy.tiers.dram.capacity_over_gpu; default 2.0; sglang docs/...@004813e", a flag each.
+// Returns one line per flag: "--hicache-ratio: policy.tiers.dram.capacity_over_gpu; default 2.0; sglang
+// docs/...@004813e".
 std::vector<std::string> policy_flag_lines(std::string_view policy);
 
 }  // namespace kvcap

@@ -18,10 +18,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kTokens = 1024;  // of a context; no capacity depends on it
+constexpr int64_t kTokens = 1024;  // tokens of a context; capacities do not depend on it
 constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
-// With --model and --hardware alone: vLLM's defaults, no workload to speak of.
+// Loads the scenario. With only --model and --hardware: vLLM's defaults and a nominal workload.
 Scenario scenario_of(const ShowMemoryArgs& args) {
   std::vector<std::string> changes;
   if (!args.model.empty()) changes.push_back("model=" + args.model);
@@ -95,7 +95,7 @@ std::string source_text(const MemoryTerm& term) {
 struct Server {
   std::string role;  // "all", "prefill" or "decode"
   int64_t kv_capacity_tokens = 0;
-  std::string refusal;  // why no run starts it; empty: it does
+  std::string refusal;  // why no run can start it; empty: it can
 };
 
 struct Shown {
@@ -103,8 +103,8 @@ struct Shown {
   KvCapacityModel model;
   GpuMemory memory;
   bool knows_driver = false;
-  int64_t restarted_tokens = 0;    // once kernels are compiled
-  std::vector<std::string> notes;  // of the profile, about what is used here: measured, assumed
+  int64_t restarted_tokens = 0;    // KV tokens after a restart with compiled kernels
+  std::vector<std::string> notes;  // profile's notes on the memory fields used here: measured, assumed
   std::vector<Server> servers;
 };
 
@@ -115,7 +115,7 @@ bool begins_with_field(const std::string& note) {
   return false;
 }
 
-// What a profile of the catalogue says about its fields of memory.
+// Returns the notes of a catalogue profile on its memory fields.
 std::vector<std::string> notes_of(const Scenario& scenario) {
   std::vector<std::string> notes;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
@@ -138,7 +138,7 @@ int64_t restarted_tokens(const Scenario& scenario) {
   return gpu_memory(scenario.model, scenario.hardware, settings).tokens;
 }
 
-// What the servers of a run have for requests: a tier in HBM takes its part.
+// Returns the KV tokens of each server of a run, after the part of a tier in HBM.
 std::vector<Server> servers_of(const Scenario& scenario) {
   std::vector<Server> servers;
   const auto add = [&servers](const char* role, const Scenario& one) {
@@ -177,8 +177,8 @@ void print_rest(const Shown& shown) {
   }
 }
 
-// "1,234 blocks of 16 tokens, 128 KiB a token"; of layers that differ: "304 blocks of 8.2 MiB, which 4 groups
-// of layers share (16 tokens a block in 1, 32 tokens in 3)".
+// Returns "1,234 blocks of 16 tokens, 128 KiB a token"; if layers differ: "304 blocks of 8.2 MiB, which 4
+// groups of layers share (16 tokens a block in 1, 32 tokens in 3)".
 std::string blocks_text(const Shown& shown, const KvLayout& layout) {
   const GpuMemory& memory = shown.memory;
   const int64_t block_size = shown.scenario.serving.block_size;
@@ -187,7 +187,7 @@ std::string blocks_text(const Shown& shown, const KvLayout& layout) {
     const double token_kib = memory.block_bytes / static_cast<double>(block_size) / 1024;
     return text + format_count(block_size, "token") + ", " + format_number(token_kib) + " KiB a token";
   }
-  std::map<int64_t, int64_t> groups;  // by the tokens of a block
+  std::map<int64_t, int64_t> groups;  // key: tokens per block
   for (const KvGroup& group : layout.groups) ++groups[group.block_tokens];
   text += format_number(memory.block_bytes / 1024 / 1024) + " MiB, which " +
           format_count(std::ssize(layout.groups), "group") + " of layers share (";

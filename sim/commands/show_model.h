@@ -1,4 +1,4 @@
-// What a model keeps of a context, group by group of its layers.
+// Sizes of the state that a model keeps of a context, by group of layers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@
 
 namespace kvcap {
 
-// "parameters", "kv_bytes_per_token", "window_bytes" (of full windows) and "recurrent_state_bytes" of a
-// sequence.
+// Returns "parameters", "kv_bytes_per_token", "window_bytes" (of full windows) and "recurrent_state_bytes"
+// per sequence.
 nlohmann::ordered_json sizes_json(const ModelSpec& model);
 
-// The same in a line of a list, and as lines with the layers of each kind.
+// Sizes as one line for a list, and as lines with the layers of each kind.
 std::string sizes_summary(const ModelSpec& model);
 std::string sizes_text(const ModelSpec& model);
 

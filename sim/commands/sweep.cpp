@@ -1,4 +1,4 @@
-// kvcap sweep: every point of a grid, a list or a sample into one file.
+// kvcap sweep: runs every point of a grid, a list or a sample and writes the results to one file.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -44,7 +44,7 @@ struct SweepArgs {
 
 std::string count(std::size_t number) { return format_count(static_cast<int64_t>(number)); }
 
-// "3/8": the fourth of eight.
+// Reads "3/8": shard 3 (from 0) of eight.
 Shard shard_of(const std::string& text) {
   Shard shard;
   const char* end = text.data() + text.size();

@@ -1,4 +1,5 @@
-// kvcap trace: looks at workloads, turns other formats into ours, and writes generated ones.
+// kvcap trace: prints statistics of workloads, converts other formats to session JSONL, and writes generated
+// workloads.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -38,8 +39,8 @@ struct TraceArgs {
   std::string action;
   std::vector<std::string> files;
   std::string format;
-  std::string columns;   // as workload.source.columns
-  std::string input_is;  // as workload.source.input_is
+  std::string columns;   // see workload.source.columns
+  std::string input_is;  // see workload.source.input_is
   std::optional<int64_t> sessions;
   int64_t seed = 1;
   std::vector<std::string> overrides;
@@ -52,7 +53,7 @@ struct TraceArgs {
                    suggestion(found, allowed));
 }
 
-// What --format says, or how the file begins; `generate` has no file to look at.
+// Returns the kind of --format, or guesses it from the beginning of the file; `generate` has no file.
 const SourceRow& kind_of(const TraceArgs& args) {
   const bool generate = args.action == "generate";
   if (args.format.empty() && generate) return source_row("chat");
@@ -66,7 +67,7 @@ const SourceRow& kind_of(const TraceArgs& args) {
   refuse("--format", args.format, allowed);
 }
 
-// "chat, long_context, few_shot, rag".
+// Returns the kinds as a list: "chat, long_context, few_shot, rag".
 std::string kinds(bool generated) {
   std::string names;
   for (const SourceRow& row : source_table()) {
@@ -80,8 +81,8 @@ struct Input {
   uint64_t seed = 1;
 };
 
-// The options as a scenario's, so that --set has the names, ranges and messages it has everywhere. Model
-// and hardware play no part.
+// Reads the options as those of a scenario, so that --set has its usual names, ranges and messages. Model and
+// hardware are not used.
 Input input_of(const TraceArgs& args) {
   const SourceRow& kind = kind_of(args);
   const std::string path = kind.is_generated ? "" : args.files.front();
@@ -96,11 +97,11 @@ Input input_of(const TraceArgs& args) {
                      {"seed", args.seed}};
   const std::string valid = text.dump(-1, ' ', false, Json::error_handler_t::replace);
   Scenario scenario = parse_scenario(valid, "trace " + args.action, args.overrides);
-  if (!is_utf8(path)) scenario.workload.source.path = path;  // JSON cannot hold it
+  if (!is_utf8(path)) scenario.workload.source.path = path;  // JSON cannot contain it
   return {scenario.workload, scenario.seed};
 }
 
-// A format that was guessed may have been guessed wrong.
+// Adds a hint on --format to errors if the format was guessed.
 Source read_source(const TraceArgs& args, const Input& input) {
   try {
     return open_source(input.options, input.seed);
@@ -115,7 +116,7 @@ Source read_source(const TraceArgs& args, const Input& input) {
 // ---- stats ----
 
 struct FigureRow {
-  const char* name;  // in JSON after mean_, median_, ...
+  const char* name;  // suffix in JSON after mean_, median_, ...
   const char* label;
   const char* unit;
   const TraceFigure* figure;
@@ -172,7 +173,8 @@ std::string stats_json(const TraceStats& stats, const Workload& workload, const 
                            {"impossible_times", odd.impossible_times},
                            {"distant_dates", odd.distant_dates}};
   json["notes"] = notes;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // notes name files
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // notes may contain file names
+                                                                           // that are not UTF-8
 }
 
 void print_table(const std::string& name, const TraceStats& stats, const std::string& format,
@@ -250,8 +252,8 @@ void print_stats(const TraceArgs& args) {
 
 // ---- convert, generate ----
 
-// Session JSONL has one clock for all sessions. Times that count from the beginning of each have none there;
-// think times stay.
+// Drops times that count from the beginning of each session, because session JSONL has one clock for all
+// sessions; think times are kept.
 void drop_relative_arrivals(const std::string& kind, Source& source) {
   if (source_row(kind).has_arrivals) return;
   const auto is_known = [](const Turn& turn) { return !std::isnan(turn.time_s); };

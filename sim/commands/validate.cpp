@@ -1,4 +1,4 @@
-// kvcap validate: how far the simulator can be trusted, suite by suite.
+// kvcap validate: compares the simulator with references, suite by suite.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -34,7 +34,7 @@ struct ValidateArgs {
   bool markdown = false;
 };
 
-// What studies and --run exclude, and what only --run takes.
+// Throws InputError for options that exclude each other, and for options of --run without it.
 void refuse_mixed_options(const ValidateArgs& args) {
   if (!args.studies.empty()) {
     const std::pair<bool, const char*> others[] = {

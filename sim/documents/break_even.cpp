@@ -53,7 +53,8 @@ void map_markdown(const ReportDocument& document, MarkdownPage& page) {
   std::map<std::string, std::size_t> columns, places;
   const Json& cells = list_of(map, "cells");
   for (const Json& cell : cells) {
-    // A grid is full; of other cells a table would be far larger than the document.
+    // A grid has a cell in almost every place; for other cells the table would be far larger than the
+    // document.
     if (rows.size() * head.size() > 4 * cells.size() + 100) {
       page.list({"the cells are no grid: the format csv lists them"});
       return;

@@ -13,7 +13,7 @@ constexpr DocumentPart kCapacityParts[] = {{"capacity", Json::value_t::object},
 
 struct ViewColumn {
   const char* metric;
-  bool is_alarm = false;  // shown where it is not 0
+  bool is_alarm = false;  // shown only if it is not 0
 
   Unit unit() const { return find_quantity(metric)->unit; }
   std::string head() const { return find_quantity(metric)->title + " " + std::string(unit().symbol); }
@@ -80,7 +80,8 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
   return said;
 }
 
-// A row a load of the curve; columns of rejected, failed and truncated turns only where there are any.
+// Adds one row per load of the curve; columns of rejected, failed and truncated turns only if there are such
+// turns.
 void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& capacity = document.content;
   const Json& curve = list_of(capacity, "curve");

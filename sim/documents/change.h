@@ -1,4 +1,4 @@
-// Change: one figure of a report, before and after.
+// Change: one figure of a report before and after, with its interval.
 #pragma once
 
 #include <string>
@@ -7,20 +7,21 @@
 namespace kvcap {
 
 struct Change {
-  std::string input;    // of the side after
-  std::string setting;  // a setting, a policy, a check
+  std::string input;    // name of the input on the side after
+  std::string setting;  // a setting, a policy or a check
   std::string metric;
-  std::string what, unit;  // as a person reads the metric: "p99 TTFT", "ms"; values are in this unit
+  std::string what, unit;  // title and unit for readers: "p99 TTFT", "ms"; values are in this unit
   double before = 0, after = 0;
-  // Of after - before at 95 %, as if both were independent; 0: both are exact, NaN: a single run each.
+  // Half-width of the 95 % interval of after - before, as if both were independent; 0: both are exact; NaN:
+  // one run each.
   double half_width = 0;
 
   double difference() const { return after - before; }
   bool is_same() const;
-  bool can_tell() const;  // beyond the interval; true where there is none
+  bool can_tell() const;  // true iff the difference exceeds its half-width, or there is no interval
 };
 
-// "a, b and 3 more"
+// Returns the first `most` items: "a, b and 3 more".
 std::string list_text(const std::vector<std::string>& items, std::size_t most = 8);
 
 }  // namespace kvcap

@@ -8,8 +8,8 @@
 namespace kvcap {
 namespace {
 
-// RFC 4180: quotes around what has a comma or a quote. What a spreadsheet would take for a
-// formula begins with an apostrophe.
+// Quotes texts with a comma or a quote (RFC 4180). An apostrophe in front of = + - @ keeps spreadsheets from
+// reading a formula.
 std::string cell(std::string_view text) {
   std::string safe = plain_line(text);
   if (!safe.empty() && std::string_view("=+-@").find(safe.front()) != std::string_view::npos)
@@ -20,7 +20,7 @@ std::string cell(std::string_view text) {
   return quoted + "\"";
 }
 
-// Shortest digits that read back as the same double; "" for what is no number.
+// Returns the shortest digits that read back as the same double; "" if the value is not finite.
 std::string digits(double value) {
   if (!std::isfinite(value)) return "";
   char text[32];
@@ -43,7 +43,7 @@ void CsvRows::add_all(const std::string& input, const std::string& setting, cons
   } else if (value.is_boolean()) {
     add(input, setting, name, value.get<bool>() ? 1 : 0);
   } else if (value.is_object() || value.is_array()) {
-    for (const auto& [key, item] : value.items())  // of a list: its places
+    for (const auto& [key, item] : value.items())  // positions in a list
       add_all(input, setting, item, name.empty() ? key : std::string(name).append(".").append(key));
   }
 }

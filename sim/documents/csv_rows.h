@@ -1,4 +1,4 @@
-// Rows of CSV: input, setting, metric, value and half the width of its 95 % interval.
+// CsvRows: builds CSV rows of input, setting, metric, value and half the width of its 95 % interval.
 #pragma once
 
 #include <string>
@@ -8,16 +8,16 @@
 
 namespace kvcap {
 
-// All digits; "" for what is no number.
+// Numbers have all digits; "" if not finite.
 class CsvRows {
  public:
-  // Nothing for a value that is NaN.
+  // Adds a row; none if `value` is NaN.
   void add(const std::string& input, const std::string& setting, const std::string& metric, double value,
            double half_width = kNaN);
-  // Every number of an object, with dotted names; those of a list by their place.
+  // Adds every number of an object under its dotted name, and those of a list under their positions.
   void add_all(const std::string& input, const std::string& setting, const Json& value,
                const std::string& name);
-  // The numbers of every item of a list, which `key` tells apart.
+  // Adds the numbers of every item of a list; `key` names the field that identifies an item.
   void add_list(const ReportDocument& document, const char* list, const char* key);
   std::string take() { return std::move(text_); }
 

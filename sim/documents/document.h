@@ -1,7 +1,7 @@
-// ReportDocument: one JSON document that kvcap wrote, as a report reads it.
+// ReportDocument: one JSON document that kvcap wrote, as input of a report.
 //
-// Another program may have changed it. Values that are missing or of another type read as NaN, "" or empty,
-// so that the rest can still be shown.
+// Other programs may have changed it. Values that are missing or of another type read as NaN, "" or empty, so
+// that the rest can still be shown.
 #pragma once
 
 #include <limits>
@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 // All texts are valid UTF-8.
 struct ReportDocument {
   std::string name;  // short and unique
-  std::string path;  // as given
+  std::string path;  // path as given
   bool is_before = false;
   Json content;
 
@@ -25,7 +25,7 @@ struct ReportDocument {
   std::string schema() const { return content.at("schema").get<std::string>(); }
 };
 
-// The value behind a key; null where there is none.
+// Returns the value of a key; null if the key is missing.
 inline const Json& value_of(const Json& object, std::string_view key) {
   static const Json kNull;
   if (!object.is_object()) return kNull;
@@ -40,7 +40,7 @@ inline double number_of(const Json& object, std::string_view key) {
   return number_or_nan(value_of(object, key));
 }
 
-// Of another kind: its JSON.
+// Returns a text, "" for null, or the JSON of any other value.
 inline std::string text_or_json(const Json& value) {
   if (value.is_null()) return "";
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -55,7 +55,7 @@ inline const Json& list_of(const Json& object, std::string_view key) {
   return value.is_array() ? value : kEmpty;
 }
 
-// Texts or JSON of every item.
+// Returns the text or JSON of every item.
 inline std::vector<std::string> texts_of(const Json& list) {
   std::vector<std::string> texts;
   for (const Json& item : list) texts.push_back(text_or_json(item));

@@ -1,4 +1,4 @@
-// Items of documents by their names.
+// Finds items of documents by their names.
 #pragma once
 
 #include <map>
@@ -8,16 +8,16 @@
 
 namespace kvcap {
 
-inline constexpr double kNoticeable = 1.005;  // a ratio; below it two are the same
+inline constexpr double kNoticeable = 1.005;  // ratio; values closer than this count as equal
 
-// Items of a list by the text behind `name`.
+// Returns the items of a list by their text under the key `name`.
 inline std::map<std::string, const Json*> by_name(const Json& list, std::string_view name) {
   std::map<std::string, const Json*> items;
   for (const Json& item : list) items.try_emplace(text_of(item, name), &item);
   return items;
 }
 
-// What plans, sweeps and maps are known by.
+// Returns the name of a plan, sweep or map.
 inline std::string name_of(const Json& content) { return text_of(content, "name"); }
 
 }  // namespace kvcap

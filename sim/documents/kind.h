@@ -1,4 +1,4 @@
-// DocumentKind: how a report reads one schema of document and shows it, one file and one row each.
+// DocumentKind: how a report reads and shows one schema of documents. Each schema has one file and one row.
 //
 //   kvcap.result/1, kvcap.compare/1      kvcap run and compare
 //   kvcap.restore/1                      kvcap restore --json
@@ -24,7 +24,7 @@
 
 namespace kvcap {
 
-// What a document must have for anything to be shown of it.
+// A key that a document must have to be shown, and the type of its value.
 struct DocumentPart {
   const char* key;
   Json::value_t kind;
@@ -33,20 +33,20 @@ struct DocumentPart {
 // Functions may be null.
 struct DocumentKind {
   std::string_view schema;
-  std::string_view page;  // of the report, on which its sentences stand
+  std::string_view page;  // page of the report that shows its sentences
   std::span<const DocumentPart> parts;
   bool is_file = true;  // false: kvcap report makes it from another file
-  // A list of documents in it, and their kind.
+  // A list of documents inside this one, and their kind.
   struct Items {
     const char* list;
     const DocumentKind* kind;
   };
   std::optional<Items> items = std::nullopt;
   void (*add_csv)(const ReportDocument& document, CsvRows& rows) = nullptr;
-  // Of one document. Results are shown beside each other instead (documents/results.h).
+  // Adds one document. Results are shown next to each other instead (documents/results.h).
   void (*add_markdown)(const ReportDocument& document, MarkdownPage& page) = nullptr;
   std::vector<std::string> (*sentences)(const Json& content) = nullptr;
-  // Before and after: documents of one key are compared, figure by figure and in sentences.
+  // Before and after: two documents with equal keys are compared, figure by figure and in sentences.
   std::string (*key)(const Json& content) = nullptr;
   void (*add_changes)(const ReportDocument& then, const ReportDocument& now,
                       std::vector<Change>& changes) = nullptr;

@@ -1,4 +1,5 @@
-// MarkdownPage: headings, lists and tables. A name in it makes no line, cell, tag or emphasis.
+// MarkdownPage: builds headings, lists and tables. Names are escaped, so they cannot form a line, cell, tag
+// or emphasis.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@ class MarkdownPage {
  public:
   void heading(int level, const std::string& text);
   void list(const std::vector<std::string>& items);
-  // The first `texts` columns are read from the left, the others are numbers. A long table is cut, and says
-  // so.
+  // Adds a table. The first `texts` columns are left-aligned texts, the others are numbers. A long table is
+  // cut, with a note.
   void table(const Cells& head, const std::vector<Cells>& rows, std::size_t texts);
   std::string take() { return std::move(text_); }
 

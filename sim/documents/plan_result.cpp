@@ -12,7 +12,7 @@ namespace {
 
 constexpr DocumentPart kPlanParts[] = {{"judged", Json::value_t::array}};
 
-// "12.3", or with half the width of its interval.
+// Returns "12.3", with the half-width of its interval if known.
 std::string estimate_text(const Json& candidate, const std::string& metric) {
   const Json& value = value_of(value_of(candidate, "metrics"), metric);
   const Json& interval = value_of(value, "interval");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr DocumentPart kRestoreParts[] = {{"policies", Json::value_t::array}};
 
-// ideal, and loads that are assumed to take no time, are bounds and no machines.
+// True iff the policy can be built; ideal, and loads that are assumed to take no time, are bounds.
 bool is_buildable(const Json& entry) {
   const bool is_free = number_of(entry, "read_bytes") > 0 && number_of(entry, "restore_s") < 1e-9;
   return text_of(entry, "policy") != "ideal" && !is_free;
@@ -24,7 +24,7 @@ std::vector<std::string> restore_sentences(const Json& restore) {
   std::string farthest_policy;
   for (const Json& entry : list_of(restore, "policies")) {
     if (is_buildable(entry) && number_of(entry, "restore_s") > 0) entries.push_back(&entry);
-    // As a share of the whole answer: what takes no time has no relative error.
+    // The error is a share of the whole TTFT, because a restoration of 0 s has no relative error.
     const double off = std::abs(number_of(entry, "restore_s") - number_of(entry, "closed_form_restore_s")) /
                        number_of(entry, "ttft_s");
     if (off > farthest) {
@@ -38,7 +38,7 @@ std::vector<std::string> restore_sentences(const Json& restore) {
   });
   const Json& best = *entries.front();
   const std::string policy = text_of(best, "policy");
-  // Against the next that is noticeably slower, and the slowest.
+  // Factors over the next policy that is noticeably slower, and over the slowest.
   std::vector<std::string> factors;
   const auto factor_of = [&](const Json* other) {
     return number_of(*other, "restore_s") / number_of(best, "restore_s");

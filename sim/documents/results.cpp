@@ -15,7 +15,7 @@
 namespace kvcap {
 namespace {
 
-// {"cost": {"total_usd": 1}} becomes "cost.total_usd".
+// Adds metrics under dotted names: {"cost": {"total_usd": 1}} becomes "cost.total_usd".
 void add_metrics(const Json& object, const std::string& prefix, std::vector<Metric>& metrics) {
   for (const auto& [key, value] : object.items()) {
     const std::string name = prefix + key;
@@ -106,7 +106,7 @@ std::vector<Difference> read_differences(const Json& compare) {
 
 std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& documents, bool is_before) {
   std::vector<ResultGroup> groups;
-  std::map<std::string, std::size_t> of_scenario;  // where the single results of a scenario are
+  std::map<std::string, std::size_t> of_scenario;  // group of a scenario's single results
   for (const ReportDocument& document : documents) {
     if (document.is_before != is_before) continue;
     if (document.schema() == "kvcap.compare/1") {
@@ -126,13 +126,13 @@ std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& docume
 
 namespace {
 
-// What the answer rests on, each note once; a note of some settings names them.
+// Adds each note once; a note of only some settings names them.
 void add_notes(const ResultGroup& group, MarkdownPage& page) {
   std::vector<std::string> notes;
   std::map<std::string, std::vector<std::string>> labels;
   for (std::size_t i = 0; i < group.results.size(); ++i) {
     for (const std::string& note : group.results[i].notes) {
-      if (!assumptions({note}).empty()) continue;  // stands among the sentences
+      if (!assumptions({note}).empty()) continue;  // already among the sentences
       if (labels[note].empty()) notes.push_back(note);
       labels[note].push_back(group.labels[i]);
     }
@@ -167,7 +167,7 @@ struct Found {
   std::string input;
   const RunResult* result;
 };
-using Results = std::map<std::pair<std::string, std::string>, Found>;  // by scenario and label
+using Results = std::map<std::pair<std::string, std::string>, Found>;  // key: scenario and label
 
 Results by_setting(const std::vector<ResultGroup>& groups) {
   Results results;
@@ -217,7 +217,7 @@ void add_result_changes(const std::vector<ReportDocument>& documents, std::vecto
     for (std::size_t i = 0; i < group.results.size(); ++i) {
       const RunResult& now = group.results[i];
       auto match = old.find({now.scenario_name, group.labels[i]});
-      // One result a side is meant to be compared, whatever they are called.
+      // A single result per side is compared whatever its names.
       if (match == old.end() && old.size() == 1 && all.size() == 1) match = old.begin();
       if (match == old.end()) continue;
       const RunResult& then = *match->second.result;

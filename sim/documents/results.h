@@ -1,4 +1,4 @@
-// Results as the simulator hands them out, from their JSON: what the sentences and tables of metrics/ take.
+// Reads results from their JSON, for the sentences and tables of metrics/.
 #pragma once
 
 #include <string>
@@ -12,26 +12,26 @@
 
 namespace kvcap {
 
-// Results that may be compared: those of one compare.json, or single ones of scenarios of one name.
+// Comparable results: those of one compare.json, or single results of scenarios with one name.
 struct ResultGroup {
-  std::string name;                 // of the input, or of the first of several
-  std::vector<std::string> labels;  // one a result, all different
+  std::string name;                 // name of the input, or of the first of several
+  std::vector<std::string> labels;  // one per result, all different
   std::vector<RunResult> results;
   std::vector<Difference> differences;
 };
 
-// Of one side, in order.
+// Returns the groups of one side, in the order of the inputs.
 std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& inputs, bool is_before);
 
-// From "kvcap.result/1"; without turns. What is missing stays empty.
+// Reads "kvcap.result/1", without turns. Missing values stay empty.
 RunResult read_result(const Json& json);
-// From "kvcap.compare/1": those against its first setting, and those between the others.
+// Reads the differences of "kvcap.compare/1": against its first setting, and between the others.
 std::vector<Difference> read_differences(const Json& compare);
 
-// The table that a terminal shows and the notes, as Markdown.
+// Adds the terminal's table and the notes as Markdown.
 void add_results(const ResultGroup& group, MarkdownPage& page);
 
-// Of what both sides have, matched by scenario and setting.
+// Adds the changes of results that both sides contain, matched by scenario and setting.
 void add_result_changes(const std::vector<ReportDocument>& documents, std::vector<Change>& changes);
 
 }  // namespace kvcap

@@ -18,7 +18,7 @@ struct SettingColumn {
   const Json* values = nullptr;
 };
 
-// Whether the row's run rejected turns, or clients gave some up for good.
+// True iff the row's run rejected turns, or clients gave some up for good.
 bool leaves_unanswered(const Json& columns, std::size_t row) {
   const auto has = [&](const char* what) {
     const Json& counts = list_of(columns, what);
@@ -27,7 +27,7 @@ bool leaves_unanswered(const Json& columns, std::size_t row) {
   return has("rejected") || has("failed");
 }
 
-// Rows in which `metric` is a number of a run that kept up with its rate and answered every turn.
+// Returns the rows with a value of the metric whose run is not saturated and answered every turn.
 std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   const Json& columns = value_of(sweep, "columns");
   const Json& verdicts = list_of(columns, "stable.verdict");
@@ -66,7 +66,7 @@ std::string best_text(const Json& sweep, const std::vector<SettingColumn>& param
   return text + ".";
 }
 
-// The parameter between whose values the medians of the metric lie farthest apart, as a ratio.
+// Returns a sentence on the parameter whose values differ most in the median of the metric, as a ratio.
 std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
                            const Quantity& metric) {
   const Json& values = list_of(value_of(sweep, "columns"), metric.name);
@@ -173,7 +173,7 @@ void sweep_csv(const ReportDocument& document, CsvRows& rows) {
   }
 }
 
-// The values of all parameters of row i, as a key.
+// Returns the values of all parameters of row i as a key.
 std::string point_key(const Json& sweep, const Json& parameters, std::size_t i) {
   std::string key;
   for (const Json& parameter : parameters) {

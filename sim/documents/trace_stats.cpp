@@ -13,7 +13,7 @@ std::vector<std::string> trace_sentences(const Json& stats) {
     said.push_back("A store that keeps everything finds " + format_percent(found) +
                    " of all prompt tokens; history is " +
                    format_percent(number_of(stats, "history_token_share")) + " of them.");
-  // The least capacity of the curve that finds 90 % of what an endless one finds.
+  // The least capacity of the curve that finds 90 % of what an unlimited store finds.
   constexpr double kMost = 0.9;
   for (const Json& point : list_of(stats, "miss_ratio_curve")) {
     const double hits = 1 - number_of(point, "token_miss_ratio");

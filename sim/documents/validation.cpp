@@ -9,7 +9,7 @@ namespace kvcap {
 namespace {
 
 constexpr DocumentPart kValidationParts[] = {{"checks", Json::value_t::array}};
-constexpr std::size_t kMostParts = 3;  // of a check's numbers
+constexpr std::size_t kMostParts = 3;  // most numbers shown per check
 
 std::vector<std::string> validation_sentences(const Json& validation) {
   std::map<std::string, int64_t> verdicts;
@@ -18,7 +18,7 @@ std::vector<std::string> validation_sentences(const Json& validation) {
   const Json* worst = nullptr;
   for (const Json& check : list_of(validation, "checks")) {
     const std::string verdict = text_of(check, "verdict");
-    // What was fitted to, or given, proves nothing.
+    // Checks of fitted or given numbers are not evidence.
     const std::string role = text_of(check, "role");
     if (verdict != "not comparable" && (role == "fitted" || role == "input")) {
       ++no_tests;
@@ -52,7 +52,7 @@ std::vector<std::string> validation_sentences(const Json& validation) {
   return said;
 }
 
-// A number or a list of them.
+// Returns a number, or the first numbers of a list.
 std::string numbers_text(const Json& value) {
   if (!value.is_array()) return format_number(number_or_nan(value));
   std::string text;

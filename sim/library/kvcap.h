@@ -1,5 +1,5 @@
 // kvcap as a library. Scenarios and results are JSON in the formats of the command line (kvcap.scenario/1,
-// kvcap.result/1), so that this header stays as it is while the program grows.
+// kvcap.result/1), so that this header stays stable.
 //
 //   find_package(kvcap REQUIRED)
 //   target_link_libraries(mine PRIVATE kvcap::kvcap)
@@ -16,15 +16,15 @@ namespace kvcap {
 // "0.2.0"
 std::string version();
 
-// Simulates every replication of a scenario, each in a forked process (SimGrid has one engine a process), and
-// returns the result of all of them. `overrides` are "path=value" as --set takes them; relative paths start
-// from `folder`. Throws InputError, whose message is one line for the user; std::system_error where the
-// machine has no more processes or files, and std::runtime_error where a replication has died. While it runs,
-// SIGINT and SIGTERM stop the replications and end in a std::runtime_error, "interrupted".
+// Simulates every replication of a scenario, each in a forked process (SimGrid allows one engine per
+// process), and returns their combined result. `overrides` are "path=value" as for --set; relative paths
+// start from `folder`. Throws InputError with a message of one line for the user, std::system_error if the
+// machine has no more processes or files, and std::runtime_error if a replication dies. During the call
+// SIGINT and SIGTERM stop the replications and cause a std::runtime_error, "interrupted".
 std::string simulate_scenario(std::string_view scenario_json, const std::vector<std::string>& overrides = {},
                               const std::string& folder = ".");
 
-// The JSON Schema of a scenario, for editors and checkers.
+// Returns the JSON Schema of a scenario, for editors and checkers.
 std::string scenario_schema();
 
 }  // namespace kvcap

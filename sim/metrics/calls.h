@@ -1,4 +1,4 @@
-// Turns that take several calls of the model: records of calls in, records of turns out.
+// Merges the records of model calls into the records of the turns that made them.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace kvcap {
 
-// Whose call the only turn of a session is.
+// The turn that a call belongs to. Each call is the only turn of its own session.
 struct CallOfTurn {
-  uint32_t asked_session = 0;  // as sessions were before they were divided
-  bool answers = false;        // what it generates is the turn's answer
-  uint32_t output_tokens = 0;  // of the turn's answer
+  uint32_t asked_session = 0;  // session of the turn, in the workload as given
+  bool answers = false;        // its output is the turn's answer
+  uint32_t output_tokens = 0;  // output tokens of the turn's answer
   bool warmup = false;
 };
 
-// One record a turn, under its own session. What was computed and found are the sums over its calls. Its
-// first token is that of the call that answers, or where none does the end of the last call; it is served
-// from the first admission of a call. Its restoration is that of the call that ended last, the answering one
-// left out. A turn is rejected when one of its calls is,
-// and else failed when one is; what clients of calls did before counts as queueing.
+// Returns one record per turn, under the turn's session. Tokens (prompt, hits) are sums over the turn's
+// calls. The first token is that of the answering call, or the end of the last call if none answers. Service
+// begins with the first admission of a call. The restoration is that of the last call to end other than the
+// answering one. A turn is rejected if one of its calls is, else failed if one is; abandoned attempts of
+// calls count as queueing.
 std::vector<TurnRecord> merged_calls(const std::vector<TurnRecord>& records,
                                      std::span<const CallOfTurn> of_session);
 

@@ -13,32 +13,32 @@ constexpr double kSecondsPerHour = 3600;
 constexpr double kSecondsPerDay = 86400;
 constexpr double kDaysPerYear = 365;
 constexpr double kJoulesPerKwh = 3.6e6;
-// SSD makers state rated writes for a warranty of five years: JEDEC JESD218's "TBW" over 5 years is the
+// SSD makers state rated writes for a warranty of five years: JEDEC JESD218's "TBW" over 5 years equals the
 // drive writes per day of the same data sheet.
 constexpr double kEnduranceDays = 5 * kDaysPerYear;
 
-// NaN where there is nothing to share it among, or so little that no number is as large.
+// Returns NaN if `among` is not positive, or so small that the quotient overflows.
 double ratio(double amount, double among) {
   const double share = among > 0 ? amount / among : kNaN;
   return std::isinf(share) ? kNaN : share;
 }
 
-// What is spent from one time to another.
+// Money, energy and writes between two times.
 struct Spending {
   double hours = 0;
   double gpu = 0, wear = 0;  // dollars
   PerTier tiers{};
   double storage = 0, total = 0;
   double kwh = 0, energy = 0;
-  double written_bytes = 0;  // to SSDs
+  double written_bytes = 0;  // writes to SSDs
 };
 
-// Engines that have tiers.
+// Returns the number of engines that have tiers.
 int64_t storing_replicas(const RunFacts& facts) {
   return facts.prefill_replicas > 0 ? facts.prefill_replicas : facts.replicas;
 }
 
-// Of the provisioned bytes of a tier, those that are billed: 1, or the part that the fullest node fills.
+// Returns the share of a tier's provisioned bytes that is billed: 1, or the part that the fullest node fills.
 double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) {
   if (!facts.bills_filled[index(tier)]) return 1;
   const RecordedLevel& stored = recorded[stored_in(tier)];
@@ -122,7 +122,7 @@ std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts
       {"energy.kwh", all.kwh},
       {"energy.joules_per_output_token", ratio(steady.kwh * kJoulesPerKwh, in_window.output_tokens)},
       {"ssd_writes.bytes_per_day", bytes_per_day},
-      // 1: written so fast that the rated writes are used up in exactly five years.
+      // A share of 1 uses up the rated writes in exactly five years.
       {"ssd_writes.rated_share", ratio(bytes_per_day * kEnduranceDays, facts.ssd_endurance_bytes)},
       {"ssd_writes.lifetime_years",
        facts.ssd_endurance_bytes > 0 ? ratio(facts.ssd_endurance_bytes, bytes_per_day * kDaysPerYear) : kNaN},

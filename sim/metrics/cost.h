@@ -1,35 +1,34 @@
-// What a run costs: GPUs and provisioned tiers for its whole duration, remote requests one by one, the wear
-// of bought SSDs and the energy that the machine drew. One function, so that whatever multiplies a machine
-// multiplies it here.
+// Cost of a run: GPUs and provisioned tiers for its whole duration, remote requests, the wear of bought SSDs
+// and the energy that the machine drew. Every multiple of a machine (replicas, nodes) is multiplied here.
 //
-// Totals are of the run from the first arrival to the last answer. What is per hour, per day or per generated
-// token is of the window of its rates: a beginning and an end that serve few are no part of it.
+// Totals cover the run from the first arrival to the last answer. Figures per hour, per day or per generated
+// token cover the window of the rates, which excludes the start and the end of the run if they serve few
+// turns.
 //
-// billed_bytes: of each tier, over all nodes: its provisioned capacity, or for tiers that bill what they fill
-// the most that one node stored, for every node.
+// billed_bytes: per tier, over all nodes: the provisioned capacity; for tiers that are billed by use, the
+// peak of the fullest node times the number of nodes.
 //
-// gpu_usd, dram_usd, ssd_usd: hourly price (rent, or purchase written off evenly) x hours. remote_usd: the
-// same and the price of requests.
+// gpu_usd, dram_usd, ssd_usd: hourly price (rent, or purchase written off evenly) x hours. remote_usd: hourly
+// price x hours + the price of its requests.
 //
-// ssd_wear_usd: the part of the devices' price that the writes used up, written bytes / rated writes x
-// price. A device ends when its years are over or its rated writes are, whichever is first; at a steady rate
-// its price per hour is therefore the larger of price / years and price x rate / rated writes, and the total
-// takes the larger of ssd_usd and ssd_wear_usd, never both. Rented devices wear out at the landlord's
-// expense: their wear is at the replacement price of the profile, to compare with the rent, and in no total.
-// Null where neither price or no endurance is stated. ssd_writes.lifetime_years is rated writes / writes a
-// year.
+// ssd_wear_usd: the part of the devices' price that the writes used up, written bytes / rated writes x price.
+// A device ends with its years or its rated writes, whichever is first; at a steady rate its price per hour
+// is therefore the larger of price / years and price x rate / rated writes, and the total takes the larger of
+// ssd_usd and ssd_wear_usd, never both. Rented devices wear out at the landlord's expense: their wear is
+// priced at the profile's replacement price, to compare with the rent, and is in no total. Null if no price
+// or no endurance is stated. ssd_writes.lifetime_years is rated writes / writes per year.
 //
 // energy.kwh: pue x (GPUs at idle watts throughout, busy watts instead while a group computes, and the
 // provisioned share of DRAM and SSDs). The busy watts of the shipped profiles are the board's limit, which
-// memory-bound decoding stays below, so that this is an upper bound; processors, fans and switches are for
-// pue to contain. energy_usd is part of total_usd only where the GPUs are bought: rent includes power.
+// memory-bound decoding stays below, so this is an upper bound; pue covers processors, fans and switches.
+// energy_usd is part of total_usd only if the GPUs are bought: rent includes power.
 //
-// storage_usd: dram_usd, remote_usd and the larger of ssd_usd and ssd_wear_usd. It is set against what
-// storing saves: saved_gpu_hours is the prefill of the tokens that were found, each restoration as one
-// prefill from scratch on an idle machine, less what restoring them computed (projections, layers and tokens
-// computed again, identification); a GPU that waits for loads is not busy for them. usd_per_saved_gpu_hour
-// below usd_per_gpu_hour says that storing is cheaper than computing. storage_usd_per_hit: per turn that
-// found any.
+// storage_usd: dram_usd, remote_usd and the larger of ssd_usd and ssd_wear_usd. It is compared with the GPU
+// time that storing saves: saved_gpu_hours is the prefill time of the hit tokens, each restoration as one
+// prefill from scratch on an idle machine, less what the restorations computed (projections, layers and
+// tokens computed again, identification). A GPU that waits for loads is not busy for them. Storing is cheaper
+// than computing if usd_per_saved_gpu_hour is below usd_per_gpu_hour. storage_usd_per_hit is per turn with a
+// hit.
 #pragma once
 
 #include <cstdint>
@@ -43,19 +42,19 @@
 
 namespace kvcap {
 
-// How a note begins that says of storage that nobody chose its size.
+// First words of the note on storage whose size was not set.
 inline constexpr std::string_view kBillsAll = "bills all ";
 
-// Rejected turns are left out.
+// Sums over turns; rejected turns are excluded.
 struct Served {
-  double input_tokens = 0;  // history counts
+  double input_tokens = 0;  // history included
   double output_tokens = 0;
   int64_t hit_turns = 0;
 };
 
-// billed_bytes.*, cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are written.
-// NaN where a price, an endurance or a power is not stated, or a denominator is 0 or next to it. `served` are
-// the turns of the run, `in_window` what was computed of them inside `window`.
+// Returns billed_bytes.*, cost.*, energy.*, saved_gpu_hours and ssd_writes.*, in the order in which they are
+// written. NaN if a price, an endurance or a power is not stated, or if a denominator is 0 or tiny. `served`:
+// sums over the run; `in_window`: what was computed inside `window`.
 std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts, const Served& served,
                                  const Window& window, const Served& in_window);
 

@@ -18,7 +18,7 @@ std::string printed(const char* format, int decimals, double value) {
   return text;
 }
 
-// The power of ten of the value once it is rounded to three digits: 999.6 counts as 1,000.
+// Returns the power of ten of the value after rounding to three digits: 999.6 counts as 1,000.
 int exponent_of(double value) {
   const std::string scientific = printed("%.*e", kSignificant - 1, value);
   return std::atoi(scientific.c_str() + scientific.find('e') + 1);
@@ -52,7 +52,8 @@ std::string format_number(double value) {
 
 std::string format_interval(double value, double half_width) {
   if (std::isnan(value) || std::isnan(half_width)) return format_number(value);
-  // Two digits of the half-width or three of the value, whichever is coarser, but one of the half-width.
+  // Prints two digits of the half-width or three of the value, whichever is coarser, but at least one digit
+  // of the half-width.
   const double larger = std::max(std::abs(value), half_width);
   if (half_width == 0 || !is_plain(larger) || !is_plain(half_width))
     return format_number(value) + " +-" + format_number(half_width);

@@ -1,4 +1,4 @@
-// Numbers as a person reads them.
+// Formats numbers and paragraphs for people.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace kvcap {
 
-// Three significant digits, thousands separated: 0.0123, 1.38, 51.2, 980, 12,300; "-" for NaN. Beyond
-// 1e-4 .. 1e12 with an exponent.
+// Returns three significant digits, thousands separated: 0.0123, 1.38, 51.2, 980, 12,300; "-" for NaN.
+// Outside 1e-4 .. 1e12 it uses an exponent.
 std::string format_number(double value);
-// value +- half_width with the same decimals, e.g. "51.2 +-0.9"; without the second part when it is NaN.
+// Returns value +- half_width with the same decimals, e.g. "51.2 +-0.9"; only the value if half_width is NaN.
 std::string format_interval(double value, double half_width);
-// All digits, thousands separated: 5,540.
+// Returns all digits, thousands separated: 5,540.
 std::string format_count(int64_t count);
-// And what they count: 1 turn, 5,540 turns.
+// Returns the count with its noun: 1 turn, 5,540 turns.
 std::string format_count(int64_t count, std::string_view noun);
-// A share as per cent: 0.935 is "93.5 %".
+// Returns a share as a percentage: 0.935 is "93.5 %".
 std::string format_percent(double share);
 
-// Lines of at most `columns` characters, broken at spaces; lines after the first begin with `indent`. The end
-// of a line in the paragraph is shown as plain_line() does.
+// Returns lines of at most `columns` characters, broken at spaces; lines after the first begin with `indent`.
+// Line ends inside the paragraph are shown as plain_line() does.
 std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent = "");
 
 }  // namespace kvcap

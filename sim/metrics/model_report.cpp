@@ -23,7 +23,7 @@ constexpr ModelRow kModelRows[] = {{"TTFT mean             ms", "mean_ttft_ms"},
                                    {"ITL  p99              ms", "p99_itl_ms"},
                                    {"cost          $/M tokens", "cost.usd_per_million_output_tokens"}};
 
-// A machine that could not run the scenario has no turns.
+// True iff the machine could run the scenario.
 bool has_run(const RunResult& result) { return result.turn_count > 0; }
 
 bool is_a_share(const std::string& metric) {
@@ -42,7 +42,7 @@ std::string padded(const std::string& text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
 
-// Columns that fit side by side; the rest in further blocks.
+// Adds blocks of as many columns as fit next to each other.
 void add_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                std::string& page) {
   std::size_t width = 12;
@@ -79,10 +79,10 @@ void add_sentence(const std::string& text, std::string& page, std::string_view i
   for (const std::string& line : wrap(text, kModelColumns, indent)) page += line + '\n';
 }
 
-// Of what somebody could build.
+// True iff the setting can be built.
 bool can_win(const RunResult& result) { return !result.is_bound && result.policy != "ideal"; }
 
-// With the least mean TTFT; results.size() where there is none.
+// Returns the setting with the least mean TTFT; results.size() if there is none.
 std::size_t best_of(const std::vector<RunResult>& results) {
   std::size_t best = results.size();
   for (std::size_t i = 0; i < results.size(); ++i) {

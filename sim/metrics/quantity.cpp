@@ -29,7 +29,7 @@ constexpr Unit kUsdPerMillion{"$/M tokens"};
 using enum Better;
 using enum QuantityKind;
 
-// A row with <tier>, <resource> or <statistic> stands for one a tier, a resource or a statistic.
+// A row with <tier>, <resource> or <statistic> in its name becomes one row per tier, resource or statistic.
 struct Row {
   std::string_view name, title;
   Unit unit;
@@ -177,7 +177,7 @@ constexpr std::string_view kHeadlines[] = {
     "mean_e2el_ms",           "output_throughput", "token_hit_rate",
     "stored_bytes_per_token", "utilization.gpu",   "cost.usd_per_million_output_tokens"};
 
-using Member = std::pair<std::string_view, std::string_view>;  // in names, in titles
+using Member = std::pair<std::string_view, std::string_view>;  // word in names, word in titles
 constexpr std::array<Member, 6> kStatistics = {{{"mean", "mean"},
                                                 {"median", "median"},
                                                 {"std", "std. dev. of"},

@@ -1,7 +1,7 @@
-// Quantity: the title, the unit and the better direction of a metric, one row each.
+// Quantity: one row per metric with its title, its unit and its better direction.
 //
-// Names are those of the JSON, dotted. A metric that a result has and this table does not know, or the other
-// way round, fails a test. The report's page is given the table.
+// Names are the dotted names of the JSON. A test fails if a result has a metric that this table lacks, or the
+// table has a metric that results lack. The report's page contains the table.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace kvcap {
 
-// The number that people read is the JSON's times `scale`.
+// Unit on screen: the number shown is the JSON's times `scale`.
 struct Unit {
   std::string_view symbol;  // "": a pure number
   double scale = 1;
@@ -20,10 +20,10 @@ struct Unit {
 enum class Better { neither, more, less };
 
 enum class QuantityKind {
-  metric,        // of results, a number
-  text,          // of results, words
-  distribution,  // of a result's quantiles
-  series,        // of a result over time
+  metric,        // number in a result
+  text,          // text in a result
+  distribution,  // quantiles in a result
+  series,        // time series in a result
 };
 
 struct Quantity {
@@ -35,16 +35,16 @@ struct Quantity {
 };
 
 const std::vector<Quantity>& quantities();
-// Null for a name that the table does not have.
+// Returns null for an unknown name.
 const Quantity* find_quantity(std::string_view name);
 
-// The metrics that most readers look at first.
+// Returns the metrics that most readers look at first.
 std::vector<const Quantity*> headline_metrics();
 
-// The names of the metrics that are numbers, and "stable" (RunResult::number).
+// Returns the names of all numeric metrics, and "stable" (RunResult::number).
 std::vector<std::string> metric_names();
 
-// Fields of scenarios are measured in what their names end in: the first of these that fits.
+// Unit of a scenario field by the ending of its name; the first ending that matches applies.
 struct UnitEnding {
   std::string_view ending;
   Unit unit;

@@ -1,5 +1,5 @@
-// Recorded: everything a Recorder has seen, before any conclusion is drawn. Its size is that of the turns
-// and about half a megabyte.
+// Recorded: everything that a Recorder collects, before the metrics are computed. It takes the memory of the
+// turn records and about half a megabyte.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace kvcap {
 
 struct RecordedLevel {
   TimeSeries series;
-  double value = 0;  // since since_s; of all nodes
+  double value = 0;  // sum over nodes since since_s
   double since_s = 0;
   double peak = 0;
-  double node_peak = 0;          // of the node that had most
-  std::vector<double> of_nodes;  // empty as long as there is one
+  double node_peak = 0;          // highest value of any node
+  std::vector<double> of_nodes;  // value per node; empty with a single node
 
-  // The sum once a node's part of it is `part`.
+  // Returns the sum after a node's value becomes `part`.
   double sum_with(std::size_t node, double part) {
     node_peak = std::max(node_peak, part);
     if (node == 0 && of_nodes.empty()) return part;
@@ -45,12 +45,13 @@ struct Recorded {
   PerTier read_bytes{}, written_bytes{};
   TimeSeries written_to_ssds;      // bytes
   TimeSeries remote_requests;      // reads and writes
-  std::vector<double> gpu_busy_s;  // of each node
-  TimeSeries prefill_gpu_busy;     // of nodes that compute prompts for others
+  std::vector<double> gpu_busy_s;  // per node
+  TimeSeries prefill_gpu_busy;     // prefill nodes only
   int64_t handovers = 0, handovers_given_up = 0;
   double handover_bytes = 0, handover_s = 0;
   int64_t preemptions = 0;
-  int64_t believed_tokens = 0, there_tokens = 0;  // of routed prompts, on the nodes that got them
+  int64_t believed_tokens = 0, there_tokens = 0;  // tokens of routed prompts: expected by the router on the
+                                                  // chosen node, stored there
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t abandoned = 0, wasted_prompt_tokens = 0, wasted_output_tokens = 0;
@@ -61,7 +62,7 @@ struct Recorded {
   double waiting_save_bytes = 0, peak_waiting_save_bytes = 0;
   double copied_bytes = 0, copied_s = 0;               // within KV buffers
   double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
-  double restored_in_prefills_s = 0;                   // of restore_compute_s
+  double restored_in_prefills_s = 0;                   // part of restore_compute_s
 
   void asked(Tier tier, double requests, double now_s) {
     if (tier == Tier::remote && requests > 0) remote_requests.add_at(requests, now_s);
@@ -71,9 +72,9 @@ struct Recorded {
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }
 };
 
-// Draws the conclusions. Latencies and hits leave warm-up and unanswered turns out. Totals, peaks and the
-// gaps between tokens (which no longer know their turns) are of the whole run, warm-up included. Rates,
-// utilizations and prices per hour or token are of the steady window (stability.h), where there is one.
+// Computes the metrics. Latencies and hits exclude warm-up and unanswered turns. Totals, peaks and the gaps
+// between tokens (which have no link to their turns) cover the whole run with its warm-up. Rates,
+// utilizations and prices per hour or token cover the steady window (stability.h), if there is one.
 RunResult summarise(Recorded recorded, const RunFacts& facts);
 
 }  // namespace kvcap

@@ -1,6 +1,5 @@
-// Recorder: facts in while the simulation runs, a RunResult out at its end. It draws no conclusions while
-// time passes and knows no clock; every call carries its times. Warm-up turns are recorded and left out of
-// the metrics.
+// Recorder: collects facts during a simulation and returns a RunResult at its end. It has no clock; every
+// call carries its times. Warm-up turns are recorded, but excluded from the metrics.
 #pragma once
 
 #include <array>
@@ -18,60 +17,63 @@
 
 namespace kvcap {
 
-// Piecewise-constant quantities whose mean over time makes a series.
-// After those of requests come the bytes stored in each tier.
+// Piecewise-constant quantities whose means over time form a series. The levels of requests come first, then
+// the bytes stored in each tier.
 enum class Level : uint8_t { waiting, running, kv_tokens, stored };
 inline constexpr std::size_t kRequestLevels = static_cast<std::size_t>(Level::stored);
 inline constexpr std::size_t kLevelCount = kRequestLevels + kTiers.size();
 constexpr Level stored_in(Tier tier) { return static_cast<Level>(kRequestLevels + index(tier)); }
 std::string level_name(std::size_t level);
 
-// Means over turns.
+// Mean tokens per turn.
 struct MeanTurn {
   double prompt_tokens = 0, output_tokens = 0;
-  double computed_tokens = 0;  // of the prompt
+  double computed_tokens = 0;  // computed part of the prompt
 };
 
-// What the finished run needs besides the facts: prices, targets, texts.
+// Facts about the scenario that the summary of a finished run needs: prices, targets, texts.
 struct RunFacts {
   std::string scenario_name, scenario_json, policy, policy_summary, hardware_provenance, quality_note;
   bool is_bound = false;
   std::vector<std::string> notes;
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // negative: no target
   double stored_bytes_per_token = 0;
-  bool routes_by_beliefs = false;  // by an index that may be wrong
-  double reserved_bytes = 0;       // KV memory that a sequence takes when it is admitted; 0: it grows
-  int64_t replicas = 1;            // engines of the fleet; what follows is of all of them together
-  int64_t prefill_replicas = 0;    // of them, those that compute prompts for the others; 0: all do both
+  bool routes_by_beliefs = false;  // true: the routing index may be stale
+  double reserved_bytes = 0;       // KV memory that a sequence reserves at its admission; 0: it grows
+  int64_t replicas = 1;            // engines of the fleet; the fields below are totals over all of them
+  int64_t prefill_replicas = 0;    // engines that compute prompts for the others; 0: every engine does both
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile
-  int64_t gpus = 1;             // how many that are
-  int64_t gpus_per_group = 1;   // that work in lockstep: what `busy` and `reused` count the seconds of
+  int64_t gpus = 1;             // number of GPUs
+  int64_t gpus_per_group = 1;   // GPUs that work in lockstep; `busy` and `reused` count seconds of a group
   bool gpus_are_bought = false;
   PerTier tier_usd_per_hour{};  // provisioned capacity
-  PerTier tier_bytes{};         // the same in bytes
-  // True: of the provisioned bytes only those are billed that the run fills at most.
+  PerTier tier_bytes{};         // provisioned capacity in bytes
+  // True: the tier bills the peak of the stored bytes, not the provisioned capacity.
   std::array<bool, kTiers.size()> bills_filled{};
   std::array<bool, kTiers.size()> machine_has{};  // tiers, of those that are not named everywhere
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
-  bool cuts_warmup = false;        // what MSER finds is left out, beside the turns that are marked
-  bool cuts_unsteady = false;      // turns that arrive outside of the steady window are left out too
+  bool cuts_warmup = false;        // excludes the turns before the cut that MSER finds, in addition to marked
+                                   // turns
+  bool cuts_unsteady = false;      // excludes turns that arrive outside the steady window
   bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
-  double offered_turns_per_s = 0;  // on average; 0 in a closed loop, which offers what is served
+  double offered_turns_per_s = 0;  // mean rate; 0 in a closed loop, where the offered load equals the served
+                                   // load
   std::function<double(const MeanTurn&)>
-      gpu_s_of_turn;  // of a full node (run/offered_load.h); empty: not known
-  // Of the part of its prompt that a turn did not find (run/idle_prefill.h); empty: not known.
+      gpu_s_of_turn;  // GPU seconds per turn of a full node (run/offered_load.h); empty: not known
+  // Prefill seconds of a turn's missing prompt tokens on an idle engine (run/idle_prefill.h); empty: not
+  // known.
   std::function<double(const TurnRecord&)> idle_prefill_s;
-  bool closed_loop = false;        // a session begins when another has ended
-  bool rate_varies = false;        // with the time: by the trace or by what the scenario says
+  bool closed_loop = false;        // a session begins when another one has ended
+  bool rate_varies = false;        // the rate of sessions changes over time, by the trace or by the scenario
   double duration_s = 0;           // first arrival (time 0) to the end of the last session
-  double ssd_endurance_bytes = 0;  // of all devices; 0 = not stated
-  double ssd_purchase_usd = 0;     // of all devices; 0 = rented
-  double ssd_replacement_usd = 0;  // of all rented devices, were they new; 0 = not stated
-  // Watts of one GPU; negative: not stated, so that no energy is counted.
+  double ssd_endurance_bytes = 0;  // sum over all devices; 0: not stated
+  double ssd_purchase_usd = 0;     // sum over all devices; 0: rented
+  double ssd_replacement_usd = 0;  // sum over all rented devices, if bought new; 0: not stated
+  // Watts per GPU; negative: not stated, so no energy is counted.
   double gpu_idle_w = -1, gpu_busy_w = -1;
-  PerTier tier_w{};         // of the provisioned capacity
+  PerTier tier_w{};         // watts of the provisioned capacity
   double usd_per_kwh = -1;  // negative: not stated
   double pue = 1;
   bool names_tier(Tier tier) const { return !tier_row(tier).table || machine_has[index(tier)]; }
@@ -82,48 +84,51 @@ class TraceEvents;
 
 class Recorder {
  public:
-  // `trace`, if any, gets what is busy and the levels as well, and outlives it.
-  // The first `prefill_nodes` nodes compute prompts for the others; 0: every node does both.
+  // `trace`, if not null, also receives busy times and levels; it must outlive the Recorder. The first
+  // `prefill_nodes` nodes compute prompts for the others; 0: every node does both.
   explicit Recorder(int64_t expected_turns, TraceEvents* trace = nullptr, std::size_t prefill_nodes = 0);
   ~Recorder();
 
   void turn(const TurnRecord& record);
-  // `count` tokens each came gap_s after the one before in their sequences.
+  // Adds `count` tokens, each gap_s after the previous token of its sequence.
   void inter_token(double gap_s, int64_t count);
-  // Steps i = 0 .. steps-1 of a decode run lasted first_s + i * growth_s and gave `sequences` tokens each.
+  // Adds steps i = 0 .. steps-1 of a decode run: each lasted first_s + i * growth_s and gave `sequences`
+  // tokens.
   void inter_token_run(double first_s, double growth_s, int64_t steps, int64_t sequences);
-  // Of one node of a fleet; the level is the sum over nodes.
+  // Sets the level of one node; the recorded level is the sum over nodes.
   void level(Level which, double value, double now_s, std::size_t node = 0);
-  // `busy_s` seconds of work of a node spread evenly over [from_s, to_s].
+  // Adds `busy_s` seconds of a node's work, spread evenly over [from_s, to_s].
   void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
   void read(Tier tier, double bytes, double requests, double now_s);
   void wrote(Tier tier, double bytes, double requests, double now_s);
-  // A preempted request lost its KV; `tokens` of it were brought back from the store again.
-  // Of a prompt that a router sends to a node: tokens that it believes to lie there, and that do.
+  // Adds a routed prompt: the tokens that the router expects on the chosen node, and those that are stored
+  // there.
   void believed(int64_t tokens, int64_t there_tokens);
   void preempted();
-  // A step verified `draft_tokens` drafts of one sequence and accepted so many of them.
+  // A step verified `draft_tokens` drafts of one sequence and accepted `accepted` of them.
   void drafted(int64_t draft_tokens, int64_t accepted);
+  // Adds a further read of a request's hit tokens, after a preemption lost its KV.
   void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
-  // Tokens were found whose prefill would have taken prefill_s; bringing them back computed for restore_s,
-  // `in_prefill` where that is part of the turn's prefill. Seconds of one tensor-parallel group.
+  // Adds a hit whose prefill would have taken prefill_s and whose restoration computed for restore_s;
+  // `in_prefill`: as part of the turn's prefill. Seconds of one tensor-parallel group.
   void reused(double prefill_s, double restore_s, bool in_prefill = false);
-  // A turn starts over on another node, for its own has failed.
+  // A turn starts over on another node because its node failed.
   void retried();
   // A client gave up an attempt of a turn.
   void abandoned();
-  // An engine drops such an attempt after `inside_s`; what it computed and generated for it is lost.
+  // An engine drops an abandoned attempt after `inside_s`; the tokens that it computed and generated are
+  // wasted.
   void dropped(double inside_s);
   void wasted(int64_t prompt_tokens, int64_t output_tokens);
-  // A write queue was full: a save or a demotion did not happen.
+  // A save or a demotion was refused because a write queue was full.
   void refused_save();
-  // Bytes that wait in write queues, over all tiers of a node, changed by so much.
+  // The bytes that wait in write queues, over all tiers of a node, changed by `bytes`.
   void waiting_saves(double bytes);
-  // A prompt's KV went to another node: `seconds` from its first byte to its last.
+  // A prompt's KV moved to another node: `seconds` from its first byte to its last.
   void handed_over(double bytes, double seconds);
-  // Nobody fetched a prompt's KV as long as it was kept.
+  // A prompt's KV expired before a decode node fetched it.
   void gave_up_handover();
-  // Windows of KV moved within their buffers.
+  // KV moved within its buffers.
   void copied(double bytes, double seconds);
 
   RunResult finish(const RunFacts& facts);
@@ -135,21 +140,21 @@ class Recorder {
   std::size_t prefill_nodes_;
 };
 
-// Replications of one scenario: numbers become means with 95 % intervals (Student t), a verdict on which the
-// runs do not agree is undecided, distributions are averaged quantile by quantile, the histories' bins
-// weighted by their turns; series and turns are the first run's. A single run is returned as it is, with the
-// intervals of its batches.
+// Combines replications of one scenario: numbers become means with 95 % intervals (Student t), a verdict on
+// which the runs differ becomes undecided, distributions are averaged quantile by quantile, and bins of
+// histories are weighted by their turns. Series and turns are the first run's. A single run is returned
+// unchanged, with the intervals of its batches.
 RunResult combine_replications(std::vector<RunResult> runs);
 
-// Paired differences setting - against, metric by metric: over replications with equal seeds, or with a
-// single one over batches of the turns that both have served, where it is the same workload. They are named
-// after the policies; where settings differ in something else, the caller names them anew.
+// Paired difference setting - against in one metric: over replications with equal seeds, or, with one run
+// each, over batches of the turns that both served if the workload is the same. Settings are named after
+// their policies; callers rename them where settings differ in something else.
 struct Difference {
   std::string setting, against, metric;
   double difference = 0;
-  double half_width = 0;  // NaN where one run does not tell
+  double half_width = 0;  // NaN: not known from one run
   IntervalMethod method = IntervalMethod::replications;
-  int64_t n = 0;  // of replications or of batches
+  int64_t n = 0;  // replications or batches
 };
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting);

@@ -7,10 +7,10 @@
 namespace kvcap {
 namespace {
 
-// Rows are handed out in pieces of about this size.
+// Approximate size of the pieces in which rows are written.
 constexpr std::size_t kPieceBytes = 1 << 20;
 
-// Shortest digits that read back as the same double.
+// Appends the shortest digits that read back as the same double.
 void append(std::string& text, double value) {
   char digits[32];
   text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);

@@ -1,6 +1,5 @@
-// RunResult: one finished simulation as a plain record. Everything that is printed, written, compared or
-// swept reads this; nothing here knows how it came about. Names and units are those of the result format
-// (scenarios/README.md).
+// RunResult: the result of one simulation as a plain record. Everything that is printed, written, compared or
+// swept reads it. Names and units are those of the result format (scenarios/README.md).
 #pragma once
 
 #include <array>
@@ -15,39 +14,40 @@
 
 namespace kvcap {
 
-// One turn, as requests.csv prints it. Breakdown: ttft = earlier + queue + lookup + load + restore_compute +
+// One turn, as in requests.csv. Breakdown: ttft = earlier + queue + lookup + load + restore_compute +
 // prefill, where queue = ttft - service_ttft - earlier and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
-  uint32_t turn = 0;  // from 0
+  uint32_t turn = 0;  // index, 0 first
   uint32_t history_tokens = 0;
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
-  uint32_t hit_tokens = 0;  // at first admission
+  uint32_t hit_tokens = 0;  // at the first admission
   std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
-  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // of them, those that take part (importance)
-  bool cold = true;                                        // nobody has computed a part of its history before
+  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // hit tokens that are used (importance)
+  bool cold = true;                                        // no part of its history was computed before
   bool rejected = false;
-  bool truncated = false;  // its history or its input lost its front
+  bool truncated = false;  // the front of its history or input was cut off
   bool warmup = false;
-  uint16_t node = 0;     // of the fleet, that answered or refused it
-  uint16_t retries = 0;  // nodes that failed while they served it
-  double arrival_s = 0;  // when its client sent it first: latencies count from then
-  double earlier_s = 0;  // from then to the attempt that was answered
+  uint16_t node = 0;     // fleet node that answered or rejected it
+  uint16_t retries = 0;  // nodes that failed while serving it
+  double arrival_s = 0;  // when its client first sent it; latencies count from here
+  double earlier_s = 0;  // time from arrival_s to the attempt that was answered
   double ttft_s = 0;
-  double service_ttft_s = 0;  // from first admission
+  double service_ttft_s = 0;  // time from the first admission to the first token
   double e2el_s = 0;          // failed: until its client gave it up
-  // Of a turn that one node computes and another decodes, from the end of its prefill on: until the other
-  // node had room for its KV (decode_queue_s), until all of it had come, until the first token
-  // (first_step_s).
+  // Phases of a turn that one node prefills and another decodes, after the end of its prefill: until the
+  // decode node has room for its KV (decode_queue_s), until all KV has arrived (transfer_s), until the first
+  // token (first_step_s).
   double transfer_s = 0;
-  float restore_s = 0;  // admission to restored
+  float restore_s = 0;  // time from admission to the end of the restoration
   float lookup_s = 0;
-  float load_s = 0;             // restoration with transfers queued or under way
+  float load_s = 0;             // restoration with transfers queued or in progress
   float restore_compute_s = 0;  // restoration after its last transfer
   float decode_queue_s = 0, first_step_s = 0;
-  float api_s = 0;  // in the API server and its tokenizer, before the queue
-  // Attempts that its client gave up; failed: for good, or an earlier turn of its session.
+  float api_s = 0;  // time in the API server and its tokenizer, before the queue
+  // Attempts that its client gave up. `failed`: the client gave up this turn, or an earlier turn of its
+  // session, for good.
   uint16_t abandoned = 0;
   bool failed = false;
 
@@ -61,7 +61,7 @@ struct Metric {
   MetricValue value;
 };
 
-// Where an interval comes from: independent runs, or batches of one run's turns.
+// Source of an interval: independent runs, or batches of one run's turns.
 enum class IntervalMethod : uint8_t { replications, batch_means };
 constexpr std::string_view name(IntervalMethod method) {
   return method == IntervalMethod::replications ? "replications" : "batch_means";
@@ -73,11 +73,11 @@ struct Interval {
   double mean = 0;
   double half_width = 0;
   IntervalMethod method = IntervalMethod::replications;
-  int64_t n = 0;  // of replications or of batches
+  int64_t n = 0;  // replications or batches
 };
 
-// What the machine may be and not what chance may bring: where a metric lies in 80 % of the machines that are
-// consistent with what was measured (plan/model_draws.h).
+// The range of a metric on 80 % of the machines that are consistent with the measurements
+// (plan/model_draws.h). It reflects uncertainty about the machine, not chance.
 struct ModelInterval {
   std::string name;
   double low = 0, high = 0;
@@ -86,7 +86,8 @@ struct ModelInterval {
 
 using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
 
-// Turns whose history has min_tokens to max_tokens, both included; the bounds are powers of two, 0 apart.
+// Turns with a history of min_tokens to max_tokens, both included: a power of two to the next one minus 1; a
+// history of 0 has its own bin.
 struct HistoryBin {
   int64_t min_tokens = 0, max_tokens = 0;
   int64_t count = 0;
@@ -96,33 +97,33 @@ struct HistoryBin {
 
 struct RunResult {
   std::string scenario_name;
-  std::string scenario_json;  // as resolved
-  std::string from_json;      // how a launch line was read; empty: there was none
-  std::string setting;        // in a comparison: what this column is called
+  std::string scenario_json;  // resolved scenario
+  std::string from_json;      // JSON on how a launch line was read; empty: no line
+  std::string setting;        // name of the column in a comparison
   std::string policy;
-  std::string policy_summary;  // what it does, in a line
-  bool is_bound = false;       // cannot be built or bought: what others are measured against
+  std::string policy_summary;  // one line: what the policy does
+  bool is_bound = false;       // an ideal that cannot be built or bought, as a bound for the others
   std::vector<Metric> metrics;
   NamedSeries distributions;           // 99 quantiles each (1 % .. 99 %)
-  NamedSeries series;                  // "time_s" first, then one value a bin
-  std::vector<HistoryBin> by_history;  // ascending; those with turns
+  NamedSeries series;                  // "time_s" first, then one value per bin
+  std::vector<HistoryBin> by_history;  // ascending; only bins with turns
   std::vector<Interval> intervals;
   std::vector<ModelInterval> model_intervals;  // empty: no machines were drawn
   std::vector<std::string> notes;
   std::string quality_note;  // empty: lossless
   std::string hardware_provenance;
-  int64_t session_count = 0, turn_count = 0;  // served, rejected or failed
-  double dropped_s = 0;                       // that attempts were inside which their clients gave up
-  std::vector<TurnRecord> turns;              // in order of arrival, then session; empty where nobody asks
+  int64_t session_count = 0, turn_count = 0;  // includes rejected and failed turns
+  double dropped_s = 0;                       // total time inside engines of attempts that clients gave up
+  std::vector<TurnRecord> turns;              // order: arrival, then session; empty if not requested
 
-  // Returns the number behind a metric (bool as 0/1); NaN when there is no such number. "stable" is 1 where
-  // the verdict is stable, 0 where it is saturated, NaN where it is undecided.
+  // Returns the number of a metric (bool as 0/1); NaN if the metric is missing or not a number. "stable" is 1
+  // if the verdict is stable, 0 if saturated, NaN if undecided.
   double number(std::string_view metric) const;
-  // The text behind a metric; empty when there is no such text.
+  // Returns the text of a metric; empty if the metric is missing or not a text.
   std::string_view text(std::string_view metric) const;
 };
 
-// Without what a plot of one run needs: turns, series and quantiles.
+// Returns the result without the data for plots of one run: turns, series and quantiles.
 RunResult without_curves(RunResult result);
 
 }  // namespace kvcap

@@ -6,10 +6,10 @@
 namespace kvcap {
 namespace {
 
-// Keeps the order in which things were added; NaN is written as null.
+// Keeps the order of insertion; writes NaN as null.
 using Json = nlohmann::ordered_json;
 
-// "cost.total_usd" becomes {"cost": {"total_usd": ...}}.
+// Returns the place of a dotted name: "cost.total_usd" is {"cost": {"total_usd": ...}}.
 Json& at_dotted(Json& object, std::string_view name) {
   Json* place = &object;
   for (std::size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
@@ -77,7 +77,7 @@ Json model_object(const ModelReport& model) {
           {"outside_validation", model.outside}};
 }
 
-// How a launch line was read; its warnings stand where readers of any result find them.
+// Adds how a launch line was read, and its warnings at the top level of the result.
 void add_from(const std::string& from_json, Json& object) {
   if (from_json.empty()) return;
   object["from"] = Json::parse(from_json);
@@ -115,7 +115,7 @@ Json result_object(const RunResult& result) {
 Json differences_array(const std::vector<Difference>& differences) {
   Json array = Json::array();
   for (const Difference& difference : differences) {
-    Json interval, method;  // the two ends of the 95 % interval; null where there is none
+    Json interval, method;  // the two ends of the 95 % interval; null if not known
     if (difference.half_width == difference.half_width) {
       interval = {difference.difference - difference.half_width,
                   difference.difference + difference.half_width};
@@ -131,12 +131,13 @@ Json differences_array(const std::vector<Difference>& differences) {
   return array;
 }
 
-// Objects over several lines, arrays of numbers on one: the 99 quantiles of a metric are one line.
+// Prints objects on several lines and arrays of numbers on one: the 99 quantiles of a metric are one line.
 void print(const Json& value, const std::string& indent, std::string& text) {
   const bool holds_structures =
       !value.empty() && (value.is_object() || (value.is_array() && value.front().is_structured()));
   if (!holds_structures) {
-    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);  // notes name files
+    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);  // notes may contain file names that
+                                                                         // are not UTF-8
     return;
   }
   const std::string inner = indent + "  ";

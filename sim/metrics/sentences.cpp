@@ -17,8 +17,8 @@ namespace {
 
 constexpr const char* kCost = "cost.usd_per_million_output_tokens";
 constexpr const char* kBringBack = "mean_service_ttft_with_history_ms";
-constexpr double kNearLimit = 0.5;     // below this share busy, a resource binds nothing
-constexpr double kNoticeable = 0.005;  // relative; less is called equal
+constexpr double kNearLimit = 0.5;     // a resource below this busy share is not a bottleneck
+constexpr double kNoticeable = 0.005;  // relative; smaller differences are called equal
 
 // Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
 // prefill.
@@ -43,7 +43,8 @@ bool is_ideal(const Setting& setting) { return setting.result->policy == "ideal"
 bool is_saturated(const Setting& setting) { return metric(setting, "stable") == 0; }
 bool is_undecided(const Setting& setting) { return setting.result->text("stable.verdict") == "undecided"; }
 
-// Present only where the API server takes time, or where nodes that compute prompts pass them to others.
+// True for parts that exist only if the API server takes time, or if nodes that prefill hand prompts to
+// others.
 bool may_be_absent(std::string_view part) {
   return part == "api" || part == "decode_queue" || part == "transfer" || part == "first_step";
 }
@@ -58,7 +59,8 @@ double part_ms(const Setting& setting, const Part& part) {
   return name == "prefill" ? ms - known_ms : ms;
 }
 
-// "20.0 ms loading, 6.10 ms projecting or recomputing": the noticeable parts of `whole_ms`, largest first.
+// Returns the noticeable parts of `whole_ms`, largest first: "20.0 ms loading, 6.10 ms projecting or
+// recomputing".
 std::string parts_text(std::vector<std::pair<double, const char*>> parts, double whole_ms,
                        const char* positive = " ") {
   std::stable_sort(parts.begin(), parts.end(),
@@ -93,13 +95,13 @@ std::optional<Setting> find_ideal(const std::vector<Setting>& settings) {
   return std::nullopt;
 }
 
-// With ideal at hand, the time by which turns with history are served later than ideal serves them: what
-// it costs to bring a context back, whether by loading or by computing. Without it, the whole service time.
+// Returns the mean time from admission to first token of turns with history, less that of the setting `ideal`
+// if given: the time to restore a context, by loading or by computing.
 double bring_back_ms(const Setting& setting, const std::optional<Setting>& ideal) {
   return metric(setting, kBringBack) - (ideal ? metric(*ideal, kBringBack) : 0);
 }
 
-// The setting with the least value, if any has one.
+// Returns the setting with the least value; none if all are NaN.
 template <typename Value>
 std::optional<Setting> least(const std::vector<Setting>& settings, Value value) {
   std::optional<Setting> best;
@@ -162,7 +164,7 @@ std::string storage_text(const Setting& winner, const std::vector<Setting>& othe
   return comparisons.empty() ? "" : "It stores " + listed(comparisons) + ".";
 }
 
-// one - other: "10.0 more queueing, 3.00 less loading", or without the "more".
+// Returns the parts of one - other: "10.0 more queueing, 3.00 less loading", or without the "more".
 std::string parts_between(const Setting& one, const Setting& other, double difference_ms,
                           const char* positive) {
   std::vector<std::pair<double, const char*>> parts;
@@ -179,7 +181,7 @@ std::string loss_text(const Setting& setting, const Setting& ideal) {
          " ms of mean TTFT: " + parts_between(setting, ideal, loss_ms, " ") + ".";
 }
 
-// What the winner has over the next fastest, part by part.
+// Returns the winner's gain over the next fastest setting, part by part.
 std::string gain_text(const Setting& winner, const std::vector<Setting>& others,
                       const std::vector<Difference>& differences) {
   const auto ttft_ms = [](const Setting& setting) { return metric(setting, "mean_ttft_ms"); };
@@ -195,7 +197,8 @@ std::string gain_text(const Setting& winner, const std::vector<Setting>& others,
          parts_between(winner, *second, gain_ms, " more ") + ".";
 }
 
-// The differences in one metric of every setting against the first, or only those with an interval.
+// Returns the differences in one metric of every setting against the first; `only_intervals`: only those with
+// an interval.
 std::vector<std::string> difference_texts(const std::vector<Setting>& settings,
                                           const std::vector<Difference>& differences, std::string_view metric,
                                           bool only_intervals) {
@@ -213,7 +216,8 @@ std::vector<std::string> difference_texts(const std::vector<Setting>& settings,
   return items;
 }
 
-// The tail where replications say how far chance moves it; one run says so of the mean at most.
+// Returns the differences in p99 TTFT if replications give them intervals; one run gives intervals of means
+// only.
 std::string tail_text(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
   const std::string against = " against " + settings[0].label;
   const auto tails = difference_texts(settings, differences, "p99_ttft_ms", true);
@@ -245,7 +249,7 @@ std::string cheapest_text(const Setting& cheapest, const std::vector<Setting>& o
          (comparisons.empty() ? "." : ", " + listed(comparisons) + ".");
 }
 
-// Whether storing pays: what it costs beside what the GPU time that it saves would cost.
+// Returns the cost of storage per GPU-hour saved, next to the price of a GPU-hour.
 std::string storing_text(const Setting& setting) {
   const double storing_usd = metric(setting, "cost.usd_per_saved_gpu_hour");
   const double computing_usd = metric(setting, "cost.usd_per_gpu_hour");
@@ -254,7 +258,7 @@ std::string storing_text(const Setting& setting) {
          " $ of storage; a GPU-hour costs " + format_number(computing_usd) + " $.";
 }
 
-// Share of turns; results of others may not say.
+// Share of turns; 0 for results without this metric.
 double share_of(const Setting& setting, std::string_view what) {
   const double share = metric(setting, std::string(what) + "_share");
   return std::isnan(share) ? 0 : share;
@@ -263,8 +267,8 @@ double unanswered_share(const Setting& setting) {
   return share_of(setting, "rejected") + share_of(setting, "failed");
 }
 
-// Who answers few turns answers them fast: those that leave no more of them unanswered than the others, or
-// 0.1 % more.
+// Returns the settings with the least share of unanswered turns, or at most 0.1 % more, because a setting
+// that answers few turns answers them fast.
 std::vector<Setting> without_unanswered(std::vector<Setting> settings) {
   constexpr double kFew = 0.001;
   double least = 1;
@@ -283,7 +287,7 @@ void add(std::vector<std::string>& paragraphs, std::initializer_list<std::string
 void compare(const std::vector<Setting>& settings, const std::vector<Difference>& differences,
              std::vector<std::string>& paragraphs) {
   const std::optional<Setting> ideal = find_ideal(settings);
-  std::vector<Setting> real, affordable;  // what cannot serve the rate is no bargain
+  std::vector<Setting> real, affordable;  // excludes settings that cannot serve the rate
   for (const Setting& setting : settings)
     if (!setting.result->is_bound) real.push_back(setting);
   real = without_unanswered(std::move(real));
@@ -300,7 +304,8 @@ void compare(const std::vector<Setting>& settings, const std::vector<Difference>
   }
   add(paragraphs, {tail_text(settings, differences)});
   if (cheapest && affordable.size() > 1) {
-    // Why the fastest costs more, where its storage says it; else what the cheapest lacks.
+    // Explains the higher cost of the fastest setting by its storage, else the bottleneck of the cheapest
+    // one.
     std::string reason = storing_text(fastest.value_or(*cheapest));
     if (reason.empty() && fastest && cheapest->label != fastest->label) reason = bound_text(*cheapest);
     add(paragraphs, {cheapest_text(*cheapest, affordable, differences), reason});
@@ -326,7 +331,7 @@ void describe_one(const Setting& setting, std::vector<std::string>& paragraphs) 
   add(paragraphs, {breakdown_text(setting)});
 }
 
-// "12 GB in dram and 1.2 TB in ssd".
+// Returns the peaks of the bytes stored: "12 GB in dram and 1.2 TB in ssd".
 std::string most_stored_text(const RunResult& result) {
   std::vector<std::string> parts;
   for (Tier tier : kHostTiers) {
@@ -339,7 +344,7 @@ std::string most_stored_text(const RunResult& result) {
   return listed(parts);
 }
 
-// Bills of storage whose size nobody chose, beside what was stored there at most.
+// Returns the bills of storage whose size was not set, each with the peak of the bytes stored.
 std::vector<std::string> unsized_texts(const std::vector<Setting>& settings) {
   std::vector<std::string> texts;
   for (const Setting& setting : settings) {
@@ -394,14 +399,14 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
   return "Warning: " + listed(items) + " of the turns; latencies are those of the others.";
 }
 
-// What notes say that belong beside the answer: how GPUs without NVLink reach each other
-// (cost/peer_collectives.h), the acceptance of drafts (scenario/check_speculative.cpp), defaults that moved
-// since the scenario was written (scenario/moved_defaults.h).
+// Phrases of the notes that belong next to the answer: how GPUs without NVLink communicate
+// (cost/peer_collectives.h), the acceptance of drafts (scenario/check_speculative.cpp), and defaults that
+// moved since the scenario was written (scenario/moved_defaults.h).
 constexpr std::string_view kAssumptions[] = {"set hardware.peer to", " is assumed, the low end of",
                                              "default moved since kvcap ",
                                              "the scenario was written by kvcap "};
 
-// Each once.
+// Returns each assumption once.
 std::vector<std::string> assumed_texts(const std::vector<Setting>& settings) {
   std::vector<std::string> texts;
   for (const Setting& setting : settings) {
@@ -411,7 +416,8 @@ std::vector<std::string> assumed_texts(const std::vector<Setting>& settings) {
   return texts;
 }
 
-// What somebody could build; of it what serves the rate where anything does, and all of the turns.
+// Returns the settings that can be built, without saturated ones unless all are saturated, and without those
+// that leave more turns unanswered.
 std::vector<Setting> eligible(const std::vector<Setting>& settings) {
   std::vector<Setting> real, stable;
   for (const Setting& setting : settings) {
@@ -428,7 +434,8 @@ double half_width(const Setting& setting, std::string_view metric) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// one - other: paired where the two were compared, else as if their runs were independent.
+// Returns one - other: the paired difference if the two were compared, else with an interval as if their runs
+// were independent.
 Difference difference_of(const Setting& one, const Setting& other, const std::string& name,
                          const std::vector<Difference>& differences) {
   Difference found{one.label, other.label, name, metric(one, name) - metric(other, name),
@@ -444,7 +451,7 @@ Difference difference_of(const Setting& one, const Setting& other, const std::st
   return found;
 }
 
-// "recompute 0; kv_offload and hcache 95.5": settings by what `value` writes for them.
+// Groups settings by the text of `value`: "0 with recompute; 95.5 with kv_offload and hcache".
 template <typename Value>
 std::string grouped(const std::vector<Setting>& settings, Value value) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
@@ -476,7 +483,7 @@ std::string wear_text(const Setting& setting) {
 
 std::string difference_text(double difference, double half_width, std::string_view unit) {
   const double size = std::abs(difference);
-  // What sums of floating point numbers differ by is no difference.
+  // Smaller differences are rounding errors.
   constexpr double kNothing = 1e-9;
   if (size < kNothing && !(half_width >= kNothing)) return "no different";
   std::string text = format_interval(size, half_width);

@@ -1,4 +1,4 @@
-// What the numbers of one or several results say, in sentences. Every name and figure is computed.
+// Sentences that summarise the numbers of one or several results. Every name and figure in them is computed.
 #pragma once
 
 #include <string>
@@ -16,26 +16,26 @@ struct Setting {
   const RunResult* result = nullptr;
 };
 
-// What notes say that belongs beside an answer, as sentences: defaults that moved, what is assumed because
-// nothing states it.
+// Returns the notes that belong next to an answer, as sentences: defaults that moved, and assumed values.
 std::vector<std::string> assumptions(const std::vector<std::string>& notes);
 
-// Paragraphs without line breaks.
+// Returns paragraphs without line breaks.
 std::vector<std::string> sentences(const std::vector<Setting>& settings,
                                    const std::vector<Difference>& differences);
 
-// The setting with the least p99 TTFT against the next, and what it stores; that it cannot be told where the
-// interval of their difference includes zero. "" where there are not two that somebody could build.
+// Returns the comparison of the setting with the least p99 TTFT with the next one, and what it stores;
+// undecided if the interval of their difference contains zero. "" with fewer than two settings that can be
+// built.
 std::string headline(const std::vector<Setting>& settings, const std::vector<Difference>& differences);
 
-// The same by subject. Paragraphs as above.
+// Return the sentences of one subject, as paragraphs without line breaks.
 std::vector<std::string> latency_sentences(const std::vector<Setting>& settings,
                                            const std::vector<Difference>& differences);
 std::vector<std::string> cache_sentences(const std::vector<Setting>& settings);
 std::vector<std::string> resource_sentences(const std::vector<Setting>& settings);
 
-// "42.0 ms lower", "42 +-7 ms higher (cannot tell)": a difference with its unit, and that its interval
-// includes zero where it does.
+// Returns a difference with its unit: "42.0 ms lower", or "42 +-7 ms higher (cannot tell)" if its interval
+// contains zero.
 std::string difference_text(double difference, double half_width, std::string_view unit);
 
 }  // namespace kvcap

@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-// What both ends must agree on before anything is read.
+// Layout constants that both ends must agree on.
 struct Preamble {
   char magic[8] = {'k', 'v', 'c', 'a', 'p', 'r', 'u', 'n'};
   uint64_t turn_record_bytes = sizeof(TurnRecord);
@@ -94,7 +94,7 @@ class Reader {
     rest_.remove_prefix(count);
     return head;
   }
-  // A count of items of at least `item_bytes`; checked before anything of that size is allocated.
+  // Reads the number of items of at least `item_bytes` each; checks it before that much is allocated.
   std::size_t size(std::size_t item_bytes) {
     uint64_t count = 0;
     get(count);
@@ -144,7 +144,7 @@ class Reader {
   std::string_view rest_;
 };
 
-// The fields in their order, once for both directions.
+// Visits the fields in the order of the bytes, for writing and reading.
 template <typename Visit, typename Result>
 void each_field(Result& result, Visit visit) {
   visit(result.scenario_name);

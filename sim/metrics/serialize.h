@@ -1,5 +1,5 @@
-// A RunResult as bytes, for the pipe between a forked worker and the program that started it. Both ends
-// are the same binary, so the bytes are those of memory; this is no file format.
+// Converts a RunResult to bytes and back, for the pipe between a forked worker and its parent process. Both
+// ends are the same binary, so values are copied as they are in memory; this is not a file format.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace kvcap {
 
 std::string serialize(const RunResult& result);
 
-// Throws std::runtime_error when the bytes are not one whole result, e.g. because the worker died while it
-// wrote them.
+// Throws std::runtime_error if the bytes are not one whole result, e.g. because the worker died while
+// writing.
 RunResult deserialize(std::string_view bytes);
 
 }  // namespace kvcap

@@ -20,20 +20,20 @@ namespace kvcap {
 namespace {
 
 constexpr int kSeriesBins = 200;
-// Share of the turns that may fail of a load that is served: as many as a 99th percentile leaves out.
+// Greatest share of failed turns of a load that counts as served: what a 99th percentile leaves out.
 constexpr double kMostFailed = 0.01;
-// Of a window, for the busiest resource at a time.
+// Number of parts of a window, for the busiest resource in each part.
 constexpr int kBottleneckParts = 1000;
-// Turns whose prefill is compared with that in an idle engine: all, or so many of them, evenly spread.
+// Most turns whose prefill is compared with that on an idle engine; more turns are sampled evenly.
 constexpr std::size_t kMostIdlePrefills = 4096;
 
-// Of the latencies of turns those that come before the gaps between tokens.
+// Number of latencies of turns that results list before the gaps between tokens.
 constexpr std::size_t kBeforeItl = 5;
 
-// Where the TTFTs of the turns, in order of arrival, settle.
+// The point at which the TTFTs of the turns, in order of arrival, settle.
 struct Settling {
   bool can_tell = false;
-  std::size_t turns = 0;  // before they have settled, unanswered ones among them
+  std::size_t turns = 0;  // before the TTFTs settle, with unanswered turns
   std::size_t served = 0;
   std::string method;
 };
@@ -53,7 +53,7 @@ Settling settling_of(const std::vector<TurnRecord>& turns) {
   return settling;
 }
 
-// Leaves what has not settled out of the metrics where that was asked for. Returns what there is to say.
+// Marks turns before the cut as warm-up if `asked`. Returns a note, or "".
 std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRecord>& turns) {
   const std::string of_all =
       std::to_string(settling.turns) + " of " + std::to_string(turns.size()) + " turns";
@@ -68,7 +68,8 @@ std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRec
   return "warm-up: " + settling.method + " leaves out the first " + of_all;
 }
 
-// Leaves the turns outside of the window out of latencies and hits. Returns what there is to say.
+// Marks the turns outside the window as warm-up, which excludes them from latencies and hits. Returns a note,
+// or "".
 std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns) {
   if (!window.is_steady)
     return "no steady window: sessions last longer than half of the time in which they begin; nothing is "
@@ -86,7 +87,7 @@ double last_session_begins_s(const std::vector<TurnRecord>& turns) {
   return last_s;
 }
 
-// Adds one group of metrics after the other to the result, in the order in which they are written.
+// Adds the groups of metrics to the result, in the order in which they are written.
 class Summary {
  public:
   Summary(const Recorded& recorded, const RunFacts& facts, const Settling& settling, const Window& steady)
@@ -126,7 +127,7 @@ class Summary {
       if (facts_.names_tier(tier)) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
   }
 
-  // Totals of the run, and rates over their window.
+  // Adds totals of the run, and rates over their window.
   void count_tokens() {
     int64_t completed = 0, rejected = 0, failed = 0, truncated = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -160,8 +161,8 @@ class Summary {
     add_rates();
   }
 
-  // What is answered or computed inside the window, each second: an answer counts when it is complete, a
-  // prompt when its first token is there, and the tokens of an answer come evenly until its last.
+  // Adds the rates of work inside the window: an answer counts when it is complete, a prompt at its first
+  // token, and the tokens of an answer come evenly until the last.
   void add_rates() {
     double completed = 0, good = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -190,8 +191,8 @@ class Summary {
     return facts_.slo_tpot_ms < 0 || !has_tpot(turn) || 1e3 * tpot_s(turn) <= facts_.slo_tpot_ms;
   }
 
-  // The work that arrives in a second over what a second holds, of the busiest resource: the GPUs' by
-  // gpu_s_of_turn and what restoring computes beside, a link's by what it worked for each turn of this run.
+  // Adds the work that arrives per second over the capacity per second, for the busiest resource: for GPUs,
+  // gpu_s_of_turn and the computation of restorations; for a link, its mean work per turn in this run.
   void add_offered_load() {
     MeanTurn mean;
     double served = 0;
@@ -224,8 +225,8 @@ class Summary {
     add("offered_bound_by", bound);
   }
 
-  // A machine that falls behind drains for long after the last session has begun: what it does then is no
-  // part of the load.
+  // Returns the window of the rates. It ends with the last session's beginning if the machine falls behind,
+  // because the machine then drains a long queue without load.
   Window window_of_rates() const {
     if (facts_.rates_over_run) return {0, facts_.duration_s};
     if (steady_.is_steady) return steady_;
@@ -234,7 +235,8 @@ class Summary {
     return {0, falls_behind ? last_begin_s : facts_.duration_s};
   }
 
-  // Where clients give up no queue grows, whatever is offered.
+  // Judges whether the load is served. Where clients give up, no queue grows at any offered load, so the
+  // share of failed turns decides.
   Stability judge() const {
     const double failed = failed_share();
     if (failed > kMostFailed) {
@@ -248,7 +250,8 @@ class Summary {
                            chance_of(recorded_.turns, steady_, facts_.rate_varies));
   }
 
-  // Of the turns that are sent inside the steady window, if there is one.
+  // Returns the failed share of the turns that arrive inside the steady window, or of all turns if there is
+  // none.
   double failed_share() const {
     double failed = 0, sent = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -279,7 +282,7 @@ class Summary {
     result_.distributions.emplace_back(name, std::move(distribution.quantiles));
   }
 
-  // Each turn once, at its first admission.
+  // Counts each turn once, at its first admission.
   void add_hits() {
     int64_t measured = 0, prompt_tokens = 0, hit_turns = 0, all_hit_tokens = 0, with_history = 0;
     double service_s = 0;
@@ -297,8 +300,7 @@ class Summary {
       with_history += turn.history_tokens > 0;
       service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
     }
-    // What it takes to serve a turn that has something to bring back; ideal's value taken off, it is the
-    // price of bringing it back.
+    // Time to serve a turn with history; less ideal's value, it is the time of the restoration.
     add("mean_service_ttft_with_history_ms", 1e3 * service_s / static_cast<double>(with_history));
     add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
     add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
@@ -320,8 +322,8 @@ class Summary {
       if (!is_named(i)) continue;
       // Saves may go on after the last session has ended; that work is no part of any window.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
-      // The work of a transfer counts as spread evenly over its time, so that the window may get a little
-      // more of those at its edges than was done inside.
+      // The work of a transfer is spread evenly over its time, so that the window may contain slightly more
+      // of the transfers at its edges than was done inside.
       const double utilization = window_.length_s() > 0 ? std::min(1.0, busy_s / window_.length_s()) : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
     }
@@ -341,8 +343,8 @@ class Summary {
     add("reloaded_bytes", recorded_.reloaded_bytes);
   }
 
-  // A part of the window counts for the resource that is busiest in it, as far as that is busy; the rest of
-  // the part counts for none.
+  // Splits the window into parts. The utilization of the busiest resource in a part counts for that resource,
+  // the rest of the part for none.
   void add_bottleneck() {
     std::array<std::vector<double>, kResourceCount> busy;
     for (std::size_t i = 0; i < kResourceCount; ++i) {
@@ -381,8 +383,8 @@ class Summary {
     });
   }
 
-  // How many there are of a resource: one a node, but for what all share. Nodes that only decode keep nothing
-  // below the GPU.
+  // Returns the number of instances of a resource: one per node, or one in all for a shared remote store.
+  // Nodes that only decode have no tiers below the GPU.
   double links_of(std::size_t resource) const {
     const bool is_shared = facts_.shared_remote && resource == index(Resource::remote);
     if (is_shared) return 1;
@@ -391,8 +393,8 @@ class Summary {
     return static_cast<double>(is_disaggregated() && !is_of_all ? facts_.prefill_replicas : facts_.replicas);
   }
 
-  // Transfers are of the whole run, as totals are; parts of TTFTs and utilizations are measured as
-  // everywhere.
+  // Adds transfers over the whole run, as totals are; shares of TTFT over measured turns; utilizations over
+  // the window.
   void add_disaggregation() {
     if (!is_disaggregated()) return;
     double ttft_s = 0, transfer_s = 0;
@@ -418,7 +420,7 @@ class Summary {
     add("disaggregation.decode_gpu_utilization", share(all_s - prefill_s, decode_nodes));
   }
 
-  // The busiest node's GPU time over the mean node's.
+  // Returns the busiest node's GPU time over the mean node's.
   double imbalance() const {
     double sum_s = 0, most_s = 0;
     for (double busy_s : recorded_.gpu_busy_s) {
@@ -438,7 +440,7 @@ class Summary {
     add("kv_buffer.copy_ms_per_output_token", per_token(1e3 * recorded_.copied_s));
   }
 
-  // As vLLM counts them: a draft is one step's drafted tokens of one sequence.
+  // Counts as vLLM does: a draft is the drafted tokens of one sequence in one step.
   void add_speculation() {
     const auto drafts = static_cast<double>(recorded_.drafts);
     const auto draft_tokens = static_cast<double>(recorded_.draft_tokens);
@@ -450,8 +452,8 @@ class Summary {
     add("speculation.acceptance_rate", draft_tokens > 0 ? accepted / draft_tokens : kNaN);
   }
 
-  // Exposed time only; "queue" is what turns wait in it once the API server has passed them on. Prefill is
-  // what remains, so that the parts sum to mean_ttft_ms.
+  // Adds exposed times only; "queue" is the wait in the queue after the API server. Prefill is the rest, so
+  // that the parts sum to mean_ttft_ms.
   void add_breakdown() {
     double count = 0, retries = 0, api = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
     double decode_queue = 0, transfer = 0, first_step = 0;
@@ -480,16 +482,16 @@ class Summary {
       add("ttft_breakdown_ms.transfer", transfer * ms);
       add("ttft_breakdown_ms.first_step", first_step * ms);
     }
-    // Not below 0: the parts are kept as floats, of which a long one rounds more than a short prefill.
+    // At least 0: the parts are floats, and rounding of a long one may exceed a short prefill.
     add("ttft_breakdown_ms.prefill", std::max(0.0, result_.number("mean_ttft_ms") - retries * ms -
                                                        (api + queue + lookup + load + restore_compute) * ms -
                                                        (decode_queue + transfer + first_step) * ms));
     add("mean_batching_ms", facts_.idle_prefill_s ? 1e3 * mean_batching_s() : kNaN);
   }
 
-  // By how much prefills last longer than in an idle engine, without what restoring computes in them. What
-  // is computed while its context is loaded may be shorter than that: then nothing. Of policies that restore
-  // in their prefills it is therefore at least so much.
+  // Returns by how much prefills last longer than on an idle engine, without the computation of restorations
+  // in them. A prefill that overlaps with loading may be shorter than that and counts as 0, so the result is
+  // a lower bound for policies that restore within prefills.
   double mean_batching_s() const {
     std::vector<const TurnRecord*> measured;
     double served = 0;
@@ -544,7 +546,7 @@ class Summary {
     add_turn_series();
   }
 
-  // Of the turns that arrive in each bin, warm-up included.
+  // Adds means of the turns that arrive in each bin, including warm-up.
   void add_turn_series() {
     BinnedMeans hit_rate(kSeriesBins, facts_.duration_s);
     BinnedMeans ttft_ms(kSeriesBins, facts_.duration_s);
@@ -559,7 +561,7 @@ class Summary {
   }
 
   void add_history() {
-    std::map<int64_t, std::vector<double>> ttfts_ms;  // by the least history of their bin
+    std::map<int64_t, std::vector<double>> ttfts_ms;  // key: least history of the bin
     for (const TurnRecord& turn : recorded_.turns)
       if (is_measured(turn)) ttfts_ms[std::bit_floor(turn.history_tokens)].push_back(1e3 * turn.ttft_s);
     for (auto& [min_tokens, values_ms] : ttfts_ms) {
@@ -575,8 +577,8 @@ class Summary {
   const Recorded& recorded_;
   const RunFacts& facts_;
   const Settling& settling_;
-  const Window& steady_;  // whatever rates cover: what `stable` is judged by
-  Window window_;         // of rates
+  const Window& steady_;  // window for `stable`, independent of the window of rates
+  Window window_;         // window of the rates
   Served served_, in_window_;
   RunResult result_;
 };

@@ -20,12 +20,12 @@ constexpr std::size_t kMetricWidth = 16;
 constexpr std::size_t kUnitWidth = 10;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastCellWidth = 12;
-constexpr std::size_t kLines = 24;  // of a terminal; rows that explain more give way to it
+constexpr std::size_t kLines = 24;  // height of a terminal; optional rows are left out if the page is longer
 
 struct TableRow {
   const char* name;
   const char* metric;
-  bool is_real_only;  // of no meaning for a bound, which nobody can build
+  bool is_real_only;  // not meaningful for a bound, which cannot be built
   bool is_essential;
   bool is_alarm = false;  // shown whenever it is not 0
 
@@ -60,7 +60,7 @@ std::string cell(const RunResult& result, const TableRow& row) {
   double half_width = std::numeric_limits<double>::quiet_NaN();
   for (const Interval& interval : result.intervals)
     if (interval.name == row.metric) half_width = interval.half_width * scale;
-  // What is the same in every replication needs no interval.
+  // A value that is equal in every replication has no interval.
   if (half_width == 0) half_width = std::numeric_limits<double>::quiet_NaN();
   return format_interval(result.number(row.metric) * scale, half_width);
 }
@@ -73,14 +73,14 @@ std::string left(std::string_view text, std::size_t width) {
   return std::string(text) + std::string(width - std::min(width, text.size()), ' ');
 }
 
-// The end tells settings of one path apart: "hardware.ssd.count=8".
+// Keeps the end of a long label, which distinguishes settings of one path: "hardware.ssd.count=8".
 std::string shortened(const std::string& setting) {
   const std::string label = plain_line(setting);
   const std::size_t most = kTableColumns - kMetricWidth - kUnitWidth - kGap;
   return label.size() <= most ? label : valid_utf8("..." + label.substr(label.size() - (most - 3)));
 }
 
-// Whether some setting has a value that is worth a row: prices and powers that no profile states have none.
+// True iff some setting has a nonzero value; prices and powers that no profile states are NaN.
 bool is_known(const std::vector<Setting>& settings, const TableRow& row) {
   return std::any_of(settings.begin(), settings.end(), [&row](const Setting& setting) {
     return !(row.is_real_only && setting.result->is_bound) && setting.result->number(row.metric) != 0 &&
@@ -94,7 +94,7 @@ bool is_shown(const std::vector<Setting>& settings, const TableRow& row, bool is
 
 using Lines = std::vector<std::string>;
 
-// One block of columns [first, last).
+// Adds one block of columns [first, last).
 void add_block(const std::vector<Setting>& settings, std::size_t first, std::size_t last,
                std::size_t cell_width, bool is_short, Lines& lines) {
   std::string heading(kMetricWidth + kUnitWidth, ' ');
@@ -110,7 +110,7 @@ void add_block(const std::vector<Setting>& settings, std::size_t first, std::siz
   }
 }
 
-// All columns are equally wide; as many as fit side by side, the rest in further blocks.
+// Makes all columns equally wide, in blocks of as many columns as fit next to each other.
 Lines table_lines(const std::vector<Setting>& settings, bool is_short) {
   std::size_t widest = kLeastCellWidth;
   for (const Setting& setting : settings) {
@@ -131,7 +131,7 @@ Lines table_lines(const std::vector<Setting>& settings, bool is_short) {
   return lines;
 }
 
-// "recompute = ...; hcache = ...": each policy once, in the order of the columns; what is lossy says so.
+// Returns "recompute = ...", one entry per policy in the order of the columns, with its quality note.
 Lines legend_lines(const std::vector<Setting>& settings) {
   std::vector<std::string> seen;
   Lines lines;
@@ -157,7 +157,7 @@ Lines sentence_lines(const std::vector<Setting>& settings, const std::vector<Dif
 
 std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
   std::vector<ResultRow> rows;
-  std::string_view head;  // "TTFT" of the rows below "TTFT mean" that leave it out
+  std::string_view head;  // "TTFT" for the rows below "TTFT mean", whose names omit it
   for (const TableRow& row : kTableRows) {
     std::string name = row.name;
     if (name.front() == ' ') {

@@ -10,14 +10,14 @@
 namespace kvcap {
 namespace {
 
-// Process ids; those of a further node follow in pairs.
+// Process ids; further nodes have pairs of ids after these.
 constexpr int kMachine = 1, kLevels = 2, kRequests = 3;
 int machine_of(std::size_t node) { return node == 0 ? kMachine : 2 + 2 * static_cast<int>(node); }
 int levels_of(std::size_t node) { return node == 0 ? kLevels : machine_of(node) + 1; }
-// Numbers of tracks: those of a resource begin at its hundred.
+// Track numbers of a resource begin at a multiple of this.
 constexpr int kTracksOfResource = 100;
 
-// Appends events; nothing but the list's commas is between them.
+// Writes the events of a trace, separated by commas.
 class EventWriter {
  public:
   explicit EventWriter(const std::string& title) {
@@ -42,7 +42,7 @@ class EventWriter {
     text_ += "}}";
   }
 
-  // A phase of a turn; phases of one id are drawn within each other.
+  // Writes a phase of a turn; phases with the same id are drawn nested.
   void phase(std::size_t id, std::string_view name, double from_s, double to_s,
              const std::string& args = "") {
     begin("b", kRequests, 0, name, from_s);
@@ -163,11 +163,12 @@ std::string TraceEvents::json(const std::string& name, const std::vector<TurnRec
   std::vector<Slice> slices = slices_;
   std::stable_sort(slices.begin(), slices.end(),
                    [](const Slice& a, const Slice& b) { return a.from_s < b.from_s; });
-  std::vector<std::array<std::vector<double>, kResourceCount>> ends_s(nodes);  // of each track's last slice
+  std::vector<std::array<std::vector<double>, kResourceCount>> ends_s(nodes);  // end of each track's last
+                                                                               // slice
   for (const Slice& slice : slices) {
     if (slice.to_s <= slice.from_s) continue;
     std::vector<double>& tracks = ends_s[slice.node][index(slice.resource)];
-    // The format's resolution here is a nanosecond.
+    // Times are printed with a resolution of a nanosecond.
     const auto free = std::find_if(tracks.begin(), tracks.end(),
                                    [&](double end_s) { return end_s <= slice.from_s + 1e-9; });
     const auto which = static_cast<int>(free - tracks.begin());

@@ -1,13 +1,11 @@
-// TraceEvents: one run as a timeline that Perfetto (ui.perfetto.dev) and Chrome open: the Trace Event Format,
-// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h-I0nSsKchNAySU.
+// TraceEvents: writes one run as a timeline for Perfetto (ui.perfetto.dev) and Chrome, in the Trace Event
+// Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h-I0nSsKchNAySU.
 //
-//   machine    a track of slices for each GPU, link and disk; what overlaps goes on a second one
+//   machine    one track of slices per GPU, link and disk; overlapping slices go to further tracks
 //   levels     counters: turns that wait and run, KV tokens, bytes stored in each tier
-//   requests   a track a turn, with what it waited for: queue, load, restore compute, prefill, decode
+//   requests   one track per turn with its phases: queue, load, restore compute, prefill, decode
 //
-// Of a fleet each node has a machine and levels of its own.
-//
-// Times are microseconds since the first second of the run.
+// Each node of a fleet has its own machine and levels. Times are microseconds since the start of the run.
 #pragma once
 
 #include <string>
@@ -24,7 +22,7 @@ class TraceEvents {
   void busy(Resource which, double busy_s, double from_s, double to_s, std::size_t node = 0);
   void level(Level which, double value, double now_s, std::size_t node = 0);
 
-  // A JSON object with `turns`' tracks. `name` is shown as the trace's title.
+  // Returns a JSON object with the tracks of `turns`. `name` is shown as the title.
   std::string json(const std::string& name, const std::vector<TurnRecord>& turns) const;
 
  private:

@@ -1,4 +1,4 @@
-// The metrics that are means over turns: one definition for their values in a result, their intervals inside
+// The metrics that are means over turns: one definition for their values in a result, their intervals within
 // one run and their paired differences.
 #pragma once
 
@@ -11,33 +11,34 @@
 namespace kvcap {
 
 inline bool is_measured(const TurnRecord& turn) { return !turn.warmup && turn.answered(); }
-// From its first attempt to its admission, and of that what the attempt that was answered has queued once the
-// API server had passed it on.
+// before_service_s: from the turn's first attempt to its admission. queue_s: the part of it that the answered
+// attempt spent in the queue after the API server.
 double before_service_s(const TurnRecord& turn);
 double queue_s(const TurnRecord& turn);
-// Time per output token after the first; turns with a single one have none.
+// Time per output token after the first; turns with one output token have none.
 bool has_tpot(const TurnRecord& turn);
 double tpot_s(const TurnRecord& turn);
 
-// Sum of values / sum of weights over the measured turns. A latency has weight 1 for the turns that have it.
+// A metric that is sum of values / sum of weights over the measured turns. In a latency, a turn that has it
+// weighs 1.
 struct TurnMean {
   std::string_view metric;
-  std::string_view latency;  // whose mean it is, in ms; empty: a share
+  std::string_view latency;  // the latency averaged, in ms; empty: not a reported latency
   Stretches::Sums (*of)(const TurnRecord&);
 };
-// In the order in which results have the latencies, shares last.
+// Returns the means, latencies first, in the order of results.
 const std::vector<TurnMean>& turn_means();
 
-// The intervals inside one run, of every mean over at least 300 turns. Those whose batches stay correlated
-// are left out: one run cannot tell.
+// Returns the intervals, from one run, of every mean over at least 300 turns. Means whose batches stay
+// correlated are left out.
 std::vector<Interval> batch_intervals(const std::vector<TurnRecord>& turns);
 
-// Half the width of the interval of setting - against, where the errors of the same turns cancel. Nothing is
-// known unless both have served the same workload: the same turns of sessions that began at the same times.
+// Half-widths of the intervals of setting - against, in which the errors of the same turns cancel. Both must
+// have served the same workload: the same turns of sessions that began at the same times.
 class PairedTurns {
  public:
   PairedTurns(const std::vector<TurnRecord>& against, const std::vector<TurnRecord>& setting);
-  // `metric` of turn_means(); else, or where one run cannot tell, the half-width is NaN.
+  // `metric`: one of turn_means(). The half-width is NaN for other metrics and if one run is not enough.
   BatchInterval interval(std::string_view metric) const;
 
  private:
@@ -45,7 +46,7 @@ class PairedTurns {
     const TurnRecord* against;
     const TurnRecord* setting;
   };
-  std::vector<Pair> pairs_;  // in the order in which they arrived in `against`; empty: not the same workload
+  std::vector<Pair> pairs_;  // order: arrival in `against`; empty: different workloads
 };
 
 }  // namespace kvcap

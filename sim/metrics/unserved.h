@@ -1,6 +1,5 @@
-// Turns that were rejected, have failed, or whose prompt was truncated. Latencies are those of the others, so
-// that good ones say nothing where a machine serves few: who asks for a latency has to say how many may go
-// unserved.
+// Turns that were rejected, failed or truncated. Latencies exclude the unanswered turns, so a machine that
+// serves few turns may have good ones: a bound on a latency needs a bound on the unserved turns as well.
 #pragma once
 
 #include <string>
@@ -12,8 +11,8 @@ namespace kvcap {
 
 inline constexpr std::string_view kUnserved[] = {"rejected", "failed", "truncated"};
 
-// The first of them that happened without a bound, on its number or its share; empty where there is none.
-// `has_bound` tells of a metric whether it has one.
+// Returns the first kind of unserved turns in the result without a bound on its number or its share; empty if
+// there is none. `has_bound(metric)`: true iff the metric has a bound.
 template <class HasBound>
 std::string_view unserved(const RunResult& result, const HasBound& has_bound) {
   for (std::string_view metric : kUnserved) {

@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-// Calls add(kind, then, now) for every document of the side after with the one before that has its key.
+// Calls add(kind, then, now) for every document after that has a document before with the same key.
 template <typename Add>
 void each_pair(const std::vector<ReportDocument>& documents, Add add) {
   for (const DocumentKind* kind : kDocumentKinds) {
@@ -39,7 +39,7 @@ std::string change_text(const Change& change) {
          format_number(change.after) + " against " + value_text(change.before, change.unit) + " before)";
 }
 
-// One setting's changes: what is clear, what is not, and where nothing has changed.
+// Returns the changes of one setting: significant ones, others, or that nothing has changed.
 std::string setting_text(const std::string& title, const std::vector<const Change*>& changes) {
   std::vector<std::string> clear, unclear;
   bool has_single_runs = false;

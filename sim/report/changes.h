@@ -1,4 +1,4 @@
-// Before and after: what both sides of a report have, figure by figure.
+// Compares the documents of a report before and after, figure by figure.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace kvcap {
 
-// Results are matched by scenario and setting, other documents by the key of their kind.
+// Returns the changes. Results are matched by scenario and setting, other documents by the key of their kind.
 std::vector<Change> changes(const std::vector<ReportDocument>& documents);
 
-// Paragraphs; none without a side before.
+// Returns paragraphs; none without documents before.
 std::vector<std::string> change_sentences(const std::vector<ReportDocument>& documents);
 
 }  // namespace kvcap

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Names that say nothing: the folder's is taken in their place.
+// File names that do not identify a result; the name of the folder replaces them.
 constexpr std::array<std::string_view, 5> kPlainNames = {"result", "results", "compare", "capacity", "index"};
 
 bool is_plain(const fs::path& stem) {
@@ -44,7 +44,7 @@ bool is_inside(const fs::path& folder, const fs::path& file) {
   return !way.empty() && *way.begin() != "..";
 }
 
-// kvcap compare --out writes every setting's result once more into a folder of its own.
+// True iff the file is a copy of a setting's result that kvcap compare --out writes into a folder of its own.
 bool is_setting_of_comparison(const fs::path& file) {
   return file.filename() == "result.json" && fs::exists(file.parent_path().parent_path() / "compare.json") &&
          fs::exists(file.parent_path() / "requests.csv");

@@ -1,4 +1,4 @@
-// Which files of a folder a report can show.
+// Finds the files of a folder that a report can show.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@ struct FoundFile {
   bool is_asked = false;  // given by its own path, not found in a folder
 };
 
-// `path` itself, or the *.json and results.sqlite below it, in order of path. Throws InputError where there
-// is nothing.
+// Returns `path` itself, or the *.json and results.sqlite files below it, in order of path. Throws InputError
+// if there are none.
 std::vector<FoundFile> find_files(const std::string& path, std::vector<std::string>& skipped);
 
 }  // namespace kvcap

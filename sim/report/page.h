@@ -1,4 +1,4 @@
-// The page of report/ as the build has embedded it: one HTML file with everything inline.
+// The page of report/, embedded by the build: one HTML file with everything inline.
 #pragma once
 
 #include <string_view>
@@ -6,11 +6,11 @@
 namespace kvcap {
 
 struct ReportPage {
-  std::string_view html;     // empty: there is none
-  std::string_view missing;  // then: why, and how to get it
+  std::string_view html;     // empty: not built
+  std::string_view missing;  // if html is empty: the reason, and how to build the page
 };
 
-// Defined in a source file that the build writes (report/page.cmake).
+// Defined in a source file that the build generates (report/page.cmake).
 ReportPage embedded_report_page();
 
 }  // namespace kvcap

@@ -22,7 +22,7 @@
 namespace kvcap {
 namespace {
 
-// Null for what is no document that can be read.
+// Returns the kind of a document; null if a report cannot read it from a file.
 const DocumentKind* kind_of(const Json& document) {
   if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string())
     return nullptr;
@@ -63,15 +63,15 @@ Json cell_json(const Cell& cell) {
   return nullptr;
 }
 
-// The columns of `results` after the swept paths that are no metrics.
+// True iff the column follows the swept paths, but is not a metric.
 bool is_about_point(const std::string& column) {
   constexpr std::array<std::string_view, 6> kNames = {"error",        "scenario", "intervals",
                                                       "quality_note", "notes",    "build"};
   return std::find(kNames.begin(), kNames.end(), column) != kNames.end();
 }
 
-// Row i of `rows` is one of at most `most` that lie evenly: as i goes through all rows, i * most / rows takes
-// every value below `most` once or more.
+// True iff row i is one of at most `most` evenly spaced rows: i * most / rows takes every value below `most`
+// at least once.
 bool is_kept(int64_t i, int64_t rows, int64_t most) {
   return rows <= most || i == 0 || i * most / rows != (i - 1) * most / rows;
 }
@@ -85,7 +85,7 @@ bool is_database(const std::filesystem::path& path) {
          path.extension() == ".sqlite";
 }
 
-// Nothing for a document of another kind that was found in a folder.
+// Reads a file; absent for a file of a folder that is not a document of a report.
 std::optional<Json> read_found(const FoundFile& file, std::vector<std::string>& skipped) {
   const std::string place = file.path.string();
   const bool is_regular = std::filesystem::is_regular_file(file.path);
@@ -94,7 +94,7 @@ std::optional<Json> read_found(const FoundFile& file, std::vector<std::string>& 
     return read_sweep_rows(place);
   }
   std::string text = read_file(file.path, kMostInputBytes);
-  // Whatever lies about in a folder need not be ours; a document of ours that is broken is an error.
+  // Foreign files in a folder are skipped; a broken document of kvcap is an error.
   if (!file.is_asked && text.find("\"kvcap.") == std::string::npos) {
     skipped.push_back(place + ": is no document of kvcap");
     return std::nullopt;
@@ -166,7 +166,7 @@ Json read_document(std::string text, const std::string& place) {
 
 Json read_sweep_rows(const std::string& path) {
   Json parameters = Json::array(), metrics = Json::array(), columns = Json::object(), base;
-  std::vector<Json*> kept;  // where the values of a column go; null: nowhere
+  std::vector<Json*> kept;  // target list per column; null: column not kept
   int64_t total = 0, rows = 0, scenario_column = -1;
   const auto begin = [&](const std::vector<std::string>& names) {
     bool swept = true;
@@ -198,7 +198,7 @@ Json read_sweep_rows(const std::string& path) {
           if (base.is_discarded()) base = nullptr;
         }
       });
-  // What has one value only is in `base`.
+  // Parameters with a single value are only in `base`.
   Json varying = Json::array();
   for (const Json& name : parameters) {
     const Json& values = columns[name.get<std::string>()];

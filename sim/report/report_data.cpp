@@ -12,8 +12,7 @@ namespace {
 constexpr std::string_view kPlace = R"(<script type="application/json" id="kvcap-data"></script>)";
 constexpr std::string_view kEndOfPlace = "</script>";
 
-// The data in ASCII with the characters that mean something in HTML escaped as JSON allows it in strings,
-// where alone they can be.
+// Escapes the HTML characters < > & of an ASCII JSON text as JSON escapes; they occur only in strings.
 std::string script_text(const std::string& json) {
   std::string text;
   text.reserve(json.size());
@@ -31,7 +30,7 @@ std::string script_text(const std::string& json) {
   return text;
 }
 
-// The table of quantities, as the page reads it.
+// Returns the table of quantities in the page's format.
 Json quantities_json() {
   Json names = Json::object(), endings = Json::array(), headlines = Json::array();
   for (const Quantity& one : quantities()) {

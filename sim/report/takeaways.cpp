@@ -16,7 +16,7 @@ constexpr std::array<const char*, 10> kPages = {"overview",    "latency", "cache
                                                 "restoration", "sweep",   "plan",  "capacity",
                                                 "validation",  "changes"};
 
-// Collects sentences by page, and writes whose they are where that is needed.
+// Collects sentences by page, and prefixes them with their input if a page has several inputs.
 class Pages {
  public:
   void add(const std::string& page, const std::string& input, const std::string& sentence) {
@@ -27,7 +27,7 @@ class Pages {
   void add(const std::string& page, const std::string& input, const std::vector<std::string>& sentences) {
     for (const std::string& sentence : sentences) add(page, input, sentence);
   }
-  // The first of a page, on the overview too.
+  // Adds the first sentence to the overview as well.
   void add_first(const std::string& page, const std::string& input,
                  const std::vector<std::string>& sentences) {
     if (!sentences.empty()) add("overview", input, sentences.front());

@@ -1,5 +1,5 @@
-// What the documents of a report say, in sentences, page by page. Every name and figure is computed; where
-// an interval includes zero the sentence says that it cannot tell.
+// Sentences that summarise the documents of a report, page by page. Every name and figure in them is
+// computed; if an interval includes zero, the sentence marks the difference as undecided.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace kvcap {
 
-// Pages of the report with their sentences, in their order; none where a page has no data. Where several
-// inputs speak on a page, each sentence begins with the name of its input. What lies before is spoken of on
-// the page "changes" alone.
+// Pages of the report in their order, each with its sentences; none if a page has no data. If several inputs
+// have sentences on a page, each sentence begins with the name of its input. Documents before appear only on
+// "changes".
 using Takeaways = std::vector<std::pair<std::string, std::vector<std::string>>>;
 Takeaways takeaways(const std::vector<ReportDocument>& inputs);
 

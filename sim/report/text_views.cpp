@@ -26,7 +26,7 @@ void add_changes(MarkdownPage& page, const Report& report) {
   page.table({"setting", "figure", "unit", "before", "after", "difference", ""}, rows, 3);
 }
 
-// How a document's launch line was read.
+// Adds the warnings on how a document's launch line was read.
 void add_warnings(const Json& content, MarkdownPage& page) {
   std::vector<std::string> texts;
   for (const Json& warning : list_of(content, "warnings")) texts.push_back(text_of(warning, "text"));
@@ -40,7 +40,7 @@ void add_warnings(const Json& content, MarkdownPage& page) {
 std::string report_markdown(const Report& report) {
   MarkdownPage page;
   page.heading(1, report.title);
-  // What the overview says need not be said again by its own page.
+  // Skips sentences that an earlier page already contains.
   std::vector<std::string> said;
   for (const auto& [name, sentences] : takeaways(report.inputs)) {
     for (const std::string& sentence : sentences) {

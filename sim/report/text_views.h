@@ -7,11 +7,11 @@
 
 namespace kvcap {
 
-// A table an input, what the report says, and the differences between its sides.
+// Returns the takeaways, the differences between the sides, and one table per input.
 std::string report_markdown(const Report& report);
 
-// A row a figure: input, setting, metric, value and half the width of its 95 % interval, "" where there is
-// none. All digits.
+// Returns one row per figure: input, setting, metric, value and half the width of its 95 % interval ("" if
+// unknown), with all digits.
 std::string report_csv(const Report& report);
 
 }  // namespace kvcap

@@ -25,7 +25,7 @@ double distance(double simulated, double low, double high) {
   return simulated < low ? 1 - simulated / low : simulated / high - 1;
 }
 
-// Of one simulated number from what is printed for it.
+// Returns the error of one simulated number against its reference.
 double error_of(const Check& check, std::size_t i) {
   const std::vector<double>& reference = check.reference;
   if (check.absolute) {
@@ -39,13 +39,13 @@ double error_of(const Check& check, std::size_t i) {
   return std::abs(check.simulated[i] / reference[i] - 1);
 }
 
-// Whether a simulated mean is as close as can be told.
+// True iff the difference of a simulated mean is within its half-width.
 bool within_half_width(const Check& check, std::size_t i) {
   return !check.half_width.empty() &&
          std::abs(check.simulated[i] - check.reference[i]) <= check.half_width[i];
 }
 
-// One number, the span of several, or the one that is farthest off.
+// Returns the numbers: all of them, their span, or the error.
 std::string simulated_text(const Check& check) {
   const std::vector<double>& numbers = check.simulated;
   if (numbers.empty()) return "-";
@@ -64,7 +64,7 @@ std::string simulated_text(const Check& check) {
 }
 
 std::string reference_text(const Check& check) {
-  // What was not there to compare with has no reference either.
+  // A check without data has no reference either.
   if (check.claim == Claim::order || check.reference.empty()) return "-";
   if (check.claim == Claim::at_most) return "<= " + format_percent(check.reference.front());
   if (check.claim == Claim::range) {
@@ -89,7 +89,7 @@ std::string line(const std::string& id, const std::string& simulated, const std:
          "  " + std::string(verdict) + "\n";
 }
 
-// Nothing to speak of, as rounding leaves it, is "~0 %".
+// Returns "~0 %" for errors of the size of rounding.
 std::string percent_text(double share) { return share > 0 && share < 1e-5 ? "~0 %" : format_percent(share); }
 
 std::string error_text(const Check& check) {
@@ -101,7 +101,7 @@ std::string tolerance_text(const Check& check) {
   return check.absolute ? format_number(100 * check.tolerance) + " pp" : percent_text(check.tolerance);
 }
 
-// How many parameters were tuned; of a number that is no test, what it is instead.
+// Returns the number of tuned parameters, or the role of a check that is not a test.
 std::string tuned_text(const Check& check) {
   if (check.role == Role::fitted) return "fit";
   if (check.role == Role::input) return "input";
@@ -110,12 +110,12 @@ std::string tuned_text(const Check& check) {
 
 bool judged(const Check& check) { return check.verdict != Agreement::not_comparable; }
 
-// Tests are judged; what was fitted or given is only counted.
+// Counts of a suite. Only tests are judged; fitted and given numbers are only counted.
 struct Tally {
   std::array<int, std::size(kAgreementNames)> counts{};
   int fitted = 0, inputs = 0;
   const Check* worst = nullptr;
-  std::vector<double> errors;  // relative ones of single numbers
+  std::vector<double> errors;  // relative errors of single numbers
   std::set<std::string> tuned;
 };
 
@@ -160,10 +160,10 @@ void judge(Check& check) {
     return;
   }
   KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
-  double beyond = 0;  // the worst error that can be told from none
+  double beyond = 0;  // the worst error outside its half-width
   for (std::size_t i = 0; i < check.simulated.size(); ++i) {
     const double error = error_of(check, i);
-    // Not a number is never inside.
+    // NaN is never inside.
     if (!(error <= check.error)) check.error = error;
     if (!(error <= beyond) && !within_half_width(check, i)) beyond = error;
     if (std::isnan(check.error)) break;
@@ -254,7 +254,7 @@ std::string validation_table(const std::vector<Check>& checks) {
 
 namespace {
 
-// A bar would end the cell.
+// Escapes bars, which would end the cell.
 std::string in_a_cell(std::string_view any) {
   std::string text = plain_line(any);
   for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
@@ -266,7 +266,7 @@ std::string in_a_cell(std::string_view any) {
 
 namespace {
 
-// What was fitted to what a row shows.
+// Returns what the row's number was fitted to.
 std::string fitted_text(const Check& check) {
   if (check.role == Role::input) return "given";
   std::string text = check.role == Role::fitted ? "its own data" : "";
@@ -309,7 +309,7 @@ const Check* judged_check(const std::vector<Check>& checks, std::string_view id)
   return found == checks.end() ? nullptr : &*found;
 }
 
-// A table without rows where the data are not there.
+// Returns a table without rows if the data are missing.
 std::string headline_rows(const std::vector<Check>& checks, std::span<const Headline> headlines) {
   std::string text =
       "| what | runs | error | best published | in 80 % intervals |\n| --- | --- | --- | --- | --- |\n";

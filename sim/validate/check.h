@@ -1,6 +1,6 @@
-// A check: what the simulator gives beside what a paper prints, a table lists or a theory says, with what was
-// tuned for it and a verdict. kvcap validate prints checks; it never adjusts anything. What README promises
-// is marked: outside, it makes the command fail.
+// Check: a comparison of simulated numbers with a paper, a table or a theory, with the parameters tuned for
+// it and a verdict. kvcap validate prints checks; it never adjusts anything. Checks marked `promised` are the
+// stated accuracy of README: the command fails if one is outside.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,14 @@
 
 namespace kvcap {
 
-// exact: printed numbers, one for one with the simulated ones. range: a printed span in which every simulated
-// number should lie. order: an ordering that `holds` or not. at_most: an error of many cases, which is itself
-// what is simulated, and the share up to which README vouches for it.
+// exact: each simulated number against a printed one. range: all simulated numbers against a printed span.
+// order: an ordering that `holds` or not. at_most: an error over many cases (which is the simulated number)
+// against the limit that README states.
 enum class Claim : uint8_t { exact, range, order, at_most };
 
-// test: nothing was set so that it comes out. fitted: a parameter was chosen by this number, or by the data
-// that it sums up. input: the number was given to the simulator, or follows from such by arithmetic.
+// test: held out, nothing was fitted to it. fitted: a parameter was chosen by this number, or by the data
+// that it summarises. input: the number was given to the simulator, or follows from given numbers by
+// arithmetic.
 enum class Role : uint8_t { test, fitted, input };
 inline constexpr std::string_view kRoleNames[] = {"test", "fitted", "input"};
 
@@ -25,54 +26,55 @@ enum class Agreement : uint8_t { inside, near, outside, not_comparable };
 inline constexpr std::string_view kAgreementNames[] = {"inside", "near", "outside", "not comparable"};
 
 struct Check {
-  std::string id;  // that of the published number
+  std::string id;  // id of the published number
   std::string suite;
   std::string what;
-  std::string source;  // where the reference is printed; may be empty
+  std::string source;  // place of the printed reference; may be empty
   Claim claim = Claim::exact;
   Role role = Role::test;
   std::vector<double> simulated;
-  std::vector<double> reference;  // range: its two ends; order: empty; at_most: the limit
-  bool holds = false;             // order
-  // An exact number is inside up to `exact_tolerance`, any number near up to `tolerance`: relative distances,
-  // or those of shares themselves (`absolute`).
+  std::vector<double> reference;  // range: the two ends; order: empty; at_most: the limit
+  bool holds = false;             // result of an order
+  // Tolerances: an exact number is inside up to `exact_tolerance`, any number near up to `tolerance`.
+  // Distances are relative, or differences of shares (`absolute`).
   double exact_tolerance = 0.02;
   double tolerance = 0.1;
   bool absolute = false;
   bool promised = false;
-  // Of simulated means, at the stated confidence: an exact number within its half-width is inside.
+  // Half-widths of simulated means at the stated confidence; an exact number within its half-width is inside.
   std::vector<double> half_width;
-  double error = 0;  // distance of the worst number, as it is; 0 inside a range
+  double error = 0;  // distance of the worst number; 0 inside a range
   std::vector<std::string> tuned;
   Agreement verdict = Agreement::not_comparable;
-  std::string reason;  // why it is not inside or cannot be compared
-  // What a summary sums up, for charts: pairs of single figures in one unit.
+  std::string reason;  // why the check is not inside or not comparable
+  // Single figures of a summary, for charts; all in one unit.
   struct Case {
     double simulated = 0, reference = 0;
   };
   std::vector<Case> cases;
 };
 
-// Fills error and verdict. REQUIRES: as many references as the claim asks for.
+// Sets error and verdict. REQUIRES: the number of references that the claim needs.
 void judge(Check& check);
 
-// Ids of what is promised and outside.
+// Returns the ids of promised checks that are outside.
 std::string broken_promises(const std::vector<Check>& checks);
 
-// "schema": "kvcap.validation/1".
+// Returns "schema": "kvcap.validation/1".
 std::string validation_json(const std::vector<Check>& checks);
-// At most 100 columns: a line a check, the reasons of what is not inside, and a summary a suite.
+// Returns at most 100 columns: one line per check, the reasons of checks that are not inside, one summary per
+// suite.
 std::string validation_table(const std::vector<Check>& checks);
-// A line of README: a check whose error it shows, and of its runs the best error that others published, and
-// the check of the share of measured means that their 80 % intervals contain.
+// A line of README's accuracy table: a check with its error, its runs, the best published error for such
+// runs, and the check of the share of measured means inside their 80 % intervals.
 struct Headline {
   std::string_view what, runs, check;
   std::string_view peer = "none";
   std::string_view coverage = "";  // "": no intervals
 };
 
-// Three tables in Markdown: the headlines, which README shows; a row a suite (verdicts and median error of
-// its tests, what was fitted or given, tuned parameters, the worst test); and every check.
+// Returns three tables in Markdown: the headlines, which README shows; one row per suite (verdicts and median
+// error of its tests, counts of fitted and given numbers, tuned parameters, the worst test); and every check.
 std::string validation_markdown(const std::vector<Check>& checks, std::span<const Headline> headlines);
 
 }  // namespace kvcap

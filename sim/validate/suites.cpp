@@ -18,7 +18,7 @@ namespace {
 struct Suite {
   std::string_view name;
   std::vector<Check> (*checks)(const SuiteOptions& options);
-  std::vector<std::string_view> data = {};  // what it reads of the data folder
+  std::vector<std::string_view> data = {};  // required parts of the data folder
 };
 
 std::vector<Check> paper_checks(const SuiteOptions& options) { return study_checks("papers", options); }
@@ -49,8 +49,8 @@ bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
 
 std::string suite_names() { return joined(kSuites, ", ", &Suite::name); }
 
-// Errors that others published: BLIS in inference-sim's pages on the runs of training c4f03409 that it held
-// out, DynoSim's on points of InferenceX.
+// Published errors: BLIS from inference-sim's pages, on the runs held out from training c4f03409; DynoSim's
+// on points of InferenceX.
 std::span<const Headline> headlines() {
   static constexpr Headline kHeadlines[] = {
       {"vLLM 0.15.1 as launched: end to end", "16 stages of four models on H100s, median",

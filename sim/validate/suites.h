@@ -11,33 +11,33 @@
 namespace kvcap {
 
 struct SuiteOptions {
-  bool quick = false;  // fewer replications and cases, the same claims: all suites within three minutes
-  // Real traces and measurements that are no part of the project. What needs some that are not there cannot
-  // be compared.
+  bool quick = false;  // fewer replications and cases, but the same claims: all suites within three minutes
+  // Real traces and measurements that are not part of the project. Checks whose files are missing are not
+  // comparable.
   std::string data_folder = "../shared/data";
-  bool needs_data = false;  // somebody named the folder: what is not there is an error
+  bool needs_data = false;  // the user named the folder: a missing file is an error
 };
 
-// One file each: xxx_checks is sim/validate/xxx.cpp.
+// The checks of xxx_checks are in sim/validate/xxx.cpp.
 std::vector<Check> queueing_checks(const SuiteOptions& options);
-// Kernels (measured_kernels.cpp) and a whole run (vllm_run.cpp).
+// Returns checks of kernels (measured_kernels.cpp) and of the studies of the suite "measured".
 std::vector<Check> measured_checks(const SuiteOptions& options);
 std::vector<Check> hits_checks(const SuiteOptions& options);
-// The hit rate of a real vLLM over time (`data`/runs/llmservingsim-ispass26).
+// Returns checks of the hit rate of a real vLLM over time (`data`/runs/llmservingsim-ispass26).
 std::vector<Check> pulse_checks(const std::string& data);
 
-// The errors that profiles state, computed again from the kernels that were measured, and how many measured
-// means of real servers the model intervals contain that follow from them.
+// Returns checks of the errors that profiles state, computed again from measured kernels, and of the share of
+// measured means of real servers inside the resulting model intervals.
 std::vector<Check> uncertainty_checks(const SuiteOptions& options);
 
-// Of the studies of a suite.
+// Returns the checks of all studies of a suite.
 std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options);
 
 std::string suite_names();
-// What README shows line by line.
+// Returns the lines of README's accuracy table.
 std::span<const Headline> headlines();
-// The checks of the named suites, in the order of the table; of all when none is named. Throws InputError for
-// an unknown name.
+// Returns the checks of the named suites, in the order of the table; all suites if `names` is empty. Throws
+// InputError for an unknown name.
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options = {});
 
 }  // namespace kvcap

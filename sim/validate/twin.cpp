@@ -27,7 +27,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFolder = "hwprofiles/twins/";
-constexpr double kLeastNoise = 0.02;  // of a time, below which no two are said to differ
+constexpr double kLeastNoise = 0.02;  // share of a time; smaller differences count as noise
 
 std::vector<double> errors_of(const std::vector<TwinOutcome>& outcomes, bool with_sign) {
   std::vector<double> errors;
@@ -77,23 +77,23 @@ std::string summary(const std::vector<TwinOutcome>& outcomes) {
 
 }  // namespace
 
-// The file. It has a namespace, for kvcap::describe is another function here.
+// Reads the file. In a namespace, because kvcap::describe is another function here.
 namespace twin_file {
 
 struct MeasuredTime {
   double minimum_s = 0, median_s = 0;
-  double spread = 0;  // of its repeats
+  double spread = 0;  // spread of the repeats
   std::vector<double> repeats_s;
 };
 
-// A row of the table: contexts restored at once.
+// A row of the table: contexts restored concurrently.
 struct TwinCase {
-  std::string policy, model;  // a model of the table
-  std::string tier;           // where contexts lie; recomputation needs none
+  std::string policy, model;  // model: one of the table's
+  std::string tier;           // tier of the stored contexts; not used by recompute
   StoredContexts contexts;
   MeasuredTime mean_ttft;
-  Json options = Json::object();  // of the policy
-  PolicyOptions read_options;     // the same
+  Json options = Json::object();  // policy options
+  PolicyOptions read_options;     // `options` as read
 
   bool has_tier() const { return policy != "recompute"; }
   std::string setting() const {
@@ -252,7 +252,7 @@ TwinRanking rank(const std::vector<TwinOutcome>& outcomes) {
     for (std::size_t j = i + 1; j < outcomes.size(); ++j) {
       const TwinOutcome& a = outcomes[i];
       const TwinOutcome& b = outcomes[j];
-      // What needs no tier, recomputation, stands beside those of every tier.
+      // Recompute needs no tier and is compared with the policies of every tier.
       const bool together =
           a.setting.ends_with("/")
               ? b.setting.starts_with(a.setting)

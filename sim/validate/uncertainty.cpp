@@ -1,14 +1,15 @@
-// Whether the stated uncertainty is right. Two questions:
+// Checks the stated uncertainty:
 //
-// 1. Do the errors that the profiles state (hwprofiles/*.json, `errors`) follow from the measured kernels?
-//    They are computed again: shape_sigma is the standard deviation of ln(measured / simulated) over the rows
-//    of one GPU that its profile was not fitted to; sigma and bias of a class of kernels are the standard
-//    deviation and the mean, over pairs of a program and a GPU, of the mean of each.
-// 2. Do model intervals contain what was measured? On whole runs of real servers 80 % intervals should
-//    contain 70 to 90 % of the measured means, of all together and of each family that has 20. No run is left
-//    out because it is known what the model lacks. "unused" has the families whose runs chose no error. Means
-//    of one machine and engine err together, so that a family is less evidence than its number of means
-//    suggests.
+// 1. The errors that the profiles state (hwprofiles/*.json, `errors`) must follow from the measured kernels.
+// They are computed again: shape_sigma is the standard deviation of ln(measured / simulated) over the rows of
+// one GPU that its profile was not fitted to; sigma and bias of a class of kernels are the standard deviation
+// and the mean, over pairs of a program and a GPU, of the mean of each pair.
+//
+// 2. Model intervals must contain the measurements. For whole runs of real servers, 80 % intervals should
+// contain 70 to 90 % of the measured means, over all families and in each family with at least 20 means. Runs
+// are included even if the model is known to lack an effect. "unused" covers the families whose runs were not
+// used to choose errors. Means of one machine and engine have common errors, so a family is weaker evidence
+// than its number of means suggests.
 #include "validate/uncertainty.h"
 
 #include <algorithm>
@@ -40,8 +41,8 @@ namespace {
 
 constexpr const char* kUncertaintySuite = "uncertainty";
 constexpr int64_t kDraws = 32, kQuickDraws = 8;
-constexpr std::size_t kQuickEvery = 4;  // runs: of the others nothing is drawn
-// What is stated has three decimals.
+constexpr std::size_t kQuickEvery = 4;  // a quick validation draws machines for every fourth run only
+// Stated errors have three decimals.
 constexpr double kRounding = 0.0015;
 
 struct MeanAndSpread {
@@ -55,12 +56,12 @@ MeanAndSpread spread_of(const std::vector<double>& values) {
   return result;
 }
 
-// GEMMs in 16 bits that other programs measured on GPUs whose profile is fitted to one program alone. The RTX
-// 4090's profile is fitted to the rows from 64 on.
+// Returns 16-bit GEMMs measured by other programs on GPUs whose profile is fitted to one program only. The
+// RTX 4090's profile is fitted to the rows from 64 on.
 std::vector<KernelTime> other_gemms(const std::string& data) {
   struct Other {
     const char *file, *source, *device, *profile;
-    int64_t rows_below;  // only these; 0: all
+    int64_t rows_below;  // only these rows; 0: all
   };
   static constexpr Other kOthers[] = {
       {"gemm_vidur.csv", "vidur", "a100", "a100-80g-sxm-8x", 0},
@@ -88,8 +89,8 @@ std::vector<KernelTime> other_gemms(const std::string& data) {
   return times;
 }
 
-// 16-bit keys and values that come from memory. The other program's decode times on the H100 are shorter than
-// its memory allows.
+// True for held-out kernels with 16-bit keys and values from memory. The other program's decode times on the
+// H100 are excluded: they are shorter than the memory bandwidth allows.
 bool counts(const KernelTime& one) {
   if (one.fitted) return false;
   if (one.regime == "prefill_attention") return one.part != "fp8";
@@ -130,8 +131,9 @@ std::vector<Check> stated_error_checks(const std::string& data) {
   for (const std::vector<KernelTime>& more : {gemm_kernel_times(data), other_gemms(data)}) {
     times.insert(times.end(), more.begin(), more.end());
   }
-  std::map<std::string, std::map<std::string, std::vector<double>>> of_profile;  // regime, profile
-  std::map<std::string, std::map<std::string, std::vector<double>>> of_source;   // regime, source and profile
+  std::map<std::string, std::map<std::string, std::vector<double>>> of_profile;  // keys: regime, profile
+  std::map<std::string, std::map<std::string, std::vector<double>>> of_source;   // keys: regime, source and
+                                                                                 // profile
   for (const KernelTime& one : times) {
     if (!counts(one)) continue;
     if (one.part != "other") of_profile[one.regime][one.profile].push_back(one.log_ratio());
@@ -187,7 +189,7 @@ namespace {
 
 std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs, int64_t draws) {
   const auto per_run = static_cast<std::size_t>(draws);
-  // Of each job its means, as bytes.
+  // The means of each job, as bytes.
   const std::vector<std::string> messages = run_in_workers(
       runs.size() * per_run,
       [&](std::size_t job, std::atomic<int64_t>&) {
@@ -213,12 +215,12 @@ std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs
   return families;
 }
 
-// A share of fewer means says little.
+// Least number of means for a judged share.
 constexpr int64_t kFewestJudged = 20;
 
 std::string per_cent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-// Whether the errors of engines' steps are taken from its runs (serving/step_errors.cpp).
+// True iff the errors of engine steps were chosen from the family's runs (serving/step_errors.cpp).
 bool chose_errors(const std::string& family) {
   return family.starts_with("vllm-") ||
          (family.starts_with("silicon.") && family.find("b200") == std::string::npos);

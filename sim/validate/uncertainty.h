@@ -1,5 +1,5 @@
-// What the suite "uncertainty" is made of: errors that profiles state, computed again, and the share of
-// measured means that model intervals contain. See uncertainty.cpp.
+// The suite "uncertainty": stated errors of profiles, computed again, and the share of measured means inside
+// model intervals. See uncertainty.cpp.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace kvcap {
 
-// REQUIRES: the files of kernels are in the folder `data`.
+// REQUIRES: the folder `data` contains the files of kernels.
 std::vector<Check> stated_error_checks(const std::string& data);
 
-// Of a family of measured means: how many lie inside the 80 % interval of those of the drawn machines, and
-// how many below its lower end.
+// Counts, for a family of measured means, those inside the 80 % interval of the drawn machines' means, and
+// those below its lower end.
 struct Coverage {
   int64_t contained = 0, below = 0, means = 0;
-  std::vector<double> widths;  // ln(upper end / lower end)
-  std::vector<double> shifts;  // ln(measured / the drawn machines' median)
-  std::string gap;             // what is known to be missing from the model; empty: nothing
+  std::vector<double> widths;  // ln(upper end / lower end) per mean
+  std::vector<double> shifts;  // ln(measured / median of the drawn machines) per mean
+  std::string gap;             // effects that the model is known to lack; empty: none
 
   void add(double measured, std::vector<double> drawn);
   void add(const Coverage& other);

@@ -23,7 +23,8 @@ double squares(std::span<const double> values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-// Their mean is 0. Independent batches have a correlation of mean 0 and variance (n - 2) / (n^2 - 1).
+// True iff the lag-1 correlation of the batches is below the 90 % quantile for independent ones, whose
+// correlation has mean 0 and variance (n - 2) / (n^2 - 1). REQUIRES: the mean of `batches` is 0.
 bool look_independent(std::span<const double> batches, double sum_of_squares) {
   const auto n = static_cast<double>(batches.size());
   double steps = 0;

@@ -11,8 +11,8 @@
 namespace kvcap {
 namespace {
 
-// Bins by the leading bits of an IEEE double: its exponent and the first 8 bits of its fraction. From
-// 2^-30 s (1 ns) to 2^14 s (4.5 h); bin 0 holds what is shorter, the last bin what is longer.
+// A bin is given by the leading bits of an IEEE double: its exponent and the first 8 bits of its fraction.
+// Bins cover 2^-30 s (1 ns) to 2^14 s (4.5 h); bin 0 holds shorter gaps, the last bin longer ones.
 constexpr int kFractionBits = 8;
 constexpr int kShift = 52 - kFractionBits;
 constexpr int kLeastExponent = -30;
@@ -25,7 +25,7 @@ int64_t bin_of(double gap_s) {
   return std::clamp<int64_t>(leading - kOffset, 0, kHistogramBins - 1);
 }
 
-// The least gap in `bin` > 0; the end of the bin before.
+// Returns the least gap of `bin` > 0, which is the end of the bin before it.
 double begin_of(int64_t bin) { return std::bit_cast<double>(static_cast<uint64_t>(bin + kOffset) << kShift); }
 
 double middle_of(int64_t bin) { return bin == 0 ? 0 : 0.5 * (begin_of(bin) + begin_of(bin + 1)); }
@@ -57,7 +57,7 @@ void GapHistogram::add(double gap_s, int64_t count) {
 
 void GapHistogram::add_ramp(double first_s, double growth_s, int64_t steps, int64_t each) {
   if (steps <= 0 || each <= 0) return;
-  if (growth_s < 0) {  // the same gaps in ascending order
+  if (growth_s < 0) {  // reversed: equal gaps in ascending order
     first_s += growth_s * static_cast<double>(steps - 1);
     growth_s = -growth_s;
   }
@@ -73,11 +73,11 @@ void GapHistogram::add_ramp(double first_s, double growth_s, int64_t steps, int6
   const int64_t last_bin = bin_of(gap_s(steps - 1));
   for (int64_t i = 0; i < steps;) {
     const int64_t bin = bin_of(gap_s(i));
-    int64_t next = steps;  // the first step whose gap lies in a later bin
+    int64_t next = steps;  // the first step whose gap is in a later bin
     if (bin < last_bin) {
       const double guess = std::ceil((begin_of(bin + 1) - first_s) / growth_s);
       next = static_cast<int64_t>(std::clamp(guess, static_cast<double>(i + 1), n - 1));
-      // The division may have rounded over the edge; the edge is where bin_of says it is.
+      // Rounding of the division may move `next` across the edge of the bin; bin_of decides.
       while (next > i + 1 && bin_of(gap_s(next - 1)) > bin) --next;
       while (bin_of(gap_s(next)) == bin) ++next;
     }

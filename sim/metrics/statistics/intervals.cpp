@@ -16,8 +16,8 @@
 namespace kvcap {
 namespace {
 
-// P(|T| < t) at t = sqrt(degrees) tan(theta): the finite sums for whole degrees of freedom (Abramowitz and
-// Stegun 26.7.3 and 26.7.4).
+// Returns P(|T| < t) at t = sqrt(degrees) tan(theta), by the finite sums for whole degrees of freedom
+// (Abramowitz and Stegun 26.7.3 and 26.7.4).
 double central_probability(double theta, int degrees) {
   const double sine = std::sin(theta), cosine = std::cos(theta);
   const bool odd = degrees % 2 == 1;
@@ -55,7 +55,7 @@ void average_quantiles(std::vector<RunResult>& runs) {
   }
 }
 
-// Every bin's turns of all runs; means weighted by the runs' turns, quantiles averaged the same way.
+// Adds up every bin's turns over all runs; means and quantiles are averaged with the runs' turns as weights.
 void pool_histories(std::vector<RunResult>& runs) {
   std::map<int64_t, HistoryBin> pooled;
   for (const RunResult& run : runs) {
@@ -77,7 +77,7 @@ void pool_histories(std::vector<RunResult>& runs) {
   }
 }
 
-// What all runs say; where they do not agree, nobody knows.
+// Returns the verdict of all runs; undecided if they differ.
 std::string common_verdict(const std::vector<RunResult>& runs) {
   const std::string_view first = runs[0].text("stable.verdict");
   const bool agree = std::all_of(runs.begin(), runs.end(), [first](const RunResult& run) {
@@ -86,7 +86,7 @@ std::string common_verdict(const std::vector<RunResult>& runs) {
   return std::string(agree ? first : name(Verdict::undecided));
 }
 
-// "3 of 5 runs are stable, 2 undecided: ", and why the first that is not stable is not.
+// Returns "3 of 5 runs are stable, 2 undecided: " and the reason of the first run that is not stable.
 std::string common_reason(const std::vector<RunResult>& runs) {
   const RunResult* told = nullptr;
   std::string counts;
@@ -112,7 +112,7 @@ void join_notes(std::vector<RunResult>& runs) {
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
-// What rounding alone makes is no difference.
+// Returns one - other, or 0 if the difference may be a rounding error.
 double real_difference(double one, double other) {
   constexpr double kRounding = 1e-9;
   const double difference = one - other;

@@ -1,7 +1,7 @@
-// Percentiles as means. "The 99th percentile of the TTFT is at most 500 ms" says that at most 1 % of the
-// turns take longer than 500 ms. That share is a mean over turns: the mean over runs is the share of all
-// their turns together. A percentile of a short run is not: rare congestion that most short runs do not see
-// moves the 99th percentile of the long run, and hardly the mean of theirs.
+// Percentiles as means. "The 99th percentile of the TTFT is at most 500 ms" means that at most 1 % of the
+// turns take longer than 500 ms. That share is a mean over turns, so its mean over several runs is the share
+// over all their turns. A percentile is not: rare congestion that most short runs do not contain raises the
+// 99th percentile of a long run, but hardly the mean of the short runs' percentiles.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,15 @@
 
 namespace kvcap {
 
-// The share of turns that a bound on the metric lets exceed it: 0.01 of "p99_ttft_ms", 0.5 of
-// "median_tpot_ms". None of other metrics, those of single gaps between tokens (itl) among them.
+// Returns the share of turns that may exceed a bound on the metric: 0.01 for "p99_ttft_ms", 0.5 for
+// "median_tpot_ms". Absent for other metrics, including those of single gaps between tokens (itl).
 std::optional<double> allowed_share(std::string_view metric);
 
-// Of the measured turns that have the latency of a percentile, those beyond `bound_ms`, and failed ones; NaN
-// without any.
-// REQUIRES: allowed_share(metric).
+// Returns the share of the measured turns with this latency that exceed `bound_ms` or failed; NaN without
+// turns. REQUIRES: allowed_share(metric).
 double share_beyond(std::span<const TurnRecord> turns, std::string_view metric, double bound_ms);
 
-// What results call it: "beyond_share.p99_ttft_ms".
+// Returns the name of that share in results: "beyond_share.p99_ttft_ms".
 std::string beyond_share_name(std::string_view metric);
 
 }  // namespace kvcap

@@ -22,7 +22,7 @@ Distribution describe(std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   double sum = 0;
   for (double value : values) sum += value;
-  const double mean = sum / count;  // 0/0 = NaN: the mean of nothing
+  const double mean = sum / count;  // NaN (0/0) without values
   double squares = 0;
   for (double value : values) squares += (value - mean) * (value - mean);
 

@@ -28,7 +28,7 @@ void TimeSeries::grow(double to_s) {
     width_s_ = kFirstWidth_s;
     end_s_ = kLevelBins * width_s_;
   }
-  // Whole stretches become parts, so that two neighbours can be one bin.
+  // Moves the rises into partial_, so that pairs of neighbouring bins can be merged.
   double rate = 0;
   for (std::size_t k = 0; k <= kLevelBins; ++k) {
     rate += rise_[k];
@@ -59,7 +59,7 @@ double TimeSeries::integral(const std::vector<double>& cumulative, double until_
   if (until_s >= last_s_) return cumulative.back();
   const double position = until_s * bins_per_s_;
   const auto bin = static_cast<std::size_t>(position);
-  // The last bin is filled only as far as something was added.
+  // The last bin is filled only up to last_s_.
   const double filled = std::min(1.0, last_s_ * bins_per_s_ - static_cast<double>(bin));
   const double share = (position - static_cast<double>(bin)) / filled;
   return cumulative[bin] + share * (cumulative[bin + 1] - cumulative[bin]);

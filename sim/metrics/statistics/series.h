@@ -1,6 +1,5 @@
-// TimeSeries: the integral over time of a quantity, accumulated in constant memory while a run of unknown
-// length goes on: 2048 bins whose width doubles when the run outgrows them. Adding a stretch of any length
-// takes constant time.
+// TimeSeries: the integral of a quantity over time, in constant memory for a run of unknown length: 2048 bins
+// whose width doubles when the run outgrows them. Adding an interval of any length takes constant time.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +9,8 @@ namespace kvcap {
 
 class TimeSeries {
  public:
-  // The quantity was higher by `rate` throughout [from_s, to_s]. Stretches may overlap and come in any
-  // order. REQUIRES 0 <= from_s; an empty stretch adds nothing.
+  // Adds `rate` to the quantity throughout [from_s, to_s]. Intervals may overlap and come in any order.
+  // REQUIRES 0 <= from_s; an empty interval adds nothing.
   void add(double rate, double from_s, double to_s) {
     if (rate == 0 || !(to_s > from_s)) return;
     if (to_s > end_s_) grow(to_s);
@@ -27,36 +26,37 @@ class TimeSeries {
     rise_[first + 1] += rate;
     rise_[last] -= rate;
   }
-  // `amount` at one moment.
+  // Adds `amount` to the integral at one moment.
   void add_at(double amount, double at_s);
 
   bool is_zero() const { return partial_.empty(); }
-  // Integral over [0, until_s]; within a bin the quantity counts as constant, as far as anything was added.
+  // Returns the integral over [0, until_s]; the quantity counts as constant within a bin, up to the last
+  // addition.
   double integral(double until_s) const;
   double integral(double from_s, double to_s) const { return integral(to_s) - integral(from_s); }
-  // Means over `bins` equal parts of [from_s, to_s]. What is below 1e-9 of the greatest mean is rounding
-  // and reads as 0.
+  // Returns the means over `bins` equal parts of [from_s, to_s]. Means below 1e-9 of the greatest are
+  // rounding errors and become 0.
   std::vector<double> means(int bins, double from_s, double to_s) const;
   std::vector<double> means(int bins, double duration_s) const { return means(bins, 0, duration_s); }
 
  private:
-  // Integral from 0 to the beginning of every bin, and to the end of the last.
+  // Returns the integral from 0 to the beginning of every bin, and to the end of the last.
   std::vector<double> cumulative() const;
   double integral(const std::vector<double>& cumulative, double until_s) const;
   void grow(double to_s);
 
-  // The integral over bin k is partial_[k] + width_s_ (rise_[0] + .. + rise_[k]): stretches that begin or
-  // end in a bin go to partial_, those that cover it are the sum of the rises so far. Allocated at first
-  // use; one bin more than kBins for stretches that end at end_s_ exactly.
+  // The integral over bin k is partial_[k] + width_s_ (rise_[0] + .. + rise_[k]): intervals that begin or end
+  // in a bin add to partial_; the sum of rise_ covers the bins in between. Allocated at first use, with one
+  // bin more than kLevelBins for intervals that end exactly at end_s_.
   std::vector<double> partial_, rise_;
   double width_s_ = 0;
   double bins_per_s_ = 0;
-  double end_s_ = 0;   // of the bins
-  double last_s_ = 0;  // of what was added
+  double end_s_ = 0;   // end of the bins
+  double last_s_ = 0;  // end of the last addition
 };
 
-// Values with weights at moments of [0, duration_s): their weighted means over `bins` equal parts of it, NaN
-// where a part has none. What comes at the end or later belongs to the last part.
+// Weighted means of values over `bins` equal parts of [0, duration_s); NaN for a part without values. Values
+// at or after duration_s belong to the last part.
 class BinnedMeans {
  public:
   BinnedMeans(int bins, double duration_s) : bins_(static_cast<std::size_t>(bins)), duration_s_(duration_s) {}

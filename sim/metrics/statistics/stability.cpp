@@ -12,20 +12,20 @@ namespace kvcap {
 namespace {
 
 constexpr int kRunParts = 16;
-constexpr double kStable = 0.11;    // of S: less than a walk strays by
-constexpr double kSaturated = 2.8;  // of S: more than a walk grows by
-// Where gaps and work hardly vary S would be 0, and every stray a sign.
+constexpr double kStable = 0.11;    // times S: below the deviation of a random walk
+constexpr double kSaturated = 2.8;  // times S: above the growth of a random walk
+// Least c_a^2 + c_w^2. Where gaps and work hardly vary, S would be near 0 and every deviation significant.
 constexpr double kLeastVariation = 0.25;
-constexpr double kTransient = 0.95;  // share of turns whose sessions' beginnings are over
+constexpr double kTransient = 0.95;  // share of turns that end within the window's start-up time
 constexpr int64_t kFewestSessions = 16;
 
 struct SessionSeen {
   double began_s = -1;
   double served_s = 0;
   double inside_s = 0;   // sum over turns
-  double covered_s = 0;  // the same without overlaps
+  double covered_s = 0;  // time with at least one turn inside
   double until_s = 0;
-  bool answered = true;  // all that it asked
+  bool answered = true;  // all of its turns
 };
 
 std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
@@ -45,7 +45,7 @@ std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
   return sessions;
 }
 
-// Squared coefficient of variation; 0 for fewer than two values.
+// Returns the squared coefficient of variation; 0 for fewer than two values.
 double squared_variation(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   if (values.size() < 2) return 0;
@@ -56,15 +56,15 @@ double squared_variation(const std::vector<double>& values) {
   return squares / (count - 1) / (mean * mean);
 }
 
-// Caches that fill, and sessions that have not grown old, take work away: what grows less than half as fast
-// in the second half of the time in which sessions begin as in the quarter before may yet shrink.
+// True iff the requests inside grow less than half as fast in the second half of the time in which sessions
+// begin as in the quarter before. Such growth may still stop: filling caches and ageing sessions reduce the
+// work.
 bool slows_down(const TimeSeries& waiting, const TimeSeries& running, double to_s) {
   constexpr int kTwentieths = 20;
   std::vector<double> inside = waiting.means(kTwentieths, 0, to_s);
   const std::vector<double> run = running.means(kTwentieths, 0, to_s);
   for (int part = 0; part < kTwentieths; ++part) inside[part] += run[part];
-  // Around 0.25, 0.5 and 0.95 of the time: what grows evenly grows 1.8 times as much after the half as
-  // before.
+  // Means around 0.25, 0.5 and 0.95 of the time: even growth is 1.8 times as large after the half as before.
   const auto around = [&](int part) { return (inside[part - 1] + inside[part]) / 2; };
   const double before = around(10) - around(5), after = around(19) - around(10);
   return after < 0.9 * before;

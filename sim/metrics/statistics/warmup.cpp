@@ -5,7 +5,7 @@ WarmupDetector::Found WarmupDetector::find() const {
   Found found{.group = means_.length()};
   const std::size_t count = means_.sums().size() - (means_.last_is_whole() ? 0 : 1);
   if (count * static_cast<std::size_t>(found.group) < kFewestValues) return found;
-  // From the end: mean and squared deviations of the last k means (Welford).
+  // Updates the mean and squared deviations of the last k means, from the end (Welford).
   double mean = 0, squares = 0, least = 0;
   std::size_t cut = count;
   for (std::size_t k = 1; k <= count; ++k) {
@@ -15,7 +15,7 @@ WarmupDetector::Found WarmupDetector::find() const {
     squares += step * (value - mean);
     if (k < count / 4) continue;
     const double statistic = squares / (static_cast<double>(k) * static_cast<double>(k));
-    // Of equal ones the shortest cut.
+    // Equal cuts: the shortest wins.
     if (cut == count || statistic <= least) {
       least = statistic;
       cut = count - k;

@@ -1,4 +1,4 @@
-// One measured kernel beside the time that a shipped profile gives it.
+// KernelTime: the measured time of a kernel and its time by a shipped profile.
 #pragma once
 
 #include <cmath>
@@ -14,11 +14,11 @@ namespace kvcap {
 
 struct KernelTime {
   std::string profile;
-  std::string regime;  // of the profile's errors (spec/machine_errors.h)
-  std::string source;  // the program that measured
+  std::string regime;  // a class of the profile's errors (spec/machine_errors.h)
+  std::string source;  // program that measured
   double modelled_s = 0, measured_s = 0;
   bool fitted = false;  // the profile was fitted to this row
-  std::string part;     // of the regime, for tables
+  std::string part;     // subset of the regime, for tables
 
   double error() const { return std::abs(modelled_s / measured_s - 1); }
   double log_ratio() const { return std::log(measured_s / modelled_s); }
@@ -26,7 +26,7 @@ struct KernelTime {
 
 using TakeKernelRow = std::function<void(const CsvRow& row, const std::vector<double>& numbers)>;
 
-// Rows of the table `path`: the first `texts` columns as text, the others as numbers.
+// Calls `take` for each row of the table `path`: the first `texts` columns as text, the others as numbers.
 void for_each_kernel_row(const std::string& path, const std::vector<CsvColumn>& columns, std::size_t texts,
                          const TakeKernelRow& take);
 

@@ -1,6 +1,5 @@
-// What was measured on real machines, beside what the shipped profiles and a whole simulated run give. The
-// measurements are no part of this project: they are read from a folder beside it, and without it nothing is
-// compared.
+// Compares kernel times measured on real machines with the shipped profiles. The measurements are not part of
+// this project: they are read from a data folder, and without it nothing is compared.
 #pragma once
 
 #include <string>
@@ -10,8 +9,8 @@
 
 namespace kvcap {
 
-// GEMM and attention times of `folder`/hardware/*.csv against the cost model with the profiles' coefficients:
-// relative errors in the median and at the 90th percentile.
+// Returns checks of the GEMM and attention times of `folder`/hardware/*.csv against the cost model with the
+// profiles' coefficients: median and 90th percentile of relative errors.
 std::vector<Check> kernel_checks(const std::string& folder);
 
 }  // namespace kvcap

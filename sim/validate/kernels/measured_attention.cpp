@@ -19,22 +19,25 @@ namespace {
 
 constexpr int64_t kHeadDim = 128;
 constexpr double kElementBytes = 2;
-// Keys and values of this size and more come from memory on every GPU of the data.
+// Keys and values of at least this size are read from memory on every GPU of the data.
 constexpr double kLargeBytes = 256e6;
 
-// Relative errors of rows that were not fitted, up to which the project vouches for a profile.
+// Stated accuracy: limits of the relative errors of held-out rows.
 constexpr double kAttentionMedian = 0.12;
 constexpr double kAttentionP90 = 0.40;
 
 struct Gpus {
-  std::string id;  // after "prefill." and "decode."
+  std::string id;  // suffix of "prefill." and "decode."
   std::string profile;
-  std::string aic_name, device_name, other_name;  // in attn_*_aic.csv, device/, attn_*_{other,prefill}.csv
-  // The collector reads the same keys and values again and again: between a sixteenth and nine tenths of this
-  // they come from the L2 cache, where no engine finds them. Below, the constant decides.
+  std::string aic_name, device_name, other_name;  // names in attn_*_aic.csv, device/,
+                                                  // attn_*_{other,prefill}.csv
+  // Size of the L2 cache. The collector reads the same keys and values repeatedly: reads between a sixteenth
+  // and nine tenths of this size come from L2, where engines do not find them. Below, the kernel's constant
+  // time dominates.
   double l2_bytes = 0;
-  bool splits_mha = true;  // and rows of MHA are among the fitted ones
-  double peak_flops = 0;   // 0: the profile's; else the datasheet's of the GPU whose shares the profile has
+  bool splits_mha = true;  // rows of MHA are among the fitted ones
+  double peak_flops = 0;   // 0: the profile's; else from the datasheet of the measured GPU, with the
+                           // profile's efficiencies
   double bandwidth_bytes_per_s = 0;
 };
 const Gpus kGpus[] = {
@@ -46,13 +49,13 @@ const Gpus kGpus[] = {
     {"rtx-4090", "rtx-4090", "", "", "rtx4090", 80e6, false},
 };
 
-// One measured call: `batch` prompts alike, or `batch` sequences that decode (new_tokens 0).
+// One measured call: `batch` equal prompts, or `batch` decoding sequences (new_tokens 0).
 struct Call {
   int64_t query_heads = 0, kv_heads = 0, batch = 1, new_tokens = 0, cached_tokens = 0;
   double time_s = 0;
   bool in_l2 = false;
-  bool stretched = false;                // a row of attn_chunked_prefill.csv, kept apart by length
-  double element_bytes = kElementBytes;  // of keys and values
+  bool stretched = false;                // a row of attn_chunked_prefill.csv, which are grouped by length
+  double element_bytes = kElementBytes;  // bytes per element of keys and values
 
   auto shape() const {
     return std::tie(query_heads, kv_heads, batch, new_tokens, cached_tokens, element_bytes);
@@ -63,7 +66,7 @@ struct Call {
   }
 };
 
-// What the profiles' constants were fitted to; everything else is judged.
+// True iff a profile's constants were fitted to the call; all other calls are tests.
 bool was_fitted(const Call& call, const Gpus& gpus) {
   if (call.element_bytes != kElementBytes) return false;
   const auto heads = std::pair(call.query_heads, call.kv_heads);
@@ -108,14 +111,14 @@ std::string long_name(const std::string& short_name) {
   return short_name;
 }
 
-// From somebody's copy of the measurements, by hand: what kernel they are of is not known.
+// True for rows copied by hand, whose kernel is not known.
 bool is_transcribed(std::string_view source) { return source.find("transcribed") != std::string_view::npos; }
 
 class CallReader {
  public:
   CallReader(std::string data, const Gpus& gpus) : data_(std::move(data)), gpus_(gpus) {}
 
-  // Times in both folders are of one source; a row counts once.
+  // Both folders contain times of one source; each row counts once.
   std::vector<Call> prefills() {
     read_aic("/hardware/attn_prefill_aic.csv", "isl", false);
     read_device("/device/attn_context.csv", "new_tokens", false);
@@ -137,7 +140,7 @@ class CallReader {
     read_device("/device/attn_decode.csv", "context", true);
     for (Call& call : calls_) mark(call);
     if (!gpus_.other_name.empty()) {
-      const bool warm = calls_.empty();  // where this source is beside another, its times are of memory
+      const bool warm = calls_.empty();  // if another source exists, the times of this one are from memory
       for_each_kernel_row(data_ + "/hardware/attn_decode_other.csv",
                           {{"device"}, {"q_heads"}, {"kv_heads"}, {"batch"}, {"ctx"}, {"t_ms"}}, 1,
                           [&](const CsvRow& row, const std::vector<double>& x) {
@@ -298,7 +301,7 @@ std::vector<KernelTime> attention_kernel_times(const std::string& data) {
     add(times_of(gpus, "prefill", CallReader(data, gpus).prefills()));
     add(times_of(gpus, "decode", CallReader(data, gpus).decodes()));
   }
-  // Other programs' measurements of a GPU whose profile is fitted to one alone.
+  // Measurements by other programs of GPUs whose profile is fitted to one program only.
   for (const auto& [profile, device] : {std::pair{"h100-sxm", "h100"}, std::pair{"a100-80g-sxm", "a100"}}) {
     const Gpus other{"", profile, "", "", device};
     for (const auto& [kernel, calls] : {std::pair{"prefill", CallReader(data, other).prefills()},

@@ -1,5 +1,5 @@
-// Attention kernels as they were measured, beside what the shipped profiles give. Rows that a profile was
-// fitted to are a set of their own and no test; all others are judged, by regime. See measured.h for `data`.
+// Compares measured attention kernels with the shipped profiles, by regime. Rows that a profile was fitted to
+// form a separate set and are not tests. See measured.h for `data`.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace kvcap {
 
-// Relative errors, in the median and at the 90th percentile, of prefills (whole prompts, short prompts in one
-// batch, over a cached prefix) and of decodes (below and above 256 MB of keys and values, and in L2).
+// Returns the median and 90th percentile of the relative errors of prefills (whole prompts, batches of short
+// prompts, cached prefixes) and of decodes (below and above 256 MB of keys and values, and in L2).
 std::vector<Check> attention_checks(const std::string& data);
 
-// The rows behind them, and those of other programs on the same GPUs. REQUIRES: the files are there.
+// Returns the rows of these checks, and those of other programs on the same GPUs. REQUIRES: the files exist.
 std::vector<KernelTime> attention_kernel_times(const std::string& data);
 
 }  // namespace kvcap

@@ -19,31 +19,31 @@
 namespace kvcap {
 namespace {
 
-// Of rows that were not fitted: what the project vouches for, and what it states beside it.
+// Limits for held-out rows: medians are the stated accuracy, the 90th percentile is only reported.
 constexpr double kGemmMedian = 0.08;
 constexpr double kMeasuredExpertsMedian = 0.12;
 constexpr double kCollectiveMedian = 0.20;
 constexpr double kGemmP90 = 0.25;
-constexpr int64_t kFewRows = 64;  // below, a GEMM streams its weights
+constexpr int64_t kFewRows = 64;  // below this, a GEMM streams its weights
 const std::string kSource = "aiconfigurator";
 
 struct Format {
-  std::string name;  // as files and checks call it
+  std::string name;  // name in files and checks
   double activation_bytes = 2, weight_bytes = 2;
-  std::string field, experts_field;  // of the profile
+  std::string field, experts_field;  // fields of the profile
 };
 const Format kFormats[] = {{"bfloat16", 2, 2, "gpu.gemm", "gpu.grouped_gemm"},
                            {"fp8", 1, 1, "gpu.gemm_fp8", "gpu.grouped_gemm_fp8"},
                            {"nvfp4", 0.5, 0.5625, "gpu.gemm_fp4", "gpu.grouped_gemm_fp4"},
-                           {"w4a16_mxfp4", 2, 0.53125, "", "gpu.grouped_gemm_w4a16"}};  // experts alone
+                           {"w4a16_mxfp4", 2, 0.53125, "", "gpu.grouped_gemm_w4a16"}};  // only for experts
 
 struct GemmMachine {
-  std::string profile;  // of a whole server
-  std::string gpu;      // as the files call it
-  // Formats, of GEMMs and of experts, whose error is larger than what is vouched for, and why.
+  std::string profile;  // profile of a whole server
+  std::string gpu;      // name in the files
+  // Number formats of GEMMs and experts whose error exceeds the stated accuracy, with the reason.
   std::map<std::string, std::string> unpromised = {};
-  // The experts in FP8 that its profile describes: scales of a tensor, or of blocks as published models have
-  // them (DeepSeek, Qwen3, MiniMax).
+  // The FP8 experts that the profile describes: scales per tensor, or per block as in published models
+  // (DeepSeek, Qwen3, MiniMax).
   std::string fp8_experts = "fp8";
 };
 const std::string kManyKernels = "the library changes kernels between shapes and rows in larger steps here";
@@ -79,8 +79,8 @@ const GemmMachine kGemmMachines[] = {
      {{"gemm.nvfp4", kManyKernels}, {"moe.w4a16_mxfp4.expert_parallel", kAllPlaces}}}};
 
 struct Collective {
-  std::string name;      // of checks and of the profile
-  std::string op, impl;  // as the file calls them
+  std::string name;      // name in checks and in the profile
+  std::string op, impl;  // names in the file
   double (CostModel::*time_s)(double bytes) const;
   std::vector<CollectivePoint> Collectives::*points;
 };
@@ -91,8 +91,8 @@ const Collective kCollectives[] = {
 
 struct About {
   std::string id, what;
-  double median = 0;           // at most, in the median
-  std::string fitted_field{};  // not empty: the rows that it was fitted to
+  double median = 0;           // limit of the median error
+  std::string fitted_field{};  // field fitted to these rows; empty: held-out rows
   std::string reason{};        // why nothing is promised
 };
 
@@ -120,7 +120,7 @@ void add(std::vector<Check>& checks, const About& about, std::vector<double> err
   quantile("p90", 0.9, kGemmP90, false);
 }
 
-// Every second shape, in their order, from the first on: what the profiles were fitted to.
+// Returns every second shape in order, beginning with the first: those that the profiles were fitted to.
 template <typename Shape>
 std::set<Shape> fitted_shapes(const std::set<Shape>& shapes) {
   std::set<Shape> fitted;
@@ -205,12 +205,12 @@ void add_gemms(std::vector<Check>& checks, const GemmMachine& machine, const For
 struct ExpertsRow {
   int64_t tokens = 0;
   int64_t hidden = 0, intermediate = 0, active = 0, count = 0;
-  int64_t gpus = 1;  // that share the experts, each of them whole
+  int64_t gpus = 1;  // GPUs that divide the experts into whole ones
   double time_s = 0;
   auto order() const { return std::tuple(hidden, intermediate, active, count); }
 };
 
-// "4096/14336/2/8": hidden size, width of an expert, experts of a token, experts.
+// Parses "4096/14336/2/8": hidden size, intermediate size of an expert, experts per token, experts.
 ExpertsRow experts_row(std::string_view text) {
   ExpertsRow row;
   const std::string copy(text);
@@ -226,7 +226,7 @@ ExpertsRow experts_row(std::string_view text) {
 double experts_s(const Gpu& gpu, const Gemms& gemms, const ExpertsRow& row) {
   const auto tokens = static_cast<double>(row.tokens);
   const auto active = static_cast<double>(row.active);
-  // In balance: every expert of the GPU is reached as soon as there are rows for it.
+  // Balanced routing: all experts of the GPU are active if there are enough rows.
   const double rows_here = tokens * active / static_cast<double>(row.gpus);
   const double reached = std::min(static_cast<double>(row.count / row.gpus), std::max(1.0, rows_here));
   const GemmRows rows{std::max(1.0, rows_here) / reached, reached, true};
@@ -243,7 +243,7 @@ double experts_s(const Gpu& gpu, const Gemms& gemms, const ExpertsRow& row) {
   return time_s;
 }
 
-// `whole_experts`: of GPUs that share experts as wholes; else of those that have a slice of each.
+// `whole_experts`: rows of GPUs that hold whole experts; else of GPUs that hold a slice of each.
 std::vector<ExpertsRow> experts_rows(const GemmMachine& machine, const std::string& path,
                                      bool whole_experts) {
   std::vector<ExpertsRow> rows;
@@ -359,7 +359,7 @@ std::vector<KernelTime> gemm_kernel_times(const std::string& data) {
   };
   for (const GemmMachine& machine : kGemmMachines) {
     for (const Format& format : kFormats) {
-      if (format.field.empty()) continue;  // one model's experts say nothing of the spread over shapes
+      if (format.field.empty()) continue;  // the experts of one model do not show the spread over shapes
       const std::string kind = format.name == "fp8" ? machine.fp8_experts : format.name;
       add(gemm_times(machine, format, data + "/device/gemm_" + format.name + ".csv"));
       add(experts_times(machine, format, data + "/device/moe_" + kind + ".csv"));

@@ -1,5 +1,5 @@
-// GEMMs, experts' layers and collectives as they were measured, beside what the shipped profiles give. Rows
-// that a profile was fitted to are a set of their own and no test. See measured.h for `data`.
+// Compares measured GEMMs, expert layers and collectives with the shipped profiles. Rows that a profile was
+// fitted to form a separate set and are not tests. See measured.h for `data`.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace kvcap {
 
-// Relative errors, in the median and at the 90th percentile, of GEMMs by number format (all rows that were
-// not fitted; of them below 64 rows, where weights are streamed, and above) and of mixtures of experts, on
-// shapes that were not fitted; and of collectives at sizes that no profile holds.
+// Returns the median and 90th percentile of the relative errors of GEMMs by number format (all held-out rows;
+// those below 64 rows, where weights are streamed; those above), of mixtures of experts on held-out shapes,
+// and of collectives at sizes that no profile contains.
 std::vector<Check> gemm_checks(const std::string& data);
 
-// The rows behind them. REQUIRES: the files are there.
+// Returns the rows of these checks. REQUIRES: the files exist.
 std::vector<KernelTime> gemm_kernel_times(const std::string& data);
 
 }  // namespace kvcap

@@ -15,17 +15,17 @@
 namespace kvcap {
 namespace {
 
-// Below 64 rows these sources have few GEMMs, whose times are rounded to a microsecond; measured_gemm.h
-// judges such rows.
+// These sources have few GEMMs below 64 rows, with times rounded to a microsecond; measured_gemm.h covers
+// such rows.
 constexpr int64_t kLeastTokens = 64;
 
 struct KernelSet {
   std::string id;
   std::string profile;
   std::string file;
-  std::string device;          // as the file names it
-  double median = 0, p90 = 0;  // relative errors up to which README vouches for it
-  std::string reason = {};     // why it is farther off and nothing is promised
+  std::string device;          // name in the file
+  double median = 0, p90 = 0;  // stated accuracy: limits of the relative errors
+  std::string reason = {};     // why the error is larger and nothing is promised
   bool fitted = false;         // the profile was fitted to these rows
 };
 

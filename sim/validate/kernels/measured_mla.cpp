@@ -22,15 +22,16 @@
 namespace kvcap {
 namespace {
 
-// Those of attention kernels that nothing is fitted to (measured_attention.cpp), set before the first run.
+// Limits of attention kernels that no profile is fitted to (measured_attention.cpp), set before the first
+// run.
 constexpr double kMlaMedian = 0.12;
 constexpr double kMlaP90 = 0.40;
 
 struct MlaGpus {
-  std::string name;  // in the file
+  std::string name;  // name in the file
   std::string profile;
-  double l2_bytes = 0;           // between a sixteenth and nine tenths of it decodes read from there
-  bool expands_prompts = false;  // to keys and values
+  double l2_bytes = 0;           // decodes of a sixteenth to nine tenths of this size read from L2
+  bool expands_prompts = false;  // expands latents to keys and values
   std::string reason = {};       // why nothing is promised
   double peak_flops = 0;         // 0: the profile's
   double bandwidth_bytes_per_s = 0;

@@ -1,5 +1,5 @@
-// Latent attention (MLA) kernels as they were measured, beside what the shipped profiles give: nothing is
-// fitted to any of these rows. See measured.h for `data`.
+// Compares measured kernels of latent attention (MLA) with the shipped profiles. No profile is fitted to any
+// of these rows. See measured.h for `data`.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// Relative errors, in the median and at the 90th percentile, by GPU and kind of call.
+// Returns the median and 90th percentile of the relative errors, by GPU and kind of call.
 std::vector<Check> mla_checks(const std::string& data);
 
 }  // namespace kvcap

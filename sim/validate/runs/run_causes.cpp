@@ -11,7 +11,7 @@ namespace {
 
 using Explained = std::optional<std::string>;
 
-// What conditions are asked about.
+// Input of a condition: the evidence and one group of figures.
 struct Question {
   const RunEvidence& e;
   const Outside& outside;
@@ -20,9 +20,9 @@ struct Question {
   const LatencyEvidence& latency() const { return group == FigureGroup::itl ? e.itl : e.ttft; }
 };
 
-constexpr double kOtherLoad = 0.1;       // by so much rates, lengths and batches differ
-constexpr double kOtherCapacity = 0.05;  // and so much KV capacity
-constexpr double kSomeHits = 0.02;       // of the tokens
+constexpr double kOtherLoad = 0.1;       // relative difference of rates, lengths and batches that counts
+constexpr double kOtherCapacity = 0.05;  // relative difference of KV capacities that counts
+constexpr double kSomeHits = 0.02;       // share of the tokens
 
 std::string two(const Both& both, const std::string& unit, double scale = 1) {
   const std::string behind = unit.empty() ? "" : " " + unit;
@@ -32,17 +32,17 @@ std::string two(const Both& both, const std::string& unit, double scale = 1) {
 
 bool is(const Question& q, FigureGroup group) { return q.group == group; }
 
-// Whether more requests wait on one side than on the other.
+// True iff the mean numbers of waiting requests differ clearly.
 bool queues_differ(const RunEvidence& e) {
   const double most = std::max(e.waiting.measured, e.waiting.simulated);
   return e.waiting.known() && most > 0.5 && std::abs(e.waiting.difference()) > 0.3 * most;
 }
 
-// Whether the mean of the gaps between tokens is as simulated, whatever their tails.
+// True iff the mean gaps between tokens agree; their tails may differ.
 bool steps_agree(const RunEvidence& e) { return !e.itl.mean_ms.differs_by(kLatencyTolerance); }
 
-// How far the quantiles are from their buckets when the simulated ones are moved by `shift_ms` and stretched
-// by `factor`: the sum of relative distances.
+// Returns the sum of the relative distances of the simulated quantiles from their measured buckets, after a
+// shift by `shift_ms` and a stretch by `factor`.
 double misfit(const LatencyEvidence& latency, double shift_ms, double factor) {
   double total = 0;
   for (std::size_t i = 0; i < latency.simulated_ms.size(); ++i) {
@@ -59,7 +59,7 @@ struct Shape {
   bool is_shift = false, is_factor = false;
 };
 
-// Whether what is measured is what is simulated and so many milliseconds more, or so many times as much.
+// Returns whether the measured latencies are the simulated ones plus a constant, or times a factor.
 Shape shape_of(const LatencyEvidence& latency) {
   constexpr double kFits = 0.15;
   if (!latency.is_measured || !latency.mean_ms.known() || !(latency.mean_ms.simulated > 0)) return {};
@@ -71,7 +71,7 @@ Shape shape_of(const LatencyEvidence& latency) {
   return shape;
 }
 
-// What to try in place of a host time; where less than none would be needed, the profile is too slow.
+// Returns a host time to try; if it would have to be negative, kernels of the profile are too slow.
 std::string try_time(const std::string& field, double simulated_s, double wanted_s) {
   if (wanted_s < 0 && simulated_s <= 0)
     return "Less than no host time would be needed: kernels of the hardware profile are too slow.";
@@ -171,12 +171,12 @@ Explained batch_differs(const Question& q) {
   if (!is(q, FigureGroup::itl) || !q.e.running.differs_by(0.25) || q.outside.ttft) return {};
   if (std::max(q.e.running.measured, q.e.running.simulated) < 2) return {};
   const bool is_larger = q.e.running.difference() > 0, is_slower = q.e.itl.mean_ms.difference() > 0;
-  // Slower steps fill the batch by themselves.
+  // Slower steps fill the batch without another cause.
   if (is_larger == is_slower) return {};
   return "Batches have another size: " + two(q.e.running, "running") + " on average.";
 }
 
-// Whether the simulated gap between tokens is the host's time of a step, behind which the GPU's is hidden.
+// True iff the simulated gap between tokens equals the host's time per step, which then hides the GPU's.
 bool host_binds(const RunEvidence& e) {
   const double host_ms = 1e3 * e.step_overhead_s;
   return e.async_scheduling && host_ms > 0 && std::abs(e.itl.simulated_ms[0] - host_ms) < 0.05 * host_ms;
@@ -193,7 +193,7 @@ Explained host_time_of_steps(const Question& q) {
   const Shape shape = shape_of(q.e.itl);
   if (!shape.is_shift) return {};
   const double shift_s = 1e-3 * shape.shift_ms;
-  // Asynchronous scheduling hides the host's time behind the GPU's: it is all of the gap, or nothing of it.
+  // Asynchronous scheduling overlaps the host's time with the GPU's: it is the whole gap, or no part of it.
   const bool is_hidden = q.e.async_scheduling && q.e.step_overhead_s < 1e-3 * q.e.itl.mean_ms.simulated;
   const double wanted_s =
       is_hidden && shift_s > 0 ? 1e-3 * q.e.itl.mean_ms.measured : q.e.step_overhead_s + shift_s;

@@ -1,5 +1,5 @@
-// Which assumption most likely makes a simulation differ from a server: a table of conditions on the
-// evidence, the likelier ones first. The first that holds for a group of figures is its cause.
+// Finds the assumption that most likely makes a simulation differ from a server: a table of conditions on the
+// evidence, the more likely causes first. The first row that holds for a group of figures is its cause.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@ struct Outside {
 };
 
 struct Cause {
-  std::string id;                   // of the row of the table
-  std::vector<FigureGroup> groups;  // that it explains
-  std::string field;                // of the scenario, that states the assumption
+  std::string id;                   // row of the table
+  std::vector<FigureGroup> groups;  // groups that it explains
+  std::string field;                // scenario field of the assumption
   std::string text;                 // one or two sentences with the evidence
 };
 
 std::vector<Cause> likely_causes(const RunEvidence& evidence, const Outside& outside);
 
-// Ids of the table's rows, in their order.
+// Returns the ids of the table's rows, in their order.
 std::vector<std::string_view> cause_ids();
 
 }  // namespace kvcap

@@ -45,7 +45,7 @@ Check hit_rate_check(const RunEvidence& e) {
   return check;
 }
 
-// What a mean of so many requests may be off by chance.
+// Returns the half-width of the difference of means for this number of requests.
 double half_width(const LatencyEvidence& latency, const Both& requests) {
   const double width = kComparisonDeviations * latency.simulated_std_ms *
                        std::sqrt(1 / requests.simulated + 1 / requests.measured);
@@ -58,7 +58,7 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
     check.exact_tolerance = check.tolerance = kLatencyTolerance;
     if (latency.is_measured) {
       judge(check);
-      // Near is what the tolerance is for.
+      // The tolerance covers figures that are near.
       if (check.verdict == Agreement::near) check.verdict = Agreement::inside;
     } else {
       check.simulated.clear();
@@ -82,7 +82,7 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
   }
 }
 
-// A folder for the requests that a setting without a scenario needs, gone at the end.
+// A temporary folder for the requests of a setting without a scenario; removed by the destructor.
 class RequestsFolder {
  public:
   RequestsFolder() : path_((std::filesystem::temp_directory_path() / "kvcap-observed-XXXXXX").string()) {
@@ -111,7 +111,7 @@ std::string header_of(const Observation& observed, const Scenario& scenario) {
          scenario.hardware.provenance_kind + ")";
 }
 
-// What is outside says why, for whoever reads the checks alone.
+// Sets the reason of checks that are outside, for readers of the checks alone.
 void give_reasons(const std::vector<Cause>& causes, std::vector<Check>& checks) {
   constexpr std::string_view kIds[] = {"run.token_hit_rate", "run.ttft", "run.itl"};
   for (const Cause& cause : causes) {

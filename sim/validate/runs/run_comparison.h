@@ -1,5 +1,5 @@
-// A simulation beside a server's log: a check for each judged figure, the causes of what is outside, and what
-// was assumed.
+// Compares a simulation with a server's log: one check per judged figure, the likely causes of figures
+// outside, and the assumptions.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace kvcap {
 
-// A hit rate is inside within 5 points; a mean latency within kLatencyTolerance or what chance leaves of so
-// many requests; a quantile within kLatencyTolerance of the bucket that the server's histogram has it in.
+// A hit rate is inside within 5 points; a mean latency within kLatencyTolerance or its half-width for this
+// number of requests; a quantile within kLatencyTolerance of its bucket in the server's histogram.
 inline constexpr double kHitRateTolerance = 0.05;
 
 struct RunComparison {
-  std::string header;  // what is compared, in a line
+  std::string header;  // one line: what is compared
   Observation observed;
   RunEvidence evidence;
-  std::vector<Check> checks;  // their suite is "run"; verdicts: inside, outside, not comparable
+  std::vector<Check> checks;  // suite "run"; verdicts: inside, outside, not comparable
   std::vector<Cause> causes;
   std::vector<std::string> notes;
 };
 
-// Figures and causes of the evidence.
+// Returns the checks of the evidence's figures, and which groups are outside.
 std::vector<Check> run_checks(const RunEvidence& evidence);
 Outside outside_of(const std::vector<Check>& checks);
 
@@ -32,7 +32,7 @@ Outside outside_of(const std::vector<Check>& checks);
 RunComparison compare_with_run(const std::string& log, const std::string& scenario,
                                const std::string& hardware, const std::vector<std::string>& overrides);
 
-// "schema": "kvcap.validation/1", with causes, evidence and notes.
+// Returns "schema": "kvcap.validation/1", with causes, evidence and notes.
 std::string run_comparison_json(const RunComparison& comparison);
 std::string run_comparison_table(const RunComparison& comparison);
 

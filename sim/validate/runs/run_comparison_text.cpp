@@ -1,4 +1,4 @@
-// A comparison with a server as a table and as JSON.
+// Prints a comparison with a server as a table and as JSON.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kComparisonColumns = 100;
 
-// What both sides show beside the judged figures.
+// Figures of both sides that are shown, but not judged.
 struct EvidenceRow {
   const char *name, *unit;
   Both RunEvidence::*figure;
@@ -63,7 +63,7 @@ std::string measured_text(const Check& check, double scale) {
   return format_number(check.reference.front()) + " .. " + format_number(check.reference.back());
 }
 
-// Of the simulated figure from the measured one, or from the nearer end of its bucket.
+// Returns the difference of the simulated figure from the measured one, or from the nearer end of its bucket.
 std::string difference_text(const Check& check) {
   if (check.simulated.empty()) return "-";
   const double simulated = check.simulated.front();

@@ -27,7 +27,7 @@ double hit_tokens(const RunResult& result, Tier tier) {
   return std::isnan(tokens) ? 0 : tokens;  // of no machine without the tier
 }
 
-// The share of all tokens that were found, on the GPU or below it.
+// Returns the share of prompt tokens found on the GPU, or below it.
 double hit_rate_of(const RunResult& result, bool on_the_gpu) {
   double all = 0;
   for (const Tier tier : kTiers) all += hit_tokens(result, tier);
@@ -36,8 +36,8 @@ double hit_rate_of(const RunResult& result, bool on_the_gpu) {
   return result.number("token_hit_rate") * (on_the_gpu ? gpu : all - gpu) / all;
 }
 
-// Requests are independent of each other, their tokens are not: a sampled quantile lies within so much of the
-// true one.
+// Returns the sampling error of a quantile, as a difference of probabilities. Requests count as independent,
+// their tokens do not.
 double margin_of(double q, const Both& requests) {
   return kEvidenceDeviations * std::sqrt(q * (1 - q) * (1 / requests.simulated + 1 / requests.measured));
 }
@@ -69,7 +69,7 @@ std::optional<bool> prefix_caching_of(const Observation& observed) {
   return {};
 }
 
-// Rates until the last arrival: what is served later says nothing about the load.
+// Returns the rate until the last arrival, because later service does not reflect the load.
 double simulated_arrivals_per_s(const RunResult& result) {
   double last_s = 0;
   for (const TurnRecord& turn : result.turns) last_s = std::max(last_s, turn.arrival_s);

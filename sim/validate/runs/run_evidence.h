@@ -1,5 +1,5 @@
-// RunEvidence: a simulation beside what a server's log says, figure by figure. What is judged of it and which
-// assumption explains a difference follows from these figures alone (run_comparison.h, run_causes.h).
+// RunEvidence: the figures of a simulation and of a server's log, in pairs. Checks and likely causes follow
+// from these figures alone (run_comparison.h, run_causes.h).
 #pragma once
 
 #include <array>
@@ -13,17 +13,17 @@
 
 namespace kvcap {
 
-// Relative: within it latencies agree.
+// Relative difference up to which latencies agree.
 inline constexpr double kLatencyTolerance = 0.15;
 
-// NaN: not known.
+// A simulated and a measured figure; NaN: not known.
 struct Both {
   double simulated = std::numeric_limits<double>::quiet_NaN();
   double measured = std::numeric_limits<double>::quiet_NaN();
 
   bool known() const { return simulated == simulated && measured == measured; }
   double difference() const { return measured - simulated; }
-  // Whether they differ by more than this share of the simulated one.
+  // True iff they differ by more than this share of the simulated one.
   bool differs_by(double share) const;
 };
 
@@ -31,28 +31,28 @@ inline constexpr double kJudgedQuantiles[] = {0.5, 0.9, 0.99};
 
 struct LatencyEvidence {
   Both mean_ms;
-  double simulated_std_ms = 0;  // of requests' means
+  double simulated_std_ms = 0;  // standard deviation of the requests' means
   std::array<double, std::size(kJudgedQuantiles)> simulated_ms{};
-  // The buckets that the quantiles lie in, with what chance leaves of so few requests.
+  // Buckets that contain the quantiles, widened by the sampling error for this number of requests.
   std::array<QuantileRange, std::size(kJudgedQuantiles)> measured_ms{};
   bool is_measured = false;
 };
 
 struct RunEvidence {
-  Both requests;        // that the figures are of
-  Both arrivals_per_s;  // until the last arrival
+  Both requests;        // number of requests in the figures
+  Both arrivals_per_s;  // rate until the last arrival
   Both prompt_tokens, output_tokens;
   Both token_hit_rate, gpu_hit_rate, lower_hit_rate;  // lower: below GPU memory
   Both kv_capacity_tokens, kv_usage, running, waiting, preemptions_per_request;
   std::optional<bool> measured_prefix_caching;
   bool simulated_prefix_caching = true;
-  double step_overhead_s = 0, request_overhead_s = 0;  // simulated
-  bool async_scheduling = true;                        // simulated
-  bool hits_are_given = false;  // the simulated prompts were made to be found as measured
+  double step_overhead_s = 0, request_overhead_s = 0;  // simulated values
+  bool async_scheduling = true;                        // simulated value
+  bool hits_are_given = false;  // the simulated prompts were constructed to have the measured hit rate
   LatencyEvidence ttft, itl;
 };
 
-// `result` with its turns.
+// REQUIRES: `result` contains its turns.
 RunEvidence evidence_of(const Observation& observed, const RunResult& result, const Scenario& scenario);
 
 }  // namespace kvcap

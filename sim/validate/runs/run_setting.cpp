@@ -21,13 +21,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRates = 60;
 constexpr int64_t kMostRequests = 50'000;
-constexpr int64_t kSharedPieceTokens = 64;  // of the text that the prompts are made to share, at least
-constexpr double kMostPieces = 4e6;         // of all prompts, beyond which pieces are larger
+constexpr int64_t kSharedPieceTokens = 64;  // least size of the pieces of the common text
+constexpr double kMostPieces = 4e6;         // over all prompts; with more, pieces become larger
 constexpr double kMostBlockSize = 65536;
-constexpr double kMostTokens = 1e7;  // of a prompt or an answer
+constexpr double kMostTokens = 1e7;  // per prompt or answer
 constexpr uint64_t kSeed = 1;
 
-// Whether an override sets the field itself; and whether one sets it or a field within.
+// True iff an override sets the field; sets_within: or a field inside it.
 bool sets(const std::vector<std::string>& overrides, const std::string& path) {
   return std::any_of(overrides.begin(), overrides.end(),
                      [&](const std::string& one) { return one.starts_with(path + "="); });
@@ -46,7 +46,7 @@ std::string model_of(const Observation& observed) {
   const std::string& served = observed.models.front();
   std::string known = catalogue_model(served);
   if (!known.empty()) return known;
-  // What is served from a folder is called by it.
+  // A model served from a folder has the folder's path as its name.
   std::error_code none;
   const std::filesystem::path config = std::filesystem::path(served) / "config.json";
   if (std::filesystem::is_regular_file(config, none)) return config.string();
@@ -56,7 +56,7 @@ std::string model_of(const Observation& observed) {
       "kvcap show models or the model's config.json");
 }
 
-// So many values that are spread as the histogram's, in their order, with the measured mean.
+// Returns `count` values in ascending order with the histogram's distribution and the measured mean.
 std::vector<double> stratified(const Buckets& buckets, int64_t count) {
   std::vector<double> values;
   double sum = 0;
@@ -69,7 +69,7 @@ std::vector<double> stratified(const Buckets& buckets, int64_t count) {
   return values;
 }
 
-// The same in a random order.
+// Returns `count` lengths with the histogram's distribution and mean, in random order.
 std::vector<int64_t> lengths_of(const Buckets& buckets, double mean, int64_t count, std::string_view stream) {
   std::vector<double> values = buckets.count() > 0
                                    ? stratified(buckets, count)
@@ -84,7 +84,7 @@ std::vector<int64_t> lengths_of(const Buckets& buckets, double mean, int64_t cou
   return lengths;
 }
 
-// When the requests arrive: between two scrapes as many as were counted, at random times.
+// Returns arrival times: between two scrapes the counted number of requests, at random times.
 std::vector<double> arrival_times(const Observation& observed, int64_t count) {
   const RandomStream random(kSeed, "observed arrivals");
   std::vector<double> times;
@@ -100,11 +100,11 @@ std::vector<double> arrival_times(const Observation& observed, int64_t count) {
 }
 
 struct MadeUpRequests {
-  std::string text;  // in Mooncake's form
+  std::string text;  // JSON lines in Mooncake's format
   int64_t piece_tokens = 0;
 };
 
-// The beginnings of all prompts are one text, each as long as `hit_rate` asks.
+// Returns requests whose prompts all begin with one common text, which is a share `hit_rate` of each prompt.
 MadeUpRequests requests_of(const Observation& observed, int64_t count, double hit_rate, int64_t block_size) {
   const std::vector<int64_t> prompts =
       lengths_of(observed[Spread::prompt_tokens], observed.mean_prompt_tokens(), count, "observed prompts");
@@ -134,7 +134,7 @@ MadeUpRequests requests_of(const Observation& observed, int64_t count, double hi
   return {text, piece_tokens};
 }
 
-// Neighbouring scrapes together, so that there are not too many rates.
+// Returns the rates, with neighbouring scrapes merged to at most kMostRates.
 Json rates_of(const Observation& observed) {
   Json rates = Json::array();
   const std::size_t together = (observed.arrivals.size() + kMostRates - 1) / kMostRates;
@@ -148,7 +148,7 @@ Json rates_of(const Observation& observed) {
     rates.push_back(
         {{"from_s", rates.empty() ? 0.0 : from_s}, {"requests_per_s", requests / (to_s - from_s)}});
   }
-  // Sessions of the user's source may go on beyond the window.
+  // Sessions of the user's source may go on after the observation.
   rates.push_back({{"from_s", observed.duration_s}, {"requests_per_s", total / observed.duration_s}});
   return rates;
 }
@@ -198,7 +198,7 @@ double given_hit_rate(const Observation& observed, const Json& serving) {
   return is_off || std::isnan(measured) ? 0 : std::clamp(measured, 0.0, 1.0);
 }
 
-// Made-up requests, in a file.
+// Writes generated requests to a file and returns their source.
 Json made_up_source(const Observation& observed, const Json& serving, int64_t count,
                     const std::string& requests_file, Json& notes) {
   require_lengths(observed);
@@ -221,7 +221,7 @@ Json made_up_source(const Observation& observed, const Json& serving, int64_t co
   return {{"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", requests.piece_tokens}};
 }
 
-// The user's source, whose kind its beginning shows where nobody says it.
+// Returns the kind of the user's source, guessed from the file if not given.
 Json given_source(const std::vector<std::string>& overrides) {
   constexpr std::string_view kPath = "workload.source.path=";
   if (sets(overrides, "workload.source") || sets(overrides, "workload.source.kind")) return Json::object();

@@ -1,6 +1,6 @@
-// The scenario that a log describes: the model by its name, the KV capacity, the arrivals and the lengths as
-// the server counted them. What metrics do not tell is assumed, and each assumption is a note of the
-// scenario.
+// RunSetting: the scenario that a log describes: the model by its name, the KV capacity, the arrivals and the
+// lengths that the server counted. Values that the metrics lack are assumed, with a note of the scenario per
+// assumption.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace kvcap {
 
 struct RunSetting {
   Scenario scenario;
-  // The prompts are made up so that as many tokens are found as measured: the hit rate is no test then.
+  // The prompts are constructed to have the measured hit rate, which is then not a test.
   bool hits_are_given = false;
 };
 
-// The requests are written to the new file `requests_file`, unless `overrides` name a source. `hardware`: a
-// profile's name or path. Throws InputError for a log that does not tell enough.
+// Writes the requests to the new file `requests_file`, unless `overrides` set a source. `hardware`: a
+// profile's name or path. Throws InputError if the log lacks required values.
 RunSetting setting_of(const Observation& observed, const std::string& hardware,
                       const std::vector<std::string>& overrides, const std::string& requests_file);
 

@@ -18,7 +18,7 @@ using FigureOf = std::function<double(const std::string& name)>;
 struct NamedValues {
   const FigureOf& figure;
   std::deque<double> values = {};
-  std::exception_ptr error = {};  // of a figure: muParser's own code must not be unwound
+  std::exception_ptr error = {};  // thrown by a figure; kept because exceptions must not unwind muParser
 };
 
 double* value_of_name(const char* name, void* user) {

@@ -18,8 +18,8 @@ namespace {
 
 // ---- machines, in closed form ----
 
-// Of contexts.tokens tokens unless the name says otherwise; of a batch, contexts.count prompts of
-// contexts.new_tokens new tokens, each over a history of contexts.tokens in DRAM.
+// Input of a machine figure: a context of contexts.tokens tokens, except in figures of a batch:
+// contexts.count prompts of contexts.new_tokens new tokens, each with a history of contexts.tokens in DRAM.
 struct Asked {
   const Machine& machine;
   StoredContexts contexts;
@@ -50,7 +50,7 @@ double batch_overlapped_s(const Asked& asked) {
 double batch_one_ahead_s(const Asked& asked) {
   return makespan_s({.work = {batch_layer(asked)}, .ahead = 2}, asked.machine.idle_rates());
 }
-// Of the batch's prompts and answers to DRAM.
+// Returns the time to save the batch's prompts and answers to DRAM.
 double batch_save_s(const Asked& asked) {
   const StoredContexts& batch = asked.contexts;
   const auto tokens =
@@ -58,7 +58,7 @@ double batch_save_s(const Asked& asked) {
   return asked.machine.route(Tier::hbm, Tier::dram).seconds(tokens * asked.model().kv_bytes_per_token(), 0);
 }
 
-// Of the first layer of a restoration of chunks from the SSD.
+// Returns the load time of the first layer of a restoration of chunks from the SSD.
 double chunks_layer_load_s(const Asked& asked) {
   const Hit chunks{.tier = Tier::ssd, .tokens = asked.tokens()};
   const LoadRates rates = asked.machine.idle_rates();
@@ -121,7 +121,7 @@ double share_of_sessions_above(const Workload& workload, int64_t tokens) {
   return above / static_cast<double>(workload.sessions.size());
 }
 
-// The largest share of history in a prompt that has some.
+// Returns the largest share of history in a prompt with history.
 double largest_history_share(const Workload& workload) {
   double largest = 0;
   for (const Session& session : workload.sessions) {
@@ -144,12 +144,12 @@ constexpr TraceFigureOf kTraceFigures[] = {
     {"piece_tokens",
      [](const Lab::Trace& t) {
        return double{t.workload.pieces.empty() ? 0.0 : t.workload.pieces.front().tokens};
-     }},  // of the first
+     }},  // tokens of the first piece
     {"input_tokens", [](const Lab::Trace& t) { return t.stats.input_tokens.mean; }},
     {"output_tokens", [](const Lab::Trace& t) { return t.stats.output_tokens.mean; }},
     {"context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.mean; }},
     {"median_context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.median; }},
-    // That sessions begin with, all together.
+    // Tokens of the contexts that sessions begin with, in total.
     {"stored_tokens", [](const Lab::Trace& t) { return static_cast<double>(t.workload.context_tokens()); }},
     {"turns", [](const Lab::Trace& t) { return t.stats.turns.mean; }},
     {"multi_turn_share", [](const Lab::Trace& t) { return t.stats.multi_turn_share; }},
@@ -159,7 +159,7 @@ constexpr TraceFigureOf kTraceFigures[] = {
      [](const Lab::Trace& t) { return share_of_sessions_above(t.workload, 4096); }},
     {"largest_history_share", [](const Lab::Trace& t) { return largest_history_share(t.workload); }}};
 
-// Parts of all prompts as the policy uses them (importance).
+// Parts of all prompts that the policy uses (importance).
 struct PromptsFigure {
   std::string_view name;
   double PartUse::*value;
@@ -185,7 +185,7 @@ const Row& row_of(const Row (&rows)[n], const std::string& group, const std::str
   refuse_figure(group + "." + name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-// A number of the resolved scenario; true counts as 1.
+// Returns a number of the resolved scenario; true counts as 1.
 double number_at(const Scenario& scenario, const std::string& path) {
   std::string pointer = "/" + path;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
@@ -199,8 +199,8 @@ double number_at(const Scenario& scenario, const std::string& path) {
   return found.get<double>();
 }
 
-// What the log of the workload says of its turns; of those, with NAME_correlation, how far simulated and
-// recorded times agree turn by turn.
+// Returns a figure of the workload's log within the bounds, or with NAME_correlation the correlation of
+// simulated and recorded times turn by turn.
 double measured_figure(Lab& lab, const StudySetting& setting, const std::string& name) {
   const Scenario scenario = lab.scenario(setting);
   const std::vector<TurnRecord> recorded = recorded_turns(open_source(scenario.workload, scenario.seed));

@@ -18,11 +18,11 @@
 namespace kvcap {
 namespace {
 
-constexpr double kStage_s = 600;  // of one rate
+constexpr double kStage_s = 600;  // duration of each rate
 using TimeMeans = std::array<double, kTimes.size()>;
 using StageMeans = std::array<TimeMeans, 2>;
 
-// Mean TTFT, TPOT and end-to-end latency of the requests of each rate.
+// Returns the mean TTFT, TPOT and end-to-end latency of the requests of each rate.
 StageMeans means_of(const FitRun& run, const std::vector<RequestTimes>& times) {
   StageMeans means{};
   std::array<double, 2> requests{};
@@ -37,7 +37,8 @@ StageMeans means_of(const FitRun& run, const std::vector<RequestTimes>& times) {
   return means;
 }
 
-// Of each run on its profile as it is, then with what was fitted to its pair.
+// Returns two entries per run: with its unfitted profile, and with the parameters fitted to the other
+// workload.
 std::vector<StageMeans> simulate_all(const std::vector<FitRun>& runs, const std::vector<FitAnswer>& fits) {
   const std::vector<std::string> messages =
       run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
@@ -110,7 +111,7 @@ Check median_check(std::size_t time, const std::vector<double>& fitted, const st
   return check;
 }
 
-// As a log would have it that says nothing of its prompts' texts.
+// Returns the run as from a log without the texts of prompts.
 FitRun without_texts(FitRun run) {
   run.workload.pieces.clear();
   run.workload.piece_begin.clear();
@@ -118,7 +119,8 @@ FitRun without_texts(FitRun run) {
   return run;
 }
 
-// Of the first model: fitted to one workload without its texts, judged by the other one with them.
+// Returns a check of the first model: fitted to one workload without its texts, evaluated on the other one
+// with them.
 Check hits_check(const std::vector<FitRun>& runs) {
   const std::vector<FitRun> pair(runs.begin(), runs.begin() + 2);
   std::vector<FitAnswer> fits;
@@ -153,7 +155,7 @@ Check hits_check(const std::vector<FitRun>& runs) {
 
 }  // namespace
 
-// The runs of the study vllm_h100, two workloads of a model after each other.
+// The runs of the study vllm_h100, two consecutive workloads per model.
 std::vector<FitRun> vllm_h100_fit_runs(const std::string& data) {
   const auto log_time_s = [](const TableRow& row, const char* column) {
     return 1e-3 * column_number(row, column);
@@ -188,7 +190,7 @@ std::vector<Check> fit_checks(const SuiteOptions& options) {
     missing.reason = "no " + data + "/runs/vllm-h100 (--data)";
     return {missing};
   }
-  std::vector<FitAnswer> fits;  // of each run, to the other workload of its model
+  std::vector<FitAnswer> fits;  // per run, fitted to the other workload of its model
   for (std::size_t i = 0; i < runs.size(); ++i) fits.push_back(fit({runs[i ^ 1]}));
   const std::vector<StageMeans> simulated = simulate_all(runs, fits);
 
@@ -206,7 +208,7 @@ std::vector<Check> fit_checks(const SuiteOptions& options) {
       }
     }
   }
-  constexpr std::array kMost = {0.06, 0.02, 0.03};  // in the order of kTimes
+  constexpr std::array kMost = {0.06, 0.02, 0.03};  // order of kTimes
   for (std::size_t k = 0; k < kTimes.size(); ++k) {
     checks.push_back(median_check(k, fitted[k], untuned[k], kMost[k]));
     checks.back().promised = !options.quick;

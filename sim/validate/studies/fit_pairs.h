@@ -1,5 +1,5 @@
-// Whether a fit holds on a workload that it has not seen: of each model of the vllm-h100 runs one workload is
-// fitted to (sim/fit), and the other one predicted, both ways.
+// Validates fits on held-out workloads: for each model of the vllm-h100 runs, fits to one workload (sim/fit)
+// and predicts the other one, in both directions.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace kvcap {
 
-// The runs of vLLM 0.15.1 on H100s: two workloads of each of four models, one after the other, on the profile
-// as it is. Empty where the data are not there.
+// Returns the runs of vLLM 0.15.1 on H100s: two consecutive workloads per model for four models, with the
+// unfitted profile. Empty if the data are missing.
 std::vector<FitRun> vllm_h100_fit_runs(const std::string& data);
 
-// `quick`: of the first model alone, and no promise.
+// `quick`: only the first model, without promises.
 std::vector<Check> fit_checks(const SuiteOptions& options);
 
 }  // namespace kvcap

@@ -11,7 +11,7 @@ namespace {
 
 int64_t whole(double number) { return std::llround(number); }
 
-// ---- HyperInfer: vectors that are read, and the model of importance (cost/importance.h) ----
+// ---- HyperInfer: vectors read, and the model of importance (cost/importance.h) ----
 
 double all_keys(double tokens, double important, double heads) {
   return static_cast<double>(vectors_with_all_keys(whole(tokens), whole(important), whole(heads)));
@@ -26,7 +26,7 @@ RestoreStatistics statistics(double retention, double layers) {
   return {ImportanceModel{}, {.retention = retention}, whole(layers), 1};
 }
 double jaccard(double retention, double layers) { return statistics(retention, layers).mean_jaccard(); }
-// Of a query's important tokens, those that are important in the mean of all.
+// Returns the share of a query's important tokens that are important in the mean over all queries.
 double fixed_set_recall(double retention, double layers) {
   constexpr int64_t kTokens = 4096;
   const double important = retention * kTokens;
@@ -37,7 +37,7 @@ double fallback_share(double retention, double layers) {
   return statistics(retention, layers).mean_fallback_layers(kTokens) / layers;
 }
 
-// Of a chunk of which a share is important, after some uses.
+// Returns the score of a chunk with an important share, after `uses` uses.
 double score(double uses, double important_share) {
   ChunkScore chunk;
   for (int64_t i = 0; i < whole(uses); ++i) chunk.use(important_share);
@@ -46,8 +46,8 @@ double score(double uses, double important_share) {
 
 // ---- curves ----
 
-// log_crossing(y, x1, y1, x2, y2, ...): where a curve through the points reaches y, a straight line of its
-// logarithm between two of them; NaN outside of all.
+// log_crossing(y, x1, y1, x2, y2, ...): returns the x at which a curve through the points reaches y, with log
+// y linear between points; NaN outside the points.
 double log_crossing(const double* arguments, int count) {
   const double target = arguments[0];
   for (int i = 1; i + 3 < count; i += 2) {

@@ -1,4 +1,4 @@
-// Formulas: named functions of numbers that studies compare with what papers print and no scenario gives.
+// Formulas: named functions of numbers, for published figures that no scenario simulates.
 #pragma once
 
 #include <span>

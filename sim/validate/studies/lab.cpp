@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kUsualTokens = 1024;  // of a stored context, where a machine is asked about
+constexpr int64_t kUsualTokens = 1024;  // default length of a stored context, for closed forms of a machine
 
 Workload workload_of(const Scenario& scenario, const StudySetting& setting) {
   const StoredContexts contexts = setting.stored_contexts();

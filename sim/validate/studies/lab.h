@@ -1,7 +1,7 @@
-// Lab: where checks get their simulated numbers.
+// Lab: runs the simulations of checks and returns their numbers.
 //
-// Checks are evaluated twice: the first time every simulation they ask for is only noted (its metrics are
-// NaN), then all of them run side by side in workers, and the second time the numbers are there.
+// Checks are evaluated twice: the first time only collects the simulations that they need (metrics are NaN);
+// then all of them run in parallel workers, and the second time returns their metrics.
 #pragma once
 
 #include <map>
@@ -18,14 +18,14 @@ namespace kvcap {
 
 class Lab {
  public:
-  // `is_shipped`: scenarios are files of the binary.
+  // `is_shipped`: scenarios are files embedded in the binary.
   explicit Lab(bool is_shipped) : is_shipped_(is_shipped) {}
 
-  // What tells one simulation from another.
+  // Returns a key that is different for different simulations.
   static std::string key_of(const StudySetting& setting);
 
   Scenario scenario(const StudySetting& setting) const;
-  // The machine of a scenario, for what needs no clock; its stored forms are chosen for contexts.tokens.
+  // Returns the machine of a scenario for closed forms; its stored forms are chosen for contexts.tokens.
   Machine machine(const StudySetting& setting) const;
   struct Trace {
     Workload workload;
@@ -33,15 +33,16 @@ class Lab {
   };
   const Trace& trace(const StudySetting& setting);
 
-  // A metric of a simulation; NaN as long as it has not run.
+  // Returns a metric of a simulation; NaN before it has run.
   double metric(const StudySetting& setting, const std::string& name);
-  // All turns of it; none as long as it has not run.
+  // Returns all turns of a simulation; empty before it has run.
   std::span<const TurnRecord> turns(const StudySetting& setting);
-  // Seconds to bring one context of contexts.tokens back on an empty machine: of recompute its prefill, of
-  // others what a request with one new token waits before that is prefilled.
+  // Returns the seconds to restore one context of contexts.tokens on an idle machine: for recompute its
+  // prefill, for other policies the time from the arrival of a request with one new token to the prefill of
+  // that token.
   double restore_s(const StudySetting& setting);
 
-  // Runs what has been asked for and not run yet. False when there was nothing to run.
+  // Runs the collected simulations that have not run yet. False if there were none.
   bool run_missing();
 
  private:

@@ -1,4 +1,4 @@
-// A run of a real server: what simulates it, and the means that were measured of it.
+// MeasuredRun: a run of a real server: a scenario and workload that simulate it, and its measured means.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,9 @@ struct MeasuredRun {
   Scenario scenario;
   Workload workload;
   std::vector<double> measured;
-  std::function<std::vector<double>(const RunResult& result)> simulated;  // the same means, in this order
-  std::string gap;  // what is known to be missing from the model here; empty: nothing
+  std::function<std::vector<double>(const RunResult& result)> simulated;  // means of a simulated run in the
+                                                                          // order of `measured`
+  std::string gap;  // effects that the model is known to lack here; empty: none
 };
 
 }  // namespace kvcap

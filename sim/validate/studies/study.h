@@ -1,5 +1,5 @@
-// Study: numbers that somebody published or measured, each beside the expression over simulated scenarios
-// that should give it. A JSON file, kvcap.study/1; its keys are described in scenarios/studies/README.md.
+// Study: published or measured numbers, each with the expression over simulated scenarios that should equal
+// it. A JSON file, kvcap.study/1; scenarios/studies/README.md describes its keys.
 #pragma once
 
 #include <map>
@@ -15,67 +15,67 @@
 
 namespace kvcap {
 
-using Overrides = std::vector<std::string>;  // "path=value", as --set takes them
+using Overrides = std::vector<std::string>;  // "path=value", as for --set
 
-// A scenario and what is changed in it.
+// A scenario and its changes.
 struct StudySetting {
-  std::string scenario;  // the path of a file, or a JSON object; empty: that of the setting around this one
+  std::string scenario;  // path of a file, or a JSON object; empty: the scenario of the enclosing setting
   Overrides changes;
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
-  std::string workload;                     // JSON of a named one (workloads.h); empty: the scenario's
-  std::string missing;                      // a file below $KVCAP_DATA that is not there
-  std::map<std::string, double> turns;      // bounds of the turns that turns.* is about (TurnBounds)
-  std::map<std::string, std::string> row;   // of a CSV, by column
+  std::string workload;                     // JSON of a named workload (workloads.h); empty: the scenario's
+  std::string missing;                      // a required file below $KVCAP_DATA that does not exist
+  std::map<std::string, double> turns;      // bounds of the turns for turns.* (TurnBounds)
+  std::map<std::string, std::string> row;   // row of a CSV, by column
 
-  // As if the other one's changes were made after this one's.
+  // Returns this setting with the changes of `more` after its own.
   StudySetting with(const StudySetting& more) const;
   StoredContexts stored_contexts() const;
 };
 
-// What becomes of the numbers of all settings: of each expression the mean, or of all the error in the median
-// or the worst, which is held against `reference`, a limit.
+// Summary of the numbers of all settings: the mean of each expression, or the median or worst error of all
+// numbers, which is compared with the limit `reference`.
 enum class Summary { none, mean, median_error, worst_error };
 
 struct StudyCheck {
-  Check check;        // all but what simulations say
+  Check check;        // without the simulated numbers
   std::string place;  // "study.json: checks.3"
   StudySetting setting;
-  std::vector<StudySetting> each;       // the values are taken in each of them; at least one
-  std::vector<std::string> values;      // expressions; none: the number cannot be compared
-  std::vector<std::string> references;  // expressions, as `values`; empty: the numbers of `check`
-  std::string holds;                    // of an order: a condition over x1, x2, ..., the simulated numbers
+  std::vector<StudySetting> each;       // settings in which the values are taken; at least one
+  std::vector<std::string> values;      // expressions; empty: the number cannot be compared
+  std::vector<std::string> references;  // one expression per value; empty: the numbers of `check`
+  std::string holds;                    // order: a condition over x1, x2, ..., the simulated numbers
   Summary summary = Summary::none;
-  double most = 0;     // of an error
-  bool judged = true;  // else the number is shown beside its reference
-  std::string group;   // that checks.GROUP.* sums up; may be empty
-  std::string family;  // of runs whose model intervals are held against `references`; may be empty
+  double most = 0;     // limit of an error
+  bool judged = true;  // false: the number is only shown with its reference
+  std::string group;   // group for checks.GROUP.*; may be empty
+  std::string family;  // family of runs whose model intervals are compared with `references`; may be empty
 };
 
 struct Study {
   std::string file;
-  bool is_shipped = false;                       // scenarios are files of the binary
-  bool is_slow = false;                          // left out of a quick validation
-  StudySetting setting;                          // of all checks
-  std::map<std::string, StudySetting> settings;  // by the names that expressions begin with
+  bool is_shipped = false;                       // scenarios are files embedded in the binary
+  bool is_slow = false;                          // excluded from a quick validation
+  StudySetting setting;                          // changes for all checks
+  std::map<std::string, StudySetting> settings;  // key: name in expressions
   std::vector<StudyCheck> checks;
 };
 
 struct StudyOptions {
-  bool quick = false;       // settings take their "quick" parts
-  std::string data_folder;  // for $KVCAP_DATA; empty: as scenarios find it (scenario/data_files.h)
+  bool quick = false;       // use the "quick" parts of settings
+  std::string data_folder;  // replaces $KVCAP_DATA; empty: found as by scenarios (scenario/data_files.h)
 };
 // Throw InputError.
 Study load_study(const std::string& path, const StudyOptions& options = {});
 Study read_study(std::string_view text, const std::string& file, bool is_shipped,
                  const StudyOptions& options);
-// Those of scenarios/studies/ whose suite has this name, in order of their files.
+// Returns the studies of scenarios/studies/ of this suite, in order of their files.
 std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options = {});
 
-// The runs of all checks with a family, each with what was measured of it.
+// Returns the runs of all checks with a family, each with its measured means.
 std::vector<MeasuredRun> measured_runs(std::span<const Study> studies);
 
-// Simulates whatever the checks ask for, side by side, and judges them. Throws InputError before anything
-// runs for names and scenarios that do not exist.
+// Runs the simulations that the checks need, in parallel, and judges the checks. Throws InputError before any
+// run for names and scenarios that do not exist.
 std::vector<Check> run_studies(std::span<const Study> studies);
 
 }  // namespace kvcap

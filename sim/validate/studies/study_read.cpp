@@ -1,4 +1,4 @@
-// The only reader of studies.
+// Reads studies from JSON.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -28,12 +28,12 @@ constexpr std::string_view kCheckKeys[] = {
     "points", "promised", "role",    "fitted_to", "reason",   "judged", "family", "group"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
-// In the order of Summary.
+// kSummaries has the order of Summary.
 constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
 constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session", "answered_by_s"};
 constexpr std::string_view kSummaries[] = {"none", "mean", "median_error", "worst_error"};
 
-// A part of the file and where it stands.
+// A part of the file and its place for messages.
 class Part {
  public:
   Part(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
@@ -62,7 +62,7 @@ class Part {
     for (std::size_t i = 0; i < json_.size(); ++i) parts.emplace_back(json_[i], inside(std::to_string(i)));
     return parts;
   }
-  // A lone value counts as a list of one.
+  // Returns the items of a list, or a single value as a list of one.
   std::vector<Part> items_or_one() const { return json_.is_array() ? items() : std::vector<Part>{*this}; }
 
   std::string text() const {
@@ -82,7 +82,7 @@ class Part {
     if (!json_.is_boolean()) fail("true or false");
     return json_.get<bool>();
   }
-  // The place of the text in a list of what is allowed.
+  // Returns the index of the text in `allowed`.
   std::size_t one_of(std::span<const std::string_view> allowed) const {
     const auto found = std::find(allowed.begin(), allowed.end(), text());
     if (found == allowed.end()) fail(joined(allowed) + suggestion(text(), allowed));
@@ -98,7 +98,7 @@ class Part {
   std::string place_;
 };
 
-// As --set reads it back: texts bare, the rest as JSON.
+// Returns the value in the syntax of --set: texts without quotes, other values as JSON.
 std::string change_text(const Json& value) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
@@ -150,7 +150,7 @@ class Reader {
     study_.settings[name] = setting(part);
   }
 
-  // A name, an object of fields, or several of these, one after the other.
+  // Reads a name, an object of fields, or a list of these, applied in order.
   StudySetting setting(const Part& part) const {
     if (part.json().is_array()) {
       StudySetting all;
@@ -215,20 +215,20 @@ class Reader {
     return fields;
   }
 
-  // What a study or a check changes.
+  // Reads the changes of a study or a check.
   StudySetting setting_of(const Part& part) const {
     StudySetting changed;
     if (part.has("scenario")) changed.scenario = scenario(part.at("scenario"));
     return part.has("set") ? changed.with(setting(part.at("set"))) : changed;
   }
 
-  // A path below $KVCAP_DATA where somebody has said what that is.
+  // Replaces $KVCAP_DATA by the data folder, if given.
   std::string in_data_folder(const std::string& written) const {
     if (options_.data_folder.empty() || !written.starts_with(kDataPrefix)) return written;
     return options_.data_folder + "/" + written.substr(kDataPrefix.size());
   }
 
-  // Where a file lies; nothing where it does not.
+  // Returns the path of a data file; absent if it does not exist.
   std::optional<std::string> data_file(const std::string& written) const {
     const std::string named = in_data_folder(written);
     const std::optional<std::string> path =
@@ -236,9 +236,9 @@ class Reader {
     return path && std::filesystem::exists(*path) ? path : std::nullopt;
   }
 
-  // Every row of a table that is wanted.
+  // The selected rows of a table.
   struct Table {
-    std::string missing;  // its file, where that is not there
+    std::string missing;  // its file, if it does not exist
     std::vector<StudySetting> rows;
   };
   Table rows_of(const Part& part) const {
@@ -264,7 +264,7 @@ class Reader {
     return {.missing = {}, .rows = std::move(list)};
   }
 
-  // The settings that a check is about, one after the other; a file of theirs that is not there.
+  // Returns the settings of a check in order, or the first of their files that does not exist.
   Table cases_of(const Part& part) const {
     Table all;
     if (!part.has("rows"))
@@ -335,7 +335,7 @@ class Reader {
 
   static Summary summary_of(const Part& part) { return static_cast<Summary>(part.one_of(kSummaries)); }
 
-  // How far off a number may be, and what is known of it beside.
+  // Reads the tolerances of a number, its role, its tuned parameters and a reason.
   void read_terms(const Part& part, Check& check) const {
     const bool is_share = part.has("points") && part.at("points").flag();
     check.absolute = is_share;

@@ -1,4 +1,4 @@
-// Rows of a CSV as settings: each row of a table of measurements is one run.
+// Reads the rows of a CSV as settings: each row of a table of measurements is one run.
 #pragma once
 
 #include <map>
@@ -9,19 +9,20 @@
 
 namespace kvcap {
 
-using TableRow = std::map<std::string, std::string>;  // by column
+using TableRow = std::map<std::string, std::string>;  // key: column
 
-// All rows of a CSV file, plain or gzip. Throws InputError.
+// Returns all rows of a CSV file, plain or gzip. Throws InputError.
 std::vector<TableRow> rows_of_table(const std::string& path);
 
-// The number of a column, NaN where it has none. Throws InputError, without a place, for an unknown column.
+// Returns the number of a column; NaN if the cell is not a number. Throws InputError, without a place, for an
+// unknown column.
 double column_number(const TableRow& row, const std::string& column);
 
-// JSON in which "{column}" stands for the row's text, a number where it is one, and "{expression}" for what
-// an expression over columns gives.
+// Returns JSON in which "{column}" is replaced by the row's text, or by a number if it is one, and
+// "{expression}" by the value of an expression over columns.
 Json filled_in(const Json& pattern, const TableRow& row);
 
-// Whether an expression over the row's columns is not 0.
+// True iff an expression over the row's columns is not 0.
 bool meets(const std::string& condition, const TableRow& row);
 
 }  // namespace kvcap

@@ -12,8 +12,8 @@
 namespace kvcap {
 namespace {
 
-// "off.mean_ttft_ms" is the figure mean_ttft_ms of the setting with "off" on top, which may be named the same
-// way again.
+// Returns a figure: "off.mean_ttft_ms" is mean_ttft_ms of the setting with the changes of "off". Prefixes may
+// be repeated.
 double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name) {
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.')) {
     const auto named = study.settings.find(name.substr(0, dot));
@@ -24,13 +24,13 @@ double named_figure(Lab& lab, const Study& study, StudySetting setting, std::str
   return figure(lab, setting, name);
 }
 
-// The checks before, which checks.GROUP.* sums up.
+// The checks done so far, for checks.GROUP.*.
 struct Done {
   std::vector<Check> checks = {};
   std::vector<std::string> groups = {};
 
-  // compared, all: how many there are. outside_share: of those that were compared and are tests to which
-  // nothing was tuned.
+  // compared, all: numbers of checks. outside_share: the share of checks outside, among compared tests
+  // without tuned parameters.
   double figure(const std::string& group, const std::string& name) const {
     double all = 0, compared = 0, tests = 0, outside = 0;
     for (std::size_t i = 0; i < checks.size(); ++i) {
@@ -60,7 +60,7 @@ double figure_or_sum(Lab& lab, const Study& study, const Done& done, const Study
                      dot == std::string::npos ? "" : name.substr(dot + 1));
 }
 
-// Of every setting each expression.
+// Returns the value of each expression in every setting.
 std::vector<double> values_of(Lab& lab, const Study& study, const Done& done, const StudyCheck& one,
                               const std::vector<std::string>& expressions) {
   std::vector<double> values;
@@ -75,7 +75,7 @@ std::vector<double> values_of(Lab& lab, const Study& study, const Done& done, co
   return values;
 }
 
-// Of each expression the mean over the settings.
+// Returns the mean of each expression over the settings.
 std::vector<double> means(const std::vector<double>& values, std::size_t expressions) {
   std::vector<double> sums(expressions, 0);
   for (std::size_t i = 0; i < values.size(); ++i) sums[i % expressions] += values[i];
@@ -91,7 +91,7 @@ std::vector<Check::Case> cases_of(const Check& check) {
   return cases;
 }
 
-// The error of many numbers becomes what is simulated.
+// Replaces the simulated numbers by the summary of their errors.
 void summarise_errors(Check& check, const StudyCheck& one) {
   check.cases = cases_of(check);
   std::vector<double> errors;
@@ -102,7 +102,7 @@ void summarise_errors(Check& check, const StudyCheck& one) {
   if (one.judged) check.reference = {one.most};
 }
 
-// A condition over the simulated numbers, x1, x2, ..., and whatever figures it names.
+// Evaluates a condition over the simulated numbers x1, x2, ... and figures.
 bool holds(Lab& lab, const Study& study, const StudyCheck& one, const std::vector<double>& simulated) {
   return evaluate(one.holds, [&](const std::string& name) {
            const std::size_t place = name.starts_with('x') ? std::strtoul(name.c_str() + 1, nullptr, 10) : 0;
@@ -135,13 +135,13 @@ Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& o
   return check;
 }
 
-// Whether it sums up others.
+// True iff the check summarises other checks.
 bool is_sum(const StudyCheck& one) {
   return std::any_of(one.values.begin(), one.values.end(),
                      [](const std::string& value) { return value.starts_with("checks."); });
 }
 
-// Those that sum up others come last, though they stand where they are written.
+// Judges all checks, those that summarise others last; their order does not change.
 void judge_all(Lab& lab, std::span<const Study> studies, Done& done) {
   for (const bool sums : {false, true}) {
     std::size_t place = 0;
@@ -176,7 +176,7 @@ struct AskedOfRun {
   }
 };
 
-// Collects the runs of checks: one for all that ask for the same simulation.
+// Collects the runs of checks: one run for all checks of the same simulation.
 class Runs {
  public:
   void add(Lab& lab, const StudyCheck& one, const StudySetting& setting, std::span<const double> references) {

@@ -59,7 +59,7 @@ double first_arrival_s(const Turns& turns) {
   for (const TurnRecord& turn : turns.list) first_s = std::min(first_s, turn.arrival_s);
   return first_s;
 }
-// Until the last answer.
+// Returns a sum per second, from turns.from_s to the last answer.
 double per_s(const Turns& turns, OfTurn of) {
   return sum_of(turns, of) / (last_answer_s(turns) - turns.from_s);
 }
@@ -89,7 +89,7 @@ std::vector<std::string> names_of_figures(const std::string& group) {
   return names;
 }
 
-// Nothing where the name ends in no latency.
+// Returns null if the name does not end in a latency.
 OfTurn latency_at_end_of(std::string_view name) {
   for (const Latency& latency : kLatencies) {
     if (name.ends_with(latency.name)) return latency.of;

@@ -14,7 +14,7 @@
 namespace kvcap {
 namespace {
 
-// The parameters of a workload; all are required.
+// The parameters of a workload; all of them are required.
 class Parameters {
  public:
   explicit Parameters(const Json& request) : request_(request) {}
@@ -45,11 +45,11 @@ void add(Workload& workload, const Turn& turn) {
   workload.sessions.push_back({.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 1});
   workload.turns.push_back(turn);
 }
-// The pieces that were added last belong to the turn that was.
+// Assigns the pieces added last to the turn added last.
 void end_pieces(Workload& workload) { workload.piece_begin.push_back(workload.pieces.size()); }
 
-// Prompts that all come at once, of which a share lies in the store: in an order that is drawn, or first, or
-// last.
+// Returns prompts that all arrive at time 0, a share of them stored: in random order, or the stored ones
+// first or last.
 Workload hit_burst(const Parameters& parameters) {
   const uint32_t prompts = parameters.count("prompts"), tokens = parameters.count("tokens");
   const double hit_share = parameters.number("hit_share");
@@ -60,7 +60,7 @@ Workload hit_burst(const Parameters& parameters) {
   for (uint32_t i = 0; i < prompts; ++i) {
     const uint32_t place = order == "last" ? prompts - 1 - i : i;
     const bool is_hit = order == "drawn" ? random.uniform(i, 0) < hit_share : place < hit_share * prompts;
-    // Of a prompt that is found as a whole the last token is computed again.
+    // The last token of a fully stored prompt is computed again.
     add(workload, {.input_tokens = is_hit ? 1 : tokens, .output_tokens = 1});
     workload.sessions.back().context_tokens = is_hit ? tokens - 1 : 0;
     workload.sessions.back().history_grows = !is_hit;
@@ -70,9 +70,9 @@ Workload hit_burst(const Parameters& parameters) {
 
 // ---- chats in rounds (SGLang's benchmark/hicache/bench_multiturn.py) ----
 //
-// Clients, some of whom are served at once, each of whom sends all that was said, the answer too, and a fixed
-// number of tokens more, in a random order. With a barrier nobody begins a round before all have ended the
-// last one.
+// Clients send requests in random order, `at_once` of them concurrently. Each request contains the whole
+// conversation with its answers, and a fixed number of new tokens. With a barrier, a round begins when all
+// clients have ended the previous one.
 class ChatsInRounds {
  public:
   explicit ChatsInRounds(const Parameters& parameters)
@@ -82,7 +82,7 @@ class ChatsInRounds {
         has_barrier_(parameters.number("barrier") != 0),
         random_(3 + parameters.count("order"), "rounds") {}
 
-  // Whose request is next, over and over.
+  // Returns the clients in the order of their requests.
   std::vector<uint32_t> order() const {
     std::vector<uint32_t> order, done(clients_, 0);
     for (uint64_t draw = 0; order.size() < std::size_t{clients_} * rounds_; ++draw) {
@@ -96,7 +96,8 @@ class ChatsInRounds {
   }
 
  private:
-  // Who may be next: who is not served and has rounds left, with a barrier each once in a round.
+  // Returns the clients that may be next: not in service and with rounds left; with a barrier, not yet served
+  // in this round.
   std::vector<uint32_t> ready_clients(const std::vector<uint32_t>& order,
                                       const std::vector<uint32_t>& done) const {
     const auto round = static_cast<uint32_t>(order.size() / clients_);
@@ -106,7 +107,7 @@ class ChatsInRounds {
           has_barrier_ ? done[client] == round : done[client] < rounds_ && !is_served(order, client);
       if (may) ready.push_back(client);
     }
-    // All who are left are served: the next place is for one of them, a little later.
+    // If all remaining clients are in service, one of them takes the next place.
     for (uint32_t client = 0; ready.empty() && client < clients_; ++client) {
       if (done[client] < rounds_) ready.push_back(client);
     }
@@ -149,8 +150,9 @@ Workload chats_in_rounds(const Parameters& parameters) {
 
 // ---- users of LMBenchmark's multi-round-qa.py ----
 //
-// Each user is a session that asks every so many seconds, or with the last answer. The first users are at
-// rounds of their own when the run begins, but nothing is cached of them; others join one by one.
+// Each user is a session that sends a request every `between_s` seconds, or at its previous answer if that is
+// later. The first users are in different rounds when the run begins, with an empty cache; further users join
+// one by one.
 struct User {
   double first_s = 0;
   uint32_t rounds = 0;
@@ -195,9 +197,9 @@ Workload multi_round_users(const Parameters& parameters) {
 
 // ---- recorded requests ----
 
-// Of a CSV with columns arrival_s, prompt_id and input_tokens: prompts that begin alike and come again and
-// again, with answers of one length. One request in fifty of the file has the number of its neighbour: the
-// length says which prompt it is.
+// Reads a CSV with columns arrival_s, prompt_id and input_tokens: prompts with a common beginning that are
+// repeated, with answers of one length. One request in fifty of the file has the id of its neighbour; its
+// length identifies the prompt.
 Workload repeated_prompts(const Parameters& parameters) {
   constexpr uint64_t kShared = uint64_t{1} << 40, kUnknown = 1000;
   struct PromptRow {
@@ -206,7 +208,7 @@ Workload repeated_prompts(const Parameters& parameters) {
     uint32_t tokens;
   };
   std::vector<PromptRow> requests;
-  std::map<uint64_t, std::map<uint32_t, int>> lengths;  // of a prompt, how often
+  std::map<uint64_t, std::map<uint32_t, int>> lengths;  // per prompt, the count of each length
   for (const TableRow& row : rows_of_table(parameters.text("path"))) {
     requests.push_back({column_number(row, "arrival_s"),
                         static_cast<uint64_t>(column_number(row, "prompt_id")),

@@ -1,4 +1,4 @@
-// Named workloads of studies: what benchmarks send that neither a generator nor a reader of traces makes.
+// Named workloads of studies: requests of benchmarks that no generator or trace reader can produce.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kvcap {
 
-// {"kind": "hit_burst", ...}: the parameters of a kind stand in workloads.cpp; those of files are paths.
-// Throws InputError, without a place, for what is none.
+// Makes {"kind": "hit_burst", ...}: workloads.cpp lists the parameters of each kind; those for files are
+// paths. Throws InputError, without a place, for an unknown kind.
 Workload named_workload(const Json& request);
 
 }  // namespace kvcap

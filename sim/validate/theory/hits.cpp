@@ -1,9 +1,9 @@
-// Which references a cache finds, replayed one after the other through the whole simulator: short traces
-// whose every hit is worked out by hand, and a real trace against exact stack distances.
+// Checks which references are hits of a cache, one after the other through the whole simulator: short traces
+// with every hit worked out by hand, and a real trace against exact stack distances.
 //
-// A reference is a prompt of one piece, a second after the one before, to a DRAM tier of some places: by then
-// the piece is stored, so that there is no time in it and the semantics are those of cache simulators
-// (libCacheSim): a use that misses enters, and something leaves when there is no room.
+// A reference is a prompt of one piece, one second after the previous one, to a DRAM tier with a number of
+// places. The piece is stored within that second, so time plays no part and the semantics are those of cache
+// simulators (libCacheSim): a miss inserts its piece, and a full cache evicts one.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -24,25 +24,28 @@ struct Trace {
   EvictionKind eviction;
   std::size_t places;
   const char* references;
-  const char* found;  // for each reference: x found, . not
+  const char* found;  // per reference: x hit, . miss
 };
 
-// The sequence of Belady, Nelson and Shedler (1969), which FIFO misses more often with more places: 9 and 10
-// times. Contents after each reference, first out first:
+// The sequence of Belady, Nelson and Shedler (1969), for which FIFO misses more often with four places (10
+// times) than with three (9 times). Contents after each reference, first out first:
 //
 //           1    2    3    4    1    2    5    1    2    3    4    5
 //   fifo 3  1    12   123  234  341  412  125  125  125  253  534  534
 //   fifo 4  1    12   123  1234 1234 1234 2345 3451 4512 5123 1234 2345
 //   lru 3   1    12   123  234  341  412  125  251  512  123  234  345
 //   lru 4   1    12   123  1234 2341 3412 4125 4251 4512 5123 1234 2345
-// Belady, what is used last (or never) leaves: at 4 of 1 (5th), 2 (6th) and 3 (10th) 3 leaves; at 5 of 1
-// (8th), 2 (9th) and 4 (11th) 4; at 3 of 1 and 2 (never) and 5 (12th) 1, at 4 then 2 or 3: 7 misses. With
-// four places at 5 of 1, 2, 3 (10th) and 4 (11th) 4 leaves, at 4 one that is not 5: 6 misses.
+//
+// Belady evicts the item whose next use is last (or that is never used again); next uses in parentheses.
+// Three places: at item 4, of 1 (5th), 2 (6th) and 3 (10th), it evicts 3; at item 5, of 1 (8th), 2 (9th) and
+// 4 (11th), it evicts 4; at item 3, of 1 and 2 (never) and 5 (12th), it evicts 1; at the next 4, it evicts 2
+// or 3: 7 misses. Four places: at item 5, of 1, 2, 3 (10th) and 4 (11th), it evicts 4; at the next 4, any
+// item except 5: 6 misses.
 constexpr const char* kAnomaly = "1 2 3 4 1 2 5 1 2 3 4 5";
 
 // The sequence of Silberschatz, Galvin and Gagne, Operating System Concepts, chapter on virtual memory: 15,
-// 12 and 9 misses of fifo, lru and belady with three places. lfu by hand, uses since the entry as exponents,
-// of equals the one used longest ago leaves:
+// 12 and 9 misses of fifo, lru and belady with three places. lfu by hand, with the uses since the insertion
+// as exponents; of items with equal uses, the least recently used one is evicted:
 //
 //   7   7            0  0^3 4 2 (3 out)      2  0^4 1 2^3
 //   0   7 0          3  0^3 2 3 (4 out)      0  1 2^3 0^5
@@ -53,45 +56,45 @@ constexpr const char* kAnomaly = "1 2 3 4 1 2 5 1 2 3 4 5";
 //   0   2 3 0^3
 //   4   3 0^3 4 (2 out)
 //
-// score with one use worth 1 is the number of uses ever, stored or not; what is worth less than all that is
-// stored does not enter:
+// score with a weight of 1 per use is the number of all uses so far, stored or not; an item with a lower
+// score than all stored items is not inserted:
 //
-//   7 0 1 2 0 3 0 4 as above, then 3 0^3 4   2  0^4 3^3 2^4
+//   7 0 1 2 0 3 0 4 like lfu, then 3 0^3 4   2  0^4 3^3 2^4
 //   2  0^3 4 2^2 (3 out)                     0  3^3 2^4 0^5
 //   3  0^3 2^2 3^2 (4 out)                   1  2^4 0^5 1^3 (3 out)
-//   0  2^2 3^2 0^4                           7  has 2 uses, the least stored 3: stays out
+//   0  2^2 3^2 0^4                           7  has 2 uses, the least stored 3: not inserted
 //   3  2^2 0^4 3^3                           0  2^4 1^3 0^6
 //   2  0^4 3^3 2^3                           1  2^4 0^6 1^4
-//   1  has 2 uses, the least stored 3: stays out
+//   1  has 2 uses, the least stored 3: not inserted
 constexpr const char* kTextbook = "7 0 1 2 0 3 0 4 2 3 0 3 2 1 2 0 1 7 0 1";
 
-// S3-FIFO (Yang et al. 2023, algorithm 1) with ten places: the small queue's share is one, the ghost
-// remembers nine. Small | main (uses) | ghost, oldest first. libCacheSim finds the same where it lets
-// newcomers into the small queue before anything has left (S3FIFOv0). Elsewhere it may differ: its tenth is
-// rounded down, it asks the ghost before it evicts, and what comes back from the ghost makes room there for
-// older keys.
+// S3-FIFO (Yang et al. 2023, algorithm 1) with ten places: the small queue has one place, the ghost queue
+// remembers nine keys. Notation: small | main (uses) | ghost, oldest first. libCacheSim has the same hits if
+// new keys enter the small queue before the first eviction (S3FIFOv0). Otherwise it may differ: it rounds its
+// tenth down, looks up the ghost before it evicts, and frees the ghost place of a key that returns, so that
+// the ghost remembers older keys.
 //
-// What is used more than once in the small queue outlives a scan in the main one, and what left unused enters
-// the main queue when it comes back:
+// Keys used more than once in the small queue survive a scan in the main queue, and keys evicted unused from
+// the small queue enter the main queue at their next reference:
 //   1 1 1 2 2 2 3 .. 10  1(2) 2(2) 3 .. 10 | - | -
-//   11  4 .. 11 | 1 2 | 3: 1 and 2 move, their uses forgotten, 3 leaves
+//   11  4 .. 11 | 1 2 | 3: 1 and 2 move, their uses are reset, 3 is evicted
 //   12  5 .. 12 | 1 2 | 3 4
-//   1 2 found: 5 .. 12 | 1(1) 2(1) | 3 4
+//   1 2 hit: 5 .. 12 | 1(1) 2(1) | 3 4
 //   3   6 .. 12 | 1(1) 2(1) 3 | 4 5
-//   1 2 found
+//   1 2 hit
 constexpr const char* kScan = "1 1 1 2 2 2 3 4 5 6 7 8 9 10 11 12 1 2 3 1 2";
-// When nothing is left in the small queue the main one gives up its oldest that has not been used, and those
-// are forgotten for good:
+// When the small queue is empty, the main queue evicts its oldest unused key, which the ghost does not
+// remember:
 //   1 1 1 .. 10 10 10  1(2) .. 10(2) | - | -
 //   11  11 | 2 .. 10 | -: all ten move, and 1 is the oldest of the main queue
-//   2 2 3 found: 11 | 2(2) 3(1) 4 .. 10 | -
+//   2 2 3 hit: 11 | 2(2) 3(1) 4 .. 10 | -
 //   12  12 | 2(2) 3(1) 4 .. 10 | 11
-//   11  - | 2(2) 3(1) 4 .. 11 | 12: 12 leaves, 11 comes back into the main queue
-//   13  13 | 5 .. 11 2(1) 3 | 12: 2 and 3 go round once more, 4 leaves
+//   11  - | 2(2) 3(1) 4 .. 11 | 12: 12 is evicted, 11 enters the main queue
+//   13  13 | 5 .. 11 2(1) 3 | 12: 2 and 3 are reinserted, 4 is evicted
 //   1   1 | 5 .. 11 2(1) 3 | 12 13
-//   3   found
+//   3   hit
 //   4   4 | 5 .. 11 2(1) 3(1) | 12 13 1
-//   2   found
+//   2   hit
 constexpr const char* kRound =
     "1 1 1 2 2 2 3 3 3 4 4 4 5 5 5 6 6 6 7 7 7 8 8 8 9 9 9 10 10 10 11 2 2 3 12 11 13 1 3 4 2";
 
@@ -153,15 +156,15 @@ std::vector<Check> short_traces() {
 
 // ---- prefixes ----
 
-// Blocks A to G; a block is found when all before it are, and a prompt's first block is its most recent.
-// LRU with four places, most recent first:
+// Blocks A to G: a block is a hit if all blocks before it are, and the first block of a prompt counts as its
+// most recently used. LRU with four places, most recent first:
 //
 //   ABC  finds -   ABC          ABD  finds AB  ABDC
 //   ABD  finds AB  ABDC         FG   finds -   FGAB
 //   AE   finds A   AEBD         ABC  finds AB  ABCF
 //   ABC  finds AB  ABCE
 //
-// Where nothing leaves: -, AB, A, ABC, ABD, -, ABC.
+// Hits without evictions: -, AB, A, ABC, ABD, -, ABC.
 Workload prompts_of_blocks() {
   Workload workload = turns_alone(seconds_apart(7), [](uint64_t) { return 1; });
   workload.piece_begin.push_back(0);
@@ -196,7 +199,7 @@ std::vector<Check> prefixes() {
 
 // ---- Mooncake ----
 
-// Its requests in order, an hour of chats as blocks of 512 tokens.
+// Returns the requests of Mooncake's trace in order: an hour of chats as blocks of 512 tokens.
 Workload mooncake_in_order(const std::string& path) {
   WorkloadOptions options;
   options.source = {.kind = "mooncake", .path = path};
@@ -209,9 +212,9 @@ Workload mooncake_in_order(const std::string& path) {
   return workload;
 }
 
-// Of each prompt the leading blocks whose stack distance fits. The last token of a prompt is computed in any
-// case. Its blocks are used from the last to the first, so that what leaves first is of no use without those
-// that stay; sizes are tokens.
+// Returns the tokens per prompt of its leading blocks whose stack distance fits. The last token of a prompt
+// is always computed. Blocks are used from last to first, so that a prompt's last blocks, which are useless
+// without the first ones, are evicted first. Sizes are tokens.
 std::vector<int64_t> found_by_lru(const Workload& workload, int64_t capacity_tokens) {
   LruStack stack(workload.pieces.size());
   std::vector<int64_t> found;
@@ -275,7 +278,7 @@ std::vector<Check> mooncake(const std::string& data_folder) {
   std::vector<Case> cases = {mooncake_case(workload, std::nullopt)};
   for (const Size& size : kSizes) cases.push_back(mooncake_case(workload, size.tokens));
   const std::vector<RunResult> runs = run_cases(cases);
-  // 37.4 % is a fact of the trace, counted by another program.
+  // 37.4 % is a property of the trace, counted by another program.
   checks.push_back(exact_check(kHitsSuite, "mooncake.unbounded", all + ", a store that keeps everything",
                                {runs[0].number("token_hit_rate")}, {0.374}, 0.0005 / 0.374));
   double prompt_tokens = 0;

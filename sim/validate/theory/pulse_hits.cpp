@@ -1,11 +1,11 @@
-// The share of prompt tokens that a real vLLM found in its prefix cache, second by second: 300 requests in
-// six pulses to Llama-3.1-8B on an RTX A6000 (casys-kaist/LLMServingSim f4ab208c, ispass26-artifact, Fig. 7;
-// 0.13.0rc2, 221,504 tokens of KV as its log says). An A6000 is not in the catalogue; an L40S with that
-// capacity stands for it, since nothing is evicted and what is found hangs on the order of arrivals alone.
+// Checks the share of prompt tokens that a real vLLM found in its prefix cache over time: 300 requests in six
+// pulses to Llama-3.1-8B on an RTX A6000 (casys-kaist/LLMServingSim f4ab208c, ispass26-artifact, Fig. 7;
+// 0.13.0rc2, 221,504 tokens of KV according to its log). The catalogue has no A6000; an L40S with that
+// capacity replaces it, because nothing is evicted and hits depend only on the order of arrivals.
 //
-// The same requests to two such servers, every other one to each (the sums of prompt tokens in their logs say
-// so), which share what LMCache keeps: a remote store without limits here. LMCache's chunks are its default
-// of 256 tokens: what it found are multiples of them, less what the GPU had.
+// A second run sends the requests alternately to two such servers (the sums of prompt tokens in their logs
+// confirm this), which share LMCache's store: here a remote store without limits. LMCache's chunks have their
+// default of 256 tokens: its hits are multiples of 256, less the hits on the GPU.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,7 +29,7 @@ constexpr uint32_t kBlockTokens = 16;
 constexpr int64_t kEvery_s = 10;
 constexpr double kWithin = 0.03;  // set before the first run
 
-// hash_ids name every full block of prompt and answer; pieces are those within the prompt.
+// hash_ids name every full block of prompt and answer; pieces are the blocks within the prompt.
 Workload pulses(const std::string& path) {
   Workload workload;
   workload.absolute_times = true;
@@ -52,10 +52,10 @@ Workload pulses(const std::string& path) {
   return workload;
 }
 
-// Shares of all prompt tokens that a server was asked for since the first, every kEvery_s from the first
-// second with any on: found in its own prefix cache, and in what its connector reaches.
+// Cumulative hit rates of a server, every kEvery_s from the first second with prompt tokens: tokens found in
+// its own prefix cache, and through its connector, per prompt token.
 struct Series {
-  double first_tokens = 0;  // asked for in that second
+  double first_tokens = 0;  // prompt tokens in that second
   std::vector<double> own, connected;
 };
 Series measured_series(const std::string& path) {
@@ -79,7 +79,8 @@ Series measured_series(const std::string& path) {
 
 double prompt_tokens(const TurnRecord& turn) { return turn.history_tokens + turn.input_tokens; }
 
-// Both clocks show the same when as many tokens have been asked for as in the log's first second.
+// Returns the simulated time at which the prompt tokens reach those of the log's first second, to align the
+// clocks.
 double aligned_s(std::span<const TurnRecord> turns, double first_tokens) {
   double tokens = 0;
   for (const TurnRecord& turn : turns) {
@@ -88,7 +89,7 @@ double aligned_s(std::span<const TurnRecord> turns, double first_tokens) {
   return 0;
 }
 
-// What the server `node` found, at the dates of its log.
+// Returns the hit rates of the server `node` at the times of its log.
 Series simulated_series(const RunResult& run, uint16_t node, const Series& measured) {
   std::vector<TurnRecord> turns;
   std::copy_if(run.turns.begin(), run.turns.end(), std::back_inserter(turns),
@@ -112,7 +113,7 @@ Series simulated_series(const RunResult& run, uint16_t node, const Series& measu
   return series;
 }
 
-// The largest difference of two series, and their pairs.
+// Returns the largest difference of two series, and adds their pairs to `cases`.
 double largest_difference(const std::vector<double>& ours, const std::vector<double>& theirs,
                           std::vector<Check::Case>& cases) {
   double most = 0;

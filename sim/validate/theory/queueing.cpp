@@ -14,7 +14,7 @@ namespace kvcap {
 namespace {
 
 constexpr const char* kQueueingSuite = "queueing";
-// At which a wait is no wait: the clock resolves a nanosecond, records have seven digits.
+// Seconds below which a wait counts as none: the clock resolves a nanosecond, records have seven digits.
 constexpr double kNoWait = 1e-5;
 
 double queue_s(const TurnRecord& turn) { return turn.ttft_s - turn.service_ttft_s; }
@@ -27,7 +27,8 @@ constexpr double kMeanTokens = 1000;
 
 std::size_t turns_of(const SuiteOptions& options) { return options.quick ? 10000 : 21000; }
 
-// 1 + floor(m E) of an exponential E is geometric, with mean 1 / (1 - e^(-1/m)) and c^2 = e^(-1/m).
+// Returns 1 + floor(m E) for an exponential E, which is geometric with mean 1 / (1 - e^(-1/m)) and c^2 =
+// e^(-1/m).
 uint32_t drawn_tokens(const RandomStream& random, uint64_t i) {
   return 1 + static_cast<uint32_t>(kMeanTokens * random.exponential(i));
 }
@@ -42,7 +43,7 @@ Workload requests(std::size_t turns, double rate, uint64_t seed, bool drawn) {
   return workload;
 }
 
-// Seconds that a request with so many tokens takes on an idle machine.
+// Returns the seconds of a request with `tokens` output tokens on an idle machine.
 double idle_s(int servers, uint32_t tokens) {
   const double arrival_s = 0;
   const Workload one = turns_alone({&arrival_s, 1}, [&](uint64_t) { return tokens; });
@@ -53,7 +54,7 @@ double exceeds(const RunResult& run, double t_s) {
   return mean_of(run, [t_s](const TurnRecord& turn) { return queue_s(turn) > t_s ? 1.0 : 0.0; });
 }
 
-// Mean of a level over the run, and what Little's law makes of the seconds that all turns spent there.
+// Returns the mean of a level over the run, and its value by Little's law from the seconds of all turns.
 std::vector<double> littles_sides(const RunResult& run, const std::string& level,
                                   const std::function<double(const TurnRecord&)>& seconds) {
   const auto series =
@@ -66,7 +67,7 @@ std::vector<double> littles_sides(const RunResult& run, const std::string& level
           sum_s / run.number("duration")};
 }
 
-// A wait follows from the one before (Lindley 1952): W' = max(0, W + S - A).
+// Returns the mean wait after the warm-up by Lindley's recursion (1952): W' = max(0, W + S - A).
 double lindley_wait_s(const Workload& workload, double service_s) {
   double wait_s = 0, sum_s = 0;
   for (std::size_t i = 0; i < workload.turns.size(); ++i) {
@@ -99,7 +100,7 @@ Experiment md1(double load, const std::string& name, double service_s, std::size
                        std::nullopt}}};
 }
 
-// c^2 of geometric answers is 1 - 1 / mean: an M/M/1 but for a thousandth.
+// c^2 of geometric answers is 1 - 1 / mean, so this is M/M/1 within a thousandth.
 Experiment mm1(double load, const std::string& name, double token_s, std::size_t turns) {
   const double service_s = mean_drawn_tokens() * token_s;
   const std::string of = " of M/M/1, one server with exponential answers, load " + name;
@@ -115,7 +116,8 @@ Experiment mm1(double load, const std::string& name, double token_s, std::size_t
                            mmc_wait_exceeds(1, load, 2)}}};
 }
 
-// A newcomer to a batch that is not full waits for the end of the running step, a thousandth of a service.
+// A request that joins a batch with a free slot waits for the end of the running step, a thousandth of a
+// service.
 Experiment mm4(double load, const std::string& name, double token_s, std::size_t turns) {
   constexpr int kServers = 4;
   const double service_s = mean_drawn_tokens() * token_s;
@@ -136,15 +138,15 @@ Experiment mm4(double load, const std::string& name, double token_s, std::size_t
                        mmc_wait_s(kServers, kServers * load, 1)},
                       {"mm4.load_" + name + ".tail", "share that waits longer than half a service" + of,
                        mmc_wait_exceeds(kServers, kServers * load, 0.5)},
-                      // Little 1961: on a run that begins and ends empty both sides are the same sum.
+                      // Little 1961: in a run that begins and ends empty, both sides are the same sum.
                       {"little.waiting", "mean queue against rate x mean wait, of every run" + of,
                        std::nullopt},
                       {"little.running", "mean batch against rate x mean service, of every run" + of,
                        std::nullopt}}};
 }
 
-// No queue: who finds the batch full is turned away. A place that is freed in the running step is taken by
-// who comes within that step, a thousandth of a service.
+// Without a queue, requests that find the batch full are rejected. A slot that becomes free at the end of a
+// step may be taken by a request that arrives during that step, a thousandth of a service.
 Experiment loss(double offered, const std::string& name, double token_s, std::size_t turns) {
   constexpr int kServers = 4;
   const double service_s = mean_drawn_tokens() * token_s;
@@ -170,7 +172,7 @@ Experiment loss(double offered, const std::string& name, double token_s, std::si
 
 // ---- waiting for a link ----
 
-// Other arrivals than those that wait for a server.
+// Offset of the seeds, so that arrivals differ from those of waiting_experiments().
 constexpr uint64_t kOtherSeeds = 1000;
 
 Experiment waiting_for_a_link(std::size_t turns) {

@@ -1,4 +1,4 @@
-// The parts of the suite `queueing`, for whoever wants only some.
+// The parts of the suite `queueing`, for callers that need only some of them.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,14 @@
 
 namespace kvcap {
 
-// How long requests wait for a server: M/D/1, M/M/1, M/M/4, Little's law.
+// Returns experiments on requests that wait for a server: M/D/1, M/M/1, M/M/4, Little's law.
 std::vector<Experiment> waiting_experiments(const SuiteOptions& options);
-// How long loads wait for a link: M/D/1.
+// Returns experiments on loads that wait for a link: M/D/1.
 std::vector<Experiment> link_experiments(const SuiteOptions& options);
-// How often references with Zipf popularities are found: LRU, FIFO, a TTL.
+// Returns experiments on the hit rates of references with Zipf popularities: LRU, FIFO, a TTL.
 std::vector<Experiment> reference_experiments(const SuiteOptions& options);
-// How loads share links, first come first served and max-min, and overlap with computation, as a flow shop.
+// Returns checks of loads that share links (first come first served and max-min) and overlap with computation
+// (flow shop).
 std::vector<Check> transfer_checks();
 
 }  // namespace kvcap

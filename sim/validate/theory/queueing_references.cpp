@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kItems = 5000;
 constexpr std::size_t kPlaces = 500;
 
-// A cache of kPlaces is full and forgets how it began long before that.
+// Warm-up turns: a cache of kPlaces is full and independent of its start long before this.
 constexpr int64_t kReferenceWarmup = 8000;
 std::size_t references_of(const SuiteOptions& options) { return options.quick ? 20000 : 60000; }
 

@@ -1,4 +1,4 @@
-// Loads of stored contexts: how they share links, and how they overlap with computation.
+// Loads of stored contexts: checks how they share links and overlap with computation.
 #include <algorithm>
 
 #include "policy/policy.h"
@@ -19,13 +19,13 @@ std::vector<double> restores_s(const RunResult& run) {
   return seconds;
 }
 
-// Contexts of so many tokens, all asked for at time 0.
+// Returns a workload of contexts of `tokens` tokens, all requested at time 0.
 Workload at_once(const std::vector<uint32_t>& tokens) {
   return stored_turns(std::vector<double>(tokens.size(), 0.0), [&](uint64_t i) { return tokens[i]; });
 }
 
-// Transfers of one route are served first come first served, each at the whole rate: the k-th ends when all
-// up to it have been carried.
+// Checks that transfers of one route are served first come first served, each at the full rate: the k-th ends
+// when the first k have been transferred.
 Check first_come_first_served() {
   const std::vector<uint32_t> tokens = {30000, 10000, 50000, 20000};
   const Scenario scenario = reduced_scenario("kv_offload");
@@ -40,10 +40,10 @@ Check first_come_first_served() {
                      restores_s(run_cases({{scenario, at_once(tokens)}}).front()), expected_s, 1e-6);
 }
 
-// Routes that share a link divide it max-min (Bertsekas, Gallager 1992, 6.5.2): equal shares, and what one
-// cannot use is the other's. The first context lies in DRAM, which it fills, the second on an SSD; both cross
-// PCIe, of rate P. A slow SSD, of rate r < P/2, is not held up: the first gets P - r. A fast one, r > P/2,
-// gets P/2 until the first is over.
+// Checks that routes divide a shared link max-min (Bertsekas, Gallager 1992, 6.5.2): equal shares, plus what
+// the other route cannot use. The first context is in DRAM, which it fills, the second on an SSD; both cross
+// PCIe, of rate P. A slow SSD, of rate r < P/2, keeps its rate, and the first route gets P - r. A fast one, r
+// > P/2, gets P/2 until the first transfer ends.
 Check max_min() {
   constexpr uint32_t kNear = 100000, kFar = 300000;
   std::vector<Case> cases;
@@ -73,7 +73,7 @@ Check max_min() {
 
 // ---- pipelines ----
 
-// Layers that take about as long to load as to compute.
+// Returns a scenario whose layers take about as long to load as to compute.
 Scenario layered_scenario(const std::string& policy, double ssd_rate) {
   Scenario scenario = reduced_scenario(policy);
   scenario.model.num_hidden_layers = 24;
@@ -91,7 +91,7 @@ struct LayerTimes {
   std::vector<double> load_s, compute_s;
 };
 
-// Of one context on an SSD: what the policy has each layer load and compute.
+// Returns the load and compute times per layer for one context on an SSD.
 LayerTimes layer_times(const Scenario& scenario, uint32_t tokens, int64_t new_tokens) {
   const Machine machine(scenario, tokens, tokens);
   const Hit hit{.tier = Tier::ssd, .tokens = tokens};
@@ -110,7 +110,8 @@ LayerTimes layer_times(const Scenario& scenario, uint32_t tokens, int64_t new_to
 
 constexpr uint32_t kHistory = 8192;
 
-// hcache: hidden states that are loaded and projected beside layers that are only loaded or only computed.
+// Checks hcache: hidden states that are loaded and projected, mixed with layers that are only loaded or only
+// computed.
 Check flow_shop() {
   std::vector<Case> cases;
   std::vector<double> expected_s;
@@ -128,8 +129,8 @@ Check flow_shop() {
                      simulated_s, expected_s, 1e-6);
 }
 
-// kv_offload, layer-wise: n layers alike of a seconds to load and b to compute, then the head. With a read
-// buffer of one layer nothing overlaps, n (a + b); with two or more n max(a, b) + min(a, b).
+// Checks layer-wise kv_offload: n equal layers with a seconds to load and b to compute, then the head. With a
+// read buffer of one layer nothing overlaps: n (a + b); with two or more: n max(a, b) + min(a, b).
 Check read_buffer() {
   constexpr uint32_t kNewTokens = 200;
   std::vector<Case> cases;

@@ -41,7 +41,7 @@ Check check_of(const std::string& suite, const Prediction& prediction) {
   return check;
 }
 
-// Of one prediction; runs[r][at] and behind it is what run r gave.
+// Returns the check of one prediction, whose numbers in run r begin at runs[r][at].
 Check judged(const std::string& suite, const Prediction& prediction,
              std::span<const std::vector<double>> runs, std::size_t at, double confidence) {
   Check check = check_of(suite, prediction);
@@ -114,7 +114,7 @@ Scenario reduced_scenario(const std::string& policy) {
 
 Scenario server_scenario(int servers) {
   Scenario scenario = reduced_scenario("recompute");
-  // A step reads the weights once, whatever it computes.
+  // A step reads the weights once, whatever its batch.
   scenario.hardware.gpu.memory_bandwidth_bytes_per_s = scenario.model.weight_bytes() / 1e-3;
   scenario.serving.max_num_seqs = servers;
   return scenario;

@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-// Where an increasing function of t > 0 reaches `level`.
+// Returns the t > 0 at which an increasing function reaches `level`.
 double solve(double level, const std::function<double(double)>& of) {
   double low = 0, high = 1;
   while (of(high) < level) high *= 2;
@@ -21,7 +21,8 @@ double solve(double level, const std::function<double(double)>& of) {
   }
 }
 
-// The hit rate of a cache that holds item i with probability stored(p_i T), T such that it holds `capacity`.
+// Returns the hit rate of a cache that holds item i with probability stored(p_i T), with T such that it holds
+// `capacity`.
 double characteristic_hit_rate(std::span<const double> popularity, double capacity,
                                double (*stored)(double)) {
   KVCAP_CHECK(capacity > 0 && capacity < static_cast<double>(popularity.size()));
@@ -54,7 +55,7 @@ double md1_wait_exceeds(double load, double t_services) {
 }
 
 double erlang_b(int servers, double offered) {
-  // One server after the other.
+  // Recursion over the number of servers.
   double blocked = 1;
   for (int n = 1; n <= servers; ++n) blocked = offered * blocked / (n + offered * blocked);
   return blocked;
