@@ -1,5 +1,5 @@
-// Arena: memory of one place that is handed out in pieces and taken back all at once, so that cases of very
-// different sizes follow each other without allocating anew. It grows to what the largest case needs.
+// Arena hands out pieces of memory of one place and takes them all back together, so that cases of different
+// sizes reuse memory without allocation. It grows to the size of the largest case.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class Arena {
  public:
   Arena(Backend& backend, Place place) : backend_(backend), place_(place) {}
 
-  // Valid until clear(). Aligned for O_DIRECT.
+  // Returns memory that is valid until clear() and aligned for O_DIRECT.
   std::byte* take(int64_t bytes) {
     const int64_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
     while (block_ < blocks_.size() && used_bytes_ + size > blocks_[block_].bytes()) {
@@ -39,7 +39,7 @@ class Arena {
   Backend& backend_;
   Place place_;
   std::vector<Buffer> blocks_;
-  std::size_t block_ = 0;  // the one that pieces are taken from
+  std::size_t block_ = 0;  // index of the block that pieces are taken from
   int64_t used_bytes_ = 0;
 };
 

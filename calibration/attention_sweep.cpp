@@ -11,7 +11,7 @@ struct Heads {
   int64_t query_heads, kv_heads, head_dim;
 };
 
-// Whole models and their shares on several GPUs: Llama-2-7B, Llama-3-8B, 70B on one and on eight.
+// Heads of whole models and of shares on several GPUs: Llama-2-7B, Llama-3-8B, 70B on one and on eight GPUs.
 constexpr Heads kAttentionHeads[] = {{32, 32, 128}, {32, 8, 128}, {64, 8, 128}, {8, 1, 128}};
 
 struct AttentionOperands {
@@ -65,7 +65,7 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
   const DeviceInfo info = bench.backend().info();
   const Format format = info.formats.front();
   const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4};
-  // A quarter of a GEMM's rate, to be on the safe side; the budget is watched besides.
+  // A conservative estimate at a quarter of the GEMM rate; run_points() enforces the budget.
   const auto call_s = [&](const AttentionTime& one) {
     return attention_flops(one) / (0.25 * flops_per_s) + 1e-5;
   };
@@ -77,12 +77,12 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
   });
   double cost_s = 0;
   for (const AttentionTime& one : planned) cost_s += effort.cost_s(call_s(one));
-  // Every second, third, ... point where all of them take too long.
+  // Takes every second, third, ... point if all points exceed the budget.
   const auto stride = static_cast<std::size_t>(std::max(1.0, std::ceil(cost_s / budget_s)));
   std::vector<AttentionTime> taken;
   for (std::size_t i = 0; i < planned.size(); i += stride) taken.push_back(planned[i]);
 
-  // Keys and values are cold, as after a layer's GEMMs: calls take them in turn from a pool.
+  // Keys and values are cold, as after a layer's GEMMs: consecutive calls use different parts of a pool.
   int64_t kv_pool_bytes = sweep.cold_bytes();
   int64_t query_bytes = 0;
   for (const AttentionTime& one : taken) {

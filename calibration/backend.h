@@ -1,13 +1,13 @@
-// Backend: a machine as calibration sees it. One compute device with memory of its own, the host's memory,
-// streams of work that run beside each other and beside the caller, and events that order and time them.
-// The CUDA backend is a GPU; on the CPU backend a stream is a thread, device memory is host memory and a copy
-// is memcpy, so that everything that is measured or really performed runs on any machine.
+// Backend is the interface of calibration to a machine: one compute device with its own memory, the host's
+// memory, streams of work that run concurrently with each other and with the caller, and events that order
+// and time them. The CUDA backend is a GPU. On the CPU backend a stream is a thread, device memory is host
+// memory and a copy is memcpy, so that every measurement and restoration runs on any machine.
 //
-// Matrices are row-major; sizes and strides are in elements unless the name says bytes. Weights W[n, k] are
-// stored as the rows of the output, as frameworks store them: C[m, n] = A[m, k] W[n, k]^T.
+// Matrices are row-major; sizes and strides are in elements unless the name ends in bytes. Weights W[n, k]
+// are stored by output row, as in frameworks: C[m, n] = A[m, k] W[n, k]^T.
 //
-// Work that is enqueued reads its operands when it runs: they must outlive it (Stream::synchronize). A fault
-// of the device throws BackendError; there is nothing to clean up but to end.
+// Enqueued work reads its operands when it runs: they must outlive it (Stream::synchronize). A device fault
+// throws BackendError and cannot be recovered: the program has to end.
 #pragma once
 
 #include <cstddef>
@@ -31,11 +31,11 @@ enum class Format : uint8_t { float32, float16, bfloat16 };
 constexpr int64_t bytes_of(Format format) { return format == Format::float32 ? 4 : 2; }
 std::string name(Format format);
 
-// device: of the compute device. pinned: of the host, page-aligned (fit for O_DIRECT) and fit for copies that
-// run beside other work. pageable: of the host, as malloc gives it.
+// device: memory of the compute device. pinned: host memory, page-aligned (O_DIRECT) and usable for
+// asynchronous copies. pageable: host memory from malloc.
 enum class Place : uint8_t { device, pinned, pageable };
 
-// Memory that is freed with its owner. Move-only; every page has been touched.
+// Owns memory and frees it. Move-only; every page has been touched.
 class Buffer {
  public:
   Buffer() = default;
@@ -61,10 +61,10 @@ struct Gemm {
 
 // Causal attention with grouped queries: `batch` sequences with `new_tokens` queries each, over
 // `cached_tokens` + `new_tokens` keys. Query i sees the keys up to cached_tokens + i. Scores are scaled by
-// 1/sqrt(head_dim). Rows are tokens: query h of a token starts h head_dim elements into its row. A row is
-// `*_stride` elements after the one before; sequences follow each other without a gap. new_tokens 1 is
-// decode. With query_positions (batch 1) the queries are scattered over the keys: query i sees the keys up to
-// query_positions[i], which ascend.
+// 1/sqrt(head_dim). Rows are tokens: query head h of a token starts h head_dim elements into its row. Rows
+// are `*_stride` elements apart; sequences are contiguous. new_tokens 1 is decode. With query_positions
+// (batch 1) the queries are scattered over the keys: query i sees the keys up to query_positions[i];
+// positions ascend.
 struct Attention {
   Format format = Format::float32;
   int64_t batch = 1, new_tokens = 0, cached_tokens = 0;
@@ -77,7 +77,7 @@ struct Attention {
   const int32_t* query_positions = nullptr;
 };
 
-// Rotary embedding in place: row t is turned by position first_position + t, or positions[t] where given.
+// Rotary embedding in place: row t is rotated by position first_position + t, or by positions[t] if given.
 // Pairs are (i, i + head_dim/2), frequencies 10000^(-2i/head_dim).
 struct Rope {
   Format format = Format::float32;
@@ -113,8 +113,8 @@ struct Add {
   void* out = nullptr;
 };
 
-// Rows from one place to another, either of which may be pinned host memory: out row i is in row index[i]
-// (gather), or out row index[i] is in row i (scatter). Without an index rows keep their order.
+// Moves rows between two arrays, either of which may be in pinned host memory: out row i = in row index[i]
+// (gather), or out row index[i] = in row i (scatter). Without an index rows keep their order.
 struct MoveRows {
   Format format = Format::float32;
   int64_t rows = 0, width = 0, in_stride = 0, out_stride = 0;
@@ -124,9 +124,9 @@ struct MoveRows {
   bool scatter = false;
 };
 
-// How much attention keys get: mass[head, key] is the sum over queries of softmax(q k / sqrt(head_dim)) over
-// all `keys` keys, in float32, of each KV head's `group` query heads together. Rows of q as in Attention; key
-// i of head h begins h k_head_stride + i k_stride elements into k.
+// Attention that keys receive: mass[head, key] is the sum of softmax(q k / sqrt(head_dim)) over queries and
+// over the `group` query heads of KV head `head`, with the softmax over all `keys` keys, in float32. Rows of
+// q are as in Attention; key i of head h begins h k_head_stride + i k_stride elements into k.
 struct AttentionMass {
   Format format = Format::float32;
   int64_t queries = 0, keys = 0, kv_heads = 0, group = 1, head_dim = 0;
@@ -136,7 +136,7 @@ struct AttentionMass {
   float* mass = nullptr;
 };
 
-// out[row] = the squared distance of row a from row b, in float32.
+// out[row] = squared distance of row a from row b, in float32.
 struct RowDistance {
   Format format = Format::float32;
   int64_t rows = 0, width = 0, a_stride = 0, b_stride = 0;
@@ -145,7 +145,7 @@ struct RowDistance {
   float* out = nullptr;
 };
 
-// A point in a stream's work, and when it was reached.
+// A point in a stream's work and the time at which it was reached.
 class Event {
  public:
   virtual ~Event() = default;
@@ -153,19 +153,19 @@ class Event {
   virtual void synchronize() = 0;
 };
 
-// Work that was captured once and is launched as a whole (a CUDA graph).
+// Work that is captured once and launched as a whole (a CUDA graph).
 class Graph {
  public:
   virtual ~Graph() = default;
 };
 
-// A queue of work, done in order. Calls enqueue and return, but copies from and to pageable memory, which may
-// wait. One thread at a time may enqueue.
+// A queue of work that runs in order. Calls enqueue and return; only copies from and to pageable memory may
+// block. One thread at a time may enqueue.
 class Stream {
  public:
   virtual ~Stream() = default;
 
-  virtual void copy(void* to, const void* from, int64_t bytes) = 0;  // either place, either way
+  virtual void copy(void* to, const void* from, int64_t bytes) = 0;  // between any two places
   virtual void zero(void* data, int64_t bytes) = 0;
   // data[i] = random_value(seed, i), rounded to the format (random_value.h).
   virtual void fill_random(Format format, void* data, int64_t count, uint64_t seed) = 0;
@@ -176,19 +176,20 @@ class Stream {
   virtual void rms_norm(const RmsNorm& norm) = 0;
   virtual void silu_multiply(const SiluMultiply& silu) = 0;
   virtual void add(const Add& add) = 0;
-  // What only restoring needs; throw BackendError where a backend has none.
+  // Operations that only restorations need; throw BackendError if the backend does not implement them.
   virtual void move_rows(const MoveRows& move);
   virtual void attention_mass(const AttentionMass& mass);
   virtual void row_distance(const RowDistance& distance);
-  virtual void empty_kernel() = 0;  // what one launch costs
+  virtual void empty_kernel() = 0;  // to measure the cost of a launch
 
   virtual void record(Event& event) = 0;
-  // Later work of this stream starts after the latest record of `event`, which may be another stream's.
+  // Delays later work of this stream until the latest record of `event`, possibly in another stream, is
+  // reached.
   virtual void wait(Event& event) = 0;
-  // Waits until everything enqueued has been done.
+  // Waits until all enqueued work is done.
   virtual void synchronize() = 0;
 
-  // Between the two, work is noted and not done. Events stay outside.
+  // Between these two calls, work is recorded instead of run. Events cannot be recorded meanwhile.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<Graph> end_capture() = 0;
   virtual void launch(Graph& graph) = 0;
@@ -198,20 +199,20 @@ struct DeviceInfo {
   std::string backend;  // "cuda" or "cpu"
   std::string name;
   std::string software;  // driver, library versions
-  int64_t count = 1;     // devices of this kind in the machine
+  int64_t count = 1;     // number of such devices in the machine
   int64_t sm_count = 1;
   double memory_bytes = 0;
   double host_memory_bytes = 0;
-  double cache_bytes = 0;  // what must be exceeded for memory to be cold
-  // The vendor's figures where they are known.
+  double cache_bytes = 0;  // memory beyond this size is cold
+  // Figures of the vendor, if known.
   std::optional<double> nominal_flops;
   std::optional<double> nominal_bandwidth_bytes_per_s;
-  bool shared = false;  // with other programs: times are minima, since interruptions are not the machine's
-  std::vector<Format> formats;     // of GEMMs, the usual one first
-  std::vector<std::string> notes;  // what a reader of the figures must know
+  bool shared = false;             // with other programs: times are minima, to exclude their interruptions
+  std::vector<Format> formats;     // supported by GEMMs, the default first
+  std::vector<std::string> notes;  // notes for readers of the figures
 };
 
-// What moves while a machine works; empty where it cannot be read.
+// Variable state of the device; a value is empty if it cannot be read.
 struct DeviceState {
   std::optional<double> clock_hz;
   std::optional<double> memory_clock_hz;
@@ -219,17 +220,17 @@ struct DeviceState {
   std::optional<double> power_w;
 };
 
-// All devices of the machine summing vectors of float16, in place: what tensor parallelism does after the
-// attention and after the MLP of every layer.
+// All-reduce of float16 vectors in place over all devices of the machine: tensor parallelism runs it after
+// the attention and after the MLP of every layer.
 class Collective {
  public:
   virtual ~Collective() = default;
   virtual int64_t devices() const = 0;
   virtual int64_t most_bytes() const = 0;
   virtual std::string library() const = 0;  // "NCCL 2.27.3"
-  // Seconds of one sum of `bytes` a device, the mean of `calls` in a row.
+  // Returns the mean time in seconds of one sum of `bytes` per device over `calls` consecutive calls.
   virtual double all_reduce_s(int64_t bytes, int calls) = 0;
-  // values[device][element], all as long as the first; what each device then holds.
+  // Returns what each device holds after the sum of values[device][element]. Vectors have equal lengths.
   virtual std::vector<std::vector<float>> all_reduce(std::vector<std::vector<float>> values) = 0;
 };
 
@@ -239,26 +240,26 @@ class Backend {
 
   virtual DeviceInfo info() const = 0;
   virtual DeviceState state() const = 0;
-  // Throws BackendError where the memory is not there.
+  // Throws BackendError if there is not enough memory.
   virtual Buffer allocate(Place place, int64_t bytes) = 0;
   virtual std::unique_ptr<Stream> make_stream() = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
-  // Seconds between the latest records of two events that have both been reached.
+  // Returns the seconds between the latest records of two events that have been reached.
   virtual double elapsed_s(const Event& start, const Event& end) const = 0;
-  // Reads of a file straight into device memory; nullopt where the machine cannot. `file` was opened with
-  // O_DIRECT; returns when all bytes are there.
+  // Direct reads from a file into device memory, if the machine supports them. `file` was opened with
+  // O_DIRECT; read_direct() returns when all bytes have arrived.
   virtual bool can_read_direct() const { return false; }
   virtual void read_direct(int file, int64_t offset_bytes, const Buffer& to, int64_t to_offset_bytes,
                            int64_t bytes);
-  // Null with one device, or where no library is there.
+  // Returns null if there is one device or no collective library.
   virtual std::unique_ptr<Collective> make_collective() { return nullptr; }
-  // Bytes per second that one device sends to another and the time of a small message; nullopt with one
-  // device.
+  // Returns the bytes per second from one device to another and the time of a small message in seconds;
+  // nullopt if there is one device.
   virtual std::optional<std::pair<double, double>> peer_link() { return std::nullopt; }
 };
 
 std::unique_ptr<Backend> make_cpu_backend();
-// Null where the program was built without CUDA or the machine has no device that works; `why` says which.
+// Returns null if the program was built without CUDA or there is no working device, and the reason in `why`.
 std::unique_ptr<Backend> make_cuda_backend(std::string* why);
 
 }  // namespace kvcap::calibration

@@ -7,7 +7,7 @@
 namespace kvcap::calibration {
 namespace {
 
-constexpr uint64_t kSeed = 1;  // of a simulation too, unless it is told otherwise
+constexpr uint64_t kSeed = 1;  // the default seed of a simulation
 
 Indices chosen_rows(const std::vector<uint8_t>& chosen) {
   Indices rows;

@@ -1,14 +1,15 @@
-// CaseRun: one case of the twin made ready to be performed: contexts in the vault, memory on the device, and
-// what every policy loads and computes, as stages for the pipeline. The same schedules that kvcap simulates,
-// written a second time, with real bytes and real kernels.
+// CaseRun prepares and performs one case of the twin on real hardware: contexts in the vault, memory on the
+// device, and the loads and computations of each policy as stages of the pipeline. It reimplements the
+// schedules that kvcap simulates with real bytes and kernels.
 //
-//   recompute         nothing is kept, one step prefills everything
-//   kv_offload        KV of every layer loaded, then the new tokens prefilled
-//   hcache            layers recomputed from tokens, then layers projected from hidden states, then KV
-//   cached_attention  KV without positions, loaded layer by layer under the new tokens' prefill; what that
-//                     computes is saved aside
-//   cacheblend        KV of chunks; leading layers compute all tokens, the others those that deviate most
-//   hyperinfer        probe heads' keys, then keys and values of the tokens that turn out to be important
+//   recompute         stores nothing; one step prefills everything
+//   kv_offload        loads KV of every layer, then prefills the new tokens
+//   hcache            recomputes layers from tokens, projects layers from hidden states, loads KV of the rest
+//   cached_attention  loads KV without positions layer by layer while the new tokens are prefilled, and saves
+//                     the new tokens' KV
+//   cacheblend        loads KV of chunks; the leading layers compute all tokens, the others those with the
+//                     largest deviation
+//   hyperinfer        loads the probe heads' keys, then keys and values of the tokens identified as important
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@
 
 namespace kvcap::calibration {
 
-// As kvcap's fields of the same names; absent: of no meaning for the policy.
+// Options with the names and meaning of kvcap's fields; absent if the policy does not use them.
 struct TwinOptions {
-  std::optional<int64_t> recomputed_layers, kv_layers;  // hcache; the others come from hidden states
+  std::optional<int64_t> recomputed_layers, kv_layers;  // hcache; other layers use hidden states
   std::optional<int64_t> read_buffer_layers;            // cached_attention
   std::optional<double> recompute_ratio;                // cacheblend
   std::optional<int64_t> full_layers;                   // cacheblend
@@ -38,22 +39,21 @@ struct TwinCase {
   int64_t tokens = 0;
   int64_t new_tokens = 0;
   Tier tier = Tier::dram;
-  int64_t requests = 1;  // at once, each with a context of its own
+  int64_t requests = 1;  // concurrent, each with its own context
 };
 
-// What a case may take of the vault at most.
+// Returns an upper bound of the bytes that a case stores in the vault.
 int64_t stored_bytes(const TwinCase& one, const ModelSpec& model, Format format);
-// And of one slot for loads from the file.
+// Returns an upper bound of the bytes of one load from the file.
 int64_t slot_bytes(const TwinCase& one, const ModelSpec& model, Format format);
 
-// drawn: random contexts, and important tokens as kvcap's model of importance has them (its draws, for a
-// random transformer finds nothing important). computed: contexts that were really prefilled, and important
-// tokens that were really identified.
+// drawn: contexts are random, and important tokens are drawn from kvcap's importance model, because a random
+// transformer has no important tokens. computed: contexts are prefilled and important tokens identified.
 enum class Contents : uint8_t { drawn, computed };
 
 class CaseRun {
  public:
-  // The arenas and the vault are this case's until the next one is built from them.
+  // The case owns the contents of the arenas and the vault until the next case is constructed.
   CaseRun(Backend& backend, const Transformer& transformer, Vault& vault, Arena& device, Arena& pinned,
           const TwinCase& one, Contents contents);
   ~CaseRun();
@@ -62,17 +62,17 @@ class CaseRun {
 
   std::vector<Answered> perform(Pipeline& pipeline);
 
-  // For comparison, after perform(): floats of the device's memory (Format::float32 only).
+  // Float values in device memory, for comparison after perform(); requires Format::float32.
   struct Values {
     std::vector<std::vector<float>> kv;  // by layer, tokens x (keys, values)
     std::vector<float> logits;
   };
   Values restored(int64_t request) const;
-  // The same context prefilled as a whole.
+  // Returns the values of the request's context prefilled as a whole.
   Values original(int64_t request) const;
-  // What cached_attention has saved of the new tokens at a layer: keys, without positions, and values.
+  // Returns the new tokens' KV that cached_attention saved at a layer: keys without positions, and values.
   std::vector<float> saved(int64_t request, int64_t layer) const;
-  // And what its cache holds of them, with positions.
+  // Returns the new tokens' KV in the device's cache at a layer: keys with positions, and values.
   std::vector<float> cached_new(int64_t request, int64_t layer) const;
 
  private:

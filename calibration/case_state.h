@@ -1,6 +1,6 @@
-// CaseRun::State: the contexts of a case, each with what the vault keeps of it and the device memory that it
-// comes back to, and the stages that bring it back. Every policy uses its own part of a context; the rest is
-// empty. The stages of CacheBlend and HyperInfer have a file each.
+// CaseRun::State: the contexts of a case, each with its rows in the vault, the device memory that it is
+// restored to, and the stages that restore it. Each policy uses its own members of a context; the others stay
+// empty. case_blend.cpp has the stages of CacheBlend, case_important.cpp those of HyperInfer.
 #pragma once
 
 #include <functional>
@@ -19,33 +19,33 @@ inline constexpr int64_t kProbeHeads = 3;
 using Indices = std::vector<int32_t>;
 
 struct CaseRun::State {
-  // What one layer of one context is kept as.
+  // The stored forms of one layer of one context.
   struct LayerStore {
     std::optional<StoredRows> hidden, kv, keys, values, probes;
   };
 
   struct Context {
     int64_t number = 0;
-    int32_t* tokens = nullptr;  // ids on the device, history and new ones
+    int32_t* tokens = nullptr;  // ids on the device, history and new tokens
     std::vector<LayerStore> stored;
     std::vector<KvRows> kv;          // by layer, history and new tokens
     std::vector<std::byte*> hidden;  // hcache: loaded hidden states
-    Activations history, fresh;      // for history rows, and for new ones
-    std::byte* other_x = nullptr;    // cacheblend: x before it is thinned out
-    // cached_attention: new tokens' state without positions, on the device and saved
+    Activations history, fresh;      // activations of history rows and of new rows
+    std::byte* other_x = nullptr;    // cacheblend: destination when x is thinned out
+    // cached_attention: KV of the new tokens without positions, on the device and in host memory
     std::vector<std::byte*> unrotated, saved;
     std::vector<std::unique_ptr<Event>> layer_done;
-    // cacheblend: the last full layer's own KV and how far it lies from what was stored
+    // cacheblend: KV that the last full layer computes, and its distance from the stored KV
     KvRows computed_kv;
     float* distance = nullptr;  // device
     float* distance_on_host = nullptr;
-    std::vector<Indices> positions;  // by layer: rows that are computed
+    std::vector<Indices> positions;  // by layer: rows to compute
     std::vector<int32_t*> positions_on_host, positions_on_device, ranks_on_host, ranks_on_device;
     // hyperinfer, by layer
     std::vector<std::byte*> probes, all_keys, all_values;
     std::vector<float*> mass, mass_on_host;
-    std::vector<Indices> important;             // rows, ascending; all heads'
-    std::vector<std::vector<Indices>> by_head;  // where heads differ
+    std::vector<Indices> important;             // by layer: rows for all heads, ascending
+    std::vector<std::vector<Indices>> by_head;  // by layer and head, where heads differ
     std::vector<int32_t*> important_on_host;
     std::vector<bool> falls_back;
   };
@@ -74,7 +74,8 @@ struct CaseRun::State {
   int64_t key_bytes() const { return heads() * head_bytes(); }
   bool is(const char* policy) const { return one.policy == policy; }
 
-  // hcache: layers [0, recomputed) from tokens, then hidden states, the last kv_layers KV.
+  // hcache: layers [0, recomputed_layers) are recomputed from tokens, the last kv_layers load KV, and the
+  // layers between are projected from hidden states.
   bool recomputed(int64_t layer) const { return layer < one.options.recomputed_layers.value_or(0); }
   bool hidden(int64_t layer) const {
     return is("hcache") && !recomputed(layer) && layer < layers() - one.options.kv_layers.value_or(0);
@@ -94,14 +95,15 @@ struct CaseRun::State {
   Stage hcache_stage(Context& context, int64_t layer);
   Stage preload_stage(Context& context, int64_t layer);
 
-  // One step that prefills these contexts' new tokens, or all that recompute has.
+  // Returns one step that prefills the contexts' new tokens (recompute: all tokens).
   Step make_step(std::span<const int64_t> members);
 
   // cacheblend
   int64_t full_layers() const { return *one.options.full_layers; }
   void make_blend_memory(Context& context);
   Stage blend_stage(Context& context, int64_t layer);
-  // The tokens that deviate most, fewer of them layer by layer: 1.2 to 0.8 of the ratio, as in kvcap.
+  // Chooses the tokens with the largest deviation, fewer in later layers: 1.2 to 0.8 of the ratio, as kvcap
+  // does.
   void choose_scattered(Context& context);
   void compute_scattered(Stream& stream, Context& context, int64_t layer) const;
 
@@ -110,30 +112,30 @@ struct CaseRun::State {
   void make_importance_memory(Context& context);
   void draw_importance();
   void draw_importance(Context& context);
-  // So many rows, each with kvcap's probability to be important at its place in the order of importance.
+  // Draws important() rows, each with kvcap's probability of being important at its rank of importance.
   Indices draw(uint64_t number) const;
   void keep_important(Context& context, std::size_t at) const;
   void add_important_stages(Context& context, int64_t layer, std::vector<Stage>& stages);
-  // From the probe heads' attention: one set for all heads where they agree.
+  // Chooses one set of tokens for all heads from the probe heads' attention, where these heads agree.
   void identify_layer(Context& context, std::size_t at);
   void identify_by_head(Context& context, std::size_t at);
-  // Attention of `count` KV heads from `first` on.
+  // Enqueues the attention mass of `count` KV heads from head `first` on.
   void mass(Stream& stream, Context& context, std::size_t at, int64_t first, int64_t count,
             const std::byte* keys, int64_t stride, int64_t head_stride) const;
   void other_mass(Stream& stream, Context& context, std::size_t at) const;
   MoveRows rows_to(std::byte* to, const std::byte* from, int64_t rows, int64_t width,
                    const int32_t* index) const;
-  // Memory: the important rows alone. File: whole chunks that hold any, and of these the important rows.
+  // Loads the important rows: from host memory these alone, from the file all chunks that hold any of them.
   Load load_important(Context& context, std::size_t at);
-  // Of memory the heads that are no probes, of the file whole chunks.
+  // Loads the keys: from host memory those of the heads that are not probes, from the file whole chunks.
   Load load_other_keys(Context& context, std::size_t at);
   Load load_values_by_head(Context& context, std::size_t at);
   void gather_by_head(Stream& stream, Context& context, std::size_t at) const;
 
-  // Really prefilled contexts into the vault. cacheblend's chunks know nothing of each other.
+  // Prefills the context and stores it in the vault. cacheblend's chunks are prefilled independently.
   void compute_contents(Context& context);
-  // A prefill of some of a context's tokens, layer by layer: `projected` is called between the halves of a
-  // layer with what entered its projections, `done` after it.
+  // Prefills `count` tokens of a context layer by layer. `projected` gets the input of a layer's projections
+  // between its two halves; `done` is called after the layer.
   void prefill(
       const Context& context, int64_t first, int64_t count, Arena& memory, const Activations& batch,
       const std::function<void(int64_t layer, const std::byte* hidden)>& projected,

@@ -37,7 +37,7 @@ double value_at(Format format, const std::byte* data, int64_t i) {
   return static_cast<double>(value);
 }
 
-// Half a unit in the last place of the inputs and outputs, with what sums of some hundred terms add.
+// Half a unit in the last place of inputs and outputs, plus the error of sums of some hundred terms.
 double bound_of(Format format) {
   switch (format) {
     case Format::float32:
@@ -50,7 +50,7 @@ double bound_of(Format format) {
   KVCAP_BUG("unknown format");
 }
 
-// Device arrays of one format: random ones, poisoned ones, and what is in them.
+// Allocates device arrays of one format, random or poisoned, and downloads them.
 class Arrays {
  public:
   Arrays(Backend& backend, Format format)
@@ -68,7 +68,7 @@ class Arrays {
   float* poisoned_floats(int64_t count) { return static_cast<float*>(poisoned(count, Format::float32)); }
   Values values(const void* data, int64_t count) { return values(data, count, format_); }
   Values values_of_floats(const float* data, int64_t count) { return values(data, count, Format::float32); }
-  // The same values in the host's memory.
+  // Copies values to host memory.
   void* on_host(const void* data, int64_t count) {
     buffers_.push_back(backend_.allocate(Place::pinned, count * bytes_of(format_)));
     stream_->copy(buffers_.back().data(), data, buffers_.back().bytes());
@@ -136,7 +136,8 @@ double gemm_error(Arrays& arrays, int64_t m, int64_t n, int64_t k) {
   return relative_error(arrays.values(gemm.c, m * n), reference);
 }
 
-// The output of query `i` of head `h` of sequence `s`, which sees `visible` keys, into out[0, head_dim).
+// Computes the output of query `i` of head `h` of sequence `s`, which sees `visible` keys, into out[0,
+// head_dim).
 void attend(const Attention& at, const Values& q, const Values& k, const Values& v, int64_t s, int64_t i,
             int64_t h, int64_t visible, double* out) {
   const int64_t keys = at.cached_tokens + at.new_tokens;
@@ -163,14 +164,14 @@ struct AttentionCase {
   bool scattered = false;
 };
 
-// `count` rows of `all`, ascending and evenly spread up to the last.
+// Returns `count` of `all` rows, ascending and evenly spread, including the last.
 std::vector<int32_t> spread(int64_t count, int64_t all) {
   std::vector<int32_t> rows;
   for (int64_t i = 1; i <= count; ++i) rows.push_back(static_cast<int32_t>(i * all / count - 1));
   return rows;
 }
 
-// Keys and values lie side by side in one row, as a K+V projection leaves them.
+// Keys and values are side by side in one row, as a K+V projection writes them.
 double attention_error(Arrays& arrays, const AttentionCase& c) {
   const int64_t keys = c.cached_tokens + c.new_tokens;
   Attention at{arrays.format(), c.batch,    c.new_tokens, c.cached_tokens,
@@ -203,7 +204,7 @@ double attention_error(Arrays& arrays, const AttentionCase& c) {
   return relative_error(arrays.values(at.out, q_count), reference);
 }
 
-// Positions from `first_position` on, or the given ones.
+// Uses positions from `first_position` on, or `positions` if given.
 double rope_error(Arrays& arrays, int64_t tokens, int64_t heads, int64_t head_dim, int64_t first_position,
                   const std::vector<int32_t>& positions = {}) {
   const int64_t stride = 2 * heads * head_dim;  // the keys of rows that hold keys and values
@@ -280,7 +281,7 @@ struct MoveCase {
   bool from_host;  // rows and index
 };
 
-// What is not moved to stays as it was.
+// Checks also that rows outside the destination stay unchanged.
 double move_error(Arrays& arrays, const MoveCase& c) {
   const int64_t in_rows = c.scatter ? c.rows : c.all_rows;
   const int64_t out_rows = c.scatter ? c.all_rows : c.rows;
@@ -308,7 +309,7 @@ double move_error(Arrays& arrays, const MoveCase& c) {
   return relative_error(arrays.values(move.out, out_rows * out_stride), reference);
 }
 
-// The last KV heads of rows of `all_heads`, whose keys lie head by head or side by side in a row.
+// The last KV heads of rows of `all_heads`, with keys head by head or side by side in a row.
 struct MassCase {
   int64_t queries, keys, all_heads, kv_heads, group, head_dim;
   bool side_by_side;
@@ -371,7 +372,7 @@ double distance_error(Arrays& arrays, int64_t rows, int64_t width) {
   return relative_error(arrays.values_of_floats(distance.out, rows), reference);
 }
 
-// A captured addition, launched three times: x + 3 y.
+// Launches a captured addition three times: x + 3 y.
 double graph_error(Arrays& arrays, int64_t count) {
   Add add{arrays.format(), count, arrays.random(count), arrays.random(count), nullptr};
   add.out = const_cast<void*>(add.a);
@@ -411,7 +412,7 @@ std::vector<CheckedOperation> check_backend(Backend& backend) {
     const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
       check_to(bound_of(format), what, error);
     };
-    // Of what is written in float32, whatever is read.
+    // The bound of outputs in float32, whatever the format of the inputs.
     const double float_bound = bound_of(Format::float32);
     for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
       check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
@@ -465,7 +466,7 @@ CheckedOperation check_all_reduce(Collective& collective) {
   std::vector<std::vector<float>> values(static_cast<std::size_t>(collective.devices()),
                                          std::vector<float>(kCount));
   std::vector<double> expected(kCount, 0);
-  // 64ths of at most 1: so are their sums over up to 32 devices, which float16 holds exactly.
+  // Multiples of 1/64 up to 1: float16 holds them and their sums over up to 32 devices exactly.
   for (std::size_t d = 0; d < values.size(); ++d) {
     for (std::size_t i = 0; i < kCount; ++i) {
       values[d][i] = std::nearbyint(64 * random_value(d, i)) / 64;

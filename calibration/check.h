@@ -1,6 +1,6 @@
-// Is what a backend computes right? Every operation on random data, against a reference in float64 that runs
-// over the same (rounded) inputs on the host. Errors are ||out - reference|| / ||reference||; outputs are NaN
-// before, so that an element that nothing wrote is seen.
+// Checks every operation of a backend on random data against a float64 reference on the host with the same
+// rounded inputs. The error is ||out - reference|| / ||reference||. Outputs are NaN before the call, so that
+// an unwritten element is detected.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace kvcap::calibration {
 
 struct CheckedOperation {
   std::string what;  // "attention float16: 100 queries over 300 cached, 8/2 heads of 128"
-  double error = 0;  // NaN where an element is
-  double bound = 0;  // of rounding in this format
+  double error = 0;  // NaN if an element is NaN
+  double bound = 0;  // expected rounding error of this format
 
   bool right() const { return error <= bound; }
 };
 
 std::vector<CheckedOperation> check_backend(Backend& backend);
-// Part of the above where there are several devices; all of them must have the sum.
+// Checks the all-reduce over several devices: every device must hold the sum. check_backend() includes it.
 CheckedOperation check_all_reduce(Collective& collective);
 
 }  // namespace kvcap::calibration

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kLeastBytes = 4096;
 
-// Both ends of every copy: as large as the largest.
+// Sources and destinations of the copies, each as large as the largest copy.
 struct Ends {
   Buffer device, device_other, pinned, pinned_other, pageable;
 };
@@ -34,7 +34,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep, std::vector<std::string>*
                         times.push_back({way, static_cast<double>(bytes), sample});
                       }});
   };
-  // Small copies walk over the buffers, so that no cache holds them.
+  // Small copies rotate through the buffers, so that no cache holds them.
   const auto add_one_way = [&](const std::string& way, const Buffer& to, const Buffer& from, int64_t bytes) {
     add(way, bytes, [&, bytes] {
       return bench.time(
@@ -51,7 +51,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep, std::vector<std::string>*
     add_one_way("h2d pageable", ends.device, ends.pageable, bytes);
     add_one_way("d2h pageable", ends.pageable, ends.device, bytes);
   }
-  // Enough of a stream that starting it does not count.
+  // Large enough to make the start of a stream negligible.
   const int64_t large = std::min<int64_t>(most, 256 << 20);
   const int batches = sweep.thorough ? 5 : 3;
   add("both ways", large, [&, large] {
@@ -72,7 +72,7 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep, std::vector<std::string>*
       return bench.time_together(work, batches);
     });
   }
-  // GEMMs beside the copy: until the copy has ended, and a little longer.
+  // GEMMs that run concurrently with the copy, until shortly after its end.
   const Format format = backend.info().formats.front();
   constexpr int64_t kRows = 1024;
   const Buffer operands = backend.allocate(Place::device, 3 * kRows * kRows * bytes_of(format));

@@ -1,5 +1,5 @@
-// The CPU backend: streams are threads, GEMMs are Eigen's on one thread in float32, copies are memcpy. A GEMM
-// takes one core on purpose, so that a copy or a read beside it has another.
+// CPU backend: streams are threads, GEMMs run in Eigen on one thread in float32, copies are memcpy. A GEMM
+// uses one core, so that a concurrent copy or read has another.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -29,12 +29,12 @@ constexpr int64_t kPageBytes = 4096;
 
 class CpuEvent : public Event {
  public:
-  // A record has been enqueued; returns which one it is.
+  // Counts a record that was enqueued and returns its number.
   int64_t enqueue() {
     const std::scoped_lock lock(mutex_);
     return ++enqueued_;
   }
-  // Notifies under the lock: who waits may destroy the event as soon as it is reached.
+  // Notifies under the lock, because a waiting thread may destroy the event as soon as it is reached.
   void reach(int64_t record) {
     const std::scoped_lock lock(mutex_);
     reached_ = record;

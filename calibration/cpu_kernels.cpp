@@ -16,7 +16,7 @@ using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMa
 using Rows = Eigen::Map<Matrix, 0, Eigen::OuterStride<>>;
 using ConstRows = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
 
-constexpr int64_t kFewRows = 8;  // of a GEMM that is done as products of a matrix and a vector
+constexpr int64_t kFewRows = 8;  // up to this many, a GEMM uses matrix-vector products
 constexpr int64_t kWeightRows = 16;
 constexpr int64_t kQueryBlock = 64;  // queries of one head that share a pass over the keys
 
@@ -24,7 +24,8 @@ ConstRows rows_of(const float* data, int64_t rows, int64_t columns, int64_t stri
   return {data, rows, columns, Eigen::OuterStride<>(stride)};
 }
 
-// Queries [first, first + count) of one head: scores of all keys, softmax, weighted sum of the values.
+// Computes queries [first, first + count) of one head: scores of all keys, softmax, weighted sum of the
+// values.
 void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, int64_t count) {
   const auto visible_to = [&](int64_t query) {
     return at.query_positions ? at.query_positions[first + query] + 1 : at.cached_tokens + first + query + 1;
@@ -53,10 +54,10 @@ void attend(const Attention& at, int64_t sequence, int64_t head, int64_t first, 
   out.noalias() = scores * v;
 }
 
-// cos and sin of the angles of all positions so far, [position][pair], as engines keep them.
+// Cached cos and sin of the angles of all positions up to now, [position][pair], as in engines.
 class Angles {
  public:
-  // Of positions below `positions` at least.
+  // Returns the angles of at least the positions below `positions`.
   static std::shared_ptr<const Angles> of(int64_t head_dim, int64_t positions) {
     static std::mutex mutex;
     static std::map<int64_t, std::shared_ptr<const Angles>> known;
@@ -97,8 +98,8 @@ void compute(const Gemm& g) {
     c.noalias() = a * w.transpose();
     return;
   }
-  // Eigen would copy all weights for each product: so few rows are taken one by one over weights that stay in
-  // the cache meanwhile.
+  // Eigen would copy all weights for each product. Instead a few rows are taken one by one over weights that
+  // stay in the cache.
   for (int64_t first = 0; first < g.n; first += kWeightRows) {
     const int64_t rows = std::min(kWeightRows, g.n - first);
     for (int64_t i = 0; i < g.m; ++i) {

@@ -1,4 +1,4 @@
-// The CPU backend's kernels: Eigen's, in float32, on the calling thread. Arguments as backend.h has them.
+// Kernels of the CPU backend: Eigen in float32 on the calling thread. backend.h defines the arguments.
 #pragma once
 
 #include "calibration/backend.h"

@@ -1,9 +1,10 @@
-// Attention on tensor cores (prefill) and on streams of keys and values (decode).
+// Attention kernels: prefill on tensor cores, decode by streaming keys and values.
 //
 // Prefill: a thread block takes 64 queries of one head and walks over their keys in tiles of 64, with the
-// running maximum and sum of FlashAttention-2 (Dao 2023, algorithm 1); four warps, 16 queries each, multiply
-// with mma.m16n8k16. Keys are not split over blocks, as the wave model of cost/ has it.
-// Decode: keys are split over blocks, half a warp reads a key of 16 bytes a lane; a second kernel joins the
+// running maximum and sum of FlashAttention-2 (Dao 2023, algorithm 1). Four warps of 16 queries each multiply
+// with mma.m16n8k16. Keys are not split over blocks, in line with the wave model of cost/.
+//
+// Decode: keys are split over blocks. Half a warp reads a key, 16 bytes per lane. A second kernel joins the
 // splits.
 #include <algorithm>
 
@@ -14,10 +15,10 @@ namespace {
 
 // ---- prefill ----
 
-constexpr int kTile = 64;  // queries of a block, keys of a step
+constexpr int kTile = 64;  // queries per block, keys per step
 constexpr int kWarps = 4;
 constexpr int kPrefillThreads = 32 * kWarps;
-constexpr int kPad = 8;  // elements behind each row in shared memory, so that rows start in different banks
+constexpr int kPad = 8;  // padding elements per row in shared memory, so that rows start in different banks
 
 __device__ unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
@@ -53,7 +54,7 @@ __device__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, uns
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Two neighbours of a row as one register, the first in the low half.
+// Packs two neighbours of a row into one register, the first in the low half.
 template <typename T>
 __device__ unsigned packed(float low, float high) {
   const T pair[2] = {from_float<T>(low), from_float<T>(high)};
@@ -71,7 +72,7 @@ __device__ void wait_for_loads() {
 template <typename T, int kHeadDim>
 __device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t stride, int64_t first,
                           int64_t count) {
-  constexpr int kPieces = kHeadDim * static_cast<int>(sizeof(T)) / 16;  // of a row
+  constexpr int kPieces = kHeadDim * static_cast<int>(sizeof(T)) / 16;  // per row
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
   for (int i = threadIdx.x; i < kTile * kPieces; i += kPrefillThreads) {
     const int row = i / kPieces;
@@ -84,7 +85,7 @@ __device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t strid
   }
 }
 
-// The last key that a query sees; a query behind the last one sees any.
+// Returns the last key that a query sees; padding queries beyond the last see any.
 template <bool kScattered>
 __device__ int64_t last_key(const Attention& at, int64_t query) {
   if constexpr (kScattered) return at.query_positions[min(query, at.new_tokens - 1)];
@@ -97,8 +98,8 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
   __shared__ alignas(16) T value_tile[kTile][kHeadDim + kPad];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const int group = lane / 4;     // row of an accumulator, and that + 8
-  const int in_group = lane % 4;  // its columns 2 in_group and the next
+  const int group = lane / 4;     // accumulator rows `group` and `group` + 8
+  const int in_group = lane % 4;  // accumulator columns 2 in_group and 2 in_group + 1
 
   // The last queries see the most keys and start first.
   const int64_t first_query = static_cast<int64_t>(gridDim.x - 1 - blockIdx.x) * kTile;
@@ -120,8 +121,8 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
   __syncthreads();
 
   float out[kHeadDim / 8][4] = {};
-  float most[2] = {-INFINITY, -INFINITY};  // of the two rows of this thread, in units of log2
-  float sum[2] = {0, 0};                   // over this thread's columns alone, until the end
+  float most[2] = {-INFINITY, -INFINITY};  // per row of this thread, in units of log2
+  float sum[2] = {0, 0};                   // over this thread's columns only, until the end
   const int64_t last_query = min(first_query + kTile, at.new_tokens) - 1;
   const int64_t visible = last_key<kScattered>(at, last_query) + 1;
   const int64_t visible_to_all = last_key<kScattered>(at, first_query) + 1;
@@ -130,7 +131,7 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
 
   load_tile<T, kHeadDim>(key_tile, k, at.kv_stride, 0, visible);
   for (int64_t first_key = 0; first_key < visible; first_key += kTile) {
-    wait_for_loads();  // the keys are there, and nobody reads the values before any more
+    wait_for_loads();  // the keys have arrived, and no thread reads the previous values any more
     load_tile<T, kHeadDim>(value_tile, v, at.kv_stride, first_key, visible);
 
     float scores[kTile / 8][4] = {};
@@ -180,7 +181,7 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
         out[d][2 * row + 1] *= correction;
       }
     }
-    wait_for_loads();  // the values are there, and nobody reads these keys any more
+    wait_for_loads();  // the values have arrived, and no thread reads these keys any more
     if (first_key + kTile < visible) {
       load_tile<T, kHeadDim>(key_tile, k, at.kv_stride, first_key + kTile, visible);
     }
@@ -220,13 +221,14 @@ __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, 
 // ---- decode ----
 
 constexpr int kDecodeThreads = 128;
-constexpr int kReaders = kDecodeThreads / 16;  // half warps: each reads keys of its own
-constexpr int kAhead = 4;                      // keys that a half warp has in flight
+constexpr int kReaders = kDecodeThreads / 16;  // half warps, each of which reads its own keys
+constexpr int kAhead = 4;                      // keys in flight per half warp
 
-// The state of one query over some keys: most (in units of log2), sum, weighted values.
+// The state of one query over some keys has kHeadDim weighted values, the maximum (in units of log2) and the
+// sum.
 constexpr int kStateExtra = 2;
 
-// Block (split, kv head and group of its queries, sequence). kGroup queries share every key that is read.
+// Block (split, KV head and group of its queries, sequence). The kGroup queries share every key that is read.
 // states[sequence][query head][split][kHeadDim + kStateExtra]
 template <typename T, int kHeadDim, int kGroup>
 __global__ void __launch_bounds__(kDecodeThreads)
@@ -259,7 +261,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
 #pragma unroll
     for (int d = 0; d < kLaneDims; ++d) query[g][d] = to_float(piece.values[d]) * scale_log2;
   }
-  // Every half warp takes the same number of turns, so that shuffles see all lanes.
+  // Every half warp iterates equally often, so that shuffles see all lanes.
   for (int64_t turn = begin; turn < end; turn += kReaders * kAhead) {
     Piece key[kAhead], value[kAhead];
     bool there[kAhead];
@@ -285,7 +287,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
         score[a] = there[a] ? dot : -INFINITY;
         highest = fmaxf(highest, score[a]);
       }
-      if (highest == -INFINITY) continue;  // no key so far
+      if (highest == -INFINITY) continue;  // no key yet
       const float correction = exp2f(most[g] - highest);
       most[g] = highest;
       sum[g] *= correction;
@@ -301,7 +303,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
     }
   }
 
-  // The half warps of the block are joined: a thread a dimension.
+  // Joins the half warps of the block, one thread per dimension.
   __shared__ float all_out[kReaders][kGroup][kHeadDim];
   __shared__ float all_most[kReaders][kGroup];
   __shared__ float all_sum[kReaders][kGroup];
@@ -337,7 +339,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
   }
 }
 
-// Block (query head, sequence), a thread a dimension.
+// Block (query head, sequence), one thread per dimension.
 template <typename T, int kHeadDim>
 __global__ void join_splits_kernel(Attention at, int splits, const float* states) {
   const int64_t head = blockIdx.x;
@@ -372,7 +374,7 @@ void prefill(const Attention& at, float scale_log2, cudaStream_t stream) {
   require_launch("prefill attention");
 }
 
-// Enough blocks to fill the device four times, and at least 64 keys each.
+// Returns enough splits to fill the device four times, with at least 64 keys each.
 int splits_of(const Attention& at, int64_t blocks, int sm_count) {
   const int64_t keys = at.cached_tokens + 1;
   const int64_t fill = (4 * sm_count + blocks - 1) / blocks;
@@ -389,7 +391,7 @@ void decode(const Attention& at, float scale_log2, int sm_count, float* workspac
   const int64_t keys = at.cached_tokens + 1;
   const int wanted = splits_of(at, groups * at.batch, sm_count);
   const int64_t split_keys = (keys + wanted - 1) / wanted;
-  const auto splits = static_cast<int>((keys + split_keys - 1) / split_keys);  // none is empty
+  const auto splits = static_cast<int>((keys + split_keys - 1) / split_keys);  // excludes empty splits
   const dim3 grid(static_cast<unsigned>(splits), static_cast<unsigned>(groups),
                   static_cast<unsigned>(at.batch));
   decode_kernel<T, kHeadDim, kGroup>

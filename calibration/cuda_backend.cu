@@ -1,4 +1,4 @@
-// The CUDA backend: device 0, GEMMs by cuBLAS, the rest by the kernels of this folder.
+// CUDA backend: device 0, GEMMs by cuBLAS, other operations by the kernels in this folder.
 #include <unistd.h>
 
 #include <cstdio>
@@ -131,7 +131,7 @@ class CudaStream : public Stream {
   }
 
  private:
-  // What allocates: not at construction, since most streams only copy, and not within a capture.
+  // Allocates: not in the constructor, because most streams only copy, and not within a capture.
   void prepare() {
     if (cublas_) return;
     cublas_workspace_ = allocate_device(kCublasWorkspaceBytes);
@@ -159,7 +159,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// One line of what the driver's own tool answers; empty where it is missing.
+// Returns one line of nvidia-smi's output; empty if the tool is missing.
 std::string ask_driver(const std::string& query) {
   const std::string command =
       "nvidia-smi -i 0 --query-gpu=" + query + " --format=csv,noheader,nounits 2>/dev/null";
@@ -259,7 +259,7 @@ class CudaBackend : public Backend {
     }
     constexpr int64_t kLargeBytes = 256 << 20;
     constexpr int64_t kSmallBytes = 256;
-    cudaDeviceEnablePeerAccess(1, 0);  // already enabled is no fault
+    cudaDeviceEnablePeerAccess(1, 0);  // already enabled is not an error
     cudaGetLastError();
     const Buffer from = allocate_device(kLargeBytes);
     require(cudaSetDevice(1), "device 1");
@@ -288,7 +288,7 @@ class CudaBackend : public Backend {
   }
 
  private:
-  // Without the kernel module cuFile copies through the host, which is not what is asked for.
+  // Without the kernel module cuFile copies through host memory, which would not be a direct read.
   void open_direct() {
     direct_ = std::filesystem::exists("/proc/driver/nvidia-fs") && cuFileDriverOpen().err == CU_FILE_SUCCESS;
   }

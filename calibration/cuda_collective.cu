@@ -1,4 +1,4 @@
-// Sums over all GPUs by NCCL, the library that serving engines use for tensor parallelism.
+// All-reduce over all GPUs with NCCL, the library that serving engines use for tensor parallelism.
 #include <string>
 #include <vector>
 
@@ -18,7 +18,7 @@ void require(ncclResult_t result, const char* what) {
     throw BackendError(std::string("NCCL: ") + what + ": " + ncclGetErrorString(result));
 }
 
-// Work that follows is for this device; device 0 is everyone else's.
+// Selects this device for the following work; restores device 0, which all other code uses.
 class OnDevice {
  public:
   explicit OnDevice(int device) { calibration::require(cudaSetDevice(device), "device"); }
@@ -66,7 +66,7 @@ class NcclCollective : public Collective {
   }
 
   double all_reduce_s(int64_t bytes, int calls) override {
-    enqueue(bytes);  // connections are made by the first one
+    enqueue(bytes);  // the first call opens connections
     synchronize();
     calibration::require(cudaEventRecord(start_, members_[0].stream), "event");
     for (int i = 0; i < calls; ++i) enqueue(bytes);

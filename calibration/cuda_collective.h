@@ -6,7 +6,7 @@
 
 namespace kvcap::calibration {
 
-// Null with one device, or where the program was built without NCCL.
+// Returns NCCL's all-reduce over the GPUs; null if there is one GPU or the program was built without NCCL.
 std::unique_ptr<Collective> make_cuda_collective(int devices);
 
 }  // namespace kvcap::calibration

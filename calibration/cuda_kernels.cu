@@ -1,4 +1,4 @@
-// Element-wise kernels. All are bound by memory: a thread moves 16 bytes at a time where the width allows.
+// Element-wise kernels. All are memory-bound: a thread moves 16 bytes at a time if the width allows.
 #include "calibration/cuda_support.h"
 #include "calibration/random_value.h"
 
@@ -45,7 +45,7 @@ __global__ void silu_multiply_kernel(const T* in, T* out, int64_t rows, int64_t 
   }
 }
 
-// A block a row.
+// One block per row.
 template <typename T, int V>
 __global__ void rms_norm_kernel(const T* in, const T* weight, T* out, int64_t packs_per_row, int64_t width) {
   using P = Pack<T, V>;
@@ -75,7 +75,7 @@ __global__ void rms_norm_kernel(const T* in, const T* weight, T* out, int64_t pa
   }
 }
 
-// A block a token: threadIdx.x is the pair, threadIdx.y walks over the heads.
+// One block per token: threadIdx.x is the pair, threadIdx.y walks over the heads.
 template <typename T>
 __global__ void rope_kernel(T* data, int64_t stride, int64_t heads, int64_t head_dim, int64_t first_position,
                             const int32_t* positions) {

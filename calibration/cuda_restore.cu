@@ -1,4 +1,4 @@
-// What only restoring needs: rows that are moved and compared, and how much attention keys get.
+// Kernels that only restorations need: moving and comparing rows, and attention mass.
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
@@ -8,7 +8,7 @@
 namespace kvcap::calibration {
 namespace {
 
-// Whether rows can be taken 16 bytes at a time.
+// True iff rows can be accessed 16 bytes at a time.
 bool in_packs(std::initializer_list<const void*> starts, std::initializer_list<int64_t> widths) {
   return std::all_of(starts.begin(), starts.end(),
                      [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; }) &&
@@ -23,11 +23,11 @@ bool on_host(const void* data) {
 
 // ---- rows ----
 
-// Blocks that keep the bus to the host's memory busy: 16 bytes a thread, twice what the bus has under way.
-// More would take the device from what is computed meanwhile.
+// Blocks that saturate the bus to host memory: at 16 bytes per thread, twice the bytes that the bus has in
+// flight. More blocks would slow down concurrent computation.
 constexpr int64_t kHostBlocks = 64;
 
-// A pack a thread; strides in packs.
+// One pack per thread; strides in packs.
 template <typename T, int V>
 __global__ void move_rows_kernel(MoveRows move, int64_t packs_per_row, int64_t in_stride,
                                  int64_t out_stride) {
@@ -45,7 +45,7 @@ __global__ void move_rows_kernel(MoveRows move, int64_t packs_per_row, int64_t i
   }
 }
 
-// A warp a row; strides in packs.
+// One warp per row; strides in packs.
 template <typename T, int V>
 __global__ void row_distance_kernel(RowDistance d, int64_t packs_per_row, int64_t a_stride,
                                     int64_t b_stride) {
@@ -71,16 +71,16 @@ __global__ void row_distance_kernel(RowDistance d, int64_t packs_per_row, int64_
 
 // ---- attention mass ----
 //
-// A row is a query of one query head; the `group` query heads of a KV head have group x queries rows, head by
-// head. Softmax takes two passes over the keys: maxima and sums of each tile, which are joined, and then the
-// weights themselves. Scores are in units of log2.
+// A row is a query of one query head. The `group` query heads of a KV head have group x queries rows, head by
+// head. Softmax takes two passes over the keys: the first computes maxima and sums of each tile, which are
+// joined; the second computes the weights. Scores are in units of log2.
 
-constexpr int kMassKeys = 64;  // of a block: two a lane
+constexpr int kMassKeys = 64;  // keys per block, two per lane
 constexpr int kMassWarps = 4;
-constexpr int kWarpRows = 4;                       // that a warp computes at once
-constexpr int kMassRows = kMassWarps * kWarpRows;  // that a block does
+constexpr int kWarpRows = 4;                       // rows that a warp computes together
+constexpr int kMassRows = kMassWarps * kWarpRows;  // rows that a block computes together
 constexpr int kMassThreads = 32 * kMassWarps;
-constexpr int kMassPad = 8;  // elements behind each key, so that keys start in different banks
+constexpr int kMassPad = 8;  // padding elements per key, so that keys start in different banks
 
 template <typename T, int kHeadDim>
 struct MassTile {
@@ -88,7 +88,7 @@ struct MassTile {
   alignas(16) float queries[kMassRows][kHeadDim];  // scaled
 };
 
-// Keys [first, first + kMassKeys) of a KV head; behind the last, zeros.
+// Loads keys [first, first + kMassKeys) of a KV head; keys beyond the last are zeros.
 template <typename T, int kHeadDim>
 __device__ void load_keys(MassTile<T, kHeadDim>& tile, const AttentionMass& m, int64_t head, int64_t first) {
   using P = Pack<T, kWide>;
@@ -103,13 +103,13 @@ __device__ void load_keys(MassTile<T, kHeadDim>& tile, const AttentionMass& m, i
   }
 }
 
-// Scores of rows [first_row + kWarpRows warp, ...) and keys lane, lane + 32 of the tile; rows behind the last
-// score 0. Every thread of the block takes part.
+// Computes the scores of rows [first_row + kWarpRows warp, ...) and keys lane, lane + 32 of the tile; rows
+// beyond the last score 0. Every thread of the block takes part.
 template <typename T, int kHeadDim>
 __device__ void score(MassTile<T, kHeadDim>& tile, const AttentionMass& m, int64_t head, int64_t first_row,
                       float scale_log2, float (&scores)[kWarpRows][2]) {
   using P = Pack<T, kWide>;
-  __syncthreads();  // nobody reads the queries before any more
+  __syncthreads();  // no thread reads the previous queries any more
   const T* q = static_cast<const T*>(m.q);
   for (int i = threadIdx.x; i < kMassRows * kHeadDim; i += kMassThreads) {
     const int64_t row = first_row + i / kHeadDim;
@@ -143,7 +143,7 @@ __device__ void score(MassTile<T, kHeadDim>& tile, const AttentionMass& m, int64
   }
 }
 
-// Of one row: the highest score, and the sum of the weights exp2(score - most) (or one over it).
+// One row's highest score, and the sum of the weights exp2(score - most) (or its inverse).
 struct RowState {
   float most, sum;
 };
@@ -191,7 +191,8 @@ __global__ void __launch_bounds__(kMassThreads)
   }
 }
 
-// A warp a row of a KV head, over its tiles: whole[KV head][row], with one over the sum.
+// Joins the tiles of each row of a KV head, one warp per row: whole[KV head][row], with the inverse of the
+// sum.
 __global__ void mass_rows_kernel(const RowState* states, int64_t tiles, RowState* whole) {
   RowState state{-INFINITY, 0};
   for (int64_t tile = threadIdx.x; tile < tiles; tile += 32) {

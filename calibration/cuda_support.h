@@ -1,4 +1,4 @@
-// What the CUDA sources share: the check of every call, and formats as types.
+// Helpers of the CUDA sources: error checks of calls, dispatch on formats, and kernel launches.
 #pragma once
 
 #include <cublas_v2.h>
@@ -22,7 +22,7 @@ inline void require(cublasStatus_t status, const char* what) {
     throw BackendError(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(status));
   }
 }
-// The launch just before was accepted.
+// Throws BackendError if the preceding launch was rejected.
 inline void require_launch(const char* kernel) { require(cudaGetLastError(), kernel); }
 
 inline __device__ float to_float(__half x) { return __half2float(x); }
@@ -38,7 +38,7 @@ inline __device__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-// Element-wise kernels: threads of a block, and elements of 16 bytes, which a thread moves at a time.
+// Element-wise kernels: threads per block, and 16-bit elements in the 16 bytes that a thread moves at a time.
 inline constexpr int kThreads = 256;
 inline constexpr int kWide = 8;
 
@@ -47,7 +47,7 @@ struct alignas(sizeof(T) * V) Pack {
   T values[V];
 };
 
-// One item a thread; what is beyond the most blocks is reached by strides over the grid.
+// Returns the number of blocks for one item per thread; grid strides cover items beyond `most_blocks`.
 inline unsigned blocks_for(int64_t items, int64_t most_blocks = 1 << 16) {
   return static_cast<unsigned>(std::clamp<int64_t>((items + kThreads - 1) / kThreads, 1, most_blocks));
 }
@@ -75,7 +75,7 @@ void launch(const RowDistance& distance, cudaStream_t stream);
 void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed, cudaStream_t stream);
 void launch_empty(cudaStream_t stream);
 inline constexpr float kLog2E = 1.4426950408889634F;
-// `workspace` of kAttentionWorkspaceBytes belongs to the stream.
+// Size of `workspace`, which belongs to the stream.
 inline constexpr int64_t kAttentionWorkspaceBytes = 64 << 20;
 void launch(const Attention& attention, int sm_count, float* workspace, cudaStream_t stream);
 void launch(const AttentionMass& mass, float* workspace, cudaStream_t stream);

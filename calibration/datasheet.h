@@ -1,4 +1,5 @@
-// What vendors and serving engines state of GPUs, found by the name that the driver gives.
+// Datasheet peaks of GPUs and efficiencies of serving engines, looked up by the GPU name that the driver
+// reports.
 #pragma once
 
 #include <optional>
@@ -6,15 +7,15 @@
 
 namespace kvcap::calibration {
 
-// Whether `part`, one word or several, stands in `name` as whole words: "A40" is in "NVIDIA A40" and in
-// "NVIDIA A40-48Q", and not in "NVIDIA RTX A4000".
+// True iff `name` contains `part`, one or more words, as whole words: "NVIDIA A40" and "NVIDIA A40-48Q"
+// contain "A40", "NVIDIA RTX A4000" does not.
 bool has_words(std::string_view name, std::string_view part);
 
-// Dense half-precision peaks with float32 accumulation, as the vendor's datasheets print them.
+// Returns the dense half-precision peak with float32 accumulation from the vendor's datasheet, in FLOP/s.
 std::optional<double> datasheet_flops(std::string_view gpu_name);
 
-// What serving engines' kernels reach of the vendor's peak on whole prompts, fitted with the wave model
-// (hwprofiles/README.md).
+// Returns the share of the datasheet's peak that kernels of serving engines reach on whole prompts, fitted
+// with the wave model (hwprofiles/README.md).
 std::optional<double> engine_efficiency(std::string_view gpu_name);
 
 }  // namespace kvcap::calibration

@@ -48,7 +48,7 @@ std::string first_line(const std::filesystem::path& path) {
   return line;
 }
 
-// The model of the block device `number`: of the disk itself when that is a partition of it.
+// Returns the model of block device `number`; for a partition, the model of its disk.
 std::string device_model(dev_t number) {
   const std::string entry =
       "/sys/dev/block/" + std::to_string(major(number)) + ":" + std::to_string(minor(number));
@@ -59,7 +59,8 @@ std::string device_model(dev_t number) {
   return "";
 }
 
-// The line of mountinfo whose device is `number`: "id parent major:minor root point options - type source".
+// Reads the file system from the line of mountinfo whose device is `number`: "id parent major:minor root
+// point options - type source".
 void name_mount(dev_t number, DiskInfo* info) {
   const std::string wanted = std::to_string(major(number)) + ":" + std::to_string(minor(number));
   std::ifstream mounts("/proc/self/mountinfo");
@@ -94,7 +95,8 @@ void move_piece(bool reading, int descriptor, const IoPiece& piece) {
   }
 }
 
-// What io_uring answered for `piece`: the rest of what came short or was interrupted is moved the plain way.
+// Completes `piece` after io_uring returned `result`: moves the rest of a short or interrupted transfer with
+// pread or pwrite.
 void finish_piece(bool reading, int descriptor, const IoPiece& piece, int result) {
   if (result == -EINTR || result == -EAGAIN) result = 0;
   if (result < 0) fail(-result, reading ? "scratch file: read" : "scratch file: write");
@@ -156,7 +158,7 @@ void ScratchFile::drop_cache() const {
 // The kernel's submission and completion rings, mapped. Indices only grow; entries are taken modulo the size.
 class DiskQueue::Ring {
  public:
-  // Null where the kernel does not offer io_uring; `why` says what it answered.
+  // Returns null if the kernel refuses io_uring, and its error in `why`.
   static std::unique_ptr<Ring> make(int depth, std::string* why) {
     auto ring = std::unique_ptr<Ring>(new Ring);
     io_uring_params params{};
@@ -202,7 +204,7 @@ class DiskQueue::Ring {
     ++waiting_;
   }
 
-  // Hands over what was submitted and waits for one completion.
+  // Passes submissions to the kernel and waits for one completion.
   std::pair<uint64_t, int> complete() {
     while (true) {
       const unsigned head = *complete_head_;
@@ -254,7 +256,7 @@ class DiskQueue::Ring {
   unsigned complete_mask_ = 0;
   io_uring_cqe* completions_ = nullptr;
   io_uring_sqe* entries_ = nullptr;
-  unsigned waiting_ = 0;  // submitted, not yet handed over
+  unsigned waiting_ = 0;  // submissions not yet passed to the kernel
 };
 
 DiskQueue::DiskQueue(int depth, bool may_use_uring) : depth_(depth), reason_("io_uring: not asked for") {
@@ -300,8 +302,8 @@ void DiskQueue::transfer(Direction direction, const ScratchFile& file, std::span
     if (error) std::rethrow_exception(error);
     return;
   }
-  // After an error nothing more is submitted, and what is in flight is waited for: the kernel writes to the
-  // caller's memory until then.
+  // After an error nothing more is submitted, and transfers in flight are waited for, because the kernel
+  // writes to the caller's memory until they end.
   std::exception_ptr error;
   std::size_t submitted = 0;
   for (std::size_t done = 0; done < (error ? submitted : pieces.size()); ++done) {

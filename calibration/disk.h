@@ -1,9 +1,8 @@
-// Files as a storage tier uses them: a scratch file that no page cache helps (O_DIRECT) and a queue that
-// keeps several requests in flight, io_uring's where the kernel lets us, else pread and pwrite on that many
-// threads.
+// Direct file I/O as a storage tier does it: ScratchFile bypasses the page cache (O_DIRECT), and DiskQueue
+// keeps several requests in flight with io_uring, or with pread and pwrite on `depth` threads if the kernel
+// refuses io_uring.
 //
-// A scratch file has no name from the moment it is open, so that it is gone with its process, however that
-// ends.
+// A scratch file is unlinked when it is opened, so that it disappears with its process in any case.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +14,23 @@
 
 namespace kvcap::calibration {
 
-// What a file offset, a length and a memory address must be multiples of under O_DIRECT.
+// Alignment of file offsets, lengths and memory addresses under O_DIRECT.
 inline constexpr int64_t kDirectBytes = 4096;
 
 struct DiskInfo {
   std::string file_system;  // ext4, overlay, tmpfs, ...
-  std::string device;       // /dev/nvme0n1, its model where the kernel names it
+  std::string device;       // /dev/nvme0n1, with its model if the kernel reports it
   double capacity_bytes = 0;
   double free_bytes = 0;
 };
 
-// Throws InputError where the folder is not there or cannot be written.
+// Throws InputError if the folder does not exist or is not writable.
 DiskInfo disk_info(const std::filesystem::path& folder);
 
 class ScratchFile {
  public:
-  // Throws InputError where `folder` is no folder that can be written, or has no `bytes` free with a tenth to
-  // spare. The bytes are reserved; they read as zeros until they are written.
+  // Throws InputError if `folder` is not a writable folder or has less than 1.1 `bytes` free. The bytes are
+  // reserved and read as zeros until they are written.
   ScratchFile(const std::filesystem::path& folder, int64_t bytes);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
@@ -39,11 +38,11 @@ class ScratchFile {
 
   int descriptor() const { return descriptor_; }
   int64_t bytes() const { return bytes_; }
-  // False where the file system knows no O_DIRECT: the page cache then takes part.
+  // False if the file system does not support O_DIRECT; I/O then goes through the page cache.
   bool direct() const { return direct_; }
   // Waits until everything written is on the device.
   void sync() const;
-  // Forgets what the page cache holds of the file.
+  // Drops the file's pages from the page cache.
   void drop_cache() const;
 
  private:
@@ -58,10 +57,10 @@ struct IoPiece {
   int64_t bytes = 0;
 };
 
-// One thread at a time may use a queue; different queues run beside each other.
+// A queue may be used by one thread at a time; different queues may be used concurrently.
 class DiskQueue {
  public:
-  // `depth`: requests in flight, at least 1. `may_use_uring` false is for tests of the other way.
+  // `depth`: requests in flight, at least 1. `may_use_uring` = false lets tests use pread and pwrite.
   explicit DiskQueue(int depth, bool may_use_uring = true);
   ~DiskQueue();
   DiskQueue(const DiskQueue&) = delete;
@@ -69,10 +68,10 @@ class DiskQueue {
 
   int depth() const { return depth_; }
   std::string way() const;  // "io_uring" or "pread"
-  // Why io_uring is not used; empty where it is.
+  // Returns the reason why io_uring is not used; empty if it is.
   const std::string& reason() const { return reason_; }
 
-  // Returns when every piece has been read or written. Throws std::system_error when none is under way.
+  // Returns when every piece has been read or written. Throws std::system_error once no piece is in flight.
   void read(const ScratchFile& file, std::span<const IoPiece> pieces);
   void write(const ScratchFile& file, std::span<const IoPiece> pieces);
 

@@ -16,7 +16,7 @@ double duration_s(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// A file full of random data and the memory that its chunks are read to and written from.
+// A file filled with random data, and the memory that its chunks are read into and written from.
 class Scratch {
  public:
   Scratch(Backend& backend, Stream& stream, const std::filesystem::path& folder, int64_t bytes)
@@ -25,7 +25,7 @@ class Scratch {
     fill(backend, stream);
   }
 
-  // Chunks to move: one after the other, or at random places.
+  // Returns the chunks to move, sequential or at random offsets.
   std::vector<IoPiece> pieces(int64_t chunk_bytes, int64_t count, bool random, int64_t start) const {
     std::vector<IoPiece> list;
     const int64_t places = file.bytes() / chunk_bytes;
@@ -42,7 +42,7 @@ class Scratch {
   Buffer memory;
 
  private:
-  // Blocks that were never written would be read without the device.
+  // Writes all blocks, because blocks that were never written would be read without the device.
   void fill(Backend& backend, Stream& stream) {
     const Format format = backend.info().formats.front();
     const int64_t count = std::min<int64_t>(memory.bytes(), kMostChunkBytes) / bytes_of(format);

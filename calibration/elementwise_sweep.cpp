@@ -5,7 +5,7 @@
 namespace kvcap::calibration {
 namespace {
 
-// One kernel over `tokens` rows of a model 4096 wide with 32 heads of 128, whose FFN is 11008 wide.
+// One kernel over `tokens` rows of a model of width 4096 with 32 heads of 128 and FFN width 11008.
 constexpr int64_t kWidth = 4096;
 constexpr int64_t kFfnWidth = 11008;
 constexpr int64_t kRopeHeads = 32;
@@ -13,7 +13,7 @@ constexpr int64_t kHeadDim = 128;
 
 struct Kernel {
   std::string operation;
-  double elements_per_token;  // read and written
+  double elements_per_token;  // elements read plus elements written
   std::function<void(Stream&, std::byte* data, std::byte* out, Format, int64_t tokens)> enqueue;
 };
 
@@ -51,7 +51,7 @@ std::vector<ElementwiseTime> sweep_elementwise(const Sweep& sweep, std::vector<s
   const Format format = info.formats.front();
   const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4};
   constexpr int64_t kTokens[] = {1, 16, 64, 256, 1024, 4096, 16384};
-  // A CPU's one core needs a second where a GPU needs a millisecond: long ones are left out.
+  // Long cases are left out on a CPU: one core needs a second where a GPU needs a millisecond.
   const int64_t most_tokens =
       std::min<int64_t>(sweep.budgets.elementwise_tokens, info.backend == "cpu" ? 1024 : 16384);
   const int64_t data_bytes = most_tokens * 2 * kFfnWidth * bytes_of(format);

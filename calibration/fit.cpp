@@ -13,10 +13,10 @@
 namespace kvcap::calibration {
 namespace {
 
-// Parameters without bounds that the method may move, and the shares and seconds they stand for.
+// Map unbounded fit parameters to shares in (0, 1) and to positive seconds.
 double share_of(double x) { return 1 / (1 + std::exp(-x)); }
 double seconds_of(double x) { return std::exp(x); }
-// What no clock resolves is nothing.
+// Rounds times below a clock's resolution (1 ns) to zero.
 double stated_s(double x) { return seconds_of(x) < 1e-9 ? 0 : seconds_of(x); }
 double of_share(double share) { return std::log(share / (1 - share)); }
 
@@ -70,7 +70,7 @@ double model_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionTime
          decode.per_context_token_s * static_cast<double>(time.batch * (time.cached_tokens + 1));
 }
 
-// ln(model / measured) of every point.
+// Returns ln(model / measured) of every point.
 template <typename Time, typename Model>
 std::vector<double> log_ratios(const std::vector<Time>& times, const Model& model) {
   std::vector<double> ratios;
@@ -122,7 +122,7 @@ std::vector<double> least_squares(const Residuals& residuals, std::vector<double
     const Eigen::Map<const Eigen::VectorXd> now(r.data(), r.size());
     const Eigen::MatrixXd normal = jacobian.transpose() * jacobian;
     const Eigen::VectorXd gradient = jacobian.transpose() * now;
-    // Damped until a step goes down.
+    // Increases the damping until a step reduces the sum of squares.
     while (damping < kMostDamping) {
       Eigen::MatrixXd damped = normal;
       damped.diagonal() += damping * (normal.diagonal().array() + 1e-9).matrix();

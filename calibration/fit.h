@@ -1,6 +1,6 @@
-// From times to the numbers of a hardware profile: least squares on ln(model / measured), where the model is
-// the simulator's own formula (cost/), so that what is fitted is what will be evaluated. Every model is
-// fitted; the one that errs least in the median is taken, and all errors are stated.
+// Fits the parameters of a hardware profile to measured times: least squares on ln(model / measured). The
+// model is the simulator's own formula (cost/), so that fit and simulation agree. The caller fits every model
+// and takes the one with the lowest median error; the profile states all errors.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct Errors {
 };
 std::string text_of(const Errors& errors);  // "5.2 % in the median, 13 % at the 90th percentile, 840 points"
 
-// Minimises the sum of squares of residuals(x) by Levenberg and Marquardt's method with differences for
-// derivatives; returns x.
+// Minimises the sum of squares of residuals(x) with the Levenberg-Marquardt method and difference quotients
+// as derivatives; returns x.
 using Residuals = std::function<std::vector<double>(const std::vector<double>&)>;
 std::vector<double> least_squares(const Residuals& residuals, std::vector<double> x);
 
@@ -30,9 +30,9 @@ struct FittedModel {
   Errors errors;
 };
 
-// `gpu` gives peak_flops, memory_bandwidth_bytes_per_s and sm_count. Requires at least three points.
+// Uses peak_flops, memory_bandwidth_bytes_per_s and sm_count of `gpu`. Requires at least three points.
 FittedModel fit_gemm(EfficiencyModel model, const Gpu& gpu, const std::vector<GemmTime>& times);
-// Prefill and decode together; `block_m` of the wave model is the best of 16 to 256.
+// Fits prefill and decode together; `block_m` of the wave model is the best of 16 to 256.
 FittedModel fit_attention(EfficiencyModel model, const Gpu& gpu, const std::vector<AttentionTime>& times);
 struct FittedElementwise {
   Elementwise elementwise;
@@ -51,15 +51,15 @@ struct TransferTime {
   double time_s = 0;
 };
 FittedLink fit_link(const std::vector<TransferTime>& times);
-// The link of CostModel::all_reduce_s: what one device sends in a ring of t, 2 (t-1)/t of its vector, and a
-// time for each sum.
+// Fits the link of CostModel::all_reduce_s: a fixed time per sum, and the bytes that one device sends in a
+// ring of t devices, 2 (t-1)/t of its vector.
 FittedLink fit_all_reduce(const AllReduceSweep& sums);
 
-// A table of the measured GEMMs.
+// Returns a table of the measured GEMMs.
 Efficiency gemm_table(const std::vector<GemmTime>& times);
 
 double gemm_flops(const GemmTime& time);
 double gemm_bytes(const GemmTime& time);
-double attention_flops(const AttentionTime& time);  // of scores and weighted sums of visible keys
+double attention_flops(const AttentionTime& time);  // of scores and weighted sums over visible keys
 
 }  // namespace kvcap::calibration

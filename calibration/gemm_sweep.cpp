@@ -15,7 +15,7 @@ struct Shape {
   double cost_s = 0;
 };
 
-// Rates of this machine, roughly: what points will cost.
+// Approximate rates of this machine, to estimate the time of points.
 struct Rates {
   double flops_per_s = 0;
   double bytes_per_s = 0;
@@ -28,7 +28,7 @@ struct Rates {
   }
 };
 
-// GemmOperands of all points: weights are taken from a pool in turn, so that none is in a cache.
+// Operands of all points. Consecutive calls use different weights of a pool, so that none is in a cache.
 class GemmOperands {
  public:
   GemmOperands(Backend& backend, Stream& stream, int64_t weight_bytes, int64_t a_bytes, int64_t c_bytes)
@@ -54,7 +54,7 @@ class GemmOperands {
   Stream& stream_;
 };
 
-// A square product, the larger one where the smaller is too short to tell.
+// Measures a square product; a larger one if the smaller is too short to measure.
 Rates probe(const Sweep& sweep, Format format) {
   Bench& bench = sweep.bench;
   constexpr int64_t kCopyBytes = 32 << 20;
@@ -78,7 +78,7 @@ Rates probe(const Sweep& sweep, Format format) {
   return {flops_per_s, 2.0 * kCopyBytes / time_device_copy(sweep, kCopyBytes).time_s};
 }
 
-// Of each shape the numbers of rows whose call is short enough and whose operands fit.
+// Returns the shapes with the row counts whose calls are short enough and whose operands fit.
 std::vector<Shape> affordable(const std::vector<MeasuredShape>& wanted, const std::vector<int64_t>& rows,
                               const Rates& rates, const Effort& effort, int64_t element_bytes,
                               double max_bytes, double max_call_s) {
@@ -98,7 +98,7 @@ std::vector<Shape> affordable(const std::vector<MeasuredShape>& wanted, const st
   return shapes;
 }
 
-// Every `stride`-th shape from the largest down, with the least stride that fits the budget.
+// Returns every `stride`-th shape from the largest down, with the smallest stride that fits the budget.
 std::vector<Shape> thinned(const std::vector<Shape>& shapes, double budget_s) {
   for (std::size_t stride = 1; stride < shapes.size(); ++stride) {
     std::vector<Shape> taken;
@@ -126,8 +126,9 @@ double cost_of(const std::vector<Shape>& shapes) {
   return cost_s;
 }
 
-// The finest rows at which all shapes fit the time: the staircase, its powers of two, those up to 1024. A
-// machine that is too slow even so takes few shapes, of those that it can measure up to 1024 rows.
+// Returns the shapes with the finest set of row counts that fits the budget: the staircase, its powers of
+// two, or those up to 1024. On a slower machine it returns a few of the shapes that can be measured up to
+// 1024 rows.
 std::vector<Shape> planned(const std::vector<MeasuredShape>& wanted, const Rates& rates, const Effort& effort,
                            int64_t element_bytes, double max_bytes, double budget_s) {
   const double max_call_s = std::max(budget_s / 50, 0.005);
@@ -166,11 +167,11 @@ GemmSweep sweep_gemms(const Sweep& sweep) {
   const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = sweep.thorough ? 5e-4 : 3e-4};
 
   GemmSweep result;
-  // A CPU has no time for the catalogue's models: it is measured with those that it can perform.
+  // A CPU is too slow for the catalogue's models and measures small ones instead.
   const bool small = info.backend == "cpu";
   const std::vector<MeasuredShape> wanted =
       small ? gemm_shapes(cpu_models(), false) : gemm_shapes(catalogue_models());
-  // Of the time, 0.8 go to the usual format under a graph, the rest to the other format and eager launches.
+  // The default format with graphs takes 0.8 of the time; the other format and eager launches take the rest.
   const std::vector<Shape> shapes =
       planned(wanted, rates, effort, element_bytes, info.memory_bytes / 8, 0.8 * budget_s);
   result.shapes = static_cast<int64_t>(wanted.size());
@@ -210,7 +211,7 @@ GemmSweep sweep_gemms(const Sweep& sweep) {
   int64_t left_out = run_points(sweep, "gemm", points, 0.8 * budget_s);
   points.clear();
 
-  // The other formats, and launches one by one: powers of two, of shapes that fit the rest of the time.
+  // The other formats and eager launches: powers of two, for the shapes that fit the remaining time.
   std::vector<Shape> powers = shapes;
   for (Shape& shape : powers) {
     std::erase_if(shape.rows, [](int64_t m) { return !is_power_of_two(m); });

@@ -36,7 +36,7 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-// One row of a table, by the names of its columns.
+// One row of a table; values are looked up by column name.
 class TableRow {
  public:
   TableRow(const std::string& path, int64_t line, const std::vector<std::string>& columns,
@@ -66,7 +66,7 @@ class TableRow {
     if (value != std::floor(value) || value > 9e15) refuse(column, "an integer");
     return static_cast<int64_t>(value);
   }
-  // The first of the names that the table has; empty: none.
+  // Returns the first of the names that is a column; empty if none is.
   std::string first_of(const std::vector<std::string>& names) const {
     for (const std::string& name : names) {
       if (has(name)) return name;
@@ -97,7 +97,7 @@ class TableRow {
   std::vector<std::string> fields_;
 };
 
-// Bytes of an element of A and of B.
+// Returns the bytes per element of A and of B.
 std::pair<double, double> element_bytes(const TableRow& row) {
   static const std::map<std::string, std::pair<double, double>> kFormats = {{"float32", {4, 4}},
                                                                             {"float16", {2, 2}},
@@ -126,7 +126,7 @@ void add_collective(const TableRow& row, ImportedTimes* times) {
     times->collectives.all_gather.push_back(point);
   } else if (op == "all_to_all" || op == "alltoall") {
     times->collectives.all_to_all.push_back(point);
-  }  // others, as reduce_scatter, are not simulated
+  }  // others, such as reduce_scatter, are not simulated
 }
 
 void add_attention(const TableRow& row, ImportedTimes* times) {
@@ -149,7 +149,7 @@ void add_attention(const TableRow& row, ImportedTimes* times) {
   const std::string cached = row.first_of({"cached_tokens", "cached_kv", "ctx"});
   time.new_tokens = fresh.empty() ? 1 : row.integer(fresh);
   time.cached_tokens = cached.empty() ? 0 : row.integer(cached, 0);
-  // One prompt a call, or a batch that decodes: what the profile's models describe.
+  // The profile models one prompt per call, or a batch that decodes.
   if (time.new_tokens > 1 && time.batch > 1) return;
   time.time.time_s = row.time_s();
   times->attention.push_back(time);
@@ -199,7 +199,7 @@ std::string base_text(const std::string& base) {
   return read_text(base);
 }
 
-// The rates that times are compared with.
+// Returns the GPU's rates, to which times are compared.
 Gpu gpu_of(const Json& json) {
   Gpu gpu;
   gpu.peak_flops = json.at("peak_flops");
@@ -234,7 +234,7 @@ Efficiency gemm_model(const Gpu& gpu, const std::vector<GemmPoint>& points, bool
   return {.model = EfficiencyModel::table, .points = points};
 }
 
-// "error on the 12 shapes of every second ... when only the others are known".
+// Returns the note on the held-out error: "error on the 12 shapes of every second ...".
 std::string held_out_note(const Gpu& gpu, const std::vector<GemmPoint>& points, bool smooth) {
   std::set<std::pair<int64_t, int64_t>> shapes;
   for (const GemmPoint& point : points) shapes.insert({point.n, point.k});
@@ -291,7 +291,7 @@ void set_gemms(Json* gpu_json, const std::vector<GemmPoint>& points, const Impor
     for (const GemmPoint& point : points) json["points"].push_back(point_json(point));
     json["notes"] = {source, held_out_note(gpu, points, false)};
     (*gpu_json)["gemm"] = json;
-    // The table has formats of its own; what the base has for them is of another kernel.
+    // The base's other formats belong to another kernel than the table and are removed.
     for (const char* name : {"gemm_fp8", "gemm_fp4", "grouped_gemm", "grouped_gemm_fp8", "grouped_gemm_fp4",
                              "grouped_gemm_w4a16"}) {
       gpu_json->erase(name);
@@ -331,7 +331,7 @@ void set_attention(Json* gpu_json, const std::vector<AttentionTime>& times, cons
   json["notes"] = {"fitted to attention of " + files_text(options) + ", which errs by " +
                    text_of(best.errors) + ", on the fitted rows themselves"};
   (*gpu_json)["attention"] = json;
-  gpu_json->erase("decode_attention");  // the base's, of another kernel
+  gpu_json->erase("decode_attention");  // belongs to the base's kernel
 }
 
 Json collective_json(const std::vector<CollectivePoint>& points) {

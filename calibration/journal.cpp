@@ -26,7 +26,7 @@ Journal::Journal(std::filesystem::path path, const std::string& identity, bool m
     going_on = std::getline(old, line) && line == first_line(identity);
     while (going_on && std::getline(old, line)) {
       const Json json = Json::parse(line, nullptr, false);
-      if (json.is_discarded()) continue;  // the line that the stopped run was writing
+      if (json.is_discarded()) continue;  // incomplete last line of a stopped run
       if (json.contains("finished")) {
         going_on = false;
         samples_.clear();
@@ -40,7 +40,7 @@ Journal::Journal(std::filesystem::path path, const std::string& identity, bool m
   errno = 0;
   file_.open(path_, going_on ? std::ios::app : std::ios::trunc);
   if (going_on) {
-    write_line("");  // ends a line that was cut off
+    write_line("");  // ends an incomplete line
   } else {
     write_line(first_line(identity));
   }

@@ -1,5 +1,5 @@
-// What has been measured, one JSON line a point, written as it is measured. It is the raw material behind a
-// profile, and a run that was stopped goes on from it: a point that it holds is not measured again.
+// Journal: a file of measured samples, one JSON line per point, written as they are measured. A resumed run
+// reads it and does not measure its points again.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,17 @@ namespace kvcap::calibration {
 
 class Journal {
  public:
-  // `identity` says what was measured and how; a journal of another identity, or of a run that ended, is
-  // begun anew. Throws std::system_error where the file cannot be written.
-  // `minima`: the time that speaks is the minimum of a sample and not its median.
+  // `identity` describes the machine and the run. A journal with another identity, or of a finished run, is
+  // overwritten. Throws std::system_error if the file cannot be written. `minima`: the result of a sample is
+  // its minimum instead of its median.
   Journal(std::filesystem::path path, const std::string& identity, bool minima = false);
 
-  int64_t resumed() const { return resumed_; }  // points that an earlier run measured
-  // The sample of this key: from the file, else `measure`d now and added.
+  int64_t resumed() const { return resumed_; }  // points of an earlier run
+  // Returns the sample with this key from the file, or calls `measure` and adds its result.
   Sample sample(const std::string& key, const std::function<Sample()>& measure);
   bool has(const std::string& key) const { return samples_.contains(key); }
   const std::map<std::string, Sample>& samples() const { return samples_; }
-  // The run is over: the next one begins anew.
+  // Marks the run as finished: the next run overwrites the journal.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// kvcap-calibrate: measures this machine into a hardware profile that kvcap simulates.
+// kvcap-calibrate: measures this machine and writes a hardware profile for kvcap.
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <string>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   kvcap::calibration::add_twin(app);
   kvcap::calibration::add_check(app);
   kvcap::calibration::add_import(app);
-  // Last: subcommands inherit it.
+  // Set after the subcommands, which would otherwise inherit it.
   app.footer(
       "kvcap-calibrate SUBCOMMAND --help has its options and an example.\n"
       "Example: kvcap-calibrate check");
@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return 0;
   } catch (const CLI::ParseError& error) {
-    // Help and version are no errors.
+    // Help and version are not errors.
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   } catch (const kvcap::calibration::CheckFailed& error) {
     return report(3, error.what());
   } catch (const std::system_error& error) {
-    // A full disk, a lost folder: the machine's state, not our bug.
+    // A full disk or a missing folder is an error of the environment, not a bug.
     return report(2, error.what());
   } catch (const std::exception& error) {
     return report(1, error.what());

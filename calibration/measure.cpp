@@ -9,7 +9,7 @@
 namespace kvcap::calibration {
 namespace {
 
-// Linear between the two neighbours in order.
+// Returns the quantile, interpolated linearly between the two neighbours.
 double quantile(const std::vector<double>& ordered, double share) {
   const double place = share * static_cast<double>(ordered.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -62,7 +62,7 @@ Sample Bench::time(const std::function<void(Stream&, int64_t)>& enqueue, const E
                    Launch launch) {
   int64_t number = 0;
   const auto one = [&] { enqueue(*stream_, number++); };
-  once_s(one);  // what is loaded and chosen at the first call
+  once_s(one);  // excludes what the first call loads and selects
   const double call_s = once_s(one);
   const int calls = calls_in_batch(effort, call_s);
   std::unique_ptr<Graph> graph;
@@ -90,7 +90,7 @@ Sample Bench::time_together(const std::vector<std::function<void(Stream&)>>& wor
     for (std::size_t i = 0; i < work.size(); ++i) work[i](*streams[i]);
     for (const std::unique_ptr<Stream>& stream : streams) stream->synchronize();
     const double time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (batch > 0) times_s.push_back(time_s);  // the first warms up
+    if (batch > 0) times_s.push_back(time_s);  // the first batch warms up
   }
   return summarize(std::move(times_s));
 }

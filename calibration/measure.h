@@ -1,6 +1,6 @@
-// How long work takes: several batches of calls, each between two events, so that the time of one call is
-// free of the launch before it and of single interruptions. Medians speak; spreads tell how quiet the machine
-// was.
+// Bench measures the time of a call on a backend. It runs several batches of calls, each between two events,
+// so that launches and single interruptions do not count. The result is the median; its spread shows how
+// quiet the machine was.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace kvcap::calibration {
 
-// Of one call.
+// Time of one call.
 struct Sample {
-  double time_s = 0;  // the one that speaks: the median, or the minimum where interruptions are others' doing
+  double time_s = 0;  // result: the median, or the minimum on a machine that other programs share
   double median_s = 0;
   double min_s = 0;
-  double spread = 0;  // distance of the quartiles over the median
+  double spread = 0;  // interquartile range over median
   int64_t batches = 0;
 };
 
@@ -26,11 +26,11 @@ Sample summarize(std::vector<double> times_s);
 
 struct Effort {
   int batches = 5;
-  double batch_s = 5e-4;  // a batch has as many calls as fill this
+  double batch_s = 5e-4;  // target length of a batch
   int max_calls = 64;
-  double long_call_s = 0.05;  // a call this long is timed three times and not in more batches
+  double long_call_s = 0.05;  // longer calls are timed three times, without more batches
 
-  // What timing a call of `call_s` costs, in seconds.
+  // Returns the estimated time in seconds of measuring a call of `call_s`.
   double cost_s(double call_s) const;
 };
 
@@ -42,10 +42,10 @@ class Bench {
 
   Backend& backend() { return backend_; }
   Stream& stream() { return *stream_; }
-  // enqueue(stream, i) enqueues call number i: numbers let operands rotate, so that they are cold.
+  // Measures one call. enqueue(stream, i) enqueues call number i; operands can rotate by number to be cold.
   Sample time(const std::function<void(Stream&, int64_t)>& enqueue, const Effort& effort,
               Launch launch = Launch::eager);
-  // Several streams at once, each with `calls` calls of its own work: seconds until the last has ended.
+  // Runs the functions concurrently, each on its own stream, and measures the time until all are done.
   Sample time_together(const std::vector<std::function<void(Stream&)>>& work, int batches);
 
  private:

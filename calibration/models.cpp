@@ -12,7 +12,7 @@ namespace kvcap::calibration {
 namespace {
 
 constexpr int64_t kMaxRows = 16384;
-constexpr int64_t kMaxHeadRows = 512;  // sequences that are decoded at once
+constexpr int64_t kMaxHeadRows = 512;  // most sequences that decode concurrently
 
 std::optional<Experts> experts_of(const nlohmann::json& file) {
   if (!file.contains("experts") || file["experts"].is_null()) return std::nullopt;
@@ -56,7 +56,7 @@ RecurrentState state_of(const nlohmann::json& json) {
   return state;
 }
 
-// What decides shapes of GEMMs; an indexer has some of its own.
+// Reads the fields that determine GEMM shapes; an indexer adds shapes of its own.
 LayerGroup group_of(const nlohmann::json& json) {
   LayerGroup group{.layers = json.at("layers"), .attention = kind_of(json.value("attention", "full"))};
   const auto number = [&](const char* key, int64_t& value) { value = json.value(key, value); };

@@ -17,12 +17,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kSlots = 3;
-// Enqueued and not yet waited for: one runs while the next is ready behind it.
+// Pieces enqueued and not yet waited for: one runs and the next is queued after it.
 constexpr std::size_t kInFlight = 2;
 
 }  // namespace
 
-// Two threads serve loads: one reads the file to slots, one has their contents, or host memory, copied.
+// Two threads serve loads: one reads the file into slots, the other enqueues copies from slots or host
+// memory.
 struct Pipeline::Machine {
   struct Task {
     Load load;
@@ -58,7 +59,7 @@ struct Pipeline::Machine {
 
   // ---- loads ----
 
-  // First come first served: what is read from the file is copied after what was asked for before it.
+  // Queues a load, first come, first served: it is copied after all loads queued before it.
   void ask(Load load, std::function<void()> done) {
     const std::scoped_lock lock(mutex);
     auto& queue = load.pieces.empty() && to_read.empty() && !reading ? to_copy : to_read;
@@ -82,7 +83,7 @@ struct Pipeline::Machine {
     changed.notify_all();
   }
 
-  // Forgets loads that are not under way, and waits for those that are and for the device.
+  // Drops loads that have not started, and waits for the others and for the device.
   void settle(std::unique_lock<std::mutex>& lock) {
     to_read.clear();
     for (const Task& task : to_copy) free_slot_of(task);
@@ -92,7 +93,7 @@ struct Pipeline::Machine {
       copies->synchronize();
       compute->synchronize();
     } catch (...) {
-      // A device that fails runs nothing any more.
+      // A failed device runs nothing more.
     }
   }
 
@@ -167,20 +168,20 @@ struct Pipeline::Machine {
   std::unique_ptr<Event> computed[kInFlight], copied[kInFlight], arrived;
   std::vector<Buffer> slots;
 
-  std::mutex mutex;  // of all that follows, and of the contexts' `loaded`
+  std::mutex mutex;  // guards the members below and the runs' `loaded`
   std::condition_variable changed;
   std::vector<std::size_t> free_slots;
   std::deque<Task> to_read, to_copy;
   bool reading = false;
   bool copying = false;
   bool ending = false;
-  int serving = 2;  // of the two threads
+  int serving = 2;  // running threads of the two
   std::exception_ptr error;
-  std::thread reader, copier;  // last: they use the members above
+  std::thread reader, copier;  // last, because they use the members above
 };
 
-// Contexts on their way back, as the calling thread sees them. It holds the machine's mutex but while it
-// enqueues, waits for the device or asks for loads.
+// One run() on the calling thread. It holds the machine's mutex except while it enqueues, waits for the
+// device or queues loads.
 class Pipeline::Session {
  public:
   Session(Machine& machine, std::vector<Restoring> contexts, const MakeStep& make_step, int64_t step_tokens)
@@ -197,7 +198,7 @@ class Pipeline::Session {
       run.skipped = run.arrives = run.loaded;
     }
   }
-  // What a function of the caller's threw may leave loads and computations behind.
+  // Waits for loads and computations that remain after a caller's function threw.
   ~Session() {
     if (!lock_.owns_lock()) lock_.lock();
     machine_.settle(lock_);
@@ -233,12 +234,12 @@ class Pipeline::Session {
  private:
   struct Run {
     Restoring restoring;
-    // By stage. arrives: the device has still to wait for what it loads.
+    // By stage. arrives: the device must still wait for the load.
     std::vector<bool> loaded, skipped, arrives;
-    std::size_t asked = 0;     // stages whose loads have been asked for
-    std::size_t enqueued = 0;  // stages whose computation has been
+    std::size_t asked = 0;     // stages whose loads have been queued
+    std::size_t enqueued = 0;  // stages whose computation has been enqueued
     std::size_t computed = 0;  // stages whose computation is done
-    bool settling = false;     // the next stage waits for what follows the last one enqueued
+    bool settling = false;     // waiting for `after` of the last stage enqueued
     bool waits_for_step = false;
     Answered answered;
 
@@ -246,7 +247,7 @@ class Pipeline::Session {
     bool next_computes() const { return restoring.stages[enqueued].compute && !skipped[enqueued]; }
   };
   struct Piece {
-    std::optional<std::size_t> context;  // none: of the step
+    std::optional<std::size_t> context;  // none: a part of the step
     std::size_t stage = 0;
   };
 
@@ -264,7 +265,7 @@ class Pipeline::Session {
     lock_.unlock();
     Load load = one.load();
     lock_.lock();
-    // What was waited for and finds nothing before it: the device waits for it, not this thread.
+    // No load precedes it, so that the device can wait for the load instead of this thread.
     if (one.waits && load.pieces.empty() && machine_.loads_idle()) {
       load.enqueue(*machine_.copies, nullptr);
       machine_.copies->record(*machine_.arrived);
@@ -298,7 +299,7 @@ class Pipeline::Session {
     return std::nullopt;
   }
 
-  // Stages that compute nothing are done as soon as they are loaded and it is their turn.
+  // Completes stages without computation once they are loaded and all earlier stages are done.
   void pass(Run& run) {
     while (run.computed == run.enqueued && !run.all_enqueued() && run.loaded[run.enqueued] &&
            !run.next_computes()) {
@@ -391,7 +392,7 @@ class Pipeline::Session {
   const MakeStep& make_step_;
   int64_t step_tokens_;
   std::vector<Run> runs_;
-  std::vector<int64_t> in_step_;  // contexts
+  std::vector<int64_t> in_step_;  // indices of contexts
   Step step_;
   std::size_t step_enqueued_ = 0;
   std::deque<Piece> in_flight_;

@@ -22,7 +22,7 @@ void add_notes(const std::vector<std::string>& notes, std::vector<std::string>* 
   to->insert(to->end(), notes.begin(), notes.end());
 }
 
-// A line needs two points to be fitted.
+// Throws InputError if there are fewer points than a fit needs.
 void require_points(std::size_t points, const std::string& what, std::size_t least = 2) {
   if (points < least) throw InputError(what + " ended in the time given; is the machine busy?");
 }
@@ -54,7 +54,8 @@ double best_gemm_rate(const std::vector<GemmTime>& times) {
   return best;
 }
 
-// Ratio of medians of two kinds of GEMM over the points that both were measured at; its median, or nothing.
+// Returns the median ratio of the times of two kinds of GEMM over the points measured for both; nullopt if
+// there are none.
 std::optional<double> ratio_of(const std::vector<GemmTime>& all, Format format, Launch launch,
                                const std::vector<GemmTime>& base) {
   std::vector<double> ratios;
@@ -82,8 +83,8 @@ std::string state_text(const DeviceState& state) {
   return text.empty() ? "not readable" : text;
 }
 
-// Peak and bandwidth: the vendor's where known, so that efficiencies compare with other profiles, unless more
-// was measured, so that efficiencies stay below 1.
+// Sets peak and bandwidth: the vendor's if known, so that efficiencies are comparable between profiles, or
+// the measured values if these are higher, so that efficiencies stay below 1.
 void fit_gpu(const Measurements& measured, NotedProfile* out) {
   Gpu& gpu = out->profile.gpu;
   const std::vector<GemmTime> gemms = usual_gemms(measured);
@@ -228,7 +229,7 @@ void fit_pcie(const Measurements& measured, NotedProfile* out) {
 }
 
 void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
-  // Random chunks with many requests in flight: what a tier sees.
+  // Random chunks with many requests in flight are the access pattern of a tier.
   std::vector<TransferTime> reads, writes;
   int most_depth = 1;
   for (const DiskTime& time : disk.times) most_depth = std::max(most_depth, time.depth);
@@ -268,7 +269,7 @@ void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
 Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   Measurements measured;
   measured.info = backend.info();
-  // What is wrong with the disk is said before minutes are spent.
+  // Detects disk errors before minutes of measurement.
   if (options.ssd) const ScratchFile space(*options.ssd, options.budgets.disk_bytes);
   measured.checks = check_backend(backend);
   measured.before = backend.state();

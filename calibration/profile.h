@@ -1,4 +1,4 @@
-// kvcap-calibrate profile: everything that is measured of a machine, and the hardware profile that follows.
+// `kvcap-calibrate profile`: measures the machine and fits a hardware profile to the measurements.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace kvcap::calibration {
 
 struct ProfileOptions {
   std::filesystem::path out;
-  std::optional<std::filesystem::path> ssd;  // a folder on the device that is measured
+  std::optional<std::filesystem::path> ssd;  // a folder on the SSD to measure
   bool quick = false;
   Budgets budgets;
 };
@@ -22,7 +22,7 @@ struct ProfileOptions {
 struct Measurements {
   DeviceInfo info;
   DeviceState before, after;
-  double device_copy_bytes_per_s = 0;  // read and written
+  double device_copy_bytes_per_s = 0;  // bytes read plus bytes written
   GemmSweep gemms;
   std::vector<AttentionTime> attention;
   std::vector<std::string> attention_notes;
@@ -33,33 +33,34 @@ struct Measurements {
   std::vector<std::string> copy_notes;
   HostMemory host_memory;
   std::optional<DiskSweep> disk;
-  std::optional<AllReduceSweep> all_reduces;           // with several devices and a library for it
-  std::optional<std::pair<double, double>> peer_link;  // with several devices and none
+  std::optional<AllReduceSweep> all_reduces;           // given with several devices and a collective library
+  std::optional<std::pair<double, double>> peer_link;  // given with several devices and no library
   std::vector<CheckedOperation> checks;
-  double median_spread = 0;  // of all samples
+  double median_spread = 0;  // median of the samples' spreads
   int64_t resumed_points = 0;
 };
 
-// A profile and, for each of its objects, what a reader of its numbers must know.
+// A hardware profile and, per object of it, notes that readers of its numbers need.
 struct NotedProfile {
   HardwareProfile profile;
   std::vector<std::string> notes, gpu_notes, gemm_notes, attention_notes, elementwise_notes, pcie_notes,
       nvlink_notes, dram_notes, ssd_notes;
 };
 
-// Above this the machine was not quiet, and the profile says so.
+// Median spread above which the profile notes that the machine was not quiet.
 inline constexpr double kQuietSpread = 0.05;
 
-// Measures, keeping the journal OUT.measurements.jsonl beside the profile. Throws InputError for an SSD
-// folder that cannot be used, before anything is measured.
+// Measures the machine and writes the journal OUT.measurements.jsonl next to the profile. Throws InputError
+// before any measurement if the SSD folder cannot be used.
 Measurements measure_machine(Backend& backend, const ProfileOptions& options);
 
-// Throws InputError where too little was measured to fit a part that every profile has.
+// Fits a profile to the measurements. Throws InputError if a required part has too few points.
 NotedProfile make_profile(const Measurements& measured, const std::string& name);
 
 std::string profile_json(const NotedProfile& profile);
 
-// All of the above, and the file: written aside and renamed, so that no half profile exists.
+// Measures, fits and writes the profile: to a temporary file that is then renamed, so that no partial profile
+// is ever visible.
 NotedProfile write_profile(Backend& backend, const ProfileOptions& options);
 
 }  // namespace kvcap::calibration

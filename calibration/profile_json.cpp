@@ -1,4 +1,4 @@
-// A profile as a file: kvcap.hardware/1, numbers in the order of hwprofiles/README.md.
+// Writes a profile as JSON, schema kvcap.hardware/1, with numbers in the order of hwprofiles/README.md.
 #include <nlohmann/json.hpp>
 
 #include "calibration/profile.h"
@@ -8,14 +8,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Four digits: more are noise.
+// Rounds to four digits; more are noise.
 double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value);
   return std::stod(text);
 }
 
-// Stands for the points of a table, which follow one a line: indented they would be six lines each.
+// Placeholder for the points of a table, which are written one per line; indented, each would take six lines.
 constexpr const char* kPointsHere = "points of the table";
 
 std::string points_text(const std::vector<GemmPoint>& points) {

@@ -1,4 +1,4 @@
-// A bar on stderr, on a terminal only.
+// Progress draws a progress bar on stderr if stderr is a terminal.
 #pragma once
 
 #include <unistd.h>

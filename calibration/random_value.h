@@ -1,5 +1,5 @@
-// Random data that every backend and every reference computes alike: a value is a pure function of the seed
-// and the index (splitmix64's finaliser).
+// Random data that is identical on every backend and in every reference: a value is a pure function of the
+// seed and the index (splitmix64's finaliser).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace kvcap::calibration {
 #define KVCAP_ANYWHERE
 #endif
 
-// Uniform on [-1, 1), with 24 bits.
+// Returns a value uniform on [-1, 1), with 24 bits.
 KVCAP_ANYWHERE inline float random_value(uint64_t seed, uint64_t i) {
   uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15ULL + i * 0xd1342543de82ef95ULL;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;

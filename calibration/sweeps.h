@@ -1,6 +1,6 @@
-// What is measured: lists of points per part of the machine, each list thinned beforehand to what fits its
-// share of time, and the results as plain records. Points go through the journal, so that a stopped run goes
-// on where it was.
+// Sweeps: the measurements of each part of the machine, and their results as plain records. The list of
+// points of each part is thinned in advance to fit its time budget. Samples go through the journal, so that a
+// stopped run can be resumed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace kvcap::calibration {
 
-// Seconds that each part may take, and how large its largest piece may be.
+// Time per part in seconds, and the largest sizes to measure.
 struct Budgets {
   double gemm_s = 200;
   double attention_s = 60;
@@ -29,7 +29,7 @@ struct Budgets {
   int64_t elementwise_tokens = 16384;
   int64_t copy_bytes = 1 << 30;
   int64_t disk_bytes = int64_t{4} << 30;
-  // What operands rotate through, in caches' sizes, so that they are cold.
+  // Size of the pool that operands rotate through, to be cold, in multiples of the device's cache.
   double cold_caches = 4;
 };
 Budgets quick_budgets();
@@ -50,7 +50,7 @@ struct AttentionTime {
 
 struct ElementwiseTime {
   std::string operation;  // rms_norm, silu_multiply, add, rope, snapshot
-  double bytes = 0;       // read and written
+  double bytes = 0;       // bytes read plus bytes written
   Sample time;
 };
 
@@ -65,22 +65,22 @@ struct DiskTime {
   bool random = false;
   int64_t chunk_bytes = 0;
   int depth = 1;
-  Sample time;  // of one chunk: elapsed over chunks moved
+  Sample time;  // per chunk: elapsed time over chunks moved
 };
 
 struct GemmSweep {
   std::vector<GemmTime> times;
-  int64_t shapes = 0;        // that the models need
-  int64_t shapes_taken = 0;  // that were measured, at every number of rows that fits the time
+  int64_t shapes = 0;        // shapes that the models need
+  int64_t shapes_taken = 0;  // measured shapes, each with all row counts that fit the time
   std::vector<std::string> notes;
 };
 
 struct Launches {
-  Sample eager_kernel, graph_kernel;  // of one empty kernel
+  Sample eager_kernel, graph_kernel;  // time per empty kernel
 };
 
 struct HostMemory {
-  double copy_bandwidth_bytes_per_s = 0;  // bytes read and written, all threads together
+  double copy_bandwidth_bytes_per_s = 0;  // bytes read plus bytes written, sum over all threads
   int64_t threads = 1;
 };
 
@@ -89,17 +89,17 @@ struct DiskSweep {
   std::string way;  // io_uring or pread, and why
   bool direct = false;
   std::vector<DiskTime> times;
-  std::optional<double> sync_write_s;  // median of small writes that are waited for
+  std::optional<double> sync_write_s;  // median of small writes, each followed by a sync
   std::optional<double> direct_to_device_bytes_per_s;
   std::vector<std::string> notes;
 };
 
-// What every sweep needs at hand.
+// The arguments of every sweep.
 struct Sweep {
   Bench& bench;
   Journal& journal;
   Progress& progress;
-  bool thorough = true;  // more batches a point
+  bool thorough = true;  // more batches per point
   const Budgets& budgets;
 
   int64_t cold_bytes() const {
@@ -107,19 +107,19 @@ struct Sweep {
   }
 };
 
-// One measurement: `key` names it in the journal, `run` makes it, `keep` takes its result, of now or of
-// before.
+// One measurement: `key` is its name in the journal, `run` measures it, and `keep` stores the sample, whether
+// it is new or from the journal.
 struct Point {
   std::string key;
   std::function<Sample()> run;
   std::function<void(const Sample&)> keep;
 };
 
-// Runs the points in order. When they take half as long again as `budget_s`, the rest is left out; returns
-// how many were.
+// Runs the points in order and returns the number left out. Once 1.5 `budget_s` have passed, only points that
+// are in the journal are kept.
 int64_t run_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
                    double budget_s);
-// As above; a note says how many were left out, where any was.
+// Calls run_points() and adds a note with the number of points left out, if any.
 void run_noted_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
                       double budget_s, std::vector<std::string>* notes);
 
@@ -132,16 +132,16 @@ std::vector<CopyTime> sweep_copies(const Sweep& sweep, std::vector<std::string>*
 HostMemory sweep_host_memory(const Sweep& sweep, int64_t bytes);
 DiskSweep sweep_disk(const Sweep& sweep, const std::filesystem::path& folder);
 
-// Sums over several devices, of 8 KiB to the most the library's buffers hold.
+// All-reduce times over several devices, from 8 KiB to the largest size that the library's buffers hold.
 struct AllReduceSweep {
   int64_t devices = 0;
   std::string library;
-  std::vector<CopyTime> times;  // bytes: of one device's vector
+  std::vector<CopyTime> times;  // bytes: size of one device's vector
   std::vector<std::string> notes;
 };
 AllReduceSweep sweep_all_reduce(const Sweep& sweep, Collective& collective);
 
-// Bytes per second of a copy within the device's memory, read and written bytes both counted.
+// Measures the time of a copy of `bytes` bytes within the device's memory.
 Sample time_device_copy(const Sweep& sweep, int64_t bytes);
 
 }  // namespace kvcap::calibration

@@ -9,7 +9,7 @@
 namespace kvcap::calibration {
 namespace {
 
-// A float as the format stores it.
+// Stores a float in the format.
 void store(Format format, float value, std::byte* to) {
   if (format == Format::float32) {
     std::memcpy(to, &value, 4);
@@ -61,8 +61,8 @@ std::byte* Transformer::weights(Stream& stream, int64_t rows, int64_t columns) {
   return data;
 }
 
-// Weights are uniform on [-1, 1), so that a product with a row of variance 3/k has variance 1: norms scale
-// their rows to that.
+// Returns norm weights. Other weights are uniform on [-1, 1), so that a product with a row of variance 3/k
+// has variance 1; norms scale rows to that variance.
 std::byte* Transformer::norm_weights(Stream& stream) {
   const int64_t width = model_.hidden_size;
   std::vector<std::byte> host(static_cast<std::size_t>(width * element_bytes()));
@@ -125,7 +125,7 @@ void Transformer::rotate_keys(Stream& stream, const KvRows& kv, int64_t rows, in
   rope(stream, kv.k, rows, model_.num_key_value_heads, kv.stride, position);
 }
 
-// One GEMM where keys and values lie side by side.
+// Uses one GEMM if keys and values are side by side.
 void Transformer::project_kv(Stream& stream, const Weights& weights, const std::byte* normed, int64_t rows,
                              const KvRows& to) const {
   const int64_t width = kv_width();

@@ -20,7 +20,7 @@ constexpr uint64_t kWeightSeed = 11;
 constexpr int64_t kGpuLayers = 8;
 constexpr int64_t kMostPositions = 32768;
 
-// Every policy on `tokens` tokens, `requests` at once.
+// Adds a case of every policy with `tokens` tokens and `requests` concurrent requests.
 void add_cases(const std::string& model, int64_t layers, int64_t tokens, int64_t requests, bool with_ssd,
                std::vector<TwinCase>* cases) {
   const int64_t some_layers = std::max<int64_t>(1, layers / 4);
@@ -46,7 +46,7 @@ struct Size {
   int64_t tokens, requests;
 };
 
-// The first layers of a model of the catalogue, under a name that says so.
+// Returns the first layers of a catalogue model; its name contains their number.
 ModelSpec few_layers(const std::string& name) {
   const std::vector<ModelSpec> models = catalogue_models();
   const auto found =
@@ -80,8 +80,8 @@ Json options_json(const TwinOptions& options) {
   return json;
 }
 
-// The policy's fields in a scenario, with what this program always does: scattered rows are gathered before
-// GEMMs, which then run at full speed, and nothing is fetched on a guess.
+// Returns the policy's fields in a scenario, including the fixed behaviour of this program: scattered rows
+// are gathered before GEMMs, which then run at full speed, and nothing is prefetched speculatively.
 Json fields_json(const TwinCase& one) {
   Json json = options_json(one.options);
   if (one.policy == "cacheblend") json["partial_efficiency"] = 1;
@@ -130,15 +130,15 @@ TwinPlan twin_plan(const DeviceInfo& info, bool quick, bool with_ssd) {
     plan.repeats = 2;
     add_model(&plan, toy_model(), {{130, 1}, {130, 2}}, with_ssd);
   } else if (info.backend == "cpu") {
-    // A core needs seconds where a GPU needs milliseconds.
+    // A CPU core needs seconds where a GPU needs milliseconds.
     const std::vector<ModelSpec> models = cpu_models();
     add_model(&plan, models.front(), {{128, 1}, {128, 2}, {128, 4}, {256, 1}, {512, 1}}, with_ssd);
     add_model(&plan, models.back(), {{128, 1}}, with_ssd);
   } else {
-    // 210 cases. A repeat of them all is 780 TFLOP in GEMMs, 100 in attention and 51 GB of contexts from each
-    // of memory and disk: on an H200 2 s of computation, 2 s of PCIe and, from a disk of 2 GB/s, 25 s. With
-    // the repeats and what goes before the first, that is 3 minutes of a disk of 2 GB/s and 6 of one of 1
-    // GB/s, and about a minute and a half to make cases ready.
+    // 210 cases. A repeat of all takes 780 TFLOP in GEMMs, 100 in attention, and 51 GB of contexts from
+    // memory and the same from disk: on an H200 2 s of computation, 2 s of PCIe and, with a disk of 2 GB/s,
+    // 25 s. With the repeats and warm-up, that is 3 minutes with a disk of 2 GB/s and 6 with one of 1 GB/s,
+    // plus about 1.5 minutes of preparation.
     plan.warms_up = true;
     add_model(&plan, few_layers("llama-2-7b"),
               {{512, 1}, {2048, 1}, {2048, 2}, {2048, 4}, {8192, 1}, {16384, 1}}, with_ssd);
@@ -172,7 +172,7 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
   Arena device(backend, Place::device);
   Arena pinned(backend, Place::pinned);
 
-  // The vault is as large as the largest case needs; its file is refused before models are made.
+  // The vault has the size of the largest case. Its file is checked before models are made.
   std::vector<std::unique_ptr<Transformer>> models;
   int64_t host_bytes = 0, file_bytes = 0, most_slot_bytes = 0;
   for (const TwinCase& one : table.plan.cases) {
@@ -187,7 +187,7 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
     models.push_back(std::make_unique<Transformer>(backend, model, format, kWeightSeed));
   }
 
-  // One for all cases: what its streams take at their first use is no case's time.
+  // All cases share a pipeline, so that no case's time includes the first use of its streams.
   Pipeline pipeline(backend, vault.file(), most_slot_bytes, kDiskDepth);
   std::vector<bool> warm(table.plan.cases.size(), !table.plan.warms_up);
 
@@ -259,7 +259,7 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
                      {"notes", notes},
                      {"repeats", table.plan.repeats},
                      {"models", models}};
-  // A case a line: a table that people can read and compare.
+  // One case per line, so that people can read and compare the table.
   std::string text = json.dump(2);
   text.resize(text.size() - 2);
   text += ",\n  \"cases\": [";

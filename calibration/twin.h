@@ -1,5 +1,5 @@
-// kvcap-calibrate twin: restorations that are really performed on this machine, case by case, and what they
-// took. `kvcap validate --suite twin` predicts the same cases from the machine's profile.
+// `kvcap-calibrate twin`: performs restorations on this machine, case by case, and writes their times. `kvcap
+// validate --suite twin` predicts the same cases from the machine's profile.
 #pragma once
 
 #include <filesystem>
@@ -15,12 +15,12 @@ namespace kvcap::calibration {
 struct TwinPlan {
   std::vector<ModelSpec> models;
   std::vector<TwinCase> cases;
-  int64_t repeats = 5;  // of every case, interleaved: all cases once, then all again
-  // Every case once more before its first repeat: a GPU loads its kernels at their first use.
+  int64_t repeats = 5;  // per case, interleaved: all cases once, then all again
+  // Performs every case once more before its first repeat, because a GPU loads kernels at their first use.
   bool warms_up = false;
 };
 
-// What a machine of this kind performs: toy sizes when `quick`; SSD cases only `with_ssd`.
+// Returns the plan for this kind of machine: toy sizes if `quick`; SSD cases only if `with_ssd`.
 TwinPlan twin_plan(const DeviceInfo& info, bool quick, bool with_ssd);
 
 std::string id_of(const TwinCase& one);
@@ -35,19 +35,20 @@ struct TwinTable {
   TwinPlan plan;
   DeviceInfo info;
   std::optional<DiskInfo> disk;
-  // Mean TTFT of the requests of a case, each repeat; cases in the plan's order.
+  // Mean TTFT of a case's requests in seconds, by case in the plan's order and by repeat.
   std::vector<std::vector<double>> mean_ttft_s;
-  int64_t resumed = 0;  // repeats that an earlier run performed
+  int64_t resumed = 0;  // repeats of an earlier run
 };
 
-// Performs the plan, keeping the journal OUT.measurements.jsonl. Throws InputError for a folder that cannot
-// be used, before anything is performed.
+// Performs the plan and writes the journal OUT.measurements.jsonl. Throws InputError before the first case if
+// a folder cannot be used.
 TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options);
 
-// "schema": "kvcap.twin/1". `name` is also that of the profile that the cases are predicted with.
+// Returns the table as JSON, schema "kvcap.twin/1". `name` is the name of the profile that predicts the
+// cases.
 std::string twin_json(const TwinTable& table, const std::string& name);
 
-// Both, and the file: written aside and renamed.
+// Performs the plan and writes the table: to a temporary file that is then renamed.
 TwinTable write_twin(Backend& backend, const TwinOptionsOfRun& options);
 
 }  // namespace kvcap::calibration

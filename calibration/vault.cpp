@@ -26,7 +26,7 @@ std::vector<IoPiece> pieces_of(int64_t offset_bytes, std::byte* data, int64_t by
 Vault::Vault(Backend& backend, Format format, int64_t host_bytes, const std::filesystem::path& folder,
              int64_t file_bytes)
     : disk_(kDepth), staging_(backend.allocate(Place::pinned, kStagingBytes)) {
-  // The file first: a folder that cannot take it is refused before anything long begins.
+  // The file comes first, so that an unusable folder is refused before any slow work.
   if (file_bytes > 0) file_.emplace(folder, file_bytes);
   host_ = backend.allocate(Place::pinned, std::max(host_bytes, kDirectBytes));
   const std::unique_ptr<Stream> stream = backend.make_stream();

@@ -1,6 +1,6 @@
-// Vault: host memory and a scratch file in which contexts are kept, in chunks of 64 tokens of one layer. It
-// is filled with random numbers once; cases lay their contexts out over it, one after the other, and put real
-// values there only where values matter.
+// Vault stores contexts in host memory and a scratch file, in chunks of 64 tokens of one layer. It is filled
+// with random numbers once. Each case lays out its contexts in it and writes real values only where values
+// matter.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace kvcap::calibration {
 inline constexpr int64_t kChunkTokens = 64;
 constexpr int64_t chunks(int64_t tokens) { return (tokens + kChunkTokens - 1) / kChunkTokens; }
 
-// Rows of one layer of one context, one a token, without gaps.
+// The rows of one layer of one context, one per token, contiguous.
 struct StoredRows {
   Tier tier = Tier::dram;
   int64_t offset_bytes = 0;  // in the vault's memory or file
@@ -24,7 +24,7 @@ struct StoredRows {
   int64_t rows = 0;
 
   int64_t bytes() const { return rows * row_bytes; }
-  // With the last chunk's unused rows, on whole blocks of the disk.
+  // Size including the unused rows of the last chunk, rounded up to whole disk blocks.
   int64_t stored_bytes() const {
     return (chunks(rows) * kChunkTokens * row_bytes + kDirectBytes - 1) / kDirectBytes * kDirectBytes;
   }
@@ -32,7 +32,7 @@ struct StoredRows {
 
 class Vault {
  public:
-  // Throws InputError where the folder cannot take the file; `file_bytes` 0 needs no folder.
+  // Throws InputError if the folder has no room for the file; `file_bytes` 0 needs no folder.
   Vault(Backend& backend, Format format, int64_t host_bytes, const std::filesystem::path& folder,
         int64_t file_bytes);
 
@@ -41,10 +41,11 @@ class Vault {
   const ScratchFile* file() const { return file_ ? &*file_ : nullptr; }
   const std::byte* host(const StoredRows& stored) const { return host_.at(stored.offset_bytes); }
 
-  // Rows from host memory into the vault.
+  // Copies rows from host memory into the vault.
   void put(const StoredRows& stored, const std::byte* rows);
 
-  // All rows to the device, chunk by chunk; of `whole` rows as one piece (a node's probe keys).
+  // Returns the transfer of all rows to the device: chunk by chunk, or in one piece if `whole` (HyperInfer's
+  // probe keys).
   Load load(const StoredRows& stored, std::byte* to, bool whole = false) const;
 
  private:

@@ -30,8 +30,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// True for a profile that was measured or imported, a twin, and measurements; an empty file holds nothing to
-// lose. A profile that people wrote is theirs.
+// True iff the file is a measured or imported profile, a twin, a journal, or empty. Hand-written profiles
+// must not be overwritten.
 bool is_ours(const fs::path& path) {
   constexpr int64_t kMostBytes = 1 << 30;
   const std::string text = read_file(path, kMostBytes);

@@ -1,4 +1,4 @@
-// kvcap-calibrate check: every operation of a backend against a reference in float64.
+// `kvcap-calibrate check`: checks every operation of a backend against a float64 reference.
 #include "calibration/check.h"
 
 #include "base/text/print.h"

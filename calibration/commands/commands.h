@@ -1,4 +1,4 @@
-// kvcap-calibrate's subcommands: one a file, each a few calls.
+// Subcommands of kvcap-calibrate, one per file, and the options that they share.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,18 +16,19 @@ void add_import(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_twin(CLI::App& app);
 
-// "auto" takes the GPU where there is one and says on stderr why not where there is none. Throws InputError.
+// Creates the backend `name`. "auto" is the GPU if there is one; otherwise it prints the reason to stderr and
+// takes the CPU. Throws InputError.
 std::unique_ptr<Backend> make_backend(const std::string& name);
-// The option --backend, the same for every command.
+// Adds the option --backend, which several commands share.
 void add_backend_option(CLI::App& command, std::string* name);
 
-// Throws InputError where the folder that `out` is to be written to does not exist, and where `out` is one of
-// `inputs` or a file that kvcap-calibrate did not write.
+// Throws InputError if the folder of `out` does not exist, if `out` is one of `inputs`, or if `out` is a file
+// that kvcap-calibrate did not write.
 void require_place_for(const std::filesystem::path& out, std::span<const std::string> inputs = {});
-// The same with OUT.measurements.jsonl.
+// Makes the checks of require_place_for() for `out` and OUT.measurements.jsonl.
 void require_place_for_measured(const std::filesystem::path& out);
 
-// A check that failed: exit code 3.
+// Thrown if a check fails; exit code 3.
 class CheckFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,4 +1,4 @@
-// kvcap-calibrate import: kernel times of other programs into a hardware profile.
+// `kvcap-calibrate import`: imports kernel times of other programs into a hardware profile.
 #include "calibration/import.h"
 
 #include <memory>

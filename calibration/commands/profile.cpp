@@ -1,4 +1,4 @@
-// kvcap-calibrate profile: measures this machine into a hardware profile.
+// `kvcap-calibrate profile`: measures this machine and writes a hardware profile.
 #include "calibration/profile.h"
 
 #include "base/input_error.h"

@@ -1,4 +1,4 @@
-// kvcap-calibrate twin: performs restorations on this machine and writes what they took.
+// `kvcap-calibrate twin`: performs restorations on this machine and writes their times.
 #include "calibration/twin.h"
 
 #include "base/input_error.h"

@@ -1,4 +1,4 @@
-// What a page is drawn with: the data, the address, the colours, and ways to draw and to go elsewhere.
+// Context of one page: report data, address, colours, and functions that draw and navigate.
 import type { Group, PageName, Report, Run } from "./data.ts";
 import { choice, h, type Child } from "./dom.ts";
 import { draw_figure, type Figure } from "./figure.ts";
@@ -31,12 +31,12 @@ export class Context {
     return link_text(this.link, name);
   }
 
-  // Changes the address, which redraws the page; the `chart` of a followed link has been shown.
+  // Changes the address, which redraws the page. Drops `chart`, the target of the link that was followed.
   go(changes: Record<string, string | string[] | null>): void {
     location.hash = write_link(this.page, this.link.values, { chart: null, ...changes });
   }
 
-  // The choice `name` of the address among `values`; the first when it names none of them.
+  // Returns the value `name` of the address if it is one of `values`; otherwise the fallback (the first).
   chosen(name: string, values: readonly string[], fallback = values[0] ?? ""): string {
     const wanted = this.text(name);
     return wanted !== null && values.includes(wanted) ? wanted : fallback;
@@ -58,14 +58,14 @@ export class Context {
     );
   }
 
-  // Names that are switched on: all of them when the address does not say.
+  // Returns the names that are switched on; all names if the address has no list.
   switched_on(names: readonly string[], parameter = "policies"): string[] {
     const wanted = link_list(this.link, parameter);
     const kept = wanted ? names.filter((name) => wanted.includes(name)) : [...names];
     return kept.length > 0 ? kept : [...names];
   }
 
-  // The legend of policies, each of which may be switched off: one colour a policy on the whole page.
+  // Returns the legend, in which each policy can be switched off; a policy has one colour on the whole page.
   legend(names: readonly string[], on: readonly string[], parameter = "policies"): HTMLElement {
     const toggles = names.map((name, at) => {
       const pressed = on.includes(name);
@@ -105,7 +105,7 @@ export class Context {
     return h("div", { class: "legend", role: "group", "aria-label": "Policies shown" }, toggles);
   }
 
-  // The group of runs that the address names, and which of its runs are shown; draws the controls.
+  // Returns the group of runs in the address and its shown runs; draws the controls.
   runs(): { group: Group; runs: Run[] } | null {
     const { groups } = this.report.after;
     const names = groups.map((group) => group.name);

@@ -1,14 +1,16 @@
-// A table as CSV (RFC 4180), with every digit of every number.
+// Writes a table as CSV (RFC 4180) with every digit of every number.
 import { h } from "./dom.ts";
 import type { Table } from "./table.ts";
 
-// Spreadsheets run text that opens with one of = + - @ as a formula; an apostrophe keeps it text.
+// Returns a quoted field. Spreadsheets run text that starts with = + - @ as a formula; an apostrophe prevents
+// it.
 function field(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-// Fifteen digits after scaling hide what binary fractions add (95.45169144979649 for 0.954516914497965).
+// Rounds scaled values to fifteen digits, which hides artefacts of binary fractions: 95.45169144979649 for
+// 0.954516914497965.
 function exact(value: number, scale: number): string {
   return String(scale === 1 ? value : Number((value * scale).toPrecision(15)));
 }

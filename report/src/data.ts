@@ -1,4 +1,4 @@
-// The report's data, read once and checked: which inputs there are, and the runs among them as the pages want them.
+// Reads and checks the report's data, and groups its inputs and runs for the pages.
 import { Place } from "./place.ts";
 import { read_quantities } from "./quantities.ts";
 import { Palette, type Style } from "./theme.ts";
@@ -22,24 +22,24 @@ export type PageName = (typeof page_names)[number];
 export interface Run {
   label: string; // unique within its group
   policy: string;
-  place: Place; // of the result
-  bound: boolean; // what others are measured against and nobody can buy
+  place: Place; // the result
+  bound: boolean; // a bound for comparison, such as an infinite store, that cannot be bought
   style: Style;
 }
 
-// Half the width of a metric's interval; null where the result has none.
+// Returns half the width of a metric's interval; null if the result has none.
 export function half_width(run: Run, metric: string): number | null {
   return run.place.at("intervals", metric, "half_width").number;
 }
 
-// Runs of one workload that may be compared.
+// Runs of one workload, which can be compared.
 export interface Group {
   name: string;
   runs: Run[];
   differences: Place[];
 }
 
-// Inputs of one kind, by the name of their file.
+// An input and the name of its file.
 export interface Named {
   name: string;
   place: Place;
@@ -111,13 +111,13 @@ function add_group(side: Side, name: string, results: Place[], differences: Plac
     const wanted = label_of(place);
     let label = wanted;
     for (let count = 2; taken.has(label); ++count) label = `${wanted} (${count})`;
-    const style = undefined as unknown as Style; // when all names are known, below
+    const style = undefined as unknown as Style; // set below, when all names are known
     group.runs.push({ label, policy: place.at("policy").text ?? "", place, bound: is_bound(place), style });
   }
   group.differences.push(...differences);
 }
 
-// Adds one input to its side; false when its schema is none that the page knows.
+// Adds one input to its side; returns false if its schema is unknown.
 function add_input(side: Side, name: string, content: Place): boolean {
   const schema = content.at("schema").text;
   switch (schema) {
@@ -137,7 +137,7 @@ function add_input(side: Side, name: string, content: Place): boolean {
   return true;
 }
 
-// Every name that wants a colour, in order of appearance.
+// Returns every name that needs a colour, in order of appearance.
 function names_of(side: Side): string[] {
   const texts = (places: Place[]) => places.flatMap((place) => place.text ?? []);
   return [
@@ -150,7 +150,7 @@ function names_of(side: Side): string[] {
   ].filter((name) => name !== "");
 }
 
-// The policy that a plan's configuration sets, "" when it sets none.
+// Returns the policy that a plan's configuration sets; "" if it sets none.
 export function changed_policy(candidate: Place): string {
   const change = candidate.at("changes").texts.find((text) => /^policy(\.name)?=/.test(text));
   return change ? change.slice(change.indexOf("=") + 1) : "";

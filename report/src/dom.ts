@@ -1,4 +1,5 @@
-// The only door to the DOM. Text arrives as text nodes: nothing read from a file is ever parsed as markup.
+// Creates DOM nodes; all other files use it. Text becomes text nodes: text of files is never parsed as
+// markup.
 
 export type Child = Node | string | number | null | undefined | false | Child[];
 type Attributes = Record<string, string | number | boolean | null | undefined>;
@@ -13,7 +14,7 @@ function append(parent: Node, child: Child): void {
   }
 }
 
-// Attribute names are written in this program, never read; values of null, undefined and false are left out.
+// Creates an element. Attribute names come from the program only; null, undefined and false are left out.
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -34,7 +35,7 @@ export function button(label: Child, attributes: Attributes, press: () => void):
   return element;
 }
 
-// A labelled choice. `id` is stable over redraws, so that the focus stays where it was.
+// Returns a labelled <select>. `id` is the same in every redraw, so that it keeps the focus.
 export function choice(
   label: string,
   id: string,

@@ -1,27 +1,27 @@
-// A figure: a chart, the sentence that says it to those who do not see it, the table behind it, and its CSV.
+// A figure: a chart, a sentence that describes it to readers who cannot see it, its table, and its CSV.
 import { echarts, type Option } from "./charts/engine.ts";
 import { save, to_csv } from "./csv.ts";
 import { button, h, type Child } from "./dom.ts";
 import { draw_table, type Table } from "./table.ts";
 
-// What a pointer or the keyboard has chosen in a chart.
+// An item of a chart, selected with the pointer or the keyboard.
 interface Pick {
   series: number;
   item: number;
 }
 
-// A figure's id from the names that tell it from the page's others.
+// Returns a figure's id from names that distinguish it from the page's other figures.
 export const id_of = (...names: string[]): string => names.join("-").replace(/[^\w-]+/g, "-");
 
 export interface Figure {
-  id: string; // of the address: #/page?chart=id
+  id: string; // used in addresses: #/page?chart=id
   title: string;
-  note?: string; // what to know before reading the chart
-  says: string; // the chart in a sentence
+  note?: string; // context for reading the chart
+  says: string; // the content of the chart in a sentence
   height: number;
   option: Option;
-  table: () => Table; // built when it is asked for
-  key?: { name: string; colour: string }[]; // what colours mean that are not a policy's
+  table: () => Table; // built on request
+  key?: { name: string; colour: string }[]; // colours other than a policy's
   controls?: Child;
   picked?: (pick: Pick) => void;
   below?: Child;
@@ -47,7 +47,8 @@ interface SeriesLike {
   data?: unknown[];
 }
 
-// Arrow keys walk along a series and from series to series, and show what the pointer would; Enter chooses.
+// Handles the keyboard: arrow keys move along a series and between series and show the tooltip, Enter
+// selects.
 function walk_with_keys(
   area: HTMLElement,
   chart: Chart,
@@ -59,7 +60,7 @@ function walk_with_keys(
     .filter(({ size }) => size > 0);
   let row = 0;
   let item = -1;
-  // A line of parallel coordinates has no point to put a tooltip at: it is made to stand out instead.
+  // A line of parallel coordinates has no point for a tooltip, so it is highlighted instead.
   const show = (seriesIndex: number, dataIndex: number): void => {
     if (series[seriesIndex]?.type === "parallel") {
       chart.dispatchAction({ type: "downplay", seriesIndex });
@@ -112,7 +113,7 @@ function draw_key(key: NonNullable<Figure["key"]>): HTMLElement {
   );
 }
 
-// Draws the figure into `parent`, which is in the document, so that the chart knows its width.
+// Draws the figure into `parent`, which must be in the document so that the chart can measure its width.
 export function draw_figure(parent: HTMLElement, figure: Figure, link: string): void {
   const area = h("div", { class: "chart", role: "img", tabindex: 0, "aria-label": figure.says });
   area.style.height = `${figure.height}px`;

@@ -1,4 +1,4 @@
-// Numbers as text. What is shown has three digits that count; tables keep the exact number beside it.
+// Formats numbers as text. Text has three significant digits; tables also keep the exact number.
 
 const minus = "\u2212";
 
@@ -8,7 +8,7 @@ function group(digits: string): string {
   return fraction === undefined ? grouped : `${grouped}.${fraction}`;
 }
 
-// `digits` significant digits, whole numbers in full; never drops digits before the point.
+// Formats with `digits` significant digits and keeps all digits before the point.
 export function show(value: number | null, digits = 3): string {
   if (value === null) return "\u2013";
   if (Number.isInteger(value) && Math.abs(value) < 1e12)
@@ -19,19 +19,19 @@ export function show(value: number | null, digits = 3): string {
     const [mantissa = "", exponent = "0"] = size.toExponential(digits - 1).split("e");
     return `${sign}${mantissa}e${Number(exponent)}`.replace("e-", `e${minus}`);
   }
-  // Rounding may carry into a further digit (99.96 -> 100): the digits are counted after it.
+  // Rounding may add a digit (99.96 -> 100), so the digits are counted after it.
   const rounded = Number(size.toPrecision(digits));
   const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(rounded)));
   return sign + group(size.toFixed(Math.min(decimals, 12)));
 }
 
-// Like show, without zeros that say nothing: for axes and for numbers that people typed.
+// Formats like show(), without trailing zeros: for axes and for numbers that people typed.
 export function brief(value: number, digits = 3): string {
   const text = show(value, digits);
   return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
 }
 
-// A value with the half width of its interval, which decides how many digits count: "210 ± 10".
+// Formats a value and the half width of its interval, which limits the number of digits: "210 ± 10".
 export function show_interval(value: number | null, half_width: number | null): string {
   if (value === null || half_width === null || half_width <= 1e-9 * Math.abs(value)) return show(value);
   const decimals = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(half_width))));
@@ -46,13 +46,13 @@ const prefixes: [number, string][] = [
   [1e3, "k"],
 ];
 
-// 4000000000000 -> "4 TB".
+// Formats a quantity with a unit prefix: 4000000000000 -> "4 TB".
 export function quantity(value: number, unit: string): string {
   const [size, prefix] = prefixes.find(([limit]) => value >= limit) ?? [1, ""];
   return `${brief(value / size)} ${prefix}${unit}`;
 }
 
-// Axis labels: 1500000 -> "1.5M".
+// Formats an axis label: 1500000 -> "1.5M".
 export function axis_label(value: number): string {
   const [size, prefix] =
     Math.abs(value) >= 1e4 ? (prefixes.find(([limit]) => Math.abs(value) >= limit) ?? [1, ""]) : [1, ""];

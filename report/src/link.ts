@@ -1,5 +1,5 @@
-// Deep links: "#/latency?policies=hcache,kv_offload&chart=cdf". The address is the page's only state, so that what
-// one reader sees, another sees by its address.
+// Deep links such as "#/latency?policies=hcache,kv_offload&chart=cdf". The address is the page's only state,
+// so that a link shows the same page to every reader.
 
 export interface Link {
   page: string;
@@ -14,7 +14,7 @@ const decode = (text: string): string => {
   }
 };
 
-// Commas separate the names of a list and stand for themselves within a name as %2C.
+// Parses an address. Commas separate the names of a list; a comma within a name is written %2C.
 export function parse_link(hash: string): Link {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const values = new Map<string, string>();
@@ -30,7 +30,7 @@ export function link_text(link: Link, name: string): string | null {
   return value === undefined ? null : decode(value);
 }
 
-// The names of a list; null when the link does not say.
+// Returns the names of a list; null if the link does not contain the list.
 export function link_list(link: Link, name: string): string[] | null {
   const value = link.values.get(name);
   return value === undefined
@@ -41,7 +41,7 @@ export function link_list(link: Link, name: string): string[] | null {
         .map(decode);
 }
 
-// The address of a page with some values changed; null takes one away.
+// Returns the address of a page with some values changed; null removes a value.
 export function write_link(
   page: string,
   values: Map<string, string>,

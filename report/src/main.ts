@@ -1,4 +1,5 @@
-// The page's frame: reads the data, follows the address, draws one page at a time (or all, for paper).
+// The frame of the report: reads the data, follows the address, and draws one page (or all pages, for
+// printing).
 import { Context } from "./context.ts";
 import { page_names, read_report, ReportError, type PageName, type Report } from "./data.ts";
 import { button, h } from "./dom.ts";
@@ -91,7 +92,7 @@ class Frame {
     draw_page(new Context(this.report, page, link, theme(mode), section));
   }
 
-  // What the page says; first what it says of the runs that the address names.
+  // Returns the page's takeaways, those of the runs in the address first.
   private sentences(page: PageName, link: Link): string[] {
     const all = this.report.takeaways(page);
     const runs = link_text(link, "runs");
@@ -123,7 +124,7 @@ class Frame {
     toggle.setAttribute("aria-label", `Switch to ${mode === "dark" ? "light" : "dark"} colours`);
   }
 
-  // Where the reader's eyes should be: at a linked chart, at the head of another page, or where they were.
+  // Scrolls to a linked chart or to the head of a new page; otherwise keeps the position.
   private go_to(page: string, link: Link): void {
     const chart = link_text(link, "chart");
     const figure = chart === null ? null : document.getElementById(chart);

@@ -1,5 +1,5 @@
-// A place in the report's data. Whatever is read through it knows where it stands: a number on the page carries
-// the path it came from (RFC 6901), by which tests, and readers of the page's source, find it in the JSON.
+// Place: a value in the report's data and its path (RFC 6901). Every number on the page carries its path, so
+// that tests, and readers of the page's source, can find it in the JSON.
 
 export class Place {
   constructor(
@@ -7,7 +7,7 @@ export class Place {
     readonly path: string,
   ) {}
 
-  // The place of a member; where there is none, a place that does not exist.
+  // Returns the place of a member; if there is no such member, a place that does not exist.
   at(...keys: (string | number)[]): Place {
     let value = this.value;
     let path = this.path;
@@ -19,7 +19,7 @@ export class Place {
     return new Place(value, path);
   }
 
-  // A metric by its dotted name, which is one key in some files and a path of keys in others.
+  // Returns a metric by its dotted name, which is one key in some files and a path of keys in others.
   metric(name: string): Place {
     const flat = this.at(name);
     return flat.exists ? flat : this.at(...name.split("."));
@@ -42,7 +42,7 @@ export class Place {
     if (typeof this.value !== "object" || this.value === null || Array.isArray(this.value)) return [];
     return Object.keys(this.value).map((key) => [key, this.at(key)]);
   }
-  // A list of numbers; what is not a number is null. Empty when this is no list.
+  // Returns the items as numbers, null for items that are not numbers; empty if the value is not a list.
   get numbers(): (number | null)[] {
     return this.items.map((item) => item.number);
   }
@@ -51,7 +51,7 @@ export class Place {
   }
 }
 
-// Leaves of an object that are numbers, under their dotted names.
+// Returns the numeric leaves of an object with their dotted names.
 export function leaves(place: Place, prefix = ""): [string, Place][] {
   return place.entries.flatMap(([key, member]): [string, Place][] => {
     const name = prefix + key;

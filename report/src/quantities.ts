@@ -1,14 +1,14 @@
-// What a number is called and measured in, and which way is better: the table that kvcap puts into the data.
+// Titles, units and directions of quantities, read from the table that kvcap puts into the data.
 import type { Place } from "./place.ts";
 
 export interface Unit {
-  symbol: string; // "": a pure number
-  scale: number; // the shown value is the JSON's times this
+  symbol: string; // "": dimensionless
+  scale: number; // shown value = JSON value * scale
 }
 
 interface Quantity extends Unit {
   title: string;
-  better: number; // 1 when more is better, -1 when less is, 0 when neither is
+  better: number; // 1 if more is better, -1 if less is, 0 if neither
 }
 
 export const ms_of_s: Unit = { symbol: "ms", scale: 1000 };
@@ -37,7 +37,7 @@ export function read_quantities(place: Place): void {
   headline_metrics = place.at("headlines").texts;
 }
 
-// Of a metric or, by the end of its name, of a field of a scenario.
+// Returns the unit of a metric, or of a scenario's field by the end of its name.
 export function unit_of(name: string): Unit {
   return table.get(name) ?? endings.find(({ ending }) => name.endsWith(ending)) ?? { symbol: "", scale: 1 };
 }
@@ -50,7 +50,7 @@ export function better(name: string): number {
   return table.get(name)?.better ?? 0;
 }
 
-// The metrics that most readers look at first.
+// Returns the most important metrics.
 export const headlines = (): readonly string[] => headline_metrics;
 
 const stored = "stored_bytes_";

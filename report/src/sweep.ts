@@ -1,14 +1,14 @@
-// The points of a sweep as rows: which are shown, what each is called, and the command that runs it again.
+// The points of a sweep as rows: which are shown, their names, and the commands that repeat them.
 import { brief } from "./format.ts";
 import type { Place } from "./place.ts";
 import { short_path } from "./quantities.ts";
 
 export interface Point {
   row: number; // index into the columns
-  policy: string; // "" when the sweep does not vary it
+  policy: string; // "" if the sweep does not vary it
 }
 
-// A word for a shell, quoted where it must be.
+// Returns a shell word, quoted if necessary.
 function shell_word(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -19,8 +19,8 @@ function value_text(value: unknown): string {
 
 export class Sweep {
   readonly parameters: string[];
-  readonly metrics: string[]; // those that are numbers somewhere
-  readonly points: Point[]; // those that ran
+  readonly metrics: string[]; // metrics with at least one number
+  readonly points: Point[]; // points that ran
   readonly failed: number;
 
   constructor(readonly place: Place) {
@@ -50,7 +50,7 @@ export class Sweep {
     return typeof value === "number" ? brief(value, 6) : value_text(value);
   }
 
-  // The different values of a parameter, as text and in order.
+  // Returns the distinct values of a parameter as text, in order.
   values(name: string): string[] {
     const seen = new Map<string, unknown>();
     for (const { row } of this.points) seen.set(this.text(name, row), this.at(name, row).value);
@@ -67,7 +67,7 @@ export class Sweep {
     return this.parameters.map((path) => `${short_path(path)} ${this.text(path, row)}`).join(", ");
   }
 
-  // Runs the point again; base.json is the sweep's scenario, which the page saves.
+  // Returns the command that repeats the point; base.json is the sweep's scenario, which the page can save.
   command(row: number): string {
     const sets = this.parameters.map(
       (path) => `--set ${shell_word(`${path}=${value_text(this.at(path, row).value)}`)}`,
@@ -76,7 +76,7 @@ export class Sweep {
   }
 }
 
-// Those that no other exceeds in one quantity without losing in the other, by the first. `sign`: 1 more is better.
+// Returns the keys of the Pareto front, ordered by x. `x_sign` and `y_sign` are 1 if more is better, else -1.
 export function front(
   points: readonly { x: number; y: number; key: number }[],
   x_sign: number,

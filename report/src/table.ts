@@ -1,4 +1,4 @@
-// Tables: what every chart shows, as numbers. A cell keeps the exact number and the path that it came from.
+// Tables with the numbers of the charts. A cell keeps the exact number and its path in the data.
 import { h } from "./dom.ts";
 import { show, show_interval } from "./format.ts";
 import type { Place } from "./place.ts";
@@ -6,7 +6,7 @@ import { unit_of, type Unit } from "./quantities.ts";
 
 export interface Cell {
   text: string;
-  value: number | null; // as in the JSON; null: words
+  value: number | null; // as in the JSON; null: text
   scale: number; // shown number = value * scale
   from?: string; // path of the value in the data
   mark?: "best" | "good" | "bad";
@@ -19,7 +19,7 @@ export interface Column {
 
 export interface Table {
   columns: Column[];
-  rows: Cell[][]; // the first cell of a row names it
+  rows: Cell[][]; // the first cell is the row's name
 }
 
 export function words(text: string): Cell {
@@ -42,7 +42,7 @@ export function metric_cell(place: Place, name: string, half_width: number | nul
   return cell(place, unit_of(name), half_width);
 }
 
-// A number that the page subtracted or counted itself.
+// Returns a cell of a number that the page computed.
 export function derived(value: number | null, scale = 1): Cell {
   return { text: show(value === null ? null : value * scale), value, scale };
 }
@@ -57,7 +57,7 @@ function draw_cell(one: Cell): (Node | string)[] {
   return [text];
 }
 
-// A name that may be broken after its dots and underscores.
+// Returns a name with possible line breaks after its dots and underscores.
 function breakable(name: string): (Node | string)[] {
   return name.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
 }

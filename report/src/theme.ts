@@ -1,5 +1,5 @@
-// Colours. A policy has one colour everywhere; hues are told apart by people with any colour vision (after Okabe
-// and Ito) and stand out from the paper by 3 : 1 at least. Lines also differ by their dashes.
+// Colours. A policy has one colour everywhere. Hues are distinguishable with any colour vision (after Okabe
+// and Ito) and have a contrast of at least 3 : 1 to the paper. Lines also differ in their dashes.
 
 export type Mode = "light" | "dark";
 
@@ -22,7 +22,7 @@ const styles: Style[] = [
   { light: "#3f4450", dark: "#e3e6eb", dash: [1, 4], symbol: "rect" },
 ];
 
-// Names that open a report most often keep their colour from report to report.
+// Frequent policies, which have the same colour in every report.
 const favourites: Record<string, number> = {
   recompute: 0,
   kv_offload: 1,
@@ -34,7 +34,8 @@ const favourites: Record<string, number> = {
   adaptive: 7,
 };
 
-// Gives every name its style: favourites theirs, the others what is free, in order of appearance.
+// Assigns a style to every name: the frequent policies have fixed styles, the others take free ones in order
+// of appearance.
 export class Palette {
   private readonly taken = new Map<string, Style>();
 
@@ -48,7 +49,7 @@ export class Palette {
       const favourite = Object.hasOwn(favourites, name) ? favourites[name] : undefined;
       const index = favourite ?? free[next++] ?? styles.length + (next - free.length);
       const style = styles[index % styles.length]!;
-      // There are more names than colours: the later ones share a colour and have dashes of their own.
+      // With more names than colours, the later ones share a colour and differ in their dashes.
       const later = { ...style, dash: [4 + 3 * (index % 3), 2, 1, 2], symbol: "emptyCircle" };
       this.taken.set(name, index < styles.length ? style : later);
     }
@@ -63,11 +64,11 @@ export interface Theme {
   mode: Mode;
   paper: string;
   ink: string;
-  quiet: string; // labels: 4.5 : 1 on paper
+  quiet: string; // labels: contrast of 4.5 : 1 to the paper
   line: string;
   accent: string;
-  steps: (count: number) => string[]; // one hue from weak to strong, for parts of a whole
-  heat: (share: number) => string; // 0..1; little is told from nothing
+  steps: (count: number) => string[]; // one hue from weak to strong, for stacked parts
+  heat: (share: number) => string; // share in 0..1; small shares differ visibly from 0
   good: string;
   bad: string;
 }
@@ -116,13 +117,13 @@ export function theme(mode: Mode): Theme {
   };
 }
 
-// The mode that the reader chose, or that the system asks for. Storage may be closed to files from disk.
+// Returns the mode chosen by the reader, or else the system's. Pages opened from disk may have no storage.
 export function preferred_mode(): Mode {
   try {
     const chosen = localStorage.getItem("kvcap-theme");
     if (chosen === "light" || chosen === "dark") return chosen;
   } catch {
-    // The system decides.
+    // Uses the system's mode.
   }
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
@@ -131,6 +132,6 @@ export function remember_mode(mode: Mode): void {
   try {
     localStorage.setItem("kvcap-theme", mode);
   } catch {
-    // It holds until the page is closed.
+    // Without storage the choice lasts until the page is closed.
   }
 }

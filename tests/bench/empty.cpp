@@ -1,8 +1,8 @@
-// The least that a program on SimGrid can do: it is linked with the library and uses none of it.
+// A minimal SimGrid program: linked with the library, but does not use it.
 #include <simgrid/s4u.hpp>
 
 int main(int argc, char**) {
-  // Never true, but the linker cannot know and keeps the library.
+  // Never true, but the linker cannot know that and keeps the library.
   if (argc > 1000) simgrid::s4u::Engine engine(std::string("never"));
   return 0;
 }

@@ -1,24 +1,23 @@
-// How fast the simulator is, as ratios to SimGrid's own sleep_for measured in turn with it: machines are
-// noisy, medians of ratios less so. Every measurement runs in a process of its own (SimGrid has one engine a
-// process).
+// Benchmarks of the simulator's speed, as ratios to SimGrid's sleep_for, measured alternately: on noisy
+// machines medians of ratios vary less. Every measurement runs in its own process, because SimGrid has one
+// engine per process.
 //
-//   turns/<policy>      wall time of the chat workload of 5,678 sessions (or ShareGPT where it is at
-//                       hand), in turns a second and in sleep_for events a turn
+//   turns/<policy>      wall time of the chat workload of 5,678 sessions (ShareGPT if it is present), in
+//                       turns per second and in sleep_for events per turn
 //   turns/<policy>/no_prefix_cache
-//                       the same with serving.prefix_caching off and steps planned one after the other: what
-//                       the engine's prefix cache costs
+//                       turns/<policy> with serving.prefix_caching and asynchronous scheduling off: the cost
+//                       of the engine's prefix cache
 //   turns/shared_prefixes
-//                       100 thousand questions about 2,000 documents, recompute: chains that many share
+//                       100 thousand questions about 2,000 documents, recompute: many sessions share chains
 //   turns/cached_attention_overload, turns/mooncake
-//                       the same for CachedAttention's own setting and for an hour of hash blocks
-//   size/N              the same for chats of about N turns: a turn costs as much whatever N is
-//   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes a turn
-//   program/<workload>  a whole `kvcap run`, from its start to its end, in requests a second: Mooncake's
-//                       hour, and 5,000 requests of 200 tokens that get 270, Poisson at 4/s, a 7B model on
-//                       one A100
-//   read/sharegpt       the sessions of ShareGPT from their file, in bytes and turns a second
-//   startup             time until `kvcap --version` has ended, against an empty program linked with
-//                       libsimgrid
+//                       wall time of CachedAttention's own setting and of an hour of hash blocks
+//   size/N              wall time of chats of about N turns: the cost per turn must not depend on N
+//   memory/<policy>     growth of peak memory between 30 thousand and 300 thousand turns, in bytes per turn
+//   program/<workload>  a whole `kvcap run`, from start to end, in requests per second: Mooncake's hour, and
+//                       5,000 requests of 200 tokens with answers of 270, Poisson at 4/s, a 7B model on one
+//                       A100
+//   read/sharegpt       reading ShareGPT's sessions from their file, in bytes and turns per second
+//   startup             time of `kvcap --version`, compared with an empty program linked with libsimgrid
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -48,7 +47,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Runs `measure` in a worker and returns its number.
+// Runs `measure` in a worker process and returns its result.
 double in_worker(const std::function<double()>& measure) {
   const Job job = [&](std::size_t, std::atomic<int64_t>&) { return std::to_string(measure()); };
   return std::stod(run_in_workers(1, job).front());
@@ -100,8 +99,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Every run stands between two measurements of sleep_for, so that a machine that is slower for a minute is
-// slower for both.
+// Each run is between two measurements of sleep_for, so that a temporary slowdown of the machine affects
+// both.
 void turns(benchmark::State& state, const Scenario& scenario) {
   const Workload workload = make_workload(scenario.workload, 1);
   const auto count = static_cast<double>(workload.turns.size());
@@ -152,7 +151,7 @@ void memory(benchmark::State& state, const std::string& policy) {
   state.counters["bytes_per_turn"] = growth / more_turns;
 }
 
-// Wall time of a program from start to end.
+// Returns the wall time of a program in seconds.
 double program_s(const char* path, std::initializer_list<const char*> arguments) {
   const auto start = Clock::now();
   const pid_t pid = fork();
@@ -195,7 +194,7 @@ void program(benchmark::State& state, const std::string& scenario, int64_t reque
   state.counters["requests_per_s"] = static_cast<double>(requests) / least_run_s;
 }
 
-// Written for the run and removed again.
+// A file of equal requests that exists for one run.
 class EqualRequests {
  public:
   static constexpr int64_t kCount = 5000;
@@ -226,7 +225,7 @@ void equal_requests(benchmark::State& state) {
   program(state, requests.path(), EqualRequests::kCount);
 }
 
-// CachedAttention's own setting: an overloaded server, a queue of thousands, tiers that move all the time.
+// Returns CachedAttention's own setting: an overloaded server, a queue of thousands, constantly busy tiers.
 Scenario overload_scenario() {
   return load_scenario(KVCAP_SOURCE_DIR "/scenarios/papers/cached_attention/figures_13_to_17.json", {});
 }

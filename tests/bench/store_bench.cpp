@@ -1,10 +1,10 @@
-// The store under many small items, in nanoseconds an item:
+// Benchmarks of the store with many small items, in nanoseconds per item:
 //
-//   store_mix/<eviction>/N     turns of 100 blocks of 16 tokens over a working set of 2 N blocks, of
-//                              which N fit: find and touch all, put those that are missing, end the moves
-//   store_two_tiers/N          the same with N / 4 of the blocks in DRAM and the rest on SSD
+//   store_mix/<eviction>/N     turns of 100 blocks of 16 tokens over a working set of 2 N blocks, of which N
+//                              fit: find and touch all, put the missing ones, end the moves
+//   store_two_tiers/N          store_mix with N / 4 of the blocks in DRAM and the others on SSD
 //   store_pinned/N             one block in and one out of a tier in which N others are pinned
-//   key_map, standard_map/N    find, insert and erase, against std::unordered_map
+//   key_map, standard_map/N    find, insert and erase, compared with std::unordered_map
 #include <benchmark/benchmark.h>
 
 #include <unordered_map>
@@ -24,7 +24,7 @@ uint64_t scrambled(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Prompts: runs of blocks of one of many documents, the nearer to the first the more popular.
+// Draws prompts: consecutive blocks of one of many documents, of which the first are the most popular.
 class Turns {
  public:
   explicit Turns(int64_t blocks) : documents_(blocks / kBlocksPerTurn) {}
@@ -114,7 +114,7 @@ void store_pinned(benchmark::State& state) {
   for (auto _ : state) put(++key);
 }
 
-// `Map` finds, inserts and erases; half of the finds miss.
+// Finds, inserts and erases keys of a map; half of the finds miss.
 template <class Find, class Insert, class Erase>
 void use_map(benchmark::State& state, const Find& find, const Insert& insert, const Erase& erase) {
   const auto keys = static_cast<uint64_t>(state.range(0));

@@ -1,4 +1,4 @@
-// The libFuzzer program: KVCAP_FUZZ_TARGET names the target.
+// The libFuzzer program; the environment variable KVCAP_FUZZ_TARGET selects the target.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -24,10 +24,10 @@ const kvcap::FuzzTarget& chosen_target() {
   std::exit(2);
 }
 
-// Clang's counters of what has been executed, one a branch.
+// Clang's coverage counters, one per branch.
 extern "C" uint8_t __start___sancov_cntrs[], __stop___sancov_cntrs[];
 
-// A process that a target starts counts for itself; its counters come back to libFuzzer through shared
+// Collects coverage of the processes that a target starts: their counters return to libFuzzer through shared
 // memory.
 class SharedCoverage {
  public:
@@ -60,7 +60,7 @@ SharedCoverage& coverage() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   static const kvcap::FuzzTarget& target = chosen_target();
-  coverage();  // before processes start
+  coverage();  // must precede the start of processes
   kvcap::at_end_of_process = [] { coverage().leave(); };
   target.read({reinterpret_cast<const char*>(data), size});
   coverage().take();

@@ -24,7 +24,7 @@
 namespace kvcap {
 namespace {
 
-// The bytes as a file in memory, gone at the end.
+// A temporary file in memory that contains the bytes.
 class FileOf {
  public:
   explicit FileOf(std::string_view bytes, const char* ending = "") {
@@ -60,7 +60,7 @@ void model(std::string_view bytes) {
   read_or_refuse([&] { load_model(file.path()); });
 }
 
-// A downloaded folder: its files one after the other, with a line of three dashes between.
+// Reads a downloaded model folder: its files are concatenated and separated by lines of three dashes.
 void model_folder(std::string_view bytes) {
   const FileOf folder("", ".folder");
   std::filesystem::remove(folder.path());
@@ -93,7 +93,7 @@ void prices(std::string_view bytes) {
           "workload": {"source": {"kind": "chat"}}})";
   read_or_refuse([&] { parse_scenario(kScenario, "scenario", {"billing.prices=" + file.path()}); });
 }
-// As a file that a line of each engine names.
+// Reads the bytes as a launch file of each engine.
 void launch_file(std::string_view bytes) {
   const FileOf file(bytes, ".yaml");
   for (const char* line : {"vllm serve Qwen/Qwen3-8B --config ", "sglang serve Qwen/Qwen3-8B --config ",
@@ -119,7 +119,7 @@ void trace(std::string_view bytes, const char* kind) {
   read_or_refuse([&] { open_source(options, 1); });
 }
 
-// Both with what is made of them: the totals of one scrape and of two, which may start over.
+// Prints an observed log and its evaluation: the totals of one scrape and of two, whose counters may restart.
 void print(const ObservedLog& log) {
   const Observation seen = observation_of(log);
   observation_table(seen);

@@ -1,5 +1,5 @@
-// Laws of clients that give up: nobody is lost, nobody keeps what an engine gave, and a queue is left as a
-// literal one is.
+// Laws of clients that give up: every turn is accounted for, abandoned requests release their resources, and
+// a queue matches a literal one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace kvcap::laws::abandonment_laws_test {
 namespace {
 
-constexpr double kNear_s = 1e-7;  // SimGrid takes dates that are closer than 1e-9 s for one
+constexpr double kNear_s = 1e-7;  // SimGrid merges dates that are closer than 1e-9 s
 
 Workload impatient(Workload workload, double timeout_s, const RetryOptions& retries = {}) {
   workload.clients = {.timeout_s = timeout_s, .retries = retries};
@@ -30,8 +30,8 @@ double longest_s(const RunResult& result) {
 
 double median_s(const RunResult& result) { return 1e-3 * result.number("median_e2el_ms"); }
 
-// Every turn has one record; who has an answer got it in time, and who has none used up all retries or never
-// came to send it.
+// Checks that every turn has one record: an answered turn met its timeout, and an unanswered one used up its
+// retries or was never sent.
 void expect_all_accounted(const RunResult& result, const Workload& workload) {
   const double timeout_s = workload.clients.timeout_s;
   std::set<std::pair<uint32_t, uint32_t>> seen;
@@ -80,7 +80,7 @@ TEST_P(ImpatientClients, ServesClientsAlikeWhoseTimeoutIsLongerThanAnyRequest) {
   EXPECT_EQ(serialize(patient), serialize(run(machine, just_enough)));
 }
 
-// The runs check that requests that were given up hold nothing in the end.
+// The runs also check that abandoned requests hold nothing in the end.
 TEST_P(ImpatientClients, AnswersOrFailsEveryTurn) {
   const Workload workload = chats(60, 1, 5, 2);
   std::vector<Case> cases;
@@ -103,7 +103,7 @@ TEST_P(ImpatientClients, AnswersOrFailsEveryTurn) {
 
 // ---- a queue by hand ----
 
-// One place in the batch; every request is alike and computes a token a step.
+// Returns a server with one sequence slot; requests are equal and compute one token per step.
 constexpr uint32_t kTokens = 20;
 Scenario one_server(Fidelity fidelity) {
   Scenario server = scenario("recompute");
@@ -121,7 +121,7 @@ Workload requests(const std::vector<double>& arrivals_s, uint32_t output_tokens 
   return workload;
 }
 
-// When the n-th token of a request comes that nobody delays; [0] is 0.
+// Returns the times of the tokens of an undelayed request; [0] is 0.
 std::vector<double> token_dates_s(Fidelity fidelity) {
   std::vector<Case> cases;
   for (uint32_t n = 1; n <= kTokens; ++n) cases.push_back({one_server(fidelity), requests({0}, n)});
@@ -137,8 +137,8 @@ struct Attempt {
   bool operator>(const Attempt& other) const { return sent_s > other.sent_s; }
 };
 
-// First come, first served. The server learns of a client that gives up after the step under way. Returns
-// when each request is answered; NaN: never.
+// Simulates a first-come, first-served queue. The server learns that a client gave up after the current step.
+// Returns the time of each answer; NaN: never answered.
 std::vector<double> literal_answers_s(const std::vector<double>& arrivals_s, const Clients& clients,
                                       const std::vector<double>& token_dates_s) {
   std::priority_queue<Attempt, std::vector<Attempt>, std::greater<>> attempts;
@@ -166,7 +166,7 @@ std::vector<double> literal_answers_s(const std::vector<double>& arrivals_s, con
   return answers_s;
 }
 
-// 150 requests at 1.4 times what the server answers, with and without retries.
+// 150 requests at 1.4 times the service rate, with and without retries.
 TEST(Abandonment, LeavesAQueueAsALiteralServerDoes) {
   std::vector<double> arrivals_s;
   const RandomStream random(3, "law");
@@ -200,8 +200,8 @@ TEST(Abandonment, LeavesAQueueAsALiteralServerDoes) {
   }
 }
 
-// The first of two requests takes a time of 1, and clients wait for 1.01. The second, sent at 0.02, begins at
-// 1, is given up at 1.03 before its answer is complete, and is served at once when it is sent again.
+// The first of two requests takes a time of 1; clients wait for 1.01. The second is sent at 0.02, starts at
+// 1, is abandoned at 1.03 before its answer is complete, and is served immediately when it is sent again.
 TEST(Abandonment, LatenciesCountFromTheFirstAttempt) {
   const Scenario server = one_server(Fidelity::request);
   const double first_s = run(server, requests({0}, 400)).turns[0].e2el_s;
@@ -223,8 +223,8 @@ TEST(Abandonment, LatenciesCountFromTheFirstAttempt) {
   EXPECT_NEAR(result.number("ttft_breakdown_ms.queue"), 0, 1e-3);
 }
 
-// A prompt of eight slices, of which the fifth is computed when its client gives up. The step under way ends
-// first, and with asynchronous scheduling the one that was planned with it. The retry finds what they left.
+// The client gives up while the fifth of eight slices of its prompt is computed. The current step completes
+// first, and with asynchronous scheduling also the step planned next. The retry finds their blocks.
 TEST(Abandonment, LeavesTheBlocksOfAPromptToItsRetry) {
   std::vector<double> found;
   for (const bool async : {false, true}) {
@@ -245,7 +245,7 @@ TEST(Abandonment, LeavesTheBlocksOfAPromptToItsRetry) {
   }
 }
 
-// Three turns, of which nobody waits for the second: the client has no answer to go on from.
+// The client abandons the second of three turns and so has no answer to continue from.
 TEST(Abandonment, OfATurnEndsItsSession) {
   Workload workload;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
@@ -297,7 +297,7 @@ TEST(Abandonment, LosesNobodyWhereNodesFail) {
     machine.serving.prefix_caching = machine.serving.async_scheduling = true;
     machine.fleet.replicas = 2;
     machine.fleet.routing = routing;
-    // For a while no node is up.
+    // For some time no node is up.
     machine.fleet.failures = {{.replica = 0, .at_s = 10, .down_s = 20},
                               {.replica = 1, .at_s = 15, .down_s = 8}};
     for (const double timeout_s : {0.7, 6.0})
@@ -341,7 +341,7 @@ TEST(Abandonment, LosesNobodyBetweenPrefillAndDecode) {
   }
 }
 
-// As many sessions are active as ever: another begins when one has failed.
+// The number of active sessions stays constant: another begins when one has failed.
 TEST(Abandonment, OfAClosedLoopMakesRoomForTheNextSession) {
   Workload workload = chats(60, 1, 5, 2);
   for (const Session& session : workload.sessions) workload.turns[session.first_turn].time_s = 0;

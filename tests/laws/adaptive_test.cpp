@@ -1,4 +1,4 @@
-// Adaptive: no slower than what it could have chosen.
+// Laws of the policy adaptive: it is not slower than the policies that it chooses from.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace kvcap::laws::adaptive_test {
 namespace {
 
-// Models with and without grouped queries, slow and fast links, long and short contexts.
+// Draws models with and without grouped queries, slow and fast links, long and short contexts.
 Scenario random_scenario(const RandomStream& random, uint64_t draw) {
   Scenario result = scenario("adaptive");
   const auto between = [&](uint64_t j, double low, double high) {
@@ -53,7 +53,7 @@ TEST(Adaptive, IsNoSlowerThanAnySingleFormForOneTurn) {
   EXPECT_GE(faster, 10);
 }
 
-// Latent attention and grouped queries: hidden states are no smaller than KV.
+// With latent attention and grouped queries, hidden states are not smaller than KV.
 TEST(Adaptive, KeepsKvWhereThatIsSmaller) {
   Scenario grouped = scenario("adaptive");
   grouped.model = llama_3_8b();
@@ -66,7 +66,7 @@ TEST(Adaptive, KeepsKvWhereThatIsSmaller) {
             0.6 * llama_2_7b().kv_bytes_per_token());
 }
 
-// A link of 50 MB/s: 400 tokens take seconds to load and milliseconds to prefill.
+// On a link of 50 MB/s, 400 tokens take seconds to load and milliseconds to prefill.
 TEST(Adaptive, ComputesAHistoryInTheStepOfTheNewTokensWhenLoadingIsHopeless) {
   Scenario slow = scenario("adaptive");
   slow.hardware.ssd->count = 1;
@@ -75,12 +75,12 @@ TEST(Adaptive, ComputesAHistoryInTheStepOfTheNewTokensWhenLoadingIsHopeless) {
   const CostModel cost(slow.model, slow.hardware, 1);
   EXPECT_NEAR(result.turns[0].ttft_s, cost.prefill_s({464, 0}), 1e-6);
   EXPECT_EQ(result.number("read_bytes.ssd"), 0);
-  EXPECT_EQ(result.number("hit_tokens.ssd"), 400);  // it was there
+  EXPECT_EQ(result.number("hit_tokens.ssd"), 400);  // the context is stored
   EXPECT_EQ(result.number("ttft_breakdown_ms.load"), 0);
 }
 
-// Loads that are pending on the SSD's link hold this one up: with 10 s of them the history is sooner
-// computed, with so many on another tier's link it is loaded as on an idle machine.
+// Pending loads on the SSD's link delay this load: with 10 s of them computing the history is faster. With 10
+// s on another tier's link it is loaded as on an idle machine.
 TEST(Adaptive, CountsTheLoadsThatArePendingOnItsLink) {
   const Scenario on_ssd = scenario("adaptive");
   const Machine machine(on_ssd, 2000, 2000);
@@ -97,7 +97,7 @@ TEST(Adaptive, CountsTheLoadsThatArePendingOnItsLink) {
   EXPECT_EQ(loaded(Tier::remote, 10), loaded(Tier::ssd, 0));
 }
 
-// Turns that arrive together, each over a context of its own in the store.
+// Returns turns that arrive together, each over its own stored context.
 Workload at_once(uint32_t count, uint32_t tokens) {
   Workload workload;
   workload.warm_start = true;
@@ -109,7 +109,7 @@ Workload at_once(uint32_t count, uint32_t tokens) {
   return workload;
 }
 
-// Alone it recomputes layers while others load; in a crowd their time on the GPU would keep all waiting.
+// A single turn recomputes layers while others load; with many turns this GPU time would delay all of them.
 TEST(Adaptive, RecomputesLessInACrowd) {
   Scenario by_request = scenario("adaptive");
   by_request.model = llama_2_13b();
@@ -126,8 +126,8 @@ TEST(Adaptive, RecomputesLessInACrowd) {
               0.01 * runs[2].number("mean_ttft_ms"));
 }
 
-// Where hidden states are kept and the link is fast, kv_offload answers a crowd sooner still: projections go
-// first on the GPU.
+// With hidden states and a fast link, kv_offload answers concurrent turns sooner, because projections take
+// precedence on the GPU.
 TEST(Adaptive, IsWithin2PercentOfHCacheForTurnsAtOnce) {
   std::vector<Case> cases;
   std::vector<std::string> what;
@@ -151,8 +151,8 @@ TEST(Adaptive, IsWithin2PercentOfHCacheForTurnsAtOnce) {
   }
 }
 
-// Chats on machines that are busy and keep up. Where the queue for memory decides, kv_offload wins:
-// projecting takes the GPU's time.
+// Chats on busy but stable machines. If the queue for memory dominates, kv_offload wins, because projections
+// take GPU time.
 TEST(Adaptive, IsWithin2PercentOfTheBestOtherUnderLoad) {
   struct Loaded {
     const char* what;

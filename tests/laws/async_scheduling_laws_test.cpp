@@ -1,5 +1,5 @@
-// Laws of asynchronous scheduling: it hides the host's time behind the GPU's, and changes nothing else but
-// when a newcomer may join.
+// Laws of asynchronous scheduling: it overlaps the host's time with the GPU's, and otherwise changes only
+// when a new request may join.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Table, AsyncScheduling,
                                   (std::get<1>(setting.param) ? "_with_prefix_caching" : "");
                          });
 
-// Sessions that never meet.
+// Returns sessions that never overlap.
 Workload one_at_a_time() {
   Workload workload = chats(25, 0.3, 6);
   for (std::size_t s = 0; s < workload.sessions.size(); ++s) {
@@ -57,7 +57,7 @@ TEST_P(AsyncScheduling, ChangesNoHitWhereRequestsAreAlone) {
   }
 }
 
-// A long answer is under way when short prompts come, one at a time.
+// Short prompts arrive one at a time while a long answer is decoded.
 TEST_P(AsyncScheduling, CostsAtMostOneStepOfTtft) {
   Workload workload;
   const RandomStream random(7, "short prompts");

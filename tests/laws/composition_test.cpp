@@ -1,5 +1,5 @@
-// A policy is what is kept x how it comes back x where it may lie x what counts as the same, and a name is a
-// preset of these: whoever asks for the same gets the same, to the byte.
+// Tests that policies compose: a policy is a stored form, a restoration, a placement and a matching rule, and
+// its name is a preset of these. Equal settings give byte-identical results.
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
@@ -9,7 +9,7 @@
 namespace kvcap::laws::composition_test {
 namespace {
 
-// The demo's chats.
+// Returns the chats of the demo.
 Workload demo(int64_t sessions) {
   WorkloadOptions options;
   options.source.kind = "chat";
@@ -36,7 +36,7 @@ Workload questions() {
   return make_workload(options, 1);
 }
 
-// All that happened, without what the policy was called.
+// Returns the result as text, without the policy's name.
 std::string bytes_of(RunResult result) {
   result.policy.clear();
   result.policy_summary.clear();
@@ -65,12 +65,12 @@ TEST_P(EveryPreset, IsTheSumOfItsKeys) {
   written.policy.name = "kv_offload";
   for (const Workload& workload : {chats(40, 0.2), prefixes(), questions()}) {
     std::vector<RunResult> runs = run_all({{named, workload}, {written, workload}});
-    for (RunResult& run : runs) run.notes.clear();  // some name the policy
+    for (RunResult& run : runs) run.notes.clear();  // some contain the policy's name
     EXPECT_TRUE(bytes_of(runs[0]) == bytes_of(runs[1]));
   }
 }
 
-// Any restoration under any placement.
+// Runs every restoration under every placement.
 TEST_P(EveryPreset, PlacesWhateverComesBack) {
   std::vector<Case> cases;
   for (const RestoreRow& row : restore_table()) {
@@ -78,7 +78,7 @@ TEST_P(EveryPreset, PlacesWhateverComesBack) {
       for (const Workload& workload : {chats(15, 0.3), prefixes(), questions()}) {
         Scenario tight = composed(policy(), keep, row.restore);
         const bool takes_victims = with_preset(tight.policy).save_at == SaveAt::eviction;
-        if (takes_victims && keep == Keep::hidden) continue;  // the GPU evicts no hidden states
+        if (takes_victims && keep == Keep::hidden) continue;  // the GPU does not evict hidden states
         if (takes_victims) tight.serving.prefix_caching = true;
         tight.serving.max_model_len = 8192;
         tight.serving.max_num_batched_tokens = 8192;
@@ -96,12 +96,12 @@ TEST_P(EveryPreset, PlacesWhateverComesBack) {
     EXPECT_EQ(runs[i].number("completed") + runs[i].number("rejected"),
               static_cast<double>(cases[i].workload.turns.size()));
     EXPECT_LT(runs[i].number("rejected"), runs[i].number("completed"));
-    if (*options.restore == Restore::recompute) continue;  // finds what the GPU kept, if anything
+    if (*options.restore == Restore::recompute) continue;  // finds only what the GPU kept
     EXPECT_GT(runs[i].number("token_hit_rate"), 0);
   }
 }
 
-// How many keys the scenario's note calls of no use.
+// Returns the number of keys that the scenario's note calls unused.
 std::size_t unused_keys_of(const Scenario& scenario, const Workload& workload) {
   std::size_t keys = 0;
   const Machine machine(scenario, workload);
@@ -114,7 +114,7 @@ std::size_t unused_keys_of(const Scenario& scenario, const Workload& workload) {
   return keys;
 }
 
-// Sets of these fields those that are of no use.
+// Sets those of these fields that have no effect.
 template <auto... kFields>
 Scenario with_unused(Scenario scenario, const PolicyOptions& from, const Workload& workload) {
   const auto set = [&](auto field) {
@@ -182,7 +182,8 @@ TEST(Composition, MakesHCacheOfKvOffloadAndTheOtherWayRound) {
   EXPECT_FALSE(bytes_of(runs[0]) == bytes_of(runs[2]));
 }
 
-// HCache's restoration under CachedAttention's placement: the bytes of the one, the places of the other.
+// Combines HCache's restoration with CachedAttention's placement: the bytes of the former, the tiers of the
+// latter.
 TEST(Composition, RestoresHiddenStatesUnderCachedAttentionsPlacement) {
   const auto tight = [](Scenario scenario) {
     scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 8e9},
@@ -197,7 +198,7 @@ TEST(Composition, RestoresHiddenStatesUnderCachedAttentionsPlacement) {
                {tight(composed("cached_attention", Keep::hidden, Restore::project)), crowd}});
   EXPECT_EQ(runs[2].number("stored_bytes_per_token"), runs[1].number("stored_bytes_per_token"));
   EXPECT_LT(runs[2].number("stored_bytes_per_token"), 0.7 * runs[0].number("stored_bytes_per_token"));
-  // Fewer bytes a token are more contexts that are found, and look-ahead brings them into DRAM in time.
+  // Fewer bytes per token let more contexts be found, and look-ahead moves them into DRAM in time.
   EXPECT_GT(runs[2].number("token_hit_rate"), runs[0].number("token_hit_rate"));
   EXPECT_GT(runs[2].number("token_hit_rate"), runs[1].number("token_hit_rate"));
   EXPECT_GT(runs[2].number("hit_tokens.dram"), runs[1].number("hit_tokens.dram"));

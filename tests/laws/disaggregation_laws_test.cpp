@@ -1,5 +1,5 @@
-// Laws of nodes that compute prompts for nodes that decode: when the first token comes, what moves, who waits
-// for whom, and that nobody else changes.
+// Laws of disaggregated serving (prefill nodes and decode nodes): the time of the first token, the bytes that
+// move, who waits for whom, and that other fleets are unaffected.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace kvcap::laws::disaggregation_laws_test {
 namespace {
 
-constexpr double kNear_s = 1e-7;  // SimGrid takes dates that are closer than 1e-9 s for one
+constexpr double kNear_s = 1e-7;  // SimGrid merges dates that are closer than 1e-9 s
 constexpr double kLatency_s = 0.002;
 
-// llama-2-7b keeps 32 layers x 2 x 4096 x 2 bytes of a token.
+// Bytes per token of llama-2-7b: 32 layers x 2 x 4096 x 2.
 constexpr double kTokenBytes = 524288;
 
 Scenario pair(double bytes_per_s, int64_t prefill = 1, int64_t decode = 1) {
@@ -40,7 +40,7 @@ Scenario pushing(Scenario scenario, TransferGranularity granularity) {
   return scenario;
 }
 
-// One turn a session, at the given dates.
+// One turn per session, at the given dates.
 struct Prompt {
   double arrival_s = 0;
   uint32_t input_tokens = 1;
@@ -69,7 +69,7 @@ TEST(Disaggregation, TheFirstTokenComesAfterThePrefillTheTransferAndOneStep) {
   const Machine parts(machine, 0, 0);
   const double prefill_s = parts.cost().prefill_s({1000, 0});
   const double transfer_s = kLatency_s + 1000 * kTokenBytes / 10e9;
-  const double step_s = parts.cost().prefill_s({1, 999});  // the prompt's last token again
+  const double step_s = parts.cost().prefill_s({1, 999});  // recomputes the prompt's last token
   const TurnRecord& turn = result.turns.front();
   EXPECT_NEAR(turn.ttft_s, prefill_s + transfer_s + step_s, kNear_s);
   EXPECT_NEAR(turn.transfer_s, transfer_s, kNear_s);
@@ -82,7 +82,7 @@ TEST(Disaggregation, TheFirstTokenComesAfterThePrefillTheTransferAndOneStep) {
   EXPECT_NEAR(result.number("ttft_breakdown_ms.prefill"), 1e3 * prefill_s, 1e-2);
 }
 
-// Behind the first token both serve alike: what one node does alone, and the decode node of a pair.
+// After the first token, the decode node of a pair serves like a single node.
 TEST(Disaggregation, TheTokensAfterTheFirstComeAsOnOneNode) {
   const Scenario machine = pair(10e9);
   Scenario alone = machine;
@@ -93,7 +93,7 @@ TEST(Disaggregation, TheTokensAfterTheFirstComeAsOnOneNode) {
   EXPECT_NEAR(apart.e2el_s - apart.ttft_s, together.e2el_s - together.ttft_s, kNear_s);
 }
 
-// 32 layers of c seconds each; x seconds to move one. Both of a step's transfers have their latency.
+// 32 layers take c seconds each to compute and x seconds each to move. Both transfers of a step have latency.
 TEST(Disaggregation, LayersThatMoveWhileTheNextAreComputedLeaveTheLastOnThePath) {
   const Workload workload = prompts({{0, 1000, 5}});
   const double fast = 1e12, slow = 1e9;
@@ -112,7 +112,7 @@ TEST(Disaggregation, LayersThatMoveWhileTheNextAreComputedLeaveTheLastOnThePath)
   EXPECT_NEAR(runs[1].turns.front().transfer_s, slow_s - prefill_s, kNear_s);
 }
 
-// A flow shop: each layer of each slice moves when it is computed and the link is free.
+// Returns the time of a flow shop: each layer of each slice moves when it is computed and the link is free.
 double flow_shop_s(const std::vector<std::pair<double, double>>& slices, int layers) {
   double computed_s = 0, moved_s = 0;
   for (const auto& [compute_s, move_s] : slices) {
@@ -161,18 +161,18 @@ TEST(Disaggregation, OnlyWhatTheDecodeNodeLacksMoves) {
   workload.turns = {{.input_tokens = 200, .output_tokens = 61},
                     {.input_tokens = 50, .output_tokens = 3, .time_s = 1}};
   const RunResult result = run(machine, workload);
-  // The decode node has computed 200 + 60 tokens, which are 16 full blocks of 16. Of the second prompt, 311
-  // tokens, it lacks the others.
+  // The decode node has computed 200 + 60 tokens, 16 full blocks of 16. Of the second prompt's 311 tokens it
+  // lacks the others.
   EXPECT_EQ(number(result, "transfers"), 2);
   EXPECT_EQ(number(result, "transfer_bytes"), (200 + 311 - 256) * kTokenBytes);
-  // The node that computes prompts has never seen the answer: 12 full blocks of the first prompt.
+  // The prefill node does not have the answer: it finds the 12 full blocks of the first prompt.
   EXPECT_EQ(result.turns.back().hit_tokens, 192);
 }
 
 TEST(Disaggregation, TransfersOfANodeShareItsLink) {
   const Scenario machine = pair(1e9, 2, 1);
   const RunResult result = run(machine, prompts({{0, 1000, 2}, {0, 1000, 2}}));
-  // Both prompts are computed at once, on a node each, and their KV comes over one link.
+  // Both prompts are computed concurrently on one node each, and their KV shares one link.
   const double both_s = kLatency_s + 2 * 1000 * kTokenBytes / 1e9;
   for (const TurnRecord& turn : result.turns) EXPECT_NEAR(turn.transfer_s, both_s, 1e-6);
   const Scenario apart = pair(1e9, 2, 2);
@@ -191,10 +191,10 @@ TEST(Disaggregation, NvlinkHasTheGpusOwnRate) {
 }
 
 TEST(Disaggregation, EveryGpuGetsTheKvThatItKeeps) {
-  ModelSpec model = llama_3_8b();  // 8 KV heads of 128: 32 x 2 x 8 x 128 x 2 bytes a token
+  ModelSpec model = llama_3_8b();  // 8 KV heads of 128: 32 x 2 x 8 x 128 x 2 bytes per token
   EXPECT_EQ(handover_plan({}, model, 1, {}).bytes(3), 3 * 131072);
   EXPECT_EQ(handover_plan({}, model, 8, {}).bytes(3), 3 * 131072);
-  EXPECT_EQ(handover_plan({}, model, 16, {}).bytes(3), 2 * 3 * 131072);  // two GPUs a head
+  EXPECT_EQ(handover_plan({}, model, 16, {}).bytes(3), 2 * 3 * 131072);  // two GPUs per head
   EXPECT_EQ(handover_plan({}, model, 1, {}).last_bytes(500, 100), 0);
 }
 
@@ -214,7 +214,7 @@ TEST(Disaggregation, OfAWindowOnlyItsTokensMove) {
 
 // ---- who waits ----
 
-// A full decode node keeps the next prompt on the node that computed it, whose blocks the one after lacks.
+// A full decode node leaves the next prompt's blocks on its prefill node, where a third prompt lacks them.
 TEST(Disaggregation, AFullDecodeNodeLeavesThePromptWhereItWasComputed) {
   Scenario machine = pair(10e9);
   machine.serving.kv_capacity_tokens = 640;
@@ -228,7 +228,7 @@ TEST(Disaggregation, AFullDecodeNodeLeavesThePromptWhereItWasComputed) {
   const TurnRecord& second = result.turns[1];
   const TurnRecord& third = result.turns[2];
   EXPECT_EQ(first.decode_queue_s, 0);
-  // The second prompt begins when the first one's KV has gone, and goes when the first turn ends.
+  // The second prompt begins when the first one's KV has moved, and moves when the first turn ends.
   const double prefill_s = Machine(machine, 0, 0).cost().prefill_s({500, 0});
   EXPECT_NEAR(prefilled_s(1), prefilled_s(0) + first.transfer_s + prefill_s, 1e-6);
   EXPECT_NEAR(prefilled_s(1) + second.decode_queue_s, first.e2el_s, 1e-6);
@@ -238,7 +238,7 @@ TEST(Disaggregation, AFullDecodeNodeLeavesThePromptWhereItWasComputed) {
               1e3 * (second.decode_queue_s + third.decode_queue_s) / 3, 1e-3);
 }
 
-// The decode node has one seat, which is taken for more than a second.
+// The decode node has one sequence slot, which is occupied for more than a second.
 TEST(Disaggregation, AnExpiredLeaseSendsThePromptToBeComputedAgain) {
   Scenario machine = pair(10e9);
   machine.fleet.disaggregation->decode.max_num_seqs = 1;
@@ -254,24 +254,24 @@ TEST(Disaggregation, AnExpiredLeaseSendsThePromptToBeComputedAgain) {
   EXPECT_NEAR(runs[0].turns[1].ttft_s, unleased.turns[1].ttft_s, kNear_s);
   EXPECT_EQ(number(runs[1], "transfers_given_up"), 1);
   EXPECT_EQ(number(runs[1], "transfers"), 1);
-  // In place of the transfer and of the prompt's last token: the whole prompt.
+  // Instead of the transfer and the prompt's last token, the whole prompt is computed.
   const double transfer_s = kLatency_s + 500 * kTokenBytes / 10e9;
   const Machine parts(machine, 0, 0);
   const double again_s = parts.cost().prefill_s({500, 0}) - parts.cost().prefill_s({1, 499}) - transfer_s;
   EXPECT_NEAR(runs[1].turns[1].ttft_s, unleased.turns[1].ttft_s + again_s, 1e-6);
 }
 
-// Who pushes reserves: the decode node's blocks are there when the prompt is computed.
+// With push, the decode node's blocks are reserved before the prompt is computed.
 TEST(Disaggregation, BlocksThatAreReservedBeforeNobodyWaitsFor) {
   const Workload workload = prompts({{0, 3000, 4}, {0.01, 2000, 4}});
   const Scenario machine = pushing(pair(1e9), TransferGranularity::end);
   const RunResult result = run(machine, workload);
   for (const TurnRecord& turn : result.turns) EXPECT_EQ(turn.decode_queue_s, 0);
-  EXPECT_GT(result.turns[1].transfer_s, 2000 * kTokenBytes / 1e9);  // behind the first one's
+  EXPECT_GT(result.turns[1].transfer_s, 2000 * kTokenBytes / 1e9);  // after the first one's transfer
 }
 
-// A preempted turn on the decode node waits for blocks that are reserved for a prompt; that prompt must not
-// wait for blocks on its own node, which keeps those of a turn behind the preempted one.
+// A preempted turn on the decode node waits for blocks that are reserved for a prompt. That prompt must not
+// wait for blocks on its own node that belong to a turn queued after the preempted one.
 TEST(Disaggregation, WhoPushesNeverWaitsForItself) {
   std::vector<Case> cases;
   reference::Dice dice(11);
@@ -336,7 +336,7 @@ TEST(Disaggregation, EveryDateIsThatOfTheLiteralPair) {
   for (uint64_t number = 1; number <= kCases; ++number) {
     const RandomPair& one = pairs.emplace_back(random_pair(number));
     Scenario machine = pair(kTokenBytes / one.options.s_per_token);
-    // The host's time alone: the GPU takes less than 1e-9 s for anything.
+    // Only the host takes time: the GPU takes less than 1e-9 s for any work.
     machine.hardware.gpu.peak_flops = machine.hardware.gpu.memory_bandwidth_bytes_per_s = 1e30;
     machine.hardware.nic->latency_s = one.options.latency_s;
     machine.serving.admission = Admission::reserve_output;
@@ -435,7 +435,7 @@ TEST(Disaggregation, TheGpusOfBothPoolsArePaidAndMeasured) {
   EXPECT_TRUE(std::isnan(runs[1].number("utilization.nic")));
 }
 
-// A turn that only one of the pools could hold is refused where it arrives.
+// A turn that fits into only one of the pools is refused on arrival.
 TEST(Disaggregation, WhatNoDecodeNodeCanHoldIsRefused) {
   Scenario machine = pair(20e9);
   machine.serving.kv_capacity_tokens = 640;

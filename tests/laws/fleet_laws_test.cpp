@@ -1,4 +1,4 @@
-// Laws of fleets: what several nodes, their routing and their failures may change, and what they may not.
+// Laws of fleets: effects that several nodes, their routing and their failures may and may not have.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Scenario fleet(int64_t replicas, Routing routing, const std::string& policy = "k
   return result;
 }
 
-// A network tier of 100 GB/s behind the node, in place of its SSDs.
+// Replaces the node's SSDs by a network tier of 100 GB/s.
 Scenario with_remote(Scenario scenario, bool shared, double bandwidth_bytes_per_s = 100e9) {
   scenario.hardware.remote = Remote{.capacity_bytes = 50e12, .bandwidth_bytes_per_s = bandwidth_bytes_per_s};
   scenario.policy.tiers = {{.kind = Tier::remote}};
@@ -44,7 +44,7 @@ double hit_rate(const RunResult& result, double from_s, double to_s) {
   return hits / tokens;
 }
 
-// Every turn of the workload has one record, whether it was answered or refused.
+// Checks that every turn of the workload has one record, answered or refused.
 void expect_each_turn_once(const RunResult& result, const Workload& workload) {
   EXPECT_EQ(result.turns.size(), workload.turns.size());
   std::set<std::pair<uint32_t, uint32_t>> seen;
@@ -53,14 +53,14 @@ void expect_each_turn_once(const RunResult& result, const Workload& workload) {
             static_cast<double>(workload.turns.size()));
 }
 
-// `copies` of every session at the same dates.
+// Returns the workload with `copies` of every session at the same dates.
 Workload multiplied(const Workload& workload, int copies) {
   Workload result = workload;
   result.sessions.clear();
   for (const Session& session : workload.sessions) {
     for (int i = 0; i < copies; ++i) result.sessions.push_back(session);
   }
-  // Each with turns of its own.
+  // Gives each copy its own turns.
   result.turns.clear();
   for (Session& session : result.sessions) {
     const std::span<const Turn> turns = workload.turns_of(session);
@@ -70,8 +70,8 @@ Workload multiplied(const Workload& workload, int copies) {
   return result;
 }
 
-// Prompts that share long prefixes, as hash blocks: `families` of them with 8 shared blocks each and one
-// block of their own.
+// Returns prompts as hash blocks from `families` families: 8 blocks shared in the family and one unique
+// block.
 Workload families(int prompts, int families, double gap_s, uint64_t seed = 1) {
   Workload workload;
   const RandomStream random(seed, "families");
@@ -97,7 +97,7 @@ TEST(Fleet, OneNodeIsNoFleetWhateverItsRouting) {
   for (std::size_t i = 1; i < runs.size(); ++i) EXPECT_EQ(serialize(runs[i]), serialize(runs[0])) << i;
 }
 
-// A failure long after the end makes the turns pass the router; nothing else may come of it.
+// A failure long after the end makes turns pass the router, which must have no other effect.
 TEST(Fleet, TheRouterCostsNoTime) {
   for (const char* policy : {"recompute", "hcache", "cached_attention"}) {
     Scenario direct = scenario(policy);
@@ -119,7 +119,7 @@ TEST(Fleet, TheRouterCostsNoTime) {
 
 // ---- many nodes ----
 
-// N nodes that get a copy each of every session serve it as one node serves the sessions alone.
+// N nodes that each get a copy of every session behave like N single nodes.
 TEST(Fleet, NodesWithTheSameSessionsAreOneNodeNTimes) {
   constexpr int kNodes = 4;
   const Workload workload = chats(60, 0.2);
@@ -152,10 +152,10 @@ TEST(Fleet, AffinityFindsMoreThanAnyRoutingThatForgets) {
                                                {fleet(4, Routing::round_robin), workload},
                                                {fleet(4, Routing::prefix_aware), workload},
                                                {scenario("ideal"), workload}});
-  // Round robin comes back to a node by chance, and finds the oldest part of a history there.
+  // Round robin returns to a node by chance and finds the oldest part of a history there.
   EXPECT_GT(runs[0].number("token_hit_rate"), runs[1].number("token_hit_rate") + 0.1);
   EXPECT_GT(runs[1].number("token_hit_rate"), 0.05);
-  // With room for all, affinity finds all there is; so does who follows the contexts.
+  // With room for all contexts, affinity finds everything; so does routing by contexts.
   EXPECT_NEAR(runs[0].number("token_hit_rate"), runs[3].number("token_hit_rate"), 1e-3);
   EXPECT_NEAR(runs[2].number("token_hit_rate"), runs[3].number("token_hit_rate"), 1e-3);
 }
@@ -175,7 +175,7 @@ TEST(Fleet, PrefixesAreFoundWhereTheyAreFollowed) {
   for (const RunResult& one : runs) expect_each_turn_once(one, workload);
 }
 
-// What all nodes reach at no cost to speak of is found wherever a turn goes.
+// A context in a fast shared tier is found by every node.
 TEST(Fleet, RoutingDoesNotMatterToHitsInAFastSharedTier) {
   const Workload workload = chats(80, 0.4);
   std::vector<Case> cases;
@@ -190,9 +190,9 @@ TEST(Fleet, RoutingDoesNotMatterToHitsInAFastSharedTier) {
   EXPECT_LT(runs[std::size(kRoutings)].number("token_hit_rate"), runs[0].number("token_hit_rate") - 0.1);
 }
 
-// One link for all nodes is slower than a link for each, and no faster than it says.
+// One shared link is slower than a link per node, and not faster than its bandwidth.
 TEST(Fleet, NodesShareTheLinkOfASharedTier) {
-  // Four contexts of 4,000 tokens at once, one for each node: 2.1 GB each over 4 GB/s.
+  // Four concurrent contexts of 4,000 tokens, one per node: 2.1 GB each over 4 GB/s.
   Workload workload;
   for (uint32_t i = 0; i < 4; ++i) {
     workload.sessions.push_back(
@@ -211,13 +211,13 @@ TEST(Fleet, NodesShareTheLinkOfASharedTier) {
       EXPECT_NEAR(turn.load_s, alone_s, 1e-4);
     }
   }
-  // The tier is paid for once, or on every node.
+  // A shared tier is paid for once, a private one on every node.
   const double hours = runs[0].number("duration") / runs[1].number("duration");
   EXPECT_NEAR(runs[0].number("cost.remote_usd") * 4, hours * runs[1].number("cost.remote_usd"), 1e-9);
 }
 
-// Several queues are no M/M/c: joining the shortest one waits longer than one queue for all servers, and less
-// than queues that are chosen blindly.
+// Several queues are not an M/M/c: joining the shortest one waits longer than one queue for all servers, and
+// less than random queues.
 TEST(Fleet, LeastLoadedWaitsBetweenOneQueueAndBlindOnes) {
   constexpr int kServers = 4;
   const RandomStream random(1, "lengths");
@@ -245,7 +245,7 @@ TEST(Fleet, LeastLoadedWaitsBetweenOneQueueAndBlindOnes) {
   const double common = 1e3 * mmc_wait_s(kServers, load * kServers, service_s);
   const double random_split = 1e3 * mmc_wait_s(1, load, service_s);
   const double least = runs[0].number("mean_queue_ms"), in_turn = runs[1].number("mean_queue_ms");
-  EXPECT_GT(least, 0.95 * common);  // a single run: its own sample of arrivals
+  EXPECT_GT(least, 0.95 * common);  // a single run has its own sample of arrivals
   EXPECT_LT(least, 0.7 * in_turn);
   EXPECT_LT(in_turn, random_split);
 }
@@ -264,7 +264,7 @@ TEST(Fleet, AFailedNodeLosesItsTiersAndRecovers) {
   int64_t retries = 0;
   for (const TurnRecord& turn : runs[1].turns) retries += turn.retries;
   EXPECT_EQ(retries, runs[1].number("retried"));
-  // Nobody is served by a node that is down.
+  // A node that is down serves no turn.
   for (const TurnRecord& turn : runs[1].turns) {
     if (turn.node != 1) continue;
     const double admitted_s = turn.arrival_s + turn.ttft_s - turn.service_ttft_s;
@@ -276,7 +276,7 @@ TEST(Fleet, AFailedNodeLosesItsTiersAndRecovers) {
   EXPECT_LT(during, before - 0.1);
   EXPECT_GT(after, during + 0.1);
   EXPECT_NEAR(after, hit_rate(runs[0], 450, 600), 0.03);
-  // What lies on SSDs is a node's worth less at once, and the series say so.
+  // The failure removes one node's share of the bytes on SSDs immediately; the series show it.
   const double width_s = runs[1].number("duration") / 200;
   const std::vector<double>& stored = series(runs[1], "stored_bytes_ssd");
   const auto bin = [&](double at_s) { return static_cast<std::size_t>(at_s / width_s); };
@@ -284,7 +284,7 @@ TEST(Fleet, AFailedNodeLosesItsTiersAndRecovers) {
   EXPECT_GT(stored[bin(600)], stored[bin(300) + 1]);
 }
 
-// A session comes back to its node, which has been down between its turns.
+// A session returns to its node, which was down between its turns.
 TEST(Fleet, ANodeThatWasDownFindsNothingOfBefore) {
   Workload workload;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 2});
@@ -309,7 +309,7 @@ TEST(Fleet, AFailureDoesNotTouchTheSharedTier) {
   local.fleet.shared_remote = false;
   const std::vector<RunResult> runs = run_all({{shared, workload}, {fails, workload}, {local, workload}});
   for (const RunResult& one : runs) expect_each_turn_once(one, workload);
-  // Only what was on its way there is lost.
+  // Only data in transit to the node is lost.
   EXPECT_NEAR(hit_rate(runs[1], 200, 300), hit_rate(runs[0], 200, 300), 0.02);
   EXPECT_LT(hit_rate(runs[2], 200, 300), hit_rate(runs[0], 200, 300) - 0.05);
   const double width_s = runs[1].number("duration") / 200;
@@ -339,8 +339,7 @@ TEST(Fleet, TurnsWaitWhileAllNodesAreDown) {
   EXPECT_NEAR(*std::max_element(waiting.begin(), waiting.end()), 4, 1e-6);
 }
 
-// A turn that has begun to answer starts over; its time to first token is that of the answer it gets.
-// A projection of 4,000 tokens takes this GPU minutes; the prompt is computed anew when the node is back.
+// A projection of 4,000 tokens takes minutes on this GPU; the prompt is recomputed when the node is back.
 TEST(Fleet, ALostRestorationComputesNoLongerThanItsNodeIsUp) {
   Scenario slow = fleet(1, Routing::round_robin, "hcache");
   slow.hardware.gpu.peak_flops = 1e10;
@@ -352,6 +351,7 @@ TEST(Fleet, ALostRestorationComputesNoLongerThanItsNodeIsUp) {
   EXPECT_LT(busy_s, result.number("duration") - 1 + 1e-3);
 }
 
+// A turn whose answer has begun starts over; its time to first token is that of the answer that it completes.
 TEST(Fleet, ALostAnswerStartsOverFromItsPrompt) {
   Scenario fails = fleet(2, Routing::session_affinity, "recompute");
   Workload workload;
@@ -365,7 +365,7 @@ TEST(Fleet, ALostAnswerStartsOverFromItsPrompt) {
   EXPECT_EQ(result.turns[0].retries, 1);
   EXPECT_NEAR(result.turns[0].ttft_s, half_s + whole.turns[0].ttft_s, 1e-6);
   EXPECT_NEAR(result.turns[0].e2el_s, half_s + whole.turns[0].e2el_s, 1e-6);
-  // What the lost node had computed was work all the same.
+  // The lost node's work still counts as utilisation.
   EXPECT_NEAR(result.number("utilization.gpu") * 2 * result.number("duration"), 1.5 * whole.turns[0].e2el_s,
               1e-3);
 }
@@ -374,8 +374,8 @@ class FleetSoak : public testing::TestWithParam<std::string_view> {};
 INSTANTIATE_TEST_SUITE_P(Table, FleetSoak, testing::ValuesIn(policy_names().begin(), policy_names().end()),
                          [](const auto& name) { return std::string(name.param); });
 
-// Random failures, tight memory, every routing, tiers of one's own and shared: every turn is served once, and
-// all sums hold after every event.
+// Random failures, tight memory, every routing, private and shared tiers: every turn is served once, and all
+// invariants hold after every event.
 TEST_P(FleetSoak, LosesNoTurnAndServesNoneTwice) {
   const Workload workloads[] = {chats(30, 1.0, 5, 2), families(60, 10, 1.5)};
   const std::string policy(GetParam());
@@ -416,8 +416,8 @@ TEST_P(FleetSoak, LosesNoTurnAndServesNoneTwice) {
   EXPECT_GT(retried, 10);
 }
 
-// Three turns of a session, the first of which is on a node that fails and then finds no room on the other:
-// the two that never arrive have not been retried.
+// The first of three turns of a session is on a node that fails and then finds no room on the other node. The
+// other two never arrive and must not count as retried.
 TEST(Fleet, ATurnThatNeverArrivesWasNeverRetried) {
   Workload workload;
   for (uint32_t s = 0; s < 2; ++s) {
@@ -437,7 +437,7 @@ TEST(Fleet, ATurnThatNeverArrivesWasNeverRetried) {
   }
 }
 
-// Engines alone, whose blocks are soon evicted, behind a router with this index.
+// Returns engines without tiers, which soon evict blocks, behind a router with this index.
 Scenario believing(const RouterOptions& router) {
   Scenario result = fleet(3, Routing::prefix_aware, "recompute");
   result.serving.prefix_caching = true;
@@ -447,8 +447,8 @@ Scenario believing(const RouterOptions& router) {
   return result;
 }
 
-// An index that never hears of evictions believes in more than there is; one that hears of everything as late
-// as never in nothing; one that hears at once in about what there is.
+// An index without evictions overestimates the stored blocks; one with events that never arrive contains
+// none; one with immediate events is about right.
 TEST(Fleet, RoutersBelieveWhatTheirIndexHasHeard) {
   const Workload workload = chats(150, 1);
   const std::vector<RunResult> runs =
@@ -464,7 +464,7 @@ TEST(Fleet, RoutersBelieveWhatTheirIndexHasHeard) {
   for (const RunResult& run : runs) expect_each_turn_once(run, workload);
 }
 
-// Prompts that 12 families share, with long answers, on three nodes that have no room for all of them.
+// Returns prompts of 12 families with long answers, on three nodes without room for all of them.
 Case believing_case(Routing routing, IndexKind index, uint64_t seed, Fidelity fidelity) {
   RouterOptions router{.index = index};
   if (index == IndexKind::events) router.event_delay_s = seed % 4 < 2 ? 0 : 0.2;
@@ -504,7 +504,8 @@ std::vector<ServedTurn> served_turns(const RunResult& result) {
   return turns;
 }
 
-// Blocks that a node takes, evicts and reports in a run of decode steps count at the dates of these steps.
+// Blocks that a node allocates, evicts and reports during a run of decode steps count at the times of these
+// steps.
 TEST(Fleet, RoutersDecideTheSameAtBothFidelities) {
   std::vector<Case> cases;
   for (Routing routing : {Routing::prefix_aware, Routing::cache_aware, Routing::dynamo, Routing::weighted}) {
@@ -534,7 +535,7 @@ TEST(Fleet, RoutersDecideTheSameAtBothFidelities) {
   }
 }
 
-// What SGLang's router sends where nobody has a prompt does not pile up on one node, whatever its index.
+// SGLang's router spreads prompts that no node has over the nodes, whatever its index.
 TEST(Fleet, RoutersOfEveryIndexSpreadColdPrompts) {
   const Workload workload = chats(300, 1);
   for (const IndexKind index : {IndexKind::exact, IndexKind::events, IndexKind::approximate}) {
@@ -547,8 +548,8 @@ TEST(Fleet, RoutersOfEveryIndexSpreadColdPrompts) {
   }
 }
 
-// Questions about 60 documents of 1,500 tokens, kept whole and in chunks, of which three nodes hold a part:
-// what is evicted of a document is reported under the names that its chunks have.
+// Questions about 60 documents of 1,500 tokens, stored whole and in chunks, of which three nodes hold a part.
+// Evictions are reported under the names of the document's chunks.
 TEST(Fleet, RoutersHearOfEveryChunkThatIsEvicted) {
   Workload workload;
   workload.absolute_times = true;

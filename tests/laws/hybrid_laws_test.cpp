@@ -1,5 +1,5 @@
-// Every policy serves models whose layers keep a window or a state, or says why it does not; and what it
-// serves obeys the laws of all others.
+// Laws of models whose layers keep a window or a state: every policy serves them or is refused with a reason,
+// and the laws of all other models hold.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -13,7 +13,7 @@ namespace kvcap::hybrid_laws_test {
 namespace {
 using namespace laws;
 
-// 8 full layers among 32.
+// Returns a model with 8 full layers among 32.
 ModelSpec with_others(const std::string& name, LayerGroup others) {
   ModelSpec model = llama_2_7b();
   model.name = name;
@@ -63,7 +63,7 @@ TEST_P(HybridModel, LosesNoTurnUnderAnyPolicy) {
   for (const std::string& policy : served(GetParam())) {
     for (bool caching : {false, true}) {
       Scenario tight = hybrid(GetParam(), policy, caching);
-      // Eight contexts at most: somebody is always preempted or waits.
+      // At most eight contexts fit: there are always preempted or waiting turns.
       tight.serving.kv_capacity_tokens = 20'000;
       tight.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 2e9},
                             {.kind = Tier::ssd, .capacity_bytes = 8e9}};
@@ -76,7 +76,7 @@ TEST_P(HybridModel, LosesNoTurnUnderAnyPolicy) {
   }
 }
 
-// What is stored of a context comes back as far as it is needed: fewer bytes than are stored of it.
+// Only the needed part of a context is restored: fewer bytes than are stored.
 TEST_P(HybridModel, ReadsLessThanItStores) {
   const Workload workload = one_turn(8000, 100);
   for (const std::string policy : {"kv_offload", "hcache", "cached_attention"}) {
@@ -89,8 +89,8 @@ TEST_P(HybridModel, ReadsLessThanItStores) {
   }
 }
 
-// A context of 8,000 tokens lies on SSDs. KV of a token takes 4,096 bytes a layer: full layers load all of
-// it, sliding ones 512 tokens, chunked ones 8,000 mod 1,024 = 832. A state has 32 x 64 x 64 x 4 bytes and 3
+// A context of 8,000 tokens is stored on SSDs. KV takes 4,096 bytes per token and layer: full layers load all
+// tokens, sliding ones 512, chunked ones 8,000 mod 1,024 = 832. A state has 32 x 64 x 64 x 4 bytes and 3
 // inputs of 32 x 64 + 2 x 8 x 64 channels of 2 bytes.
 TEST_P(HybridModel, LoadsTheSumOfWhatItsLayersNeed) {
   const double state = 32 * 64 * 64 * 4 + 3 * (32 * 64 + 2 * 8 * 64) * 2;
@@ -123,7 +123,7 @@ TEST_P(HybridModel, IsNoSlowerOnFasterHardwareUnderAnyPolicy) {
   }
 }
 
-// A window or a state is less than all tokens: a turn over a long context is answered no later.
+// A window or a state is smaller than all tokens: a turn over a long context is not answered later.
 TEST_P(HybridModel, IsNoSlowerThanTheSameModelOfFullLayers) {
   std::vector<Case> cases;
   for (const std::string policy : {"recompute", "kv_offload"}) {
@@ -139,8 +139,8 @@ TEST_P(HybridModel, IsNoSlowerThanTheSameModelOfFullLayers) {
   }
 }
 
-// States are stored each 2,048 tokens; the session's own end has one, too, in its last block. 5,000 tokens:
-// with blocks of 16, up to 4,992.
+// States are stored every 2,048 tokens and at the session's end, in its last block. 5,000 tokens: with blocks
+// of 16, up to 4,992.
 TEST(HybridModel, FindsASessionsContextUpToItsLastBlock) {
   Scenario scenario = hybrid("recurrent", "kv_offload", true);
   const int64_t block = kv_layout(scenario).hit_tokens();
@@ -148,7 +148,7 @@ TEST(HybridModel, FindsASessionsContextUpToItsLastBlock) {
   EXPECT_EQ(result.number("hit_tokens.ssd"), static_cast<double>(5000 / block * block));
 }
 
-// Runs of many steps leave what single steps leave: a state that a decode passes, a block that falls out of
+// Runs of many steps have the same effects as single steps: a state that a decode passes, a block that leaves
 // a window.
 TEST_P(HybridModel, FindsTheSameByRequestAndByLayer) {
   const Workload workload = chats(8, 1e-3, 3, 1000);

@@ -1,4 +1,4 @@
-// Laws of policies that load a part of what they find, on prompts that share prefixes.
+// Laws of policies that load only a part of the stored tokens, on prompts that share prefixes.
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
@@ -17,7 +17,7 @@ Workload few_shot(const std::string& dataset, int64_t sessions) {
   return make_workload(options, 1);
 }
 
-// Prefixes of 32 GB, of which 10 lie on the GPU, 24 in DRAM (with those) and all on SSD.
+// Returns prefixes of 32 GB: 10 on the GPU, 24 in DRAM (including those), and all on SSD.
 Scenario cached(const std::string& policy) {
   Scenario result = scenario(policy);
   result.hardware.gpu.memory_bytes = 80.0 * (1 << 30);
@@ -32,7 +32,7 @@ double loaded_bytes(const RunResult& result) {
   return result.number("read_bytes.dram") + result.number("read_bytes.ssd");
 }
 
-// Below a tenth the heads agree in fewer layers.
+// With a retention below a tenth the heads agree in fewer layers.
 TEST(HyperInferLaws, LessRetentionLoadsFewerBytes) {
   const Workload workload = few_shot("rte", 60);
   std::vector<Case> cases;
@@ -89,10 +89,10 @@ TEST(HyperInferLaws, UsesAQuarterOfWhatItHits) {
     used += result.number("used_tokens." + std::string(name(tier)));
   }
   EXPECT_NEAR(used / hit, 0.25, 0.002);
-  EXPECT_GT(result.number("token_hit_rate"), 0.9);  // found, used or not
+  EXPECT_GT(result.number("token_hit_rate"), 0.9);  // found tokens, whether used or not
 }
 
-// In closed form for many contexts, and simulated layer by layer for two.
+// Uses the closed form for many contexts, and simulates two of them layer by layer.
 TEST(HyperInferLaws, PrefetchNeverSlowsASingleRequest) {
   Scenario without = scenario("hyperinfer");
   without.policy.tiers = {{.kind = Tier::dram}, {.kind = Tier::ssd}};
@@ -150,8 +150,8 @@ TEST(HyperInferLaws, AgreesAcrossFidelities) {
   }
 }
 
-// 32 GB of prefixes: 10 on the GPU and 14 in DRAM, which has the GPU's chunks as well or those that come
-// next. It fills up from SSD once the GPU has taken its share of what lay there.
+// 32 GB of prefixes: 10 on the GPU and 14 in DRAM, which holds either the GPU's chunks as well or the next
+// ones. DRAM is filled from SSD after the GPU has taken its share.
 TEST(HyperInferLaws, AnExclusiveGpuTierSparesItsBytesInDram) {
   const Workload workload = few_shot("rte", 150);
   const auto caches = [](double dram_bytes, bool exclusive) {
@@ -166,10 +166,10 @@ TEST(HyperInferLaws, AnExclusiveGpuTierSparesItsBytesInDram) {
   EXPECT_LT(runs[1].number("read_bytes.ssd"), 0.25 * runs[0].number("read_bytes.ssd"));
   EXPECT_LT(runs[1].number("mean_ttft_ms"), 0.7 * runs[0].number("mean_ttft_ms"));
   EXPECT_EQ(runs[0].number("written_bytes.dram"), 0);
-  EXPECT_GT(runs[1].number("written_bytes.dram"), 0);  // what the GPU evicts
+  EXPECT_GT(runs[1].number("written_bytes.dram"), 0);  // written by evictions from the GPU
 }
 
-// Prefixes that nobody has stored yet are computed, stored and found by the next.
+// Prefixes that are not stored yet are computed, stored and found by later requests.
 TEST(HyperInferLaws, StoresWhatItHadToCompute) {
   Workload workload = few_shot("rte", 100);
   workload.warm_start = false;

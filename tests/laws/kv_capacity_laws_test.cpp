@@ -1,5 +1,5 @@
-// One KV capacity: what kvcap show memory prints is what the servers of a run have, for every model, GPU,
-// engine and size of a tensor-parallel group of the catalogue.
+// Tests that `kvcap show memory` and the servers of a run have the same KV capacity, for every model, GPU,
+// engine and tensor-parallel size of the catalogue.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -38,7 +38,7 @@ Scenario scenario_of(const ShowMemoryArgs& args) {
                         "show memory", changes);
 }
 
-// The machine of simulate(), or why it throws.
+// The KV capacity of simulate()'s machine, or its error.
 struct Server {
   int64_t tokens = 0;
   std::string refusal;
@@ -52,7 +52,7 @@ Server server_of(const Scenario& scenario, const Workload& workload) {
   }
 }
 
-// Of each GPU the largest server.
+// Returns the largest server of each GPU.
 std::vector<std::string> servers() {
   std::map<std::pair<std::string, double>, HardwareProfile> largest;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
@@ -65,7 +65,7 @@ std::vector<std::string> servers() {
   return names;
 }
 
-// The models that have a file, and every fifth of those that are a row of models/published.jsonl.
+// Returns the models with a file, and every fifth row of models/published.jsonl.
 std::vector<std::string> models() {
   std::vector<std::string> names;
   std::size_t rows = 0;
@@ -116,7 +116,7 @@ TEST_P(KvCapacityOfTheCatalogue, IsTheSameInShowMemoryAndInARun) {
 INSTANTIATE_TEST_SUITE_P(Of, KvCapacityOfTheCatalogue, testing::Values("vllm", "sglang", "trtllm"),
                          [](const auto& one) { return std::string(one.param); });
 
-// What else changes it: all nodes of the run together have what `servers` says of each.
+// Other settings that change the capacity: a run's capacity is the sum of the capacities in `servers`.
 TEST(KvCapacity, OfARunIsTheSumOfTheServersOfShowMemory) {
   const std::vector<std::vector<std::string>> settings = {
       {},

@@ -1,6 +1,5 @@
-// The engine serves every request as the literal one does, which takes one step
-// at a time and keeps a record of every block: the same hits, the same
-// preemptions, the same dates.
+// Compares the engine with the literal engine, which takes one step at a time and records every block: hits,
+// preemptions and dates are equal.
 #include "reference/literal_engine.h"
 
 #include <gtest/gtest.h>
@@ -20,9 +19,7 @@ namespace {
 
 constexpr uint64_t kCases = 200;
 
-// Dates of the simulator go through SimGrid, which takes dates that are closer
-// than 1e-9 s for one. A request's dates follow from up to some hundred of
-// them.
+// SimGrid merges dates that are closer than 1e-9 s; a request's dates depend on up to some hundred of them.
 constexpr double kAbsolute_s = 1e-7;
 constexpr double kRelative = 1e-9;
 
@@ -33,7 +30,7 @@ ServingOptions serving(const EngineOptions& options) {
   serving.max_num_seqs = options.max_num_seqs;
   serving.max_num_batched_tokens = options.max_num_batched_tokens;
   serving.max_model_len = 1 << 20;
-  serving.allow_impossible = true;  // a few blocks, and fewer tokens a step than sequences
+  serving.allow_impossible = true;  // few blocks, and fewer tokens per step than sequences
   serving.prefix_caching = options.prefix_caching;
   serving.async_scheduling = options.async_scheduling;
   serving.cache_generated = options.cache_generated;
@@ -44,7 +41,7 @@ ServingOptions serving(const EngineOptions& options) {
   return serving;
 }
 
-// A GPU that takes less than 1e-12 s for a step: what lasts is the host's time.
+// Returns a machine on which only the host takes time: the GPU takes less than 1e-12 s per step.
 Scenario host_alone() {
   Scenario scenario = reduced_scenario("recompute");
   scenario.hardware.gpu.peak_flops = 1e30;
@@ -80,7 +77,7 @@ void compare(const RunResult& simulated, const EngineRun& literal) {
     EXPECT_EQ(turn.hit_tokens, outcome.hit_tokens);
     expect_near(turn.ttft_s, outcome.ttft_s, "TTFT");
     expect_near(turn.e2el_s, outcome.e2el_s, "E2EL");
-    if (testing::Test::HasFailure()) return;  // the first request that differs says why
+    if (testing::Test::HasFailure()) return;  // reports only the first request that differs
   }
   EXPECT_EQ(simulated.number("preemptions"), static_cast<double>(literal.preemptions()));
 }
@@ -130,7 +127,7 @@ TEST(LiteralEngineLaws, TheEngineDoesTheSameWithTheCostModelOfARealGpu) {
 
 // ---- layers that keep different state ----
 
-// Keys and values of a token take 256 bytes in a layer.
+// Keys and values take 256 bytes per token and layer.
 LayerGroup layers(int64_t count, AttentionKind attention, int64_t window_tokens = 0) {
   return {.layers = count,
           .attention = attention,
@@ -140,7 +137,7 @@ LayerGroup layers(int64_t count, AttentionKind attention, int64_t window_tokens 
           .head_dim = 64};
 }
 
-// 4 x 16 x 32 x 4 + 3 x 128 x 2 = 8,960 bytes of state: pages, and so blocks, of 48 tokens.
+// A state has 4 x 16 x 32 x 4 + 3 x 128 x 2 = 8,960 bytes, so pages and blocks have 48 tokens.
 LayerGroup recurrent_layers(int64_t count) {
   return {.layers = count,
           .attention = AttentionKind::recurrent,
@@ -165,7 +162,7 @@ const Hybrid kHybrids[] = {
 
 class HybridEngineLaws : public testing::TestWithParam<Hybrid> {};
 
-// Every hit, every preemption and every date of an engine whose layers share one pool of blocks.
+// Compares every hit, preemption and date of an engine whose layers share one pool of blocks.
 TEST_P(HybridEngineLaws, TheEngineDoesWhatARecordOfEveryBlockInEveryGroupDoes) {
   const Hybrid& hybrid = GetParam();
   Scenario machine = host_alone();
@@ -177,7 +174,7 @@ TEST_P(HybridEngineLaws, TheEngineDoesWhatARecordOfEveryBlockInEveryGroupDoes) {
   std::vector<Case> runs;
   for (RandomCase& one : cases) {
     EngineOptions& options = one.options;
-    // A step has to reach the end of a block of 48 tokens.
+    // A step must reach the end of a block of 48 tokens.
     if (machine.model.is_recurrent()) {
       options.max_num_batched_tokens = std::max<int64_t>(options.max_num_batched_tokens, 48);
     }
@@ -208,8 +205,8 @@ struct Drafting {
   const char* name;
   SpeculativeOptions options;
   bool real_gpu = false;
-  bool sliding = false;       // half of the layers
-  int64_t max_model_len = 0;  // beyond the longest sequence of the case; negative: far beyond
+  bool sliding = false;       // half of the layers are sliding
+  int64_t max_model_len = 0;  // relative to the longest sequence of the case; negative: far longer
 };
 
 const Drafting kDraftings[] = {
@@ -234,7 +231,7 @@ const Drafting kDraftings[] = {
 
 class SpeculativeEngineLaws : public testing::TestWithParam<Drafting> {};
 
-// The drafts of every step, what is accepted of them, and every block and date that follows.
+// Compares the drafts of every step, the accepted tokens, and all resulting blocks and dates.
 TEST_P(SpeculativeEngineLaws, TheEngineVerifiesDraftsAsTheLiteralOneDoes) {
   const Drafting& drafting = GetParam();
   Scenario machine = drafting.real_gpu ? a100() : host_alone();

@@ -1,4 +1,5 @@
-// Scenarios and workloads for the laws, built from plain values, and runs of them in processes of their own.
+// Scenarios and workloads of the law tests, built from plain values, and functions that run them in separate
+// processes.
 #pragma once
 
 #include <string>
@@ -36,7 +37,7 @@ inline ModelSpec llama_2_13b() {
   return model;
 }
 
-// Grouped-query attention: KV is half of the hidden state.
+// Grouped-query attention: KV is half as large as the hidden state.
 inline ModelSpec llama_3_8b() {
   ModelSpec model = llama_2_7b();
   model.name = "llama-3-8b";
@@ -47,7 +48,7 @@ inline ModelSpec llama_3_8b() {
   return model;
 }
 
-// HCache's testbed with constant efficiencies and no overheads.
+// Returns HCache's testbed with constant efficiencies and no overheads.
 inline HardwareProfile a100() {
   HardwareProfile hardware;
   hardware.name = "a100";
@@ -72,16 +73,16 @@ inline HardwareProfile a100() {
   return hardware;
 }
 
-// The papers' engines: no prefix cache, and steps are planned one after the other.
+// Returns a scenario with the engine of the papers: no prefix cache, no asynchronous scheduling.
 inline Scenario scenario(const std::string& policy) {
   Scenario result;
   result.serving.prefix_caching = false;
   result.serving.async_scheduling = false;
-  result.serving.allow_impossible = true;  // laws squeeze machines below what an engine starts with
+  result.serving.allow_impossible = true;  // some laws use machines too small to start an engine
   result.name = "law";
   result.model = llama_2_7b();
   result.hardware = a100();
-  // A static graph's window is reserved whole for every sequence.
+  // A static graph reserves its whole window for every sequence.
   result.serving.max_model_len = policy.starts_with("npu_") ? 8192 : 16384;
   result.policy.name = policy;
   result.policy.tiers = {{.kind = Tier::ssd}};
@@ -89,7 +90,8 @@ inline Scenario scenario(const std::string& policy) {
   return result;
 }
 
-// `sessions` chats with geometric-like turn counts and skewed lengths, arriving at `rate` per second.
+// Returns `sessions` chats with roughly geometric turn counts and skewed lengths, arriving at `rate` per
+// second.
 inline Workload chats(int64_t sessions, double rate, uint64_t seed = 1, double think_s = 30) {
   Workload workload;
   workload.sessions_per_s = rate;
@@ -111,7 +113,7 @@ inline Workload chats(int64_t sessions, double rate, uint64_t seed = 1, double t
   return workload;
 }
 
-// One context of `tokens` tokens that lies in the store, and one turn of `new_tokens` on top of it.
+// Returns one stored context of `tokens` tokens and one turn of `new_tokens` on top of it.
 inline Workload one_turn(uint32_t tokens, uint32_t new_tokens, uint32_t output_tokens = 1) {
   Workload workload;
   workload.sessions.push_back(
@@ -121,7 +123,7 @@ inline Workload one_turn(uint32_t tokens, uint32_t new_tokens, uint32_t output_t
   return workload;
 }
 
-// Runs every case in a process of its own, with all invariants checked after every event.
+// Runs every case in its own process and checks all invariants after every event.
 inline std::vector<RunResult> run_all(const std::vector<Case>& cases) { return run_cases(cases, true); }
 
 inline RunResult run(const Scenario& scenario, const Workload& workload) {

@@ -1,5 +1,5 @@
-// Paired comparisons: two settings run the same workloads, one for each seed, and their differences are
-// judged by a t-interval.
+// Paired comparisons: two settings run the same workloads, one per seed, and a t-interval of their
+// differences decides.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace kvcap::laws {
 
 inline constexpr uint64_t kPairedSeeds = 10;
 
-// results[setting][seed] of every setting under every seed.
+// Runs every setting with every seed; returns results[setting][seed].
 inline std::vector<std::vector<RunResult>> run_paired(const std::vector<Scenario>& settings,
                                                       const std::function<Workload(uint64_t seed)>& workload,
                                                       uint64_t seeds = kPairedSeeds) {
@@ -32,8 +32,8 @@ inline std::vector<std::vector<RunResult>> run_paired(const std::vector<Scenario
   return results;
 }
 
-// The interval of `setting` - `against`. Its confidence allows for the hundreds of comparisons of this
-// folder: at 99.9 % one in two thousand is clearly positive by chance.
+// Returns the interval of `setting` - `against`. Its confidence of 99.9 % allows for the hundreds of
+// comparisons in this folder: one in two thousand is clearly positive by chance.
 inline MeanInterval difference(const std::vector<RunResult>& setting, const std::vector<RunResult>& against,
                                std::string_view metric) {
   std::vector<double> differences;

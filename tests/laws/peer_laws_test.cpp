@@ -1,4 +1,4 @@
-// Laws of links between GPUs without NVLink, for every profile of the catalogue that has none.
+// Laws of links between GPUs without NVLink, for every such profile of the catalogue.
 #include <gtest/gtest.h>
 
 #include "cost/collective_table.h"

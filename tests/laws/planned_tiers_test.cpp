@@ -1,4 +1,4 @@
-// Stored forms are planned for the tiers that serve hits: a tier that nobody reads changes nothing.
+// Tests that stored forms are planned for the tiers that serve hits: a tier without reads has no effect.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace kvcap::laws::planned_tiers_test {
 namespace {
 
-// DRAM holds every context that is found again, but by far not all that were ever seen.
+// DRAM holds every context that is reused, but far fewer than all contexts.
 constexpr double kDramBytes = 100e9;
 
 Workload many_chats() { return chats(400, 0.05); }
@@ -22,7 +22,7 @@ Scenario with_ssds(const std::string& policy, int64_t ssds) {
   return result;
 }
 
-// All metrics but those of the SSDs themselves, of what they cost, and of the time in which only they work.
+// Returns all metrics except those of the SSDs, of their cost, and of the time in which only SSDs work.
 std::string metrics_text(const RunResult& run) {
   std::string text;
   for (const Metric& metric : run.metrics) {
@@ -71,7 +71,7 @@ TEST(PlannedTiers, SsdsThatServeNoHitsChangeNoNumber) {
       EXPECT_EQ(metrics_text(one), metrics_text(runs[i + more])) << settings[i].first;
     }
   }
-  // The sum of all contexts, kept as hidden states, would not fit.
+  // All contexts as hidden states would not fit.
   const double hidden_bytes = 32 * 4096 * 2;
   EXPECT_GT(static_cast<double>(workload.context_tokens()) * hidden_bytes, kDramBytes);
 }
@@ -83,7 +83,7 @@ TEST(PlannedTiers, TheFormIsTheOneOfTheTierThatServesTheHits) {
   const Workload workload = many_chats();
   EXPECT_EQ(Machine(both, workload).policy().traits().stored_bytes_per_token,
             Machine(dram_alone, workload).policy().traits().stored_bytes_per_token);
-  // Where DRAM holds nothing the form is that of the SSDs.
+  // If DRAM holds nothing, the form is that of the SSDs.
   Scenario ssd_alone = both;
   ssd_alone.policy.tiers = {{.kind = Tier::ssd, .capacity_bytes = 4e12}};
   both.policy.tiers->front().capacity_bytes = 1e6;
@@ -91,8 +91,8 @@ TEST(PlannedTiers, TheFormIsTheOneOfTheTierThatServesTheHits) {
             Machine(ssd_alone, workload).policy().traits().stored_bytes_per_token);
 }
 
-// Between the two the expected time of a restoration decides: `best` is no slower than either of the forms
-// that are best for one tier alone.
+// With hits in both tiers the expected restoration time decides: `best` is not slower than either tier's best
+// form.
 TEST(PlannedTiers, AMixOfTiersIsPlannedByTheExpectedTime) {
   const Workload workload = many_chats();
   Scenario mixed = with_ssds("hcache", 1);

@@ -1,4 +1,4 @@
-// Laws that hold for every policy of the table, whatever it does.
+// Laws that hold for every policy of the table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 class EveryPolicy : public testing::TestWithParam<std::string_view> {
  protected:
   std::string policy() const { return std::string(GetParam()); }
-  // Policies that leave tokens out load less than they hit, and may beat ideal.
+  // Policies that omit tokens load less than they hit, and may be faster than ideal.
   bool lossless() const { return Machine(scenario(policy()), 1000, 1000).quality_note().empty(); }
 };
 
@@ -41,7 +41,7 @@ TEST_P(EveryPolicy, LosesNoTurnWhenMemoryAndStoreAreTight) {
   const RunResult result = run(tight, workload);
   EXPECT_EQ(result.number("completed") + result.number("rejected"),
             static_cast<double>(workload.turns.size()));
-  if (result.number("kv_buffer.reserved_bytes") == 0) {  // what is reserved is never missing later
+  if (result.number("kv_buffer.reserved_bytes") == 0) {  // reserved blocks are never missing later
     EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
   }
   for (Tier tier : {Tier::dram, Tier::ssd}) {
@@ -49,8 +49,8 @@ TEST_P(EveryPolicy, LosesNoTurnWhenMemoryAndStoreAreTight) {
   }
 }
 
-// What a turn's prefill lasts longer than in an idle engine comes from others, so alone it is nothing, and
-// with others it is a part of the prefill.
+// Batching time is the time that other turns add to a prefill: 0 for a single turn, and otherwise a part of
+// the prefill.
 TEST_P(EveryPolicy, BatchesNothingWhereTurnsAreAlone) {
   Scenario one_by_one = scenario(policy());
   Workload workload = chats(30, 0.2);
@@ -60,7 +60,7 @@ TEST_P(EveryPolicy, BatchesNothingWhereTurnsAreAlone) {
   const std::vector<RunResult> runs = run_all({{one_by_one, workload}, {one_by_one, chats(150, 1)}});
   const double prefill_ms = runs[0].number("ttft_breakdown_ms.prefill");
   EXPECT_LE(runs[0].number("mean_batching_ms"), 1e-3 * prefill_ms);
-  // What restores while it prefills may hide it.
+  // A policy that restores during the prefill may hide batching time.
   const bool is_plain = policy() == "recompute" || policy() == "kv_offload" || policy() == "hcache";
   EXPECT_GE(runs[1].number("mean_batching_ms"), is_plain ? 0.5 : 0);
   EXPECT_LE(runs[1].number("mean_batching_ms"), runs[1].number("ttft_breakdown_ms.prefill"));
@@ -76,7 +76,7 @@ TEST_P(EveryPolicy, ReadsWhatItHits) {
   if (!lossless()) return;
   const RunResult result = run(scenario(policy()), chats(150, 0.2));
   if (result.number("stored_bytes_per_token") == 0) return;  // nothing is read
-  // bytes read = hit tokens x stored bytes a token, less what adaptive computes instead
+  // bytes read = hit tokens x stored bytes per token, less the tokens that adaptive computes instead
   const double stored_bytes = result.number("hit_tokens.ssd") * result.number("stored_bytes_per_token");
   EXPECT_LE(result.number("read_bytes.ssd"), stored_bytes * (1 + 1e-9));
   if (policy() == "adaptive") return;
@@ -94,7 +94,7 @@ TEST_P(EveryPolicy, ObeysLittlesLaw) {
     }
     return std::nan("");
   };
-  // mean number in the system = arrival rate x mean time in it
+  // Little's law: mean number in the system = arrival rate x mean time in it
   const double expected = time_in_system_s / result.number("duration");
   EXPECT_NEAR(mean_of("waiting") + mean_of("running"), expected, 0.01 * expected);
 }
@@ -146,7 +146,7 @@ TEST_P(EveryPolicy, HitsEverythingSeenWithAnInfiniteStore) {
   const Workload workload = chats(100, 0.1);
   Scenario everything = scenario(policy());
   everything.policy.save_at =
-      SaveAt::turn_end;  // stacks save while they compute: whole blocks, perhaps prompts alone
+      SaveAt::turn_end;  // stacks save whole blocks during computation, possibly of prompts only
   everything.policy.load_min_tokens = 1;
   const RunResult result = run(everything, workload);
   if (policy() == "recompute") {
@@ -175,7 +175,7 @@ TEST_P(EveryPolicy, BreaksTtftDownIntoPartsThatAddUp) {
 
 TEST_P(EveryPolicy, KeepsContextsOnTheGpuWhenThereIsATierForThem) {
   Scenario with_hbm = scenario(policy());
-  // What the prefix cache evicts has no part of GPU memory of its own.
+  // A policy that saves what the prefix cache evicts has no own part of GPU memory.
   if (with_preset(with_hbm.policy).save_at == SaveAt::eviction) return;
   with_hbm.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 8e9}, {.kind = Tier::ssd}};
   const RunResult result = run(with_hbm, chats(100, 0.1));
@@ -197,7 +197,7 @@ TEST_P(EveryPolicy, ServesWithTensorParallelism) {
 
 // ---- fidelity ----
 
-// Timestamped arrivals far enough apart that no turn's end moves the next one's arrival.
+// Returns timestamped arrivals so far apart that no turn's end delays the next arrival.
 Workload timestamped(int64_t sessions) {
   Workload workload = chats(sessions, 0.3, 9);
   workload.absolute_times = true;
@@ -217,8 +217,8 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesOnTimestampedArrivals) {
   Scenario by_layer = by_request;
   by_layer.fidelity = Fidelity::layer;
   const std::vector<RunResult> runs = run_all({{by_request, workload}, {by_layer, workload}});
-  // Blocks of answers that are saved as they fill are saved at the end of a run of steps, which has one step
-  // alone where every layer is simulated.
+  // Blocks of answers that are saved as they fill are saved at the end of a run of steps; at layer fidelity
+  // each run is one step.
   const PolicyOptions options = with_preset(by_request.policy);
   const bool in_lumps = options.save_at == SaveAt::step && options.save_generated.value_or(true);
   for (const char* same : {"hit_tokens.ssd", "read_bytes.ssd", "completed"}) {
@@ -232,8 +232,8 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesOnTimestampedArrivals) {
               0.01 * runs[1].number("mean_itl_ms"));
 }
 
-// Whether a policy's loads wait for what computation finds: others load meanwhile, which one transfer a
-// restoration cannot show.
+// True iff a policy's loads wait for results of computation. Other restorations load meanwhile, which one
+// transfer per restoration cannot represent.
 bool loads_wait(const Machine& machine, int64_t tokens) {
   if (machine.policy().traits().reuse != Reuse::stored) return false;
   const Hit hit{.tier = Tier::ssd, .tokens = tokens};
@@ -244,7 +244,7 @@ bool loads_wait(const Machine& machine, int64_t tokens) {
                      [](const LayerWork& work) { return work.waits; });
 }
 
-// Eight at once: restorations' work piles up on the GPU, and steps wait for all of it.
+// With eight concurrent turns the restorations' work accumulates on the GPU, and steps wait for all of it.
 TEST_P(EveryPolicy, AgreesAcrossFidelitiesWhenTurnsCrowd) {
   Workload crowd;
   crowd.warm_start = true;
@@ -283,7 +283,7 @@ TEST_P(EveryPolicy, AgreesAcrossFidelitiesInAClosedLoopWithEviction) {
               0.03 * runs[1].number("p99_ttft_ms"));
 }
 
-// One SSD: the leading layers are recomputed while hidden states are on their way.
+// With one SSD the leading layers are recomputed while hidden states are loaded.
 TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
   Scenario by_request = scenario("hcache");
   by_request.model = llama_2_13b();
@@ -298,8 +298,7 @@ TEST(HCache, AgreesAcrossFidelitiesWhenLayersAreRecomputed) {
               0.01 * runs[1].number("mean_ttft_ms"));
 }
 
-// Three at once where one is served and one may wait: the third is turned away, whoever else comes later.
-// The second turn answers alone: its gaps between tokens are its TPOT, whatever the first one's were.
+// The second turn decodes alone: its gaps between tokens equal its TPOT, whatever the first turn's gaps were.
 TEST(Serving, GapsBetweenTokensLeaveOutWarmUpTurns) {
   Workload workload;
   workload.warmup_turns = 1;
@@ -312,6 +311,7 @@ TEST(Serving, GapsBetweenTokensLeaveOutWarmUpTurns) {
   EXPECT_NEAR(result.number("mean_itl_ms"), result.number("mean_tpot_ms"), 1e-3);
 }
 
+// Three concurrent turns: one runs, one waits, and the third is refused. A later turn is served.
 TEST(Serving, ATurnThatFindsTheQueueFullIsRejected) {
   Workload workload;
   for (uint32_t s = 0; s < 4; ++s) {
@@ -326,8 +326,8 @@ TEST(Serving, ATurnThatFindsTheQueueFullIsRejected) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.turns[i].rejected, i == 2) << i;
 }
 
-// The link stands still while the buffer is full, and steps that a restoration holds up end where an arrival
-// falls into them.
+// The link idles while the buffer is full, and steps that a restoration delays end where an arrival falls
+// into them.
 TEST(CachedAttention, AgreesAcrossFidelitiesWithAReadBuffer) {
   Scenario by_request = scenario("cached_attention");
   by_request.hardware.ssd->read_bandwidth_bytes_per_s = 0.5e9;
@@ -341,7 +341,7 @@ TEST(CachedAttention, AgreesAcrossFidelitiesWithAReadBuffer) {
   }
 }
 
-// A turn whose context is on its way into DRAM is admitted after the step in which it arrives, at either
+// A turn whose context is being fetched into DRAM is admitted after the step in which it arrives, at either
 // fidelity.
 TEST(CachedAttention, AgreesAcrossFidelitiesWhenTurnsWaitForTheirFetch) {
   Scenario by_request = scenario("cached_attention");
@@ -358,7 +358,8 @@ TEST(CachedAttention, AgreesAcrossFidelitiesWhenTurnsWaitForTheirFetch) {
   }
 }
 
-// CachedAttention's look-ahead sees only what waits: with an empty queue it is LRU, under overload it is not.
+// CachedAttention's look-ahead considers waiting turns only: with an empty queue it equals LRU, under
+// overload it does not.
 TEST(CachedAttention, IsLruWhileNobodyWaitsAndBetterWhenManyDo) {
   const auto with = [](bool look_ahead, int64_t slots) {
     Scenario tight = scenario("cached_attention");
@@ -377,14 +378,14 @@ TEST(CachedAttention, IsLruWhileNobodyWaitsAndBetterWhenManyDo) {
   }
   EXPECT_GT(runs[0].number("request_hit_rate"), 0);
   EXPECT_GT(runs[2].number("request_hit_rate"), 1.2 * runs[3].number("request_hit_rate"));
-  // What is needed next has been fetched into DRAM.
+  // The next contexts have been fetched into DRAM.
   const auto dram_share = [](const RunResult& run) {
     return run.number("hit_tokens.dram") / (run.number("hit_tokens.dram") + run.number("hit_tokens.ssd"));
   };
   EXPECT_GT(dram_share(runs[2]), dram_share(runs[3]) + 0.2);
 }
 
-// Overflow leaves what is stored valid where keys carry no positions.
+// A context overflow leaves stored KV valid if keys have no positions.
 TEST(CachedAttention, KeepsItsHitsThroughOverflow) {
   Scenario window = scenario("cached_attention");
   window.serving.max_model_len = 1000;
@@ -394,12 +395,12 @@ TEST(CachedAttention, KeepsItsHitsThroughOverflow) {
   workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
   workload.turns = {{300, 300, 0}, {50, 100, 10}, {200, 100, 10}};
   const std::vector<RunResult> runs = run_all({{window, workload}, {embedded, workload}});
-  // 750 + 200 + 100 > 1000: half of 750 is kept
+  // 750 + 200 + 100 > 1000: half of 750 is kept.
   EXPECT_EQ(runs[0].turns[2].hit_tokens, 375U);
   EXPECT_EQ(runs[1].turns[2].hit_tokens, 0U);
 }
 
-// An entry that nobody has used for ttl_s is gone; a discarded token is no history.
+// An entry unused for `ttl_s` is removed; a discarded token is not part of the history.
 TEST(CachedAttention, ForgetsWhatExpiresAndWhatIsDiscarded) {
   Workload workload;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
@@ -416,9 +417,9 @@ TEST(CachedAttention, ForgetsWhatExpiresAndWhatIsDiscarded) {
   EXPECT_EQ(runs[1].turns[2].hit_tokens, 200U);
 }
 
-// Two turns start together; the first ends after 20 tokens, and the second decodes on. Until the first one's
-// KV has been copied out the GPU waits, so the second ends later by 600 + 20 tokens x 524,288 bytes at 26
-// GB/s, 12.5 ms. Nobody is left to wait for its own.
+// Two turns start together; the first ends after 20 tokens, and the second decodes on. The GPU waits until
+// the first one's KV has been copied out, so the second ends later by 600 + 20 tokens x 524,288 bytes at 26
+// GB/s, 12.5 ms. No turn waits for the second one's copy.
 TEST(CachedAttention, HoldsOthersUpByTheSecondsOfABlockingSave) {
   Workload workload;
   workload.sessions = {{.first_turn = 0, .turn_count = 1}, {.first_turn = 1, .turn_count = 1}};
@@ -440,8 +441,8 @@ TEST(CachedAttention, HoldsOthersUpByTheSecondsOfABlockingSave) {
   }
 }
 
-// A token discard list is nobody's own: cacheblend keeps the newest half of a session as well. What selects
-// keeps all and loads its share.
+// Every policy can discard tokens: cacheblend also keeps the newest half of a session. Policies that select
+// tokens keep all of them and load their share.
 TEST(Retention, IsOfTheHistoryForAllThatDoNotSelect) {
   Workload workload;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 3});
@@ -462,8 +463,8 @@ TEST(Retention, IsOfTheHistoryForAllThatDoNotSelect) {
   EXPECT_EQ(runs[2].number("used_tokens.ssd"), 300 + 350);  // of 600 and 700
 }
 
-// The first session's only token comes with its restoration during a step of the second, and its next turn
-// follows at once: before that step has ended.
+// The first session's only token comes from its restoration during a step of the second session. Its next
+// turn arrives immediately, before that step has ended.
 TEST(Serving, ATurnMayFollowAnAnswerThatARestorationGave) {
   Workload workload;
   workload.warm_start = true;
@@ -482,7 +483,8 @@ TEST(Serving, ATurnMayFollowAnAnswerThatARestorationGave) {
   }
 }
 
-// No eviction finds more than the one that knows the future, and infinite room finds all that was seen.
+// No eviction policy has more hits than Belady's, which uses future accesses; infinite room hits all tokens
+// seen.
 TEST(Bounds, BeladyIsAboveEveryEvictionAndInfiniteRoomAboveBelady) {
   const Workload workload = chats(150, 0.2);
   std::vector<Case> cases;
@@ -507,7 +509,7 @@ TEST(Bounds, BeladyIsAboveEveryEvictionAndInfiniteRoomAboveBelady) {
   EXPECT_EQ(hits(kEvictions.size()), hits(kEvictions.size() + 1));
 }
 
-// The GPU's memory stays what it is: only host tiers can be thought of as larger.
+// The GPU's memory keeps its size: only host tiers become infinite.
 TEST(Bounds, InfiniteRoomIsBehindTheGpu) {
   Scenario infinite = scenario("kv_offload");
   infinite.policy.tiers = {{.kind = Tier::hbm, .capacity_bytes = 4e9},

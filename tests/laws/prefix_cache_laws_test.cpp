@@ -1,5 +1,5 @@
-// Laws of the engine's prefix cache: what it can find at most, that it grows with the pool, and that it
-// changes nothing where nothing is shared.
+// Laws of the engine's prefix cache: its hits have an upper bound and grow with the pool, and it has no
+// effect if nothing is shared.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Table, PrefixCache,
 
 // ---- workloads that share in every way ----
 
-// Three turns a session about one of four documents.
+// Returns sessions of three turns about one of four documents.
 Workload documents(int sessions) {
   Workload workload;
   const RandomStream random(2, "documents");
@@ -53,7 +53,7 @@ Workload documents(int sessions) {
   return workload;
 }
 
-// Five turns a session: two answers to the first, two to the second of these, one to the last.
+// Returns sessions of five turns: two answers to the first, two to the second of these, one to the last.
 Workload branches(int sessions) {
   Workload workload;
   for (uint32_t s = 0; s < static_cast<uint32_t>(sessions); ++s) {
@@ -68,7 +68,8 @@ Workload branches(int sessions) {
   return workload;
 }
 
-// Prompts of five pieces of 100 tokens out of twelve, and a question. Keys that mean a prefix form a tree.
+// Returns prompts of five pieces of 100 tokens out of twelve, and a question. Keys that mean a prefix form a
+// tree.
 Workload pieces(int sessions, PieceKeys keys, uint32_t turns = 1) {
   Workload workload;
   workload.piece_keys = keys;
@@ -82,7 +83,7 @@ Workload pieces(int sessions, PieceKeys keys, uint32_t turns = 1) {
         const double drawn = random.uniform(100 * s + 10 * t + i);
         uint64_t key = 1 + static_cast<uint64_t>(12 * drawn * drawn);
         if (keys == PieceKeys::prefix) {
-          // In a later turn what stands before them is its session's own.
+          // In a later turn the preceding tokens belong to its session only.
           key += 100 * before + (t > 0 && i == 0 ? 1'000'000'000'000ULL * (turns * s + t) : 0);
           before = key;
         }
@@ -107,7 +108,7 @@ TEST_P(PrefixCache, FindsNoMoreThanACacheThatKeepsEverything) {
   for (const auto& [name, workload] : workloads) {
     if (!Machine(machine(), workload).quality_note().empty()) continue;
     const double bound = trace_stats(workload).infinite_cache_token_hit_rate;
-    // On a machine where everything is kept, and on one that is short of everything.
+    // Runs a machine with room for everything, and one that is short of every resource.
     Scenario tight = machine();
     tight.serving.kv_capacity_tokens = policy().starts_with("npu_") ? 17000 : 6000;
     tight.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 1e9},
@@ -135,7 +136,7 @@ std::string text_of(const std::vector<TurnRecord>& turns) {
   return text;
 }
 
-// Everything that a result says, but for the texts that repeat the scenario.
+// Returns everything in a result except the texts that repeat the scenario.
 std::string text_of(const RunResult& run) {
   std::string text;
   const auto add = [&](const std::string& name, double value) { text += line_of(name, value); };
@@ -171,7 +172,7 @@ TEST_P(PrefixCache, ChangesNoNumberWhereNothingIsShared) {
     without.serving.prefix_caching = false;
     const std::vector<RunResult> runs = run_all({{with, workload}, {without, workload}});
     EXPECT_EQ(runs[0].number("token_hit_rate"), 0);
-    // Without the cache nothing is evicted, and so nothing saved that is saved when it is evicted.
+    // Without the cache there are no evictions, so policies that save on eviction save nothing.
     const bool saves_alike = with_preset({.name = policy()}).save_at != SaveAt::eviction;
     EXPECT_EQ(saves_alike ? text_of(runs[0]) : text_of(runs[0].turns),
               saves_alike ? text_of(runs[1]) : text_of(runs[1].turns));
@@ -206,7 +207,7 @@ TEST(PrefixCacheCapacity, FindsNoLessInALargerPool) {
   }
 }
 
-// The last token of an answer is never computed, so a history lacks it; of the rest all full blocks are
+// The last token of an answer is never computed, so a history lacks it; all full blocks of the rest are
 // found.
 TEST(PrefixCacheCapacity, FindsEveryFullBlockInAPoolWithoutEnd) {
   for (bool async : {false, true}) {

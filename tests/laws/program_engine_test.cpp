@@ -1,9 +1,9 @@
-// `kvcap run` serves every request as the engine is specified to: the same hits, the same first and last
-// tokens, the same preemptions and refusals. The machine is one whose GPU and links take no time, so that a
-// step lasts step_overhead_s + step_overhead_per_sequence_s x sequences.
+// Compares `kvcap run` with the engine's specification: hits, first and last tokens, preemptions and refusals
+// are equal. GPU and links take no time on this machine, so that a step lasts step_overhead_s +
+// step_overhead_per_sequence_s x sequences.
 //
-// Other tests compare the engine inside this process; this one goes through files, as users do: traces of
-// every form that shares text, the scenario, the hardware profile, requests.csv.
+// Other tests compare the engine in this process. This one goes through files, as users do: traces of every
+// form with shared text, the scenario, the hardware profile, requests.csv.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,12 +32,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Users compare to 0.1 ms. What is left here are dates of the simulator, of which those that are closer than
-// 1e-9 s are one, and kTie_s.
+// Users compare to 0.1 ms. The remaining differences are SimGrid's merging of dates closer than 1e-9 s, and
+// kTie_s.
 constexpr double kTolerance_s = 1e-6;
 
-// A turn that arrives with an answer arrives when a step ends, to the last digit. For the reference it
-// arrives this much earlier, so that rounding does not make it late for the step that begins then.
+// A turn that arrives with an answer arrives exactly when a step ends. In the reference it arrives earlier by
+// this time, so that rounding does not make it late for the step that begins then.
 constexpr double kTie_s = 1e-7;
 
 Json one_layer() {
@@ -164,12 +164,12 @@ void expect_same(const Row& row, const reference::Outcome& outcome) {
   EXPECT_NEAR(row.e2el_s, outcome.e2el_s, kTolerance_s);
 }
 
-// Every session has one turn.
+// Compares runs in which every session has one turn.
 void expect_same(const Served& served, const EngineRun& run) {
   ASSERT_EQ(served.rows.size(), run.outcomes.size());
   for (const Row& row : served.rows) {
     expect_same(row, run.outcomes.at(row.session));
-    if (testing::Test::HasFailure()) return;  // the first request that differs says why
+    if (testing::Test::HasFailure()) return;  // reports only the first request that differs
   }
   EXPECT_EQ(served.preemptions, run.preemptions());
 }
@@ -178,7 +178,7 @@ void expect_same(const Served& served, const EngineRun& run) {
 
 constexpr int64_t kTraceBlock = 16;
 
-// Ids of the full blocks of `parts`: equal blocks after equal blocks have one.
+// Returns the ids of the full blocks of `parts`: equal blocks after equal blocks have equal ids.
 std::vector<Chain> ids_of(Chains& chains, const std::vector<TextPart>& parts) {
   std::vector<Token> tokens;
   for (const TextPart& part : parts) {
@@ -192,7 +192,7 @@ Served Program::serve_mooncake(const EngineOptions& options, const std::vector<R
   std::string lines;
   for (const Request& request : requests) {
     std::vector<Chain> ids = ids_of(chains, request.prompt);
-    // Nobody finds the last block where it is not full.
+    // The last block is never found if it is not full.
     if (prompt_tokens(request) % kTraceBlock > 0) ids.push_back(1'000'000 + request.id);
     lines += Json{{"timestamp", 1e3 * request.arrival_s},
                   {"input_length", prompt_tokens(request)},
@@ -229,7 +229,8 @@ Served Program::serve_vllm(const EngineOptions& options, const std::vector<Reque
   return serve_trace(options, {{"kind", "vllm"}, {"path", "run.csv"}, {"hash_ids", "blocks.jsonl"}});
 }
 
-// Requests whose prompts a trace can tell in its blocks: the engine's are as large, or twice as large.
+// Returns requests whose prompts a trace can describe in its blocks: the engine's blocks are as large, or
+// twice as large.
 RandomCase in_trace_blocks(uint64_t number) {
   RandomCase one = random_case(number);
   const int64_t tokens = one.options.blocks * one.options.block_size;
@@ -238,7 +239,7 @@ RandomCase in_trace_blocks(uint64_t number) {
   return one;
 }
 
-// Mooncake's blocks are those of prompts: nobody finds an answer.
+// Mooncake's blocks describe prompts only: answers are never found.
 RandomCase without_answers(RandomCase one) {
   constexpr Key kOther = 1'000'000;
   for (Request& request : one.requests) {
@@ -251,7 +252,7 @@ RandomCase without_answers(RandomCase one) {
 
 // ---- chats ----
 
-// What the rows' turns asked for, in order of arrival.
+// Returns the requests of the rows' turns, in order of arrival.
 std::vector<Request> requests_of(const std::vector<Chat>& chats, std::vector<Row> rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const Row& one, const Row& other) {
     return std::tie(one.arrival_s, one.session, one.turn) <
@@ -261,7 +262,7 @@ std::vector<Request> requests_of(const std::vector<Chat>& chats, std::vector<Row
   for (const Row& row : rows) {
     if (!row.rejected) answers_s.push_back(row.answered_s());
   }
-  std::set<std::size_t> ended;  // by a refused turn: those that would have followed never arrive
+  std::set<std::size_t> ended;  // sessions with a refused turn: their later turns never arrive
   std::vector<Request> requests;
   for (const Row& row : rows) {
     if (ended.contains(row.session)) continue;
@@ -292,7 +293,7 @@ void expect_turns_wait_for_answers(const std::vector<Chat>& chats, const std::ve
 
 // ---- requests whose dates are written down ----
 
-// What engine_model.py prints for the requests: recorded from it, and for the first of each explained.
+// Recorded output of engine_model.py for the requests; comments explain the first of each kind.
 struct WrittenRow {
   int64_t hit_tokens = 0;
   double ttft_ms = 0, e2el_ms = 0;
@@ -304,10 +305,10 @@ struct WrittenDown {
   EngineOptions options;
   std::vector<Request> requests;
   std::vector<WrittenRow> rows;
-  std::vector<Chat> chats;  // what the requests are turns of, if they are
+  std::vector<Chat> chats;  // the chats of the requests, if any
 };
 
-// Blocks of 4 tokens; a step lasts 10 ms and 1 ms a sequence.
+// Blocks have 4 tokens; a step lasts 10 ms plus 1 ms per sequence.
 EngineOptions by_hand(bool async, int64_t blocks) {
   return {.block_size = 4,
           .blocks = blocks,
@@ -318,8 +319,8 @@ EngineOptions by_hand(bool async, int64_t blocks) {
           .step_overhead_per_sequence_s = 0.001};
 }
 
-// Three prompts with one prefix at once, the second of them going on differently and the third one being the
-// prefix itself; then the first one again with its answer.
+// Returns three concurrent prompts with one prefix: the second continues differently, and the third is the
+// prefix itself. Then the first comes again with its answer.
 std::vector<Request> burst() {
   return {{0, 0, {{7, 16}, {1, 5}}, 3},
           {1, 0, {{7, 16}, {2, 5}}, 3},
@@ -331,11 +332,11 @@ std::vector<WrittenDown> bursts() {
   EngineOptions stateless = sync;
   stateless.prefix_caching = false;
   return {
-      // The first step has three sequences: 10 + 3 x 1 = 13 ms. The second one has two and ends at 25 ms.
-      // The last request, which has arrived at 15 ms, joins the third: 25 + 13 = 38 ms, TTFT 38 - 15.
+      // The first step has three sequences: 10 + 3 x 1 = 13 ms. The second one has two and ends at 25 ms. The
+      // last request arrived at 15 ms and joins the third: 25 + 13 = 38 ms, TTFT 38 - 15.
       {"a burst, step by step", sync, burst(), {{0, 13, 38}, {16, 13, 38}, {12, 13, 13}, {20, 23, 34}}, {}},
-      // At 13 ms the third step is planned, without the last request: 13 + 12 + 12 = 37 ms. That joins the
-      // fourth, alone: 37 + 11 = 48 ms.
+      // At 13 ms the third step is planned without the last request: 13 + 12 + 12 = 37 ms. The request joins
+      // the fourth step, alone: 37 + 11 = 48 ms.
       {"a burst, planned ahead", async, burst(), {{0, 13, 37}, {16, 13, 37}, {12, 13, 13}, {20, 33, 44}}, {}},
       {"a burst without a prefix cache",
        stateless,
@@ -360,7 +361,7 @@ std::vector<WrittenDown> full_pools() {
            waits,
            {{0, 11, 89}, {12, 41, 41}},
            {}},
-          // The plan of that step has been made by then, and the next one takes a fourth block first.
+          // The plan of that step was made earlier, and the next step first takes a fourth block.
           {"the same, planned ahead", by_hand(true, 5), waits, {{0, 11, 88}, {12, 84, 84}}, {}},
           {"a request that can never fit",
            by_hand(false, 2),
@@ -369,7 +370,7 @@ std::vector<WrittenDown> full_pools() {
            {}}};
 }
 
-// Two sessions about one document of 10 tokens, under a budget of 8.
+// Returns two sessions about one document of 10 tokens, with a budget of 8.
 std::vector<WrittenDown> two_chats() {
   const std::vector<Chat> chats = {
       {.context_tokens = 10, .document = 0, .turns = {{3, 4, {}, 0}, {5, 3, 0, 0.200}}},
@@ -384,9 +385,9 @@ std::vector<WrittenDown> two_chats() {
   EngineOptions async = sync, prompts_only = sync;
   async.async_scheduling = true;
   prompts_only.cache_generated = false;
-  // The first prompt, of 13 tokens, takes two steps; the second session's takes 3 tokens of the budget of the
-  // second one: 11 + 12 = 23 ms. The history of 17 tokens is found in 4 full blocks, and 6 of 22 tokens are
-  // left to compute, in one step of 11 ms.
+  // The first prompt, of 13 tokens, takes two steps. The second session's prompt takes 3 tokens of the budget
+  // of the second step: 11 + 12 = 23 ms. The history of 17 tokens is found in 4 full blocks; the remaining 6
+  // of 22 tokens are computed in one step of 11 ms.
   return {
       {"chats, step by step", sync, requests, {{0, 23, 58}, {16, 11, 35}, {8, 30, 42}, {16, 18, 30}}, chats},
       {"chats, planned ahead",
@@ -468,7 +469,7 @@ struct Reference {
   const char* name;
   bool is_specification;
   uint64_t first_case;
-  uint64_t cases;  // the specification takes a process a case
+  uint64_t cases;  // the specification takes one process per case
 };
 void PrintTo(const Reference& reference, std::ostream* out) { *out << reference.name; }
 
@@ -489,7 +490,7 @@ class ProgramAgainst : public Program, public testing::WithParamInterface<Refere
     }
     return run;
   }
-  // The cases reach what they are there to reach.
+  // Checks that the random cases cover what they are meant to cover.
   void expect_coverage() const {
     const auto cases = static_cast<int64_t>(GetParam().cases);
     EXPECT_GT(requests_, 20 * cases);

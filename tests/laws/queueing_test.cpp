@@ -28,7 +28,7 @@ TEST(Queueing, LoadsWaitForALinkAsLongAsTheorySays) {
 
 TEST(Queueing, TransfersShareLinksAndOverlapAsTheorySays) { expect_inside(transfer_checks()); }
 
-// Two seeds of each: Che's rate and others' are met within a percent, and stack distances exactly.
+// Two seeds of each: Che's hit rate and others are met within one percent, stack distances exactly.
 TEST(Queueing, ReferencesAreFoundAsOftenAsTheorySays) {
   for (const Check& one : run_experiments("queueing", reference_experiments({.quick = true}), 2)) {
     EXPECT_NEAR(one.simulated[0] / one.reference[0], 1, 0.02) << one.id;
@@ -38,7 +38,7 @@ TEST(Queueing, ReferencesAreFoundAsOftenAsTheorySays) {
   }
 }
 
-// A queue at 42 % is no queue at 40 %.
+// A queue at 42 % load must differ from theory at 40 %.
 TEST(Queueing, AWrongTheoryIsOutside) {
   std::vector<Experiment> experiments = waiting_experiments({.quick = true});
   experiments.resize(1);

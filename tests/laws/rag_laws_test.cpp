@@ -1,5 +1,5 @@
-// Laws of prompts put together from chunks: CacheBlend between full reuse and full recomputation, and the
-// baselines beside it.
+// Laws of prompts composed of chunks: CacheBlend is between full reuse and full recomputation; laws of its
+// baselines.
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kChunkSize = 512, kQuestion = 32;
 
-// One question about `chunks` chunks that all lie in the store.
+// Returns one question about `chunks` stored chunks.
 Workload one_question(int chunks, uint32_t output_tokens = 1) {
   Workload workload;
   workload.piece_keys = PieceKeys::text;
@@ -23,7 +23,7 @@ Workload one_question(int chunks, uint32_t output_tokens = 1) {
   return workload;
 }
 
-// Questions with paraphrases from an empty store.
+// Returns questions with paraphrases; the store starts empty.
 Workload rag(double rate, int64_t base_queries = 60) {
   WorkloadOptions options;
   options.source.kind = "rag";
@@ -51,7 +51,7 @@ Scenario with_ssds(Scenario scenario, int64_t count) {
 double ttft_s(const RunResult& result) { return result.turns.at(0).ttft_s; }
 
 TEST(CacheBlendLaw, CostsWhatRecomputationCostsWhenItComputesEverything) {
-  // Loads so fast that the first layer's does not show.
+  // Loads are so fast that the first layer's load is negligible.
   const auto fast = [](Scenario scenario) {
     scenario.policy.tiers = {{.kind = Tier::dram}};
     scenario.hardware.dram->bandwidth_bytes_per_s = 1e18;
@@ -81,7 +81,8 @@ TEST(CacheBlendLaw, ItsControllerHidesWhatItComputesBehindTheLoads) {
         {{with_ssds(blend(), ssds), one_question(6)}, {with_ssds(blend(0.15), ssds), one_question(6)}});
     const double chosen_s = ttft_s(runs[0]), least_s = ttft_s(runs[1]);
     EXPECT_GE(chosen_s, least_s - 1e-9) << ssds;
-    // What shows is the question's computation (2 %) and what filtering computes ahead of its mean (5 %).
+    // The excess is the question's computation (2 %) and the tokens that filtering computes ahead of its mean
+    // (5 %).
     EXPECT_LE(chosen_s, 1.08 * least_s) << ssds;
   }
 }
@@ -99,8 +100,8 @@ TEST(CacheBlendLaw, LiesBetweenFullReuseAndRecomputation) {
 }
 
 TEST(CacheBlendLaw, ComputesWhatLiesOnTheGpuAgain) {
-  // The second question finds all chunks on the GPU: nothing is loaded, and it still takes what blending
-  // takes.
+  // The second question finds all chunks on the GPU: nothing is loaded, and it still takes the time of
+  // blending.
   Workload twice = one_question(6);
   twice.warm_start = false;
   twice.sessions.push_back({.first_turn = 1, .turn_count = 1});
@@ -141,8 +142,8 @@ TEST(Chunks, AreFoundAtLeastAsOftenAnywhereAsBehindTheSameText) {
   }
 }
 
-// What the queue will ask for next has been brought into DRAM before its turn, and what nobody asks for
-// leaves.
+// Chunks of waiting turns are fetched into DRAM in advance, and chunks that no waiting turn needs are
+// evicted.
 TEST(LookAhead, FetchesThePiecesOfTurnsThatWait) {
   const auto with = [](const std::string& policy, bool look_ahead) {
     Scenario tight = ask(policy);
@@ -177,7 +178,7 @@ TEST(PrefixCaching, LoadsInNoTimeAndCountsWhatItReads) {
   EXPECT_EQ(runs[0].number("utilization.ssd_read"), 0);
 }
 
-// One chunk: nothing is batched, and the sum is short.
+// With one chunk nothing is batched, and the sum is short.
 TEST(MapReduce, AnswersAfterItsSummariesAreGenerated) {
   const RunResult result = run(ask("map_reduce"), one_question(1, 5));
   const Machine machine(ask("kv_offload"), kChunkSize, kChunkSize);

@@ -1,4 +1,4 @@
-// Laws of ranks: what data parallel engines of one node may change, and what they may not.
+// Laws of ranks: effects that data-parallel engines of one node may and may not have.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace kvcap::laws::ranks_laws_test {
 namespace {
 
-// 32 experts of 1,024, evenly loaded, on a node of two GPUs with room for all.
+// Returns a model with 32 experts of 1,024, evenly loaded, on a node of two GPUs with room for everything.
 Scenario sparse(int64_t ranks, const std::string& policy = "recompute") {
   Scenario result = scenario(policy);
   result.model.num_hidden_layers = 8;
@@ -50,8 +50,8 @@ const TurnRecord& turn_of(const RunResult& result, uint32_t session) {
 }
 
 TEST(Ranks, OfEqualLoadEachStepLikeOneWithHalfOfTheTokens) {
-  // A prompt of 1,000 tokens on each rank: 8 layers of 1,000 own tokens and 1,000 of the other's, one token
-  // out. Then a decode step of one sequence each.
+  // A prompt of 1,000 tokens on each rank: 8 layers of 1,000 own tokens and 1,000 of the other rank's, one
+  // output token. Then a decode step of one sequence per rank.
   const Scenario two = sparse(2);
   const RunResult result = run(two, asks({{0, 1000, 2}, {0, 1000, 2}}));
   const CostModel cost = cost_of(two);
@@ -68,8 +68,8 @@ TEST(Ranks, OfEqualLoadEachStepLikeOneWithHalfOfTheTokens) {
 }
 
 TEST(Ranks, WaitForTheSlowest) {
-  // 3,000 tokens on one rank, 100 on the other: both have their first token when the long prompt is computed,
-  // whose experts see 3,100 tokens.
+  // 3,000 tokens on one rank, 100 on the other: both have their first token when the long prompt is computed;
+  // its experts see 3,100 tokens.
   Scenario two = sparse(2);
   two.serving.max_num_batched_tokens = 4096;
   const RunResult result = run(two, asks({{0, 3000, 1}, {0, 100, 1}}));
@@ -78,8 +78,8 @@ TEST(Ranks, WaitForTheSlowest) {
       8 * (cost.linear_layer_s(3000, 100) + cost.attention_layer_s({3000, 0})) + cost.head_s(1);
   EXPECT_NEAR(turn_of(result, 0).ttft_s, slow_s, 1e-8);
   EXPECT_NEAR(turn_of(result, 1).ttft_s, slow_s, 1e-8);
-  EXPECT_NEAR(result.number("routing.imbalance"), 1, 1e-9);  // who waits is busy: inside of the exchange
-  // Whoever comes during a step of another rank waits for its end.
+  EXPECT_NEAR(result.number("routing.imbalance"), 1, 1e-9);  // a waiting rank is busy: it is in the exchange
+  // A request that arrives during a step of another rank waits for its end.
   const RunResult late = run(two, asks({{0, 3000, 1}, {0.001, 100, 1}}));
   const double first_s =
       8 * (cost.linear_layer_s(3000, 1) + cost.attention_layer_s({3000, 0})) + cost.head_s(1);
@@ -89,7 +89,7 @@ TEST(Ranks, WaitForTheSlowest) {
 }
 
 TEST(Ranks, WithoutWorkRunAlong) {
-  // One turn on two ranks: the other's GPU is as busy, and its row goes to experts.
+  // One turn on two ranks: the other rank's GPU is equally busy, and its dummy row goes to experts.
   const Scenario two = sparse(2);
   const RunResult result = run(two, asks({{0, 1000, 50}}));
   const CostModel cost = cost_of(two);
@@ -100,7 +100,7 @@ TEST(Ranks, WithoutWorkRunAlong) {
 }
 
 TEST(Ranks, OfAModelWithoutExpertsAreIndependent) {
-  // As two replicas of one GPU each that take turns.
+  // Ranks match two replicas of one GPU each that take turns.
   Scenario ranks = scenario("recompute");
   ranks.hardware.gpu.count = 2;
   ranks.serving.data_parallel_size = 2;
@@ -111,7 +111,7 @@ TEST(Ranks, OfAModelWithoutExpertsAreIndependent) {
 }
 
 TEST(Ranks, TakeTheTurnWhereLeastWaitAndRun) {
-  // Ten turns at once go to two ranks one by one; so do those of one session, wherever its last turn was.
+  // Ten concurrent turns alternate between two ranks.
   const RunResult result = run(sparse(2), asks(std::vector<Ask>(10, Ask{0, 100, 10})));
   int first = 0;
   for (const TurnRecord& turn : result.turns) first += turn.node == 0;
@@ -119,9 +119,9 @@ TEST(Ranks, TakeTheTurnWhereLeastWaitAndRun) {
 }
 
 TEST(Ranks, CountATurnThatWaitsFourTimes) {
-  // Three turns at once: the first and the third, which run long, on rank 0, a short one on rank 1, which has
-  // ended when two more come. The fourth goes to rank 1, which has nothing to do; the fifth, before the next
-  // step begins, to rank 0, whose two run, since one that waits on rank 1 counts as four.
+  // Three concurrent turns: the first and third run long on rank 0, the second is short, on rank 1, and has
+  // ended when two more arrive. The fourth goes to the idle rank 1. The fifth arrives before the next step
+  // begins and goes to rank 0 with two running turns, because one waiting turn on rank 1 counts as four.
   const RunResult result =
       run(sparse(2), asks({{0, 100, 3000}, {0, 100, 3}, {0, 100, 3000}, {1, 100, 3}, {1.00001, 100, 3}}));
   const std::vector<int> nodes = {0, 1, 0, 1, 0};
@@ -133,8 +133,8 @@ TEST(Ranks, CountATurnThatWaitsFourTimes) {
 TEST(Ranks, AreAllPaidFor) {
   const Workload workload = asks({{0, 1000, 50}});
   const RunResult one = run(sparse(1), workload), two = run(sparse(2), workload);
-  EXPECT_DOUBLE_EQ(one.number("cost.usd_per_hour"), 2 * 5);  // a GPU costs 5 $ an hour
-  EXPECT_DOUBLE_EQ(two.number("cost.usd_per_hour"), one.number("cost.usd_per_hour"));  // of the same node
+  EXPECT_DOUBLE_EQ(one.number("cost.usd_per_hour"), 2 * 5);  // a GPU costs 5 $ per hour
+  EXPECT_DOUBLE_EQ(two.number("cost.usd_per_hour"), one.number("cost.usd_per_hour"));  // same node
 }
 
 TEST(Ranks, HaveTheirShareOfTheNodesTiersEach) {
@@ -148,7 +148,7 @@ TEST(Ranks, HaveTheirShareOfTheNodesTiersEach) {
   EXPECT_DOUBLE_EQ(share.ssd->read_bandwidth_bytes_per_s, 6.9e9 / 2);
   EXPECT_DOUBLE_EQ(share.ssd->write_bandwidth_bytes_per_s, 4.1e9 / 2);
   EXPECT_DOUBLE_EQ(share.pcie.h2d_bandwidth_bytes_per_s, 26e9);
-  // One store behind one link for all is not divided.
+  // One store with one link for all ranks is not divided.
   two.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 10e9};
   EXPECT_DOUBLE_EQ(share_of_rank(two).remote->bandwidth_bytes_per_s, 5e9);
   two.fleet.shared_remote = true;

@@ -1,5 +1,5 @@
-// A single context on an empty machine, simulated layer by layer on SimGrid, against the closed forms of the
-// papers, over random models and hardware with constant efficiencies and no overheads.
+// Compares a single restoration on an idle machine, simulated layer by layer on SimGrid, with the closed
+// forms of the papers, over random models and hardware with constant efficiencies and no overheads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Draw {
   RandomStream random_;
 };
 
-// GPT-shaped: multi-head attention, h d = D, FFN of two matrices of 4 D.
+// Draws a GPT-shaped model: multi-head attention, h d = D, FFN of two matrices of 4 D.
 Scenario random_scenario(Draw& draw) {
   Scenario result = scenario("hcache");
   const int64_t heads = draw.integer(8, 96);
@@ -45,7 +45,7 @@ Scenario random_scenario(Draw& draw) {
                   .max_position_embeddings = 1 << 20,
                   .ffn = FfnKind::plain};
   result.hardware.gpu.peak_flops = draw.between(100e12, 1000e12);
-  result.hardware.gpu.memory_bandwidth_bytes_per_s = 1e16;  // everything is bound by computation
+  result.hardware.gpu.memory_bandwidth_bytes_per_s = 1e16;  // everything is compute-bound
   result.hardware.gpu.memory_bytes = 1e13;
   result.hardware.gpu.gemm.efficiency = draw.between(0.3, 0.9);
   result.hardware.gpu.attention.efficiency = draw.between(0.3, 0.9);
@@ -72,7 +72,7 @@ LayerTimes layer_times(const Scenario& scenario, double tokens) {
           .recompute_s = 24 * tokens * width * width / gemm + 2 * tokens * tokens * width / attention};
 }
 
-// Hidden layers first, then KV: the longer of the two streams.
+// Returns the time for hidden layers first, then KV: the longer of the two streams.
 double hidden_then_kv_s(const LayerTimes& t, double hidden, double kv) {
   if (hidden == 0) return kv * t.kv_s;
   const double loads_s = hidden * t.hidden_s + kv * t.kv_s;
@@ -80,7 +80,7 @@ double hidden_then_kv_s(const LayerTimes& t, double hidden, double kv) {
   return std::max(loads_s, compute_s);
 }
 
-// Recomputed layers first while hidden states are prefetched.
+// Returns the time for recomputed layers first while hidden states are prefetched.
 double recompute_then_hidden_s(const LayerTimes& t, double recomputed, double hidden) {
   const double start_s = recomputed * t.recompute_s;
   if (hidden == 0) return start_s;
@@ -190,7 +190,7 @@ TEST(HCacheSplit, WithOneSsdRecomputesAboutNineLayersOf13b) {
   EXPECT_NEAR(static_cast<double>(schedule.recompute_layers), 9, 1);
 }
 
-// With 794 of 1,024 tokens as hidden states in the paper (6.3.2), 768 after rounding to the GEMM's tile.
+// The paper uses 794 of 1,024 tokens as hidden states (6.3.2); 768 after rounding to the GEMM's tile.
 TEST(HCacheSplit, ByTokensIsNearThePapersSplitAndRoundsToTiles) {
   Scenario base = scenario("hcache");
   base.model = llama_2_13b();
@@ -269,13 +269,13 @@ TEST(KvOffload, LayerwisePreloadHidesLoadingBehindPrefill) {
   const double layer_load_s = load_s / 32;
   const double prefill_s = cost.prefill_s({500, 4000});
   EXPECT_NEAR(runs[0].turns[0].ttft_s, load_s + prefill_s, 1e-6);
-  // I/O bound: all loads, then the last layer and the head
+  // I/O-bound: all loads, then the last layer and the head
   const double last_s = cost.prefill_layer_s({500, 4000}) + cost.head_s(1);
   EXPECT_NEAR(runs[1].turns[0].ttft_s, std::max(load_s + last_s, layer_load_s + prefill_s), 1e-6);
 }
 
-// A prompt longer than a step is no single pass beside the loads, so preloading cannot beat the engine's own
-// steps.
+// A prompt longer than a step is not a single pass concurrent with the loads, so preloading cannot beat the
+// engine's own steps.
 TEST(KvOffload, LayerwisePreloadDoesNotOutrunTheTokenBudget) {
   Scenario layerwise = scenario("kv_offload");
   layerwise.policy.preload = Preload::layerwise;
@@ -287,8 +287,8 @@ TEST(KvOffload, LayerwisePreloadDoesNotOutrunTheTokenBudget) {
   EXPECT_GE(runs[1].turns[0].ttft_s, runs[0].turns[0].ttft_s);
 }
 
-// Decode steps of 16 sequences: a layer lasts as long as 16 serial writes when that is longer than its
-// computation. HCache 6.3.3 prints 34 % longer steps for 7B at batch 16; writes of 29 us give that here.
+// Decode steps of 16 sequences: a layer lasts as long as 16 serial writes if these take longer than its
+// computation. HCache 6.3.3 prints 34 % longer steps for 7B at batch 16; writes of 29 us reproduce that.
 TEST(HCache, SavingFromTheCriticalPathStallsDecodingByTheWritesOfALayer) {
   const auto median_itl_s = [](SaveMode save) {
     Scenario one = scenario("hcache");
@@ -304,7 +304,7 @@ TEST(HCache, SavingFromTheCriticalPathStallsDecodingByTheWritesOfALayer) {
   };
   const Scenario one = scenario("hcache");
   const CostModel cost(one.model, one.hardware, 1);
-  // Half way through the answers the sequences hold 512 + 32 tokens.
+  // Half-way through the answers the sequences hold 512 + 32 tokens.
   const double step_s = cost.decode_step_s(16, 16 * (512 + 32));
   const double stalled_s = 32 * 16 * 29e-6 + cost.head_s(16);
   EXPECT_NEAR(median_itl_s(SaveMode::background), step_s, 0.01 * step_s);

@@ -1,4 +1,4 @@
-// One scenario has one result, whichever command runs it, under every engine.
+// Tests that a scenario has the same result with every command, under every engine.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Speculative decoding in the engine: closed forms of one turn, and what holds for every policy.
+// Laws of speculative decoding in the engine: closed forms of one turn, and laws for every policy.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,8 +25,8 @@ double metric(const RunResult& result, const std::string& name) {
   return result.number("speculation." + name);
 }
 
-// 500 tokens of prompt yield the first token. Then each step computes 4 rows and yields 4 tokens: over 504
-// tokens, over 508, and so on; of the last step's four only as many as are asked for.
+// A prompt of 500 tokens yields the first token. Each later step computes 4 rows and yields 4 tokens: over
+// 504 tokens, over 508, and so on; the last step yields only the tokens that remain.
 TEST(Speculation, OfOneTurnTakesAStepForEachFourTokens) {
   for (const bool async : {false, true}) {
     for (const uint32_t output_tokens : {6U, 8U, 9U}) {
@@ -43,10 +43,10 @@ TEST(Speculation, OfOneTurnTakesAStepForEachFourTokens) {
       const TurnRecord& turn = result.turns[0];
       EXPECT_NEAR(turn.ttft_s, cost.prefill_s({500, 0}) + 0.002, 1e-8);
       EXPECT_NEAR(turn.e2el_s - turn.ttft_s, decode_s, 1e-8);
-      // The tokens of a step come together: one gap each, as vLLM's bench sees its stream.
+      // The tokens of a step arrive together with one gap per step, as in vLLM's bench of a stream.
       EXPECT_NEAR(result.number("mean_itl_ms"), 1e3 * decode_s / 2, 1e-4);
       EXPECT_NEAR(result.number("mean_tpot_ms"), 1e3 * decode_s / (output_tokens - 1), 1e-4);
-      // vLLM counts what is accepted, whether or not the answer ends before it.
+      // vLLM counts accepted tokens even if the answer ends before them.
       EXPECT_EQ(metric(result, "drafts"), 2);
       EXPECT_EQ(metric(result, "draft_tokens"), 6);
       EXPECT_EQ(metric(result, "accepted_tokens"), 6);
@@ -73,8 +73,8 @@ TEST(Speculation, OfLayersAddsTheDraftersPassesToEveryStep) {
   EXPECT_NEAR(turn.e2el_s - turn.ttft_s, step_s(504) + step_s(505), 1e-8);
 }
 
-// Of 8 + 1 tokens the second turn's history has 8 x 16 + 33 = 161, of which 160 are computed: ten blocks.
-// Layers that draft compute the last one again.
+// The second turn's history has 8 x 16 + 33 = 161 tokens, of which 160 are computed: ten blocks. Layers that
+// draft recompute the last one.
 TEST(Speculation, FindsTheBlocksThatItsDraftsHaveFilled) {
   Workload workload;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 2});
@@ -91,7 +91,7 @@ TEST(Speculation, FindsTheBlocksThatItsDraftsHaveFilled) {
   }
 }
 
-// The rows of a request that has ended are computed with the step that was planned before that was known.
+// The rows of an ended request are computed with the step that was planned before its end was known.
 TEST(Speculation, ComputesTheRowsOfAnEndedRequestWhereStepsArePlannedAhead) {
   Workload workload = one_turn(0, 500, 3);
   workload.sessions.push_back({.first_turn = 1, .turn_count = 1});
@@ -115,8 +115,9 @@ TEST(Speculation, ComputesTheRowsOfAnEndedRequestWhereStepsArePlannedAhead) {
   EXPECT_NEAR(last_token_s(true) - last_token_s(false), more_s, 1e-8);
 }
 
-// Turns of 1,000 tokens, 100 of them computed, and 400 of answer, in 100 steps of 4 tokens. Of 8 at once each
-// step computes 8 x 4 rows of drafts and 8 x 100/100 of prompts, over 1,200 tokens each.
+// Turns have 1,000 tokens, 100 of them computed, and answers of 400 in 100 steps of 4 tokens. With 8
+// concurrent turns each step computes 8 x 4 rows of drafts and 8 x 100/100 of prompts, over 1,200 tokens
+// each.
 TEST(Speculation, LoadsTheGpuWithTheStepsThatAnswersTake) {
   Scenario eight = drafting("recompute", kAllAccepted);
   eight.serving.max_num_seqs = 8;
@@ -142,7 +143,7 @@ TEST(Speculation, OfRanksInLockstepDraftsInEveryStep) {
   EXPECT_EQ(runs[0].number("completed"), static_cast<double>(workload.turns.size()));
   const double drafts = metric(runs[0], "drafts");
   EXPECT_NEAR(metric(runs[0], "mean_acceptance_length"), 1.8, 4 * 0.9 / std::sqrt(drafts));
-  // Each step yields 1.8 tokens and lasts less than 1.8 times as long.
+  // Each step yields 1.8 tokens and takes less than 1.8 times as long.
   EXPECT_LT(runs[0].number("mean_tpot_ms"), runs[1].number("mean_tpot_ms"));
   EXPECT_GT(runs[0].number("mean_itl_ms"), runs[1].number("mean_itl_ms"));
 }
@@ -181,7 +182,7 @@ TEST_P(EverySpeculation, LosesNoTurnWhenMemoryAndStoreAreTight) {
   for (const RunResult& result : run_all(cases)) {
     EXPECT_EQ(result.number("completed") + result.number("rejected"),
               static_cast<double>(workload.turns.size()));
-    // What is reserved is never missing later, and of ideal's contexts no history takes room.
+    // Reserved blocks are never missing later, and the histories of ideal take no room.
     if (result.number("kv_buffer.reserved_bytes") == 0 && policy() != "ideal") {
       EXPECT_GT(result.number("preemptions"), 0) << "the case is meant to be tight";
     }
@@ -197,7 +198,7 @@ TEST_P(EverySpeculation, AcceptsTheLengthThatIsGiven) {
   EXPECT_NEAR(metric(result, "acceptance_rate"), 1.2 / 3, 4 * 0.4 / std::sqrt(drafts));
 }
 
-// What is drafted and accepted is a property of the texts: policies change when, not what.
+// Drafted and accepted tokens are a property of the texts: policies change their times only.
 TEST_P(EverySpeculation, DraftsTheSameAsEveryOther) {
   const Workload workload = chats(60, 0.1);
   const std::vector<RunResult> runs =
@@ -213,8 +214,8 @@ TEST_P(EverySpeculation, RepeatsItself) {
   EXPECT_EQ(serialize(runs[0]), serialize(runs[1]));
 }
 
-// An alone turn: its prefill is an idle engine's, the drafter's pass over the prompt included.
-// Also where a prompt is computed layer by layer beside the loads, and not by a step.
+// A single turn's prefill is an idle engine's, including the drafter's pass over the prompt. This also holds
+// if a prompt is computed layer by layer during the loads instead of in a step.
 TEST_P(EverySpeculation, DraftsAfterEveryPrompt) {
   const std::vector<RunResult> results = run_all(
       {{scenario(policy()), one_turn(4000, 100)}, {drafting(policy(), kLayers), one_turn(4000, 100)}});

@@ -1,5 +1,5 @@
 // Laws of the tiers below the GPU, for every policy that uses them: faster and larger tiers do not hurt, no
-// tier is written faster than its devices write, nothing is read twice, and capacities of inclusive tiers do
+// tier is written faster than its devices allow, nothing is read twice, and capacities of inclusive tiers do
 // not add up.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 namespace kvcap::laws::tier_laws_test {
 namespace {
 
-// A policy of the table, with the engine's prefix cache or without it.
+// A policy of the table, and whether the engine has a prefix cache.
 using Setting = std::tuple<std::string_view, bool>;
 
 std::vector<std::string_view> policies_with_tiers() {
@@ -28,7 +28,8 @@ std::vector<std::string_view> policies_with_tiers() {
 
 PolicyOptions options_of(std::string_view policy) { return with_preset({.name = std::string(policy)}); }
 
-// Without a prefix cache the GPU evicts nothing, and a policy that saves what it evicts saves nothing.
+// Returns the settings with tiers. Without a prefix cache the GPU evicts nothing, and a policy that saves on
+// eviction saves nothing.
 std::vector<Setting> settings_with_tiers() {
   std::vector<Setting> settings;
   for (std::string_view name : policies_with_tiers()) {
@@ -38,8 +39,8 @@ std::vector<Setting> settings_with_tiers() {
   return settings;
 }
 
-// Grouped-query attention: one SSD loads a token's KV in a fifth of the time that its computation takes. The
-// GPU holds about as much as the running requests need and few contexts more.
+// Returns a machine with grouped-query attention, on which one SSD loads a token's KV in a fifth of the time
+// of its computation. The GPU holds little more than the running requests need.
 Scenario loading_machine(const Setting& setting) {
   const std::string policy(std::get<0>(setting));
   Scenario result = scenario(policy);
@@ -48,12 +49,12 @@ Scenario loading_machine(const Setting& setting) {
   result.hardware.ssd->capacity_bytes = 4e9;
   result.hardware.pcie = {.h2d_bandwidth_bytes_per_s = 13e9, .d2h_bandwidth_bytes_per_s = 13e9};
   result.serving.prefix_caching = std::get<1>(setting);
-  // A static graph's window is reserved whole for every sequence.
+  // A static graph reserves its whole window for every sequence.
   const bool has_windows = policy.starts_with("npu_");
   result.serving.max_model_len = has_windows ? 6144 : 8192;
   result.serving.kv_capacity_tokens = has_windows ? 4 * 2 * 6144 : 16384;
   result.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 1e9}, {.kind = Tier::ssd}};
-  // With an empty queue a prefetch that nobody waits for brings nothing from the SSD.
+  // With an empty queue, a prefetch that the turn does not wait for has no effect.
   if (options_of(policy).loads_first_tier_only) result.policy.prefetch_on_arrival = PrefetchOnArrival::wait;
   return result;
 }
@@ -87,7 +88,7 @@ TEST_P(TieredPolicy, IsNoSlowerWithMoreDramMoreSsdsOrFasterLinks) {
   std::vector<Scenario> settings(1 + changes.size(), loading_machine(GetParam()));
   for (std::size_t i = 0; i < changes.size(); ++i) changes[i].second(settings[i + 1]);
   const auto runs = run_paired(settings, [](uint64_t seed) { return chats(60, 0.25, seed, 40); });
-  // What has to be prefetched is found in DRAM.
+  // Prefetched contexts are found in DRAM.
   const bool prefetches = options_of(policy()).loads_first_tier_only.value_or(false);
   double ssd_hits = 0;
   for (const RunResult& run : runs[0])
@@ -100,8 +101,8 @@ TEST_P(TieredPolicy, IsNoSlowerWithMoreDramMoreSsdsOrFasterLinks) {
   }
 }
 
-// Sessions begin at even distances and think for the same time: DRAM that is too small for all of them has
-// lost each context before it is needed again, and what it loads displaces what others have left there.
+// Returns sessions with equal distances and equal think times: DRAM that is too small for all of them has
+// lost each context before its next use, and its loads displace other contexts.
 Workload periodic(uint64_t seed) {
   Workload workload = chats(60, 0.5, seed, 40);
   for (std::size_t s = 0; s < workload.sessions.size(); ++s) {
@@ -110,9 +111,9 @@ Workload periodic(uint64_t seed) {
   return workload;
 }
 
-// DRAM for a few contexts and for all against DRAM for none, over an SSD with room and over one that evicts.
+// Compares DRAM for a few contexts and for all with no DRAM, over an SSD with room and over one that evicts.
 TEST_P(TieredPolicy, IsNoSlowerWithMoreDramWhereThinkTimesAreAllTheSame) {
-  // What loads from DRAM alone finds nothing without.
+  // A policy that loads only from DRAM finds nothing without DRAM.
   const bool prefetches = options_of(policy()).loads_first_tier_only.value_or(false);
   for (double ssd_bytes : {4e12, 3e9}) {
     std::vector<Scenario> settings;
@@ -125,7 +126,7 @@ TEST_P(TieredPolicy, IsNoSlowerWithMoreDramWhereThinkTimesAreAllTheSame) {
     for (std::size_t i = 1; i < settings.size(); ++i) {
       SCOPED_TRACE(std::to_string(i) + " over " + std::to_string(ssd_bytes));
       for (const char* metric : {"mean_ttft_ms", "mean_restore_ms"}) {
-        // What finds more restores more.
+        // A setting with more hits restores more.
         const bool finds_more = ssd_bytes < 4e12 || prefetches;
         if (finds_more && std::string_view(metric) == "mean_restore_ms") continue;
         const MeanInterval more_ms = difference(runs[i], runs[0], metric);
@@ -138,8 +139,8 @@ TEST_P(TieredPolicy, IsNoSlowerWithMoreDramWhereThinkTimesAreAllTheSame) {
   }
 }
 
-// Copies below DRAM take no room from what would be found without them, whether the SSD is large, smaller
-// than DRAM, or slow to write.
+// Copies below DRAM do not displace other contexts, whether the SSD is large, smaller than DRAM, or slow to
+// write.
 TEST_P(TieredPolicy, FindsAsMuchWithCopiesBelowDramAsWithout) {
   if (options_of(policy()).write != WriteMode::eager) GTEST_SKIP() << "the preset says when it writes";
   for (const auto& [ssd_bytes, write_bytes_per_s] :
@@ -159,7 +160,7 @@ TEST_P(TieredPolicy, FindsAsMuchWithCopiesBelowDramAsWithout) {
 
 // ---- writes ----
 
-// SSDs that write a tenth of what the GPU computes.
+// Returns a machine whose SSDs write a tenth of what the GPU computes.
 Scenario slow_writer(const Setting& setting, bool has_dram) {
   Scenario result = loading_machine(setting);
   result.hardware.ssd->capacity_bytes = 4e12;
@@ -169,7 +170,7 @@ Scenario slow_writer(const Setting& setting, bool has_dram) {
   return result;
 }
 
-// Bytes of the largest context of a workload: a write queue that is empty takes one save of any size.
+// Returns the bytes of the largest context: an empty write queue accepts one save of any size.
 double largest_context_bytes(const Workload& workload, double bytes_per_token) {
   int64_t most = 0;
   for (const Session& session : workload.sessions) {
@@ -190,11 +191,11 @@ void expect_writes_within_bandwidth(const Scenario& machine, const Workload& wor
   const double d2h_bytes_per_s = hardware.pcie.d2h_bandwidth_bytes_per_s;
   const bool has_dram = machine.policy.tiers->size() == 2;
   EXPECT_LE(run.number("written_bytes.ssd"), ssd_bytes_per_s * duration_s * (1 + 1e-9));
-  // Into DRAM come saves over PCIe and contexts that are fetched from SSD.
+  // DRAM receives saves over PCIe and contexts fetched from SSD.
   EXPECT_LE(run.number("written_bytes.dram"),
             (d2h_bytes_per_s + hardware.ssd->read_bandwidth_bytes_per_s) * duration_s * (1 + 1e-9));
-  // Each of the ways into a tier has a queue of write_queue_s, which is that of the slowest device on it, and
-  // takes one save more than that at most: GPU to SSD, and with DRAM, DRAM to SSD and GPU to DRAM as well.
+  // Each route into a tier has a queue of write_queue_s on its slowest device, and accepts at most one save
+  // more than that: GPU to SSD, and with DRAM also DRAM to SSD and GPU to DRAM.
   const double queue_s = machine.policy.write_queue_s.value_or(1);
   const double context_bytes = largest_context_bytes(workload, run.number("stored_bytes_per_token"));
   double queues_bytes = queue_s * ssd_bytes_per_s + context_bytes;
@@ -221,7 +222,7 @@ TEST_P(TieredPolicy, LetsNoMoreWaitToBeWrittenTheLongerItRuns) {
         run_all({{machine, chats(60, 0.5, 3, 5)}, {machine, chats(240, 0.5, 3, 5)}});
     const double largest_bytes =
         largest_context_bytes(chats(240, 0.5, 3, 5), runs[0].number("stored_bytes_per_token"));
-    // One context is larger than another, and so is what waits behind an empty queue.
+    // Contexts differ in size, and so does the save that an empty queue accepts.
     EXPECT_LE(runs[1].number("saves_waiting_bytes"),
               runs[0].number("saves_waiting_bytes") + 3 * largest_bytes);
     EXPECT_GT(runs[1].number("saves_refused"), 2 * runs[0].number("saves_refused"));
@@ -254,8 +255,8 @@ TEST(WriteQueue, HoldsForEveryTimeAndWayOfSaving) {
   }
 }
 
-// Many short contexts fill the pool, and one long prompt needs all of it within a few steps: what it evicts
-// is saved as far as the queue has room, as if one context had been evicted after the other.
+// Many short contexts fill the pool, and one long prompt needs all of it within a few steps. Its evictions
+// are saved as far as the queue has room, as if the contexts had been evicted one after the other.
 TEST(WriteQueue, HoldsWhatOneStepEvictsToTheSameBound) {
   Scenario machine = slow_writer({"kv_offload", true}, false);
   machine.policy.save_at = SaveAt::eviction;
@@ -275,7 +276,7 @@ TEST(WriteQueue, HoldsWhatOneStepEvictsToTheSameBound) {
             bytes_per_s * 1 + 204 * result.number("stored_bytes_per_token"));
 }
 
-// A prompt of many pieces is saved as many parts at once.
+// A prompt of many pieces is saved as many concurrent parts.
 TEST(WriteQueue, HoldsTheManyPartsOfOneSaveToTheSameBound) {
   Scenario machine = slow_writer({"kv_offload", true}, true);
   Workload workload;
@@ -291,8 +292,8 @@ TEST(WriteQueue, HoldsTheManyPartsOfOneSaveToTheSameBound) {
   EXPECT_GT(result.number("saves_refused"), 0);
 }
 
-// Ten contexts come back from the SSD at once, each into the place of another in DRAM: what they displace is
-// written when they have been loaded, and waits to be until then.
+// Ten contexts are restored from the SSD concurrently, each displacing another in DRAM. A displaced context
+// is written, and counts as waiting, only after the load.
 TEST(WriteQueue, HoldsWhatManyLoadsDisplaceToTheSameBound) {
   Scenario machine = slow_writer({"kv_offload", false}, true);
   machine.policy.write = WriteMode::back;
@@ -306,16 +307,16 @@ TEST(WriteQueue, HoldsWhatManyLoadsDisplaceToTheSameBound) {
   }
   const RunResult result = run(machine, workload);
   EXPECT_GT(result.number("saves_refused"), 0);
-  // One context into DRAM and one to the SSD more than what the SSD writes in a second; all ten would be 1.3
+  // The SSD's writes of one second, one context into DRAM and one to the SSD; all ten contexts would be 1.3
   // GB.
   EXPECT_LE(result.number("saves_waiting_bytes"), machine.hardware.ssd->write_bandwidth_bytes_per_s * 1 +
                                                       2 * 1012 * result.number("stored_bytes_per_token"));
 }
 
-// A context whose growth a full queue refuses stays where it is.
+// A context stays where it is if a full queue refuses its growth.
 TEST(WriteQueue, MovesNothingDownBecauseASaveWasRefused) {
   Scenario machine = loading_machine({"kv_offload", false});
-  machine.hardware.pcie.d2h_bandwidth_bytes_per_s = 50e6;  // the queue of DRAM is nearly always full
+  machine.hardware.pcie.d2h_bandwidth_bytes_per_s = 50e6;  // DRAM's queue is nearly always full
   machine.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 200e9}, {.kind = Tier::ssd}};
   const RunResult result = run(machine, chats(60, 0.5, 3, 5));
   EXPECT_GT(result.number("saves_refused"), 0);
@@ -324,7 +325,7 @@ TEST(WriteQueue, MovesNothingDownBecauseASaveWasRefused) {
 
 // ---- loads under way ----
 
-// Two questions about one stored document, the second one `later_s` after the first.
+// Returns two questions about one stored document, `later_s` apart.
 Workload two_questions(double later_s, uint32_t document_tokens = 4005) {
   Workload workload;
   for (uint32_t s = 0; s < 2; ++s) {
@@ -351,7 +352,7 @@ TEST_P(LoadingPolicy, LoadsWhatTwoRequestsShareOnceAndGivesItToNobodyBefore) {
   for (LoadMode load : {LoadMode::parked, LoadMode::blocking}) {
     for (double share : {0.0, 0.3, 0.9}) {
       Scenario machine = loading_machine({GetParam(), true});
-      machine.hardware.ssd->read_bandwidth_bytes_per_s = 2e9;  // longer than the prefill of the question
+      machine.hardware.ssd->read_bandwidth_bytes_per_s = 2e9;  // a load takes longer than the prefill
       machine.hardware.ssd->capacity_bytes = 4e12;
       machine.policy.tiers = {{.kind = Tier::ssd}};
       machine.policy.load = load;
@@ -362,7 +363,7 @@ TEST_P(LoadingPolicy, LoadsWhatTwoRequestsShareOnceAndGivesItToNobodyBefore) {
                    std::to_string(static_cast<int>(load)));
       ASSERT_EQ(both.turns.size(), 2U);
       const double bytes = alone.number("read_bytes.ssd");
-      // What is blended or selected is nobody else's KV.
+      // Other requests cannot use blended or selected KV.
       const Machine built(machine, two_questions(0));
       if (built.options().restore == Restore::blend || built.policy().traits().selects) {
         EXPECT_EQ(both.number("read_bytes.ssd"), bytes);
@@ -373,7 +374,7 @@ TEST_P(LoadingPolicy, LoadsWhatTwoRequestsShareOnceAndGivesItToNobodyBefore) {
       EXPECT_LE(both.number("read_bytes.ssd"), bytes);
       EXPECT_EQ(second.hit_tokens, 4000);
       EXPECT_EQ(second.tier_hit_tokens[index(Tier::hbm)], 4000);
-      // It is admitted when the context has been restored, and no sooner.
+      // The turn is admitted when the context has been restored, not earlier.
       const double admitted_s = second.arrival_s + second.ttft_s - second.service_ttft_s;
       EXPECT_GE(admitted_s, both.turns[0].restore_s - 1e-6);
       EXPECT_LE(second.arrival_s + second.ttft_s, arrived_s + 0.05);
@@ -381,7 +382,7 @@ TEST_P(LoadingPolicy, LoadsWhatTwoRequestsShareOnceAndGivesItToNobodyBefore) {
   }
 }
 
-// What the prefix cache has of a prompt takes part as it is, whatever a policy does with what it loads.
+// Blocks of the prefix cache are used in every policy.
 TEST_P(LoadingPolicy, UsesAllThatThePrefixCacheHas) {
   Scenario machine = loading_machine({GetParam(), true});
   const RunResult result = run(machine, chats(60, 0.25, 1, 40));
@@ -391,7 +392,7 @@ TEST_P(LoadingPolicy, UsesAllThatThePrefixCacheHas) {
 
 // ---- inclusive tiers ----
 
-// Without DRAM it is the engine's own prefix cache alone.
+// Without DRAM only the engine's prefix cache remains.
 Scenario cached_on_gpu(int64_t gpu_tokens, int64_t dram_tokens) {
   Scenario result = loading_machine({dram_tokens > 0 ? "kv_offload" : "recompute", true});
   result.serving.kv_capacity_tokens = gpu_tokens;
@@ -401,7 +402,7 @@ Scenario cached_on_gpu(int64_t gpu_tokens, int64_t dram_tokens) {
   return result;
 }
 
-// Sessions come back after many others, one request at a time.
+// Returns sessions that return after many others, one request at a time.
 Workload returning(uint64_t seed) { return chats(150, 0.05, seed, 60); }
 
 TEST(InclusiveTiers, DramThatIsSmallerThanTheGpusCacheServesAlmostNoHits) {
@@ -428,7 +429,7 @@ TEST(InclusiveTiers, CapacitiesDoNotAddUpButThoseOfAVictimCacheDo) {
   EXPECT_GT(exclusive, 0.5 * doubled);
 }
 
-// Sessions that grow behind documents whose ends lie within blocks.
+// Returns sessions that extend documents whose ends are within blocks.
 Workload behind_documents() {
   Workload workload;
   for (uint32_t s = 0; s < 40; ++s) {
@@ -468,8 +469,8 @@ TEST(VictimCache, FindsWhatTheGpuEvicted) {
   expect_victims_found({{"chats", returning(1)}, {"keys of prefixes", of_pieces(PieceKeys::prefix)}});
 }
 
-// An evicted block says which part it is of, and one with the end of one text and the beginning of the next
-// ends the first.
+// An evicted block identifies its text; a block with the end of one text and the beginning of the next
+// belongs to the first.
 TEST(VictimCache, FindsHistoriesBehindDocumentsAndTextsBehindTexts) {
   expect_victims_found(
       {{"histories behind documents", behind_documents()}, {"keys of texts", of_pieces(PieceKeys::text)}});

@@ -1,5 +1,5 @@
-// The gaps between the tokens of an answer add up to the time from its first token to its last, whatever
-// happens to it on the way.
+// Tests that the gaps between the tokens of an answer sum to the time from its first token to its last,
+// whatever delays them.
 #include <gtest/gtest.h>
 
 #include "laws/machines.h"
@@ -20,7 +20,7 @@ void expect_gaps_of_answers(const RunResult& result) {
   EXPECT_NEAR(result.number("mean_itl_ms"), mean_ms, 1e-6 * mean_ms);
 }
 
-// One turn that decodes from the beginning, and one that comes 0.5 s later with a history of its own.
+// Returns one turn that decodes from the beginning, and one that arrives 0.5 s later with its own history.
 Workload decoding_and_joined(uint32_t history_tokens) {
   Workload workload;
   workload.sessions = {

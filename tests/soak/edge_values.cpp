@@ -30,12 +30,12 @@ namespace {
 constexpr std::size_t kBases = 4096;
 constexpr std::size_t kMostChanges = 6;
 constexpr int64_t kMostSessions = 6;
-constexpr rlim_t kMostCpu_s = 60;       // with sanitizers
-constexpr double kEdgeTimeout_s = 600;  // on a loaded machine
-// What a run may take. It is estimated before the run, so that one that takes too long is a finding.
+constexpr rlim_t kMostCpu_s = 60;       // allows for sanitizers
+constexpr double kEdgeTimeout_s = 600;  // allows for a loaded machine
+// Limits of a run. They are estimated before the run, so that a run that times out is a finding.
 constexpr double kMostSteps = 50'000;
 constexpr double kMostBlocks = 30'000;
-constexpr double kMostLayers = 30'000;  // that restorations load and compute one by one
+constexpr double kMostLayers = 30'000;  // layers that restorations load and compute one by one
 constexpr int64_t kMostReplicas = 100;  // each takes milliseconds to build
 constexpr std::string_view kSkipped = "skipped";
 
@@ -47,7 +47,7 @@ struct NumberField {
   bool is_integer = false;
 };
 
-// Of what a scenario has; of a list the first and the last.
+// Collects the numeric fields of a scenario; of a list those of the first and last items.
 class NumberFields : public FieldVisitor {
  public:
   std::vector<NumberField> found;
@@ -89,8 +89,8 @@ class NumberFields : public FieldVisitor {
 
 // ---- values ----
 
-// The first two lie just outside of the range; then its edges, what lies just inside of them, and numbers
-// that arithmetic stumbles over. Choices beyond these are as likely in every decade.
+// Returns the value of a choice. The first two are just outside the range; then its edges, values just inside
+// them, and numbers that are difficult for arithmetic. Other choices are log-uniform.
 constexpr std::size_t kEdges = 22;
 double value_of(const NumberField& field, uint8_t choice) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -175,7 +175,7 @@ Changed changed(std::string_view bytes) {
 
 // ---- runs ----
 
-// What the run takes at the most, but for what preemptions and failures make it do again.
+// True iff the run is within the budget, not counting work that preemptions and failures repeat.
 bool is_within_budget(const Scenario& scenario, const Workload& workload) {
   double steps = 0, longest = 0;
   const auto budget_tokens = static_cast<double>(scenario.serving.max_num_batched_tokens);
@@ -195,7 +195,7 @@ bool is_within_budget(const Scenario& scenario, const Workload& workload) {
          scenario.fleet.replicas <= kMostReplicas;
 }
 
-// In a process of its own: what is wrong, or nothing.
+// Runs the scenario in its own process; returns the broken law or failure, empty if none.
 std::string run(std::string_view bytes) {
   const rlimit cpu{kMostCpu_s, kMostCpu_s};
   setrlimit(RLIMIT_CPU, &cpu);
@@ -214,7 +214,7 @@ std::string run(std::string_view bytes) {
   return broken_law(result);
 }
 
-// Without changes that it takes not to fail.
+// Returns the finding without the changes that it does not need.
 EdgeFinding reduced(EdgeFinding finding, const EdgeOptions& options) {
   const EdgeOptions once{.at_once = 1, .reduces = false, .at_end = options.at_end};
   for (std::size_t i = 2; i + 3 <= finding.bytes.size();) {
@@ -241,7 +241,7 @@ std::string edge_bytes(uint64_t number) {
   };
   std::string bytes(2 + 3 * (1 + below(0, 4)), '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(below(i + 1, 256));
-  // As many edges as numbers between them.
+  // Half of the values are chosen to be edges.
   for (std::size_t i = 4; i < bytes.size(); i += 3) {
     if (below(i + 100, 2) == 0) bytes[i] = static_cast<char>(below(i + 200, kEdges));
   }

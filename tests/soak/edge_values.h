@@ -1,5 +1,5 @@
-// Scenarios of few turns with some numbers at or near the edges of what their fields allow. Such a scenario
-// is refused with one line, or its run obeys every law that the soak knows.
+// Short scenarios with some numbers at or near the limits of their fields. Such a scenario must be refused
+// with one line, or its run must obey every law of the soak.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace kvcap::soak {
 
-// The first two bytes choose a scenario of the generator, each three after them a field of the table of
-// fields and a value for it. Always the same scenario of the same bytes.
+// Returns the scenario that the bytes encode. The first two bytes choose a scenario of the generator; each
+// further three choose a field of the field table and a value. Deterministic.
 std::string edge_scenario(std::string_view bytes);
 
-// Bytes drawn at random; number N is always the same.
+// Returns random bytes, determined by `number`.
 std::string edge_bytes(uint64_t number);
 
-// The changes that the bytes make, in one line.
+// Returns the changes that the bytes encode, on one line.
 std::string edge_changes(std::string_view bytes);
 
-// Runs each scenario in a process of its own.
+// Result of the runs of run_edges(), which runs each scenario in its own process.
 struct EdgeFinding {
-  std::string bytes;  // with as few changes as show it
+  std::string bytes;  // reduced to the changes that are needed
   std::string what;
 };
 struct EdgeTally {
   int64_t ran = 0;
   int64_t refused = 0;  // with one line for the user
-  int64_t skipped = 0;  // would take more steps, blocks, layers or nodes than the budget allows
+  int64_t skipped = 0;  // would need more steps, blocks, layers or nodes than the budget
   std::vector<EdgeFinding> findings;
 };
 struct EdgeOptions {
-  int at_once = 0;             // processes; 0: one a core
-  bool reduces = true;         // findings to as few changes as show them
+  int at_once = 0;             // concurrent processes; 0: one per core
+  bool reduces = true;         // reduces findings to the changes that they need
   void (*at_end)() = nullptr;  // called in each process before it ends
 };
 EdgeTally run_edges(const std::vector<std::string>& all_bytes, const EdgeOptions& options = {});

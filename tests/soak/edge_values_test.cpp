@@ -1,4 +1,4 @@
-// Three hundred scenarios with numbers at the edges of their ranges; kvcap_soak edges runs more of them.
+// Runs three hundred scenarios with numbers at the limits of their ranges; `kvcap_soak edges` runs more.
 #include "soak/edge_values.h"
 
 #include <gtest/gtest.h>

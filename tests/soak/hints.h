@@ -1,4 +1,4 @@
-// The arguments with which kvcap_soak runs one of its cases again, as it prints them beside a finding.
+// Command-line arguments with which kvcap_soak repeats one of its cases; it prints them with each finding.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@ std::string scenario_hint(uint64_t number);
 std::string edge_hint(std::string_view bytes);
 std::string plan_hint(uint64_t number);
 
-// The scenario or plan that is run by such arguments. Throws std::invalid_argument where they are no hint.
+// Returns the scenario or plan that such arguments run. Throws std::invalid_argument if they are not a hint.
 std::string hinted_text(const std::vector<std::string>& arguments);
 
-// Of the digits of edge_hint(). Throws std::invalid_argument where they are not pairs of hexadecimal digits.
+// Returns the bytes encoded by the digits of edge_hint(). Throws std::invalid_argument if `hex` is not pairs
+// of hexadecimal digits.
 std::string bytes_of(std::string_view hex);
 
 }  // namespace kvcap::soak

@@ -1,4 +1,4 @@
-// What the soak prints to run a case again is that case.
+// Tests that the arguments that the soak prints repeat the same case.
 #include "soak/hints.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(SoakHints, OfAPlanRunThatPlan) {
   }
 }
 
-// A finding with fewer changes than were drawn as well, and bytes of every value.
+// Includes findings with fewer changes than were drawn, and bytes of every value.
 TEST(SoakHints, OfNumbersAtTheEdgesRunThoseNumbers) {
   for (uint64_t number = 900001; number <= 900008; ++number) {
     std::string bytes = edge_bytes(number);
@@ -46,7 +46,8 @@ TEST(SoakHints, OfNumbersAtTheEdgesRunThoseNumbers) {
   }
 }
 
-// A case is the scenario and the sessions that the soak makes of it: kvcap run on the file alone is another.
+// A case is a scenario and the sessions that the soak generates for it: `kvcap run` on the file alone
+// differs.
 TEST(SoakHints, OfNumbersAtTheEdgesFailAgain) {
   const EdgeOptions fails{.at_once = 1, .reduces = false, .at_end = [] { throw std::runtime_error("here"); }};
   const EdgeTally first = run_edges({bytes_of("87ea")}, fails);

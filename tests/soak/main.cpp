@@ -1,9 +1,13 @@
-// kvcap_soak [COUNT [FIRST]]: runs COUNT random scenarios from number FIRST on, prints those in which a law
-// is broken and how to run one of them again. kvcap_soak edges [COUNT [FIRST]]: the same with numbers at the
-// edges of their ranges; kvcap_soak edge HEX prints the scenario of one of them and runs it. kvcap_soak plans
-// [COUNT [FIRST]]: random small plans beside exhaustive search; kvcap_soak plan NUMBER prints one of them.
-// kvcap_soak verdicts [COUNT [FIRST [SESSIONS]]]: how often verdicts on stability are wrong (verdicts.h);
-// kvcap_soak verdict NUMBER prints the scenario of one of them.
+// Command line of the soak:
+//   kvcap_soak [COUNT [FIRST]]            runs COUNT random scenarios from number FIRST on; prints those that
+//                                         break a law, and the arguments that repeat one of them
+//   kvcap_soak edges [COUNT [FIRST]]      runs scenarios with numbers at the limits of their ranges
+//   kvcap_soak edge HEX                   prints and runs one of these scenarios
+//   kvcap_soak plans [COUNT [FIRST]]      compares random small plans with exhaustive search
+//   kvcap_soak plan NUMBER                prints one of these plans
+//   kvcap_soak verdicts [COUNT [FIRST [SESSIONS]]]
+//                                         measures how often verdicts on stability are wrong (verdicts.h)
+//   kvcap_soak verdict NUMBER             prints one of these scenarios
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -22,7 +26,7 @@ namespace {
 
 using namespace kvcap::soak;
 
-std::string program = "kvcap_soak";  // as it was called
+std::string program = "kvcap_soak";  // the name that it was called with
 
 void print_again(const std::string& hint) {
   std::printf("again: %s %s\n", program.c_str(), hint.c_str());
@@ -34,8 +38,8 @@ void print(const EdgeFinding& finding) {
   print_again(edge_hint(finding.bytes));
 }
 
-// The scenario, and what its run says. kvcap run on the printed file is another run: sessions of the soak
-// share documents, branch and have pieces, which no generated source has.
+// Prints the scenario and the result of its run. `kvcap run` on the printed file is a different run: sessions
+// of the soak share documents, branch and have pieces, which no generated source has.
 int run_edge(const std::string& hex) {
   const std::string bytes = bytes_of(hex);
   std::puts(edge_scenario(bytes).c_str());
@@ -135,7 +139,7 @@ int main(int argc, char** argv) try {
   }
   const uint64_t count = argc > 1 ? std::stoull(argv[1]) : 1000;
   const uint64_t first = argc > 2 ? std::stoull(argv[2]) : 1;
-  if (argc > 1 && count == 0) {  // only shows one
+  if (argc > 1 && count == 0) {  // only prints a case
     std::puts(scenario_json(first).c_str());
     return 0;
   }

@@ -19,15 +19,15 @@
 namespace kvcap::soak {
 namespace {
 
-constexpr double kLength = 20;            // of the plan's sessions
-constexpr double kLongest = 4 * kLength;  // where that does not tell the long run
+constexpr double kLength = 20;            // in multiples of the plan's sessions
+constexpr double kLongest = 4 * kLength;  // if kLength is too short for the long run
 constexpr int64_t kSeeds = 6;
-constexpr int64_t kFirstSeed = 1000;  // far from those of the plan
-constexpr double kEqual = 1e-9;       // prices that differ by less are the same
+constexpr int64_t kFirstSeed = 1000;  // far from the plan's seeds
+constexpr double kEqual = 1e-9;       // prices with a smaller relative difference are equal
 
 Json range(double min, double max, double factor) { return {{"min", min}, {"max", max}, {"factor", factor}}; }
 
-// Those whose hardware profiles have prices; a model of 8 billion parameters fits on one GPU of each.
+// Draws machines from profiles with prices; a model of 8 billion parameters fits on one GPU of each.
 Json machines(reference::Dice& dice) {
   const std::vector<std::string> all = {"l40s", "rtx-4090", "a100-80g-sxm", "h100-sxm", "rtx-pro-6000"};
   Json some = Json::array();
@@ -48,7 +48,7 @@ Json policies(reference::Dice& dice) {
   return choices[static_cast<std::size_t>(dice.between(0, 4))];
 }
 
-// The price of every configuration, which no run changes, and what exhaustive search says of it.
+// A configuration with its price, which does not vary between runs, and its class by exhaustive search.
 struct Exhausted {
   Point point;
   double usd_per_hour = 0;
@@ -72,7 +72,7 @@ class Exhaustive {
     Exhausted one{.point = std::move(point)};
     const Changes changes = changes_at(plan_, one.point);
     std::vector<RunResult> runs;
-    // What misses a target by more than its bound under two seeds is not asked again.
+    // A configuration that misses a target by far with two seeds is not run with others.
     for (int64_t count : {int64_t{2}, kSeeds}) {
       std::vector<Ask> asks;
       for (int64_t r = std::ssize(runs); r < count; ++r)
@@ -178,7 +178,7 @@ std::string plan_json(uint64_t number) {
   Json search;
   search["hardware"] = machines(dice);
   search["policy.name"] = policies(dice);
-  // SSDs from slower than recomputing to faster: more hits may hurt.
+  // SSDs from slower than recomputation to faster, so that more hits can hurt.
   const double ssd_bytes_per_s = 0.5e9 * std::pow(14.0, dice.within(0, 1));
   search["hardware.ssd.read_bandwidth_bytes_per_s"] = Json::array({ssd_bytes_per_s});
   switch (dice.between(0, 3)) {

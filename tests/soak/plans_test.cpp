@@ -1,4 +1,4 @@
-// Two of the plans of kvcap_soak plans.
+// Runs two of the plans of `kvcap_soak plans`.
 #include "soak/plans.h"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ class Dice {
     return low + static_cast<int64_t>(unit() * static_cast<double>(high - low + 1));
   }
   double within(double low, double high) { return low + unit() * (high - low); }
-  // As likely in every decade.
+  // Returns a log-uniform value.
   double spread(double low, double high) { return low * std::pow(high / low, unit()); }
   int64_t tokens(double low, double high) { return static_cast<int64_t>(std::llround(spread(low, high))); }
   template <class List>
@@ -59,12 +59,12 @@ class Generator {
     json_["model"] = model();
     json_["hardware"] = hardware();
     json_["workload"]["source"]["kind"] = "chat";
-    known_ = parse_scenario(json_.dump(), "soak", {});  // what the model and the server are, for what follows
+    known_ = parse_scenario(json_.dump(), "soak", {});  // resolves the model and the server
     json_["serving"] = serving();
-    json_["serving"]["allow_impossible"] = true;  // what no engine starts with has to run, too
+    json_["serving"]["allow_impossible"] = true;  // even where an engine would not start
     json_["workload"] = workload();
     json_["policy"] = policy();
-    // Not every policy serves layers that keep a window or a state.
+    // Not every policy supports layers that keep a window or a state.
     while (!known_.model.is_uniform() && is_refused()) json_["policy"] = policy();
     if (dice_.chance(0.3)) json_["fleet"] = fleet();
     if (dice_.chance(0.4)) json_["slo"]["ttft_ms"] = dice_.spread(1, 1e5);
@@ -114,7 +114,7 @@ class Generator {
     return model;
   }
 
-  // Rates that do not fall with the bytes of a piece.
+  // Rates that do not fall with the size of a piece.
   Json curve() {
     Json points = Json::array();
     double bytes = dice_.spread(1e2, 1e5), bytes_per_s = dice_.spread(1e7, 1e10);
@@ -186,7 +186,7 @@ class Generator {
     Json serving;
     const ModelSpec& model = known_.model;
     const HardwareProfile& hardware = known_.hardware;
-    // The smallest group that holds the model, or one that is told how much it holds.
+    // The smallest group that holds the model, or one with a given capacity.
     int64_t size = 1;
     ExpertPlacement placement;
     const auto tokens = [&] {
@@ -225,7 +225,7 @@ class Generator {
     return serving;
   }
 
-  // Blocks are as large as a state, and steps have to reach their ends.
+  // Blocks are as large as a state, and steps must be long enough to reach their ends.
   void fit_blocks(Json& serving) {
     if (dice_.chance(0.4)) serving["recurrent_checkpoints"] = dice_.pick(kCheckpointsNames);
     Json with = json_;
@@ -262,7 +262,7 @@ class Generator {
     if (dice_.chance(0.3)) serving["request_overhead_s"] = dice_.spread(1e-4, 1);
   }
 
-  // A drafter takes GPU memory, which may be short where it decides how much is left for KV.
+  // A drafter takes GPU memory, which may be short if memory determines the KV capacity.
   Json speculative(bool may_take_memory) {
     Json options = {{"draft_tokens", dice_.pick({0, 1, 2, 3, 5, 16})}};
     const int64_t most = options["draft_tokens"].get<int64_t>() + 1;
@@ -309,7 +309,7 @@ class Generator {
     return workload;
   }
 
-  // Within the times of anything from a step to a session.
+  // Adds client timeouts between the time of a step and that of a session.
   void give_up(Json& workload) {
     workload["client_timeout_s"] = dice_.spread(1e-3, 100);
     if (dice_.chance(0.3)) return;
@@ -321,7 +321,7 @@ class Generator {
                            {"jitter", dice_.within(0, 1)}};
   }
 
-  // Its own dice: settings of other numbers stay what they were.
+  // Uses separate dice, so that the other settings of a scenario number do not change.
   void connect(Json& hardware) const {
     Dice dice(number_, "peer");
     if (hardware.is_object() && dice.chance(0.3)) hardware["peer"] = dice.pick(kPeerNames);
@@ -380,7 +380,7 @@ class Generator {
     }
     options = with_preset(options);
     const std::vector<Tier> hosts = host_tiers();
-    // What has no host tier can keep nothing in one.
+    // A policy without a host tier cannot keep anything in one.
     if (stores(options) && hosts.empty()) {
       policy["keep"] = "none";
       policy["restore"] = "recompute";
@@ -475,7 +475,7 @@ class Generator {
     add("save", [&] { return dice_.pick(kSaveModeNames); });
     add_paths(policy);
     if (dice_.chance(0.2)) {
-      // Only whole contexts come back in blocks of all layers.
+      // Only whole contexts are restored in blocks of all layers.
       const bool whole =
           policy["name"] == "kv_offload" && !policy.contains("preload") && !policy.contains("load");
       policy["block_layout"] = whole ? dice_.pick(kBlockLayoutNames) : kBlockLayoutNames[0];
@@ -491,7 +491,7 @@ class Generator {
     }
   }
 
-  // When state is saved and how it comes back.
+  // Adds options of when state is saved and how it is restored.
   void add_paths(Json& policy) {
     const auto add = [&](const char* key, auto value) {
       if (dice_.chance(0.3)) policy[key] = value();
@@ -509,7 +509,7 @@ class Generator {
     add("prefetch_timeout_s", [&] { return dice_.chance(0.2) ? 0 : dice_.spread(1e-3, 10); });
   }
 
-  // Only KV under the name that its blocks have on the GPU.
+  // True iff the policy stores KV under the names of its GPU blocks.
   bool may_save_victims(const Json& policy, const PolicyOptions& options) const {
     const bool kv = policy.value("keep", std::string(name(*options.keep))) == "kv";
     const bool chunks = policy.contains("chunk_tokens") || options.chunk_tokens ||
@@ -520,12 +520,12 @@ class Generator {
     return kv && !chunks && !cuts && !waits && json_["serving"].value("prefix_caching", true);
   }
 
-  // A static graph's window is reserved whole for every sequence.
+  // A static graph reserves its whole window for every sequence.
   void fit_windows(Json& policy) {
     Json& length = json_["serving"]["max_model_len"];
     length = std::min<int64_t>(dice_.tokens(300, 8000), kv_tokens_ / 5);
     if (dice_.chance(0.4)) policy["reserved_windows"] = dice_.within(1, 2);
-    // What lies on the GPU between turns takes room from them.
+    // State kept on the GPU between turns takes room from them.
     if (policy.contains("tiers")) {
       for (Json& tier : policy["tiers"]) {
         if (tier["kind"] != "hbm") continue;
@@ -544,7 +544,7 @@ class Generator {
     fleet["routing"] = dice_.pick(kRoutingNames);
     if (dice_.chance(0.4)) fleet["load_bound"] = dice_.between(0, 12);
     if (known_.hardware.remote) fleet["shared_remote"] = dice_.chance(0.6);
-    // While sessions come, and a little later.
+    // While sessions arrive, and for a short time after.
     const double window_s = 1.5 * static_cast<double>(sessions_) / rate_ + 20;
     std::map<int64_t, double> up_again_s;
     for (int64_t i = dice_.between(-2, 4); i > 0; --i) {
@@ -557,7 +557,7 @@ class Generator {
     return fleet;
   }
 
-  // Unless something else in the scenario forbids it.
+  // Disaggregates the fleet unless another setting forbids it.
   void disaggregate() {
     const Json before = json_;
     Json& hardware = json_["hardware"];
@@ -577,7 +577,7 @@ class Generator {
     if (!pushes && dice_.chance(0.3)) options["lease_s"] = dice_.spread(1e-3, 10);
     if (dice_.chance(0.2)) options["link"] = "nvlink";
     if (dice_.chance(0.3)) options["decode"]["max_num_seqs"] = dice_.between(1, 32);
-    // Steps of a model with recurrent layers end with a block of theirs.
+    // Steps of a model with recurrent layers must reach the end of a block.
     if (dice_.chance(0.3) && !known_.model.is_recurrent())
       options["prefill"]["max_num_batched_tokens"] = dice_.tokens(64, 8192);
     fleet["disaggregation"] = options;
@@ -597,7 +597,7 @@ class Generator {
   double rate_ = 1;
 };
 
-// Changes what a generator has made, in place.
+// Changes a generated workload in place.
 class Variation {
  public:
   Variation(Workload& workload, uint64_t number) : workload_(workload), dice_(number, "soak workload") {}
@@ -630,7 +630,7 @@ class Variation {
     }
   }
 
-  // A piece is the same text wherever it stands, so that it has one length.
+  // A piece is the same text in every turn and so has one length.
   void add_pieces() {
     if (!dice_.chance(0.35)) return;
     const int64_t texts = dice_.between(1, 30);
@@ -642,7 +642,7 @@ class Variation {
       for (int64_t i = dice_.between(-1, 4); i > 0; --i) {
         const auto text = static_cast<std::size_t>(dice_.between(0, texts - 1));
         workload_.pieces.push_back({1000 + text, tokens[text]});
-        // Some end within the input, some in the answer.
+        // Some end within the input, some within the answer.
         if (dice_.chance(0.9))
           turn.input_tokens += tokens[text];
         else
@@ -663,7 +663,7 @@ std::string scenario_json(uint64_t number) { return Generator(number).scenario()
 
 void vary(Workload& workload, const PolicyOptions& policy, uint64_t number) {
   Variation variation(workload, number);
-  // Only turns of their own can be divided into calls.
+  // Only turns without shared texts can be divided into calls.
   if (with_preset(policy).calls.value_or(Calls::single) != Calls::single) return;
   variation.add_documents();
   variation.add_branches();

@@ -1,6 +1,6 @@
-// Scenarios drawn at random over everything that the schema offers and that needs no file: models and servers
-// of the catalogue and changed ones, every policy, every restoration of every form under every placement,
-// sources, arrivals, serving settings, fleets and their failures. Small ones: some ten sessions.
+// Generates random small scenarios (about ten sessions) over everything in the schema that needs no file:
+// models and servers of the catalogue and variants of them, every policy, every restoration of every form
+// under every placement, sources, arrivals, serving settings, fleets and their failures.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace kvcap::soak {
 
-// Number N is always the same scenario file. Nearly all of them can run; some are refused, as a user's would
-// be, for what only the loader or the machine knows.
+// Returns scenario file `number`, deterministically. Most of them run; some are refused for reasons that only
+// the loader or the machine can detect.
 std::string scenario_json(uint64_t number);
 
-// Gives the workload of scenario N what no generated source has: documents that sessions share and grow,
-// turns that branch, pieces in every turn. Always the same of the same number.
+// Adds to the workload of scenario `number` what no generated source has: documents that sessions share and
+// extend, turns that branch, pieces in every turn. Deterministic.
 void vary(Workload& workload, const PolicyOptions& policy, uint64_t number);
 
 }  // namespace kvcap::soak

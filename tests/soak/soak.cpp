@@ -24,8 +24,9 @@ namespace {
 
 constexpr double kTimeout_s = 60;
 
-// What is run of a scenario: as it is; once more; with the next seed, where it has replications; both
-// fidelities with room for everything and turns at given times; its first session alone, and so with ideal.
+// The variants in which a scenario is run: unchanged; repeated; with the next seed, if it has replications;
+// at either fidelity with room for everything and turns at given times; its first session alone; its first
+// session alone with the policy ideal.
 enum class Way : uint8_t { plain, again, next_seed, by_request, by_layer, alone, ideal_alone };
 
 struct Task {
@@ -38,8 +39,8 @@ struct Given {
   Workload workload;
 };
 
-// Turns far enough apart that the end of none moves the next one that may find what it leaves: of its
-// session, or, where sessions share texts or the GPU's cache, of all of them.
+// Gives turns times so far apart that the end of a turn does not delay a turn that may find its state: a turn
+// of the same session, or any turn if sessions share texts or the GPU's cache.
 void give_times(Workload& workload, bool shares_gpu) {
   workload.absolute_times = true;
   const bool in_turn = shares_gpu || workload.concurrency > 0 || !workload.piece_begin.empty() ||
@@ -62,13 +63,13 @@ Given given(const Task& task) {
   Scenario scenario = parse_scenario(scenario_json(task.number), "soak", {});
   const PolicyOptions policy = scenario.policy;
   if (task.way == Way::next_seed) ++scenario.seed;
-  // What others are compared with serves every turn.
+  // Variants that are compared must serve every turn.
   if (task.way != Way::plain && task.way != Way::again && task.way != Way::next_seed)
     scenario.workload.client_timeout_s.reset();
   if (task.way == Way::alone || task.way == Way::ideal_alone) {
     scenario.workload.sessions = 1;
     scenario.fleet = {};
-    // What a restoration computes is no step, and has none of a step's overhead.
+    // A restoration computes outside steps and has no step overhead.
     scenario.serving.step_overhead_s = scenario.serving.step_overhead_per_sequence_s = 0;
   }
   if (task.way == Way::by_request || task.way == Way::by_layer) {
@@ -80,11 +81,11 @@ Given given(const Task& task) {
     scenario.policy.ttl_s.reset();
     scenario.fleet = {};
     scenario.serving.max_queued_turns.reset();
-    scenario.workload.warmup = Warmup::turns;  // times say what settles
+    scenario.workload.warmup = Warmup::turns;  // times would decide which turns are warm-up
   }
   if (task.way == Way::ideal_alone) {
     const PolicyOptions given = with_preset(scenario.policy);
-    // A share of a history is kept by all but those that select from it.
+    // All policies except those that select keep a share of a history.
     const bool selects = given.restore == Restore::important;
     scenario.policy = {.name = "ideal",
                        .match = given.match,
@@ -95,8 +96,8 @@ Given given(const Task& task) {
   Workload workload = make_workload(scenario.workload, scenario.seed);
   vary(workload, policy, task.number);
   if (task.way == Way::alone || task.way == Way::ideal_alone) {
-    // Turns of which one may wait for another's step, and a share of what others share, are compared with
-    // nothing.
+    // Removes what is not compared: branches, which may wait for another turn's step, and shares of shared
+    // texts.
     workload.parents.clear();
     if (workload.sessions.front().document != kOwnContext) scenario.policy.retention.reset();
   }
@@ -105,7 +106,7 @@ Given given(const Task& task) {
   return {std::move(scenario), std::move(workload)};
 }
 
-// In a process of its own.
+// Runs a task in its own process.
 std::string run(const Task& task) {
   const Given it = given(task);
   const RunResult result = simulate(it.scenario, it.workload, {.check_invariants = true});
@@ -121,7 +122,7 @@ bool any(const RunResult& result, bool (*has)(const TurnRecord&)) {
                      [has](const TurnRecord& turn) { return is_measured(turn) && has(turn); });
 }
 
-// Null is an answer where there is nothing to take a mean of, or nobody has said a price.
+// True iff the metric may be null: there is nothing to average, or a price is not given.
 bool may_be_null(const RunResult& result, std::string_view name) {
   if (name == "request_goodput" || name == "offered_load" || name == "warmup.detected_turns" ||
       name == "routing.imbalance" || name == "disaggregation.mean_transfer_ms")
@@ -151,9 +152,9 @@ std::string different(const RunResult& one, const RunResult& other, const std::s
   return metric + ": " + std::to_string(a) + " by request, " + std::to_string(b) + " by layer";
 }
 
-// Whether both compute the same tokens but for a tile of rows a turn. Their steps may cut a prompt elsewhere,
-// and the last rows of a slice fill a GPU's waves better or worse; a found prefix has attention kernels of
-// its own, which cost more than a few tokens computed again.
+// True iff both compute the same tokens, to a tile of rows per turn. Their steps may cut a prompt at
+// different places, and the last rows of a slice may fill a GPU's waves differently; a found prefix uses
+// attention kernels that may cost more than recomputing a few tokens.
 bool computes_as_much(const RunResult& alone, const RunResult& ideal) {
   constexpr int64_t kTileRows = 128;
   const auto found = [](const RunResult& result) {
@@ -238,7 +239,7 @@ std::string broken_law(const RunResult& result) {
     if (std::isnan(*value) && !may_be_null(result, metric.name)) return said;
     const bool is_rate = metric.name == "token_hit_rate" || metric.name == "request_hit_rate";
     if (is_rate && *value > 1) return said;
-    // To bring something back may take longer than to compute it.
+    // A restoration may take longer than recomputation.
     if (*value < -1e-6 && metric.name != "saved_gpu_hours") return said;
   }
   for (const auto& [name, values] : result.distributions) {
@@ -256,10 +257,10 @@ Tally soak(uint64_t first, uint64_t count, const std::function<void(const Findin
            const std::function<void(const Finding&)>& on_refusal) {
   Tally tally;
   const std::vector<Task> tasks = tasks_of(first, count);
-  std::map<uint64_t, std::size_t> open;  // tasks of each scenario that have not ended
+  std::map<uint64_t, std::size_t> open;  // unfinished tasks per scenario
   for (const Task& task : tasks) ++open[task.number];
   std::map<uint64_t, Results> results;
-  std::map<uint64_t, Finding> findings;  // the first of each scenario
+  std::map<uint64_t, Finding> findings;  // first finding per scenario
   const auto find = [&](uint64_t number, const std::string& what) {
     findings.try_emplace(number, Finding{number, what, ""});
   };

@@ -1,5 +1,5 @@
-// The soak: scenarios drawn at random, each run with every invariant checked and in processes of its own, and
-// then examined with the laws that hold for any run.
+// The soak runs random scenarios, each in its own processes with every invariant checked, and checks the
+// results against laws that hold for any run.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace kvcap::soak {
 struct Finding {
   uint64_t number = 0;
   std::string what;      // one line
-  std::string scenario;  // the file
+  std::string scenario;  // the scenario file
 };
 
 struct Tally {
@@ -23,10 +23,10 @@ struct Tally {
   int64_t found = 0;
 };
 
-// What is wrong with the result of any run, in one line, or nothing.
+// Returns a law that the result breaks, on one line; empty if none.
 std::string broken_law(const RunResult& result);
 
-// Scenarios number `first` to `first + count - 1`. `on_refusal` may be empty.
+// Runs scenarios `first` to `first + count - 1`. `on_refusal` may be empty.
 Tally soak(uint64_t first, uint64_t count, const std::function<void(const Finding&)>& on_finding,
            const std::function<void(const Finding&)>& on_refusal = {});
 

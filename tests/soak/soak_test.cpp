@@ -1,4 +1,4 @@
-// Forty of the scenarios of ./dev soak.
+// Runs forty of the scenarios of `./dev soak`.
 #include "soak/soak.h"
 
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@ TEST(Soak, FortyRandomScenariosBreakNoLaw) {
   EXPECT_GT(tally.turns, 2000);
 }
 
-// Of two requests that decode together the second's saves find the write queue full or not, by the step in
-// which they leave.
+// Two requests decode together. Whether the second one's saves find the write queue full depends on the step
+// in which they leave.
 TEST(Soak, SavesOfStepsMeetTheSameWriteQueueInBothFidelities) {
   for (const uint64_t number : {1700148ULL, 7459578483ULL}) {
     const Tally tally = soak(number, 1, [](const Finding& finding) {

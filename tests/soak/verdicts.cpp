@@ -23,9 +23,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kBeyond[] = {1.04, 1.08, 1.12};
 constexpr double kLeastError = 0.015;
-constexpr double kServed = 0.98;                // completed over begun, of a rate that is served
-constexpr double kBelow = 0.97, kAbove = 1.05;  // where that is confirmed
-constexpr double kUndecided = 0.03;             // from the limit, as a share of it
+constexpr double kServed = 0.98;                // completed over begun sessions of a served rate
+constexpr double kBelow = 0.97, kAbove = 1.05;  // rates relative to the bounds at which they are confirmed
+constexpr double kUndecided = 0.03;             // relative distance from the limit
 constexpr int64_t kFirstSessions = 500;
 
 class LoadDice {
@@ -44,7 +44,7 @@ class LoadDice {
   uint64_t next_ = 0;
 };
 
-// One simulation that is wanted: `number` at `rate` sessions per second.
+// A simulation to run: setting `number` at `rate_per_s` sessions per second.
 struct Ask {
   uint64_t number = 0;
   double rate_per_s = 0;
@@ -55,13 +55,14 @@ struct Ask {
 struct Seen {
   bool ran = false;
   double begun_per_s = 0, completed_per_s = 0;
-  double served_per_s = 0;  // sessions over the whole run
+  double served_per_s = 0;  // sessions completed per second over the whole run
   int64_t turns = 0;
   Verdict verdict = Verdict::undecided;
   bool tells = false;
 };
 
-// Few prefixes that many prompts share depend on the seed, and with them the limit: it is that of one seed.
+// If many prompts share few prefixes, these depend on the seed, and so does the limit: it is measured for one
+// seed.
 Scenario scenario_of(const Ask& ask) {
   Scenario scenario = parse_scenario(verdict_scenario(ask.number), "verdicts", {});
   const bool shares = scenario.workload.source.kind != "chat";
@@ -71,7 +72,7 @@ Scenario scenario_of(const Ask& ask) {
   return scenario;
 }
 
-// Over the second half of the time in which sessions begin.
+// Counts sessions begun and completed in the second half of the time in which sessions begin.
 void count_sessions(const std::vector<TurnRecord>& turns, Seen& seen) {
   std::vector<double> begins_s, ends_s;
   for (const TurnRecord& turn : turns) {
@@ -125,15 +126,15 @@ std::vector<Seen> run_all(const std::vector<Ask>& asks) {
   return all;
 }
 
-// What is known of a setting's limit, in sessions per second.
+// The known bounds of a setting's limit, in sessions per second.
 struct Limit {
   uint64_t number = 0;
   double guess_per_s = 0;
-  bool is_guessed = false;  // a rate beyond the limit was seen, close to it
+  bool is_guessed = false;  // an overload close to the limit was run
   double low_per_s = 0, high_per_s = 0;
 };
 
-// Raises the guess until 1.15 times it is beyond the limit; what is completed there is the next guess.
+// Raises the guess until 1.15 times it is an overload; the next guess is the completed rate of that run.
 void guess(std::vector<Limit>& limits, int64_t sessions, uint64_t& seed) {
   for (Limit& one : limits) one.is_guessed = false;
   for (int tries = 0; tries < 12; ++tries) {
@@ -155,7 +156,7 @@ void guess(std::vector<Limit>& limits, int64_t sessions, uint64_t& seed) {
   }
 }
 
-// The rates that a mild overload completes, and how far they are from each other.
+// Sets the bounds from the completed rates of mild overloads and their interval.
 void measure(std::vector<Limit>& limits, int64_t sessions, uint64_t& seed) {
   std::vector<Ask> asks;
   for (const Limit& one : limits)
@@ -175,7 +176,8 @@ void measure(std::vector<Limit>& limits, int64_t sessions, uint64_t& seed) {
   }
 }
 
-// What is to be served just below and not just beyond: else the limit may be there, too.
+// Confirms that rates just below the bounds are served and rates just above are not; otherwise widens the
+// bounds.
 void confirm(std::vector<Limit>& limits, int64_t sessions, uint64_t& seed) {
   for (const bool below : {true, false}) {
     std::vector<Limit*> open;
@@ -203,7 +205,7 @@ std::vector<Limit> find_limits(uint64_t first, uint64_t count, int64_t sessions)
   std::vector<Limit> limits;
   std::vector<Ask> asks;
   uint64_t seed = 1000;
-  // All at once: a rate for which a machine is never fast enough.
+  // A rate at which practically all sessions begin together and every machine is overloaded.
   for (uint64_t number = first; number < first + count; ++number)
     asks.push_back({number, 1e4, kFirstSessions, ++seed});
   const std::vector<Seen> seen = run_all(asks);
@@ -218,7 +220,7 @@ std::vector<Limit> find_limits(uint64_t first, uint64_t count, int64_t sessions)
   return limits;
 }
 
-// As workload.run_length "steady" does for a user: twice as long until it tells.
+// Finds verdicts as workload.run_length "steady" does for users: doubles the run until it shows the long run.
 void find_verdicts(std::vector<VerdictCase>& cases) {
   std::vector<VerdictCase*> open;
   for (VerdictCase& one : cases) {

@@ -1,4 +1,4 @@
-// Six of the settings of kvcap_soak verdicts, with shorter runs behind their limits.
+// Runs six settings of `kvcap_soak verdicts`, with shorter runs to measure their limits.
 #include "soak/verdicts.h"
 
 #include <gtest/gtest.h>

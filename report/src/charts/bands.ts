@@ -1,4 +1,5 @@
-// One dot a number: how far the simulation is from what it is held against, in tolerances, a row a suite.
+// Bands chart: the deviation of each simulated number from its reference, in tolerances; one dot per number,
+// one row per suite.
 import type { Theme } from "../theme.ts";
 import { base_option, tip, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
@@ -11,14 +12,14 @@ export interface Verdict {
   verdict: string;
 }
 
-const edge = 4; // further dots stand at the edge of the chart
+const edge = 4; // larger deviations are drawn at the edge of the chart
 export const bands_height = (rows: number): number => 66 + 40 * rows;
 
 export function bands(theme: Theme, rows: readonly string[], dots: readonly Verdict[]): Option {
   const paint: Record<string, string> = { inside: theme.good, near: theme.quiet, outside: theme.bad };
   const symbol: Record<string, string> = { inside: "circle", near: "triangle", outside: "diamond" };
   const counts = rows.map(() => 0);
-  // Dots of a row lie on five lines, so that equal ones do not hide each other.
+  // Dots of a row are spread over five lines, so that equal values do not hide each other.
   const lift = (row: number): number => (((counts[row]!++ * 2) % 5) - 2) * 0.13;
   return base_option(theme, {
     grid: { left: 4, right: 16, top: 22, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },

@@ -1,15 +1,16 @@
-// Bars: parts of a whole stacked along a row a policy, or values side by side.
+// Horizontal bars: stacked parts, one row per policy, or values side by side.
 import type { Theme } from "../theme.ts";
 import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 interface BarPart {
   name: string;
-  values: (number | null)[]; // one a row
-  colours?: string[]; // one a row, where rows are policies
+  values: (number | null)[]; // one per row
+  colours?: string[]; // one per row, if rows are policies
 }
 
-// Horizontal bars. Parts are stacked, and told apart by steps of one hue; without `stack` they lie side by side.
+// Draws horizontal bars. With `stack`, parts are stacked in steps of one hue; without it, they are side by
+// side.
 export function bars(
   theme: Theme,
   rows: readonly string[],
@@ -61,7 +62,7 @@ export function bars(
 export const bars_height = (rows: number, parts: number, stack: boolean): number =>
   56 + rows * (stack || parts === 1 ? 32 : 14 * parts + 12);
 
-// The key to stacked parts, for the figure's head.
+// Returns the key of stacked parts, for the figure's head.
 export function parts_key(theme: Theme, names: readonly string[]): { name: string; colour: string }[] {
   return theme.steps(names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
 }

@@ -1,4 +1,4 @@
-// What charts have in common: axes with units, tooltips made of text nodes, grids that leave room for their labels.
+// Helpers for all charts: axes with units, tooltips made of text nodes, grids with room for labels.
 import { h } from "../dom.ts";
 import { axis_label, show } from "../format.ts";
 import type { Style, Theme } from "../theme.ts";
@@ -6,7 +6,7 @@ import type { Option } from "./engine.ts";
 
 export const most_marks = 2000;
 
-// Charts measure their labels themselves, for which they must know the page's font by its name.
+// Charts measure their labels and need the page's font by name.
 const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
 
 export const colour = (style: Style, theme: Theme): string => style[theme.mode];
@@ -17,7 +17,7 @@ export interface TipRow {
   colour?: string;
 }
 
-// ECharts takes an element for a tooltip, which keeps names from files out of any markup.
+// Returns a tooltip as an element, so that names from files are never parsed as markup.
 export function tip(title: string, rows: readonly TipRow[]): HTMLElement {
   return h(
     "div",
@@ -51,7 +51,7 @@ interface AxisOptions {
   axis_label?: Record<string, unknown>;
 }
 
-// 1, 2 and 5 of every decade that the axis spans, thinned to whole decades where there are many.
+// Returns ticks at 1, 2 and 5 of every decade of the axis; only whole decades if there are many.
 function log_ticks(from: number, to: number): number[] {
   const decades = Math.log10(to / from);
   const steps = decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5];
@@ -100,7 +100,7 @@ export function y_axis(name: string, theme: Theme, options: AxisOptions = {}): R
   return { ...base, nameLocation: options.inverse ? "start" : "end", nameGap: 10, nameTextStyle: text };
 }
 
-// Grid and tooltip for every chart; `extra` is the chart's own.
+// Returns the options that all charts share, with the chart's own options in `extra`.
 export function base_option(theme: Theme, extra: Record<string, unknown>): Option {
   return {
     animation: false,
@@ -124,7 +124,7 @@ export function with_unit(value: number | null, unit: string): string {
   return unit === "" ? show(value) : `${show(value)} ${unit}`;
 }
 
-// Keeps every n-th item so that no more than `most` are left.
+// Keeps every n-th item, so that at most `most` are left.
 export function thin<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items];
   const step = Math.ceil(items.length / most);

@@ -1,4 +1,4 @@
-// ECharts, with the parts that this page draws with and no others.
+// ECharts with only those parts that the page uses.
 import { BarChart, CustomChart, LineChart, ParallelChart, ScatterChart } from "echarts/charts";
 import {
   DataZoomComponent,

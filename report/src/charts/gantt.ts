@@ -1,4 +1,5 @@
-// A layer schedule: transfers and computations of one context, a pair of rows a policy, as the papers draw them.
+// Gantt chart of a layer schedule: transfers and computations of one context, two rows per policy, as in the
+// papers.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { show } from "../format.ts";
 import type { Style, Theme } from "../theme.ts";
@@ -12,7 +13,7 @@ export interface Work {
   start: number; // ms
   end: number;
   style: Style;
-  weak: boolean; // drawn as an outline: transfers, beside computations
+  weak: boolean; // true: drawn as an outline (transfers, as opposed to computations)
 }
 
 export const gantt_height = (rows: number): number => 62 + 24 * rows;

@@ -1,4 +1,4 @@
-// Lines over a common quantity: distributions, series over time, curves.
+// Line chart over a common quantity: distributions, time series, curves.
 import type { Style, Theme } from "../theme.ts";
 import { axis_name, base_option, colour, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
@@ -18,7 +18,7 @@ interface LinesOptions {
   mark?: { name: string; at: number; from: number; to: number }; // a value of x and its interval
 }
 
-// A logarithmic axis has no place for what is not above zero.
+// True for points that the axes can show: logarithmic axes need positive values.
 const drawable = (options: LinesOptions) => (point: [number, number]) =>
   (!options.x.log || point[0] > 0) && (!options.y.log || point[1] > 0);
 

@@ -1,4 +1,4 @@
-// Parallel coordinates: an axis a quantity, a line a point of the sweep.
+// Parallel coordinates: one axis per quantity, one line per point of the sweep.
 import type { Theme } from "../theme.ts";
 import { axis_label, brief } from "../format.ts";
 import { base_option, tip } from "./common.ts";
@@ -17,7 +17,7 @@ interface Thread {
   title: string;
 }
 
-// A name in lines of at most 16 characters, where it has spaces or dots to break at.
+// Returns a name in lines of at most 16 characters, if it has spaces or dots to break at.
 function wrapped(name: string): string {
   const lines = [""];
   for (const word of name.split(/(?<=[ .])/)) {

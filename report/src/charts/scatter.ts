@@ -1,4 +1,4 @@
-// Points in a plane, one series a colour.
+// Scatter chart: points in a plane, one series per colour.
 import type { Style, Theme } from "../theme.ts";
 import { axis_name, base_option, colour, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
@@ -6,8 +6,8 @@ import type { Option } from "./engine.ts";
 export interface Dot {
   x: number;
   y: number;
-  title: string; // of its tooltip
-  key: number; // what the page knows it by
+  title: string; // title of the tooltip
+  key: number; // identifies the dot to the page
 }
 
 export interface Cloud {
@@ -15,7 +15,7 @@ export interface Cloud {
   style: Style;
   dots: Dot[];
   strong?: boolean; // larger: the front, the answer
-  line?: boolean; // joined by steps
+  line?: boolean; // connected by steps
 }
 
 export interface Axis {
@@ -24,7 +24,7 @@ export interface Axis {
   log?: boolean;
 }
 
-// Does the quantity span decades, so that only a logarithmic axis shows it?
+// True iff the values span decades, so that they need a logarithmic axis.
 export function spans_decades(values: readonly number[]): boolean {
   const positive = values.filter((value) => value > 0);
   return (

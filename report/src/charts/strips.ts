@@ -1,4 +1,5 @@
-// Strips of heat: a row a resource, time from left to right, the busiest resource of every moment underlined.
+// Heat strips: one row per resource, time from left to right, with the busiest resource of every bin
+// underlined.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { show } from "../format.ts";
 import type { Theme } from "../theme.ts";
@@ -7,12 +8,12 @@ import type { Option } from "./engine.ts";
 
 export interface Strip {
   name: string;
-  values: (number | null)[]; // shares, one a bin
+  values: (number | null)[]; // shares, one per bin
 }
 
 export const strips_height = (rows: number): number => 54 + 22 * rows;
 
-// The row with the largest value of a bin; -1 when nothing is busy.
+// Returns the row with the largest value of a bin; -1 if all are idle.
 export function busiest(strips: readonly Strip[], bin: number): number {
   let best = -1;
   strips.forEach((strip, row) => {
@@ -23,7 +24,7 @@ export function busiest(strips: readonly Strip[], bin: number): number {
 }
 
 export function strips(theme: Theme, times: readonly (number | null)[], rows: readonly Strip[]): Option {
-  // Bins are equal; `times` are their middles.
+  // Bins have equal widths; `times` are their centres.
   const first = times[0] ?? 0;
   const width = times.length > 1 ? (times[1] ?? 0) - first : 2 * first || 1;
   const end = (times[times.length - 1] ?? 0) + width / 2;
@@ -32,7 +33,7 @@ export function strips(theme: Theme, times: readonly (number | null)[], rows: re
   );
   const bound = times.map((_, bin) => busiest(rows, bin));
   return base_option(theme, {
-    // All strips of a page share their left edge, so that their moments stand one above the other.
+    // All strips of a page share their left edge, so that their times are aligned.
     grid: { left: 112, right: 24, top: 6, bottom: 46, outerBoundsMode: "none" },
     xAxis: {
       ...x_axis(axis_name("simulated time", "s"), theme, {

@@ -1,4 +1,4 @@
-// A map of tiles: who wins where, in the colours of the policies.
+// Tile map: which policy wins for each pair of values, in the colours of the policies.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Theme } from "../theme.ts";
 import { base_option, tip, x_axis, y_axis, type TipRow } from "./common.ts";

@@ -1,4 +1,4 @@
-// A tornado: how far each change moves one number from where it stands, the largest first.
+// Tornado chart: the effect of each change on one number, the largest first.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Theme } from "../theme.ts";
 import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
@@ -6,8 +6,8 @@ import type { Option } from "./engine.ts";
 
 export interface Gust {
   name: string;
-  value: number; // where the number stands after the change
-  note: string; // of its tooltip
+  value: number; // the number after the change
+  note: string; // text of the tooltip
   colour: string;
 }
 

@@ -1,4 +1,4 @@
-// A value with its interval a row: dots with whiskers beside a line at zero.
+// Whisker chart: one value with its interval per row, next to a line at zero.
 import type { Theme } from "../theme.ts";
 import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";

@@ -1,4 +1,5 @@
-// Who wins where: a tile a point of two fields, in the winner's colour, and where the winner changes.
+// Break-even map: one tile per pair of values of two fields, in the winner's colour, and where the winner
+// changes.
 import { colour } from "../charts/common.ts";
 import { tiles, type Tile } from "../charts/tiles.ts";
 import type { Context } from "../context.ts";
@@ -9,7 +10,7 @@ import type { Place } from "../place.ts";
 import { cell, words } from "../table.ts";
 import { ms_of_s, short_path, unit_of } from "../quantities.ts";
 
-// Values of a field arrive as text.
+// Formats a value of a field; values are text.
 function label(path: string, text: string): string {
   const number = Number(text);
   return text.trim() === "" || Number.isNaN(number) ? text : brief(number * unit_of(path).scale, 6);

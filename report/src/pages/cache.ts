@@ -1,4 +1,4 @@
-// Cache: where hits come from, how they develop, what is stored and moved, and what any cache could do at best.
+// Cache page: hits per tier and over time, bytes stored and moved, and the upper bound for any cache.
 import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour, most_marks, thin } from "../charts/common.ts";
 import { lines } from "../charts/lines.ts";
@@ -103,8 +103,8 @@ function occupancy(context: Context, runs: readonly Run[]): (Figure | null)[] {
   );
 }
 
-// Misses against the size of the cache, where the trace's statistics hold the curve; beside it what the runs that
-// are bounds (an infinite store, Belady's eviction) miss.
+// Draws the miss ratio over the size of the cache, if the trace's statistics contain the curve, together with
+// the miss ratios of runs that are bounds (an infinite store, Belady's eviction).
 function miss_ratio_figure(context: Context, { name, place }: Named, runs: readonly Run[]): Figure | null {
   const points = place.at("miss_ratio_curve").items;
   if (points.length === 0) return null;

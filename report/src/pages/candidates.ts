@@ -1,4 +1,4 @@
-// Configurations that a plan has judged, as words and as rows of tables.
+// Configurations that a plan has judged, as text and as rows of tables.
 import { brief, quantity } from "../format.ts";
 import type { Place } from "../place.ts";
 import { metric_cell, words, type Cell, type Table } from "../table.ts";
@@ -10,7 +10,7 @@ export const mean = (candidate: Place, metric: string): Place =>
 export const scaled = (place: Place, metric: string): number | null =>
   place.number === null ? null : place.number * unit_of(metric).scale;
 
-// Half the width of the printed interval, which planning does not always centre on the mean.
+// Returns half the width of the printed interval, which is not always centred on the mean.
 export function half_width(candidate: Place, metric: string): number | null {
   const interval = candidate.at("metrics").metric(metric).at("interval");
   const [from, to] = [interval.at(0).number, interval.at(1).number];
@@ -28,7 +28,7 @@ function candidate_cells(candidate: Place, metrics: readonly string[]): Cell[] {
   ];
 }
 
-// What a configuration sets, field by field: "path=value".
+// Returns the fields that a configuration sets, from "path=value".
 function fields(candidate: Place): Map<string, string> {
   return new Map(
     candidate.at("changes").texts.map((text) => {
@@ -38,7 +38,7 @@ function fields(candidate: Place): Map<string, string> {
   );
 }
 
-// A list of tiers by their kinds; numbers in the unit of their field.
+// Returns the cell of a field: a list of tiers by their kinds, a number in the field's unit.
 function field_cell(path: string, text: string | undefined): Cell {
   if (text === undefined) return words("\u2013");
   const number = Number(text);
@@ -47,7 +47,7 @@ function field_cell(path: string, text: string | undefined): Cell {
   return words(kinds.length > 0 ? kinds.join(" + ") : text);
 }
 
-// Configurations by the fields in which they differ.
+// Returns a table of configurations with the fields in which they differ.
 export function candidate_table(
   candidates: readonly Place[],
   metrics: readonly string[],
@@ -72,7 +72,7 @@ export function candidate_table(
   };
 }
 
-// Configurations by what was changed to reach them from the answer.
+// Returns a table of configurations, each named by its change from the answer.
 export function what_table(
   candidates: readonly Place[],
   metrics: readonly string[],
@@ -88,7 +88,7 @@ export function what_table(
   };
 }
 
-// "hardware.ssd.capacity_bytes 960000000000 -> 1920000000000" in the words of a reader.
+// Shortens "hardware.ssd.capacity_bytes 960000000000 -> 1920000000000" and adds units, for readers.
 export function readable(what: string): string {
   return what
     .replaceAll("hardware.", "")

@@ -1,4 +1,4 @@
-// Capacity: the highest load that meets the targets, and the times and the goodput below and beyond it.
+// Capacity page: the highest load that meets the targets, and times and goodput below and above it.
 import { lines, type Line } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
@@ -48,7 +48,7 @@ class CapacityPage {
     };
   }
 
-  // The capacity and the loads of which nobody can tell; without an interval the line alone.
+  // Returns the mark of the capacity and its interval; only a line if there is no interval.
   private mark() {
     const [from, to] = [0, 1].map((end) => this.place.at("capacity", "interval", end).number);
     const text = `capacity ${show(this.capacity)}`;

@@ -1,4 +1,4 @@
-// Changes: the same things before and after, side by side, what differs marked.
+// Changes page: inputs before and after, side by side, with differences marked.
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
 import type { Context } from "../context.ts";
 import { half_width, type Group, type Named, type Run, type Side } from "../data.ts";
@@ -24,7 +24,7 @@ interface Pair<T> {
   after: T;
 }
 
-// The same name on both sides; where each side has one thing only, those two.
+// Pairs items of the same name; if each side has only one item, pairs these two.
 function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => string): Pair<T>[] {
   if (before.length === 1 && after.length === 1)
     return [{ name: name(after[0]!), before: before[0]!, after: after[0]! }];
@@ -37,8 +37,8 @@ function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => st
 const pairs_of_runs = (before: Group, after: Group): Pair<Run>[] =>
   pair(before.runs, after.runs, (run) => run.label);
 
-// Each group of before with one of after: those of one name, then of the others the most alike by scenario and
-// settings.
+// Pairs each group of `before` with one of `after`: first groups of the same name, then the most similar by
+// scenario and settings.
 function pair_groups(before: readonly Group[], after: readonly Group[]): Pair<Group>[] {
   const scenario = (group: Group) => group.runs[0]?.place.at("scenario", "name").text;
   const found = new Map<Group, Group>();
@@ -67,7 +67,7 @@ const change_columns = (unit = ""): Column[] => [
   { name: "Reading" },
 ];
 
-// What to make of a difference: `sign` 1 when more is better, `noise` what the intervals allow.
+// Interprets a difference. `sign` is 1 if more is better; `noise` is the half width of its intervals.
 function reading(difference: number, sign: number, noise: number): { text: string; mark?: "good" | "bad" } {
   if (difference === 0) return { text: "same" };
   if (Math.abs(difference) <= noise) return { text: "within the intervals" };
@@ -78,7 +78,7 @@ function reading(difference: number, sign: number, noise: number): { text: strin
     : { text: `${arrow} worse`, mark: "bad" };
 }
 
-// before, after, after - before, and its reading.
+// Returns the cells before, after, after - before, and the interpretation.
 function change_cells(before: Cell, after: Cell, sign: number, noise: number): Cell[] {
   if (before.value === null || after.value === null) {
     const same = before.text === after.text;
@@ -124,7 +124,7 @@ function run_table(run: Pair<Run>, metrics: readonly string[]): Table {
   };
 }
 
-// Changes in percent of what most readers look at first.
+// Draws the changes of the most important metrics in percent.
 function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]): Figure | null {
   const { theme } = context;
   const rows = metrics.flatMap((metric): Whisker[] => {
@@ -223,7 +223,7 @@ function restore_rows({ before, after }: Pair<Named>): Cell[][] {
   ]);
 }
 
-// Checks whose numbers or verdict are others than before.
+// Returns the rows of checks whose numbers or verdicts have changed.
 function validation_rows({ before, after }: Pair<Named>): Cell[][] {
   const of = (side: Named) => side.place.at("checks").items;
   const old = new Map(of(before).map((check) => [check.at("id").text ?? "", check]));

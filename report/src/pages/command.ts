@@ -1,4 +1,4 @@
-// The command that reproduces what was picked in a chart.
+// Panel with the command that reproduces the item picked in a chart.
 import { button, h, type Child } from "../dom.ts";
 
 export class CommandPanel {

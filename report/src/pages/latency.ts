@@ -1,4 +1,4 @@
-// Latency: how long the first token takes, what it waits for, and how that grows with the history of a session.
+// Latency page: time to first token, its parts, and its growth with the history of a session.
 import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { lines, type Line } from "../charts/lines.ts";
@@ -14,7 +14,7 @@ import { over_time } from "./over_time.ts";
 
 const ms = { symbol: "ms", scale: 1 };
 const quantiles = (run: Run, name: string): Place => run.place.at("distributions", name);
-// 99 quantiles stand for 1 % .. 99 %.
+// Returns the percentage of a quantile: 99 quantiles are 1 % to 99 %.
 const percent = (index: number, count: number): number => (100 * (index + 1)) / (count + 1);
 
 function cdf(context: Context, runs: readonly Run[], id: string, name: string, controls?: Node): Figure {
@@ -54,7 +54,7 @@ function cdf(context: Context, runs: readonly Run[], id: string, name: string, c
 
 const part_title = (part: string): string => title_of(`ttft_breakdown_ms.${part}`);
 const always = ["queue", "lookup", "load", "restore_compute", "prefill"];
-// Where one node computes the prompt and another decodes.
+// Parts of the latency if one node computes the prompt and another decodes.
 const handed_over = ["decode_queue", "transfer", "first_step"];
 
 function breakdown(context: Context, runs: readonly Run[]): Figure {
@@ -90,14 +90,14 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
   };
 }
 
-// One value a policy for each of some metrics, in the colours of the policies.
+// Draws some metrics side by side, one bar per policy in its colour.
 function side_by_side(
   context: Context,
   runs: readonly Run[],
   id: string,
   title: string,
   note: string,
-  metrics: Record<string, string>, // by what tells it from the others
+  metrics: Record<string, string>, // metric by its short name
 ): Figure {
   const rows = Object.entries(metrics).flatMap(([short, metric]) =>
     runs.map((run) => ({ short, metric, run, place: run.place.at("metrics", metric) })),
@@ -135,7 +135,7 @@ function side_by_side(
   };
 }
 
-// Where TTFT stands over bins of history length; bins without turns are left out.
+// Draws TTFT over bins of history length, without empty bins.
 function history(context: Context, runs: readonly Run[]): Figure | null {
   const bins = (run: Run) =>
     run.place.at("by_history").items.filter((bin) => (bin.at("count").number ?? 0) > 0);

@@ -1,4 +1,4 @@
-// Says what the inputs do not hold, so that an absent chart is not taken for an absent effect.
+// Notes which data the inputs lack, so that a missing chart is not read as a missing effect.
 import type { Context } from "../context.ts";
 import { h } from "../dom.ts";
 

@@ -1,4 +1,4 @@
-// One series of every run over simulated time.
+// Chart of one series of every run over simulated time.
 import { lines } from "../charts/lines.ts";
 import { thin } from "../charts/common.ts";
 import type { Context } from "../context.ts";
@@ -8,7 +8,7 @@ import { list } from "../format.ts";
 import { cell } from "../table.ts";
 import { title_of, unit_of, type Unit } from "../quantities.ts";
 
-// Null when no run has the series.
+// Returns the figure; null if no run has the series.
 export function over_time(
   context: Context,
   all: readonly Run[],

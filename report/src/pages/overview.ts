@@ -1,4 +1,4 @@
-// Overview: what was simulated, policies as columns, who wins and by how much, what it costs, what was assumed.
+// Overview page: the scenario, a table of policies, the winner and its margin, costs, and assumptions.
 import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
@@ -34,10 +34,10 @@ const headline_metrics = [
   "cost.usd_per_million_output_tokens",
 ];
 
-// Policies as columns. Among what can be bought, the best value of a row is bold.
+// Returns a table with policies as columns. The best value of a row is bold; bounds do not count.
 function headline(runs: readonly Run[]): Table {
   const there = (metric: string) => runs.map((run) => run.place.at("metrics").metric(metric));
-  // What one node has, and where none fails and no client gives up.
+  // Usual values on one node without failures and without clients that give up; such rows are left out.
   const usual: Record<string, number> = { failed: 0, abandoned: 0, retried: 0, "routing.imbalance": 1 };
   const metrics = headline_metrics.filter((metric) =>
     there(metric).some((place) => place.exists && place.number !== usual[metric]),
@@ -123,8 +123,8 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   const bought = runs.filter((run) => !run.bound);
   const value = (run: Run, part: string) => run.place.at("metrics", "cost").metric(part);
   const dollars = (run: Run, part: string) => value(run, part).number ?? 0;
-  // The parts sum to the total: the larger of an SSD's time and its wear, and energy where rent does not
-  // include it.
+  // The parts sum to the total: only the larger of an SSD's time and its wear counts, and energy counts only
+  // if the rent does not include it.
   const share = (run: Run, part: string): number => {
     const worn = dollars(run, "ssd_wear_usd") > dollars(run, "ssd_usd");
     if (part === (worn ? "ssd_usd" : "ssd_wear_usd")) return 0;

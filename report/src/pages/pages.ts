@@ -1,4 +1,4 @@
-// The pages by name: what each is called, when there is something to draw, and who draws it.
+// The pages by name: their titles, when they have content, and the functions that draw them.
 import type { Context } from "../context.ts";
 import type { PageName, Report } from "../data.ts";
 import { cache } from "./cache.ts";

@@ -1,4 +1,5 @@
-// Plan: the cheapest configuration that meets the targets, what else there is, and what would change the answer.
+// Plan page: the cheapest configuration that meets the targets, its alternatives, and what would change the
+// answer.
 import { scatter, spans_decades, type Cloud } from "../charts/scatter.ts";
 import { thin } from "../charts/common.ts";
 import { tornado, tornado_height, type Gust } from "../charts/tornado.ts";
@@ -64,7 +65,7 @@ class PlanPage {
     return "One seed, so chance is not excluded.";
   }
 
-  // Everything that was judged, in two of the plan's metrics; the answer and the front stand out.
+  // Draws all judged configurations over two metrics of the plan, with the answer and the front highlighted.
   choices(): Figure | null {
     const { context, plan, answer } = this;
     const others = this.metrics.filter((metric) => metric !== this.objective);
@@ -147,7 +148,7 @@ class PlanPage {
     };
   }
 
-  // What prices move of the answer's objective.
+  // Draws the effect of prices on the answer's objective.
   prices(): Figure | null {
     const items = this.plan.at("prices").items;
     const from = scaled(mean(this.answer, this.objective), this.objective);
@@ -202,7 +203,7 @@ class PlanPage {
     };
   }
 
-  // Neighbours of the answer (marginal) or the answer under other loads (robustness).
+  // Draws the neighbours of the answer (marginal), or the answer under other loads (robustness).
   moves(key: "marginal" | "robustness", title: string, note: string): Figure | null {
     const items = this.plan.at(key).items;
     const metric = this.context.chosen(

@@ -1,4 +1,4 @@
-// Resources: how busy each was over time, and which one binds when.
+// Resources page: utilisation over time, and the bottleneck at each time.
 import { bars, bars_height } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { busiest, strips, strips_height, type Strip } from "../charts/strips.ts";
@@ -46,7 +46,7 @@ function timeline(context: Context, run: Run): Figure | null {
   };
 }
 
-// Mean utilisation of one resource under every policy; the resource is chosen.
+// Draws the mean utilisation of a selected resource under every policy.
 function averages(context: Context, runs: readonly Run[]): Figure | null {
   const value = (run: Run, key: string) => run.place.at("metrics", "utilization", key);
   const keys = [

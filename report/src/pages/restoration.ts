@@ -1,4 +1,4 @@
-// Restoration: how each policy brings one context back on an empty machine, layer by layer.
+// Restoration page: how each policy restores one context on an idle machine, layer by layer.
 import { gantt, gantt_height, type Work } from "../charts/gantt.ts";
 import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { most_marks } from "../charts/common.ts";
@@ -134,7 +134,7 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
   };
 }
 
-// Of many policies, those that the papers compare are shown until the reader asks for others.
+// With many policies, those that the papers compare are shown until the reader selects others.
 const first_shown = [
   "recompute",
   "ideal",

@@ -1,4 +1,4 @@
-// How far apart the uses of the same tokens lie: statistics of a trace.
+// Statistics of a trace: distances between uses of the same tokens.
 import { bars, bars_height } from "../charts/bars.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";

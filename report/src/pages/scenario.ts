@@ -1,4 +1,4 @@
-// A scenario in plain words.
+// Describes a scenario in plain words.
 import { h } from "../dom.ts";
 import { brief, list, quantity } from "../format.ts";
 import { tier_title } from "../quantities.ts";
@@ -6,7 +6,7 @@ import type { Place } from "../place.ts";
 
 const number = (place: Place): number => place.number ?? 0;
 
-// "kv, 512 tokens" style facts are left to the JSON; this says what a reader asks first.
+// Returns the main facts of the hardware; details are in the JSON.
 function machine(hardware: Place): string {
   const gpu = hardware.at("gpu");
   const parts = [`${brief(number(gpu.at("count")))}x ${gpu.at("name").text ?? "GPU"}`];
@@ -27,7 +27,7 @@ function machine(hardware: Place): string {
   return list(parts);
 }
 
-// What carries collectives between its GPUs: hardware.peer, and without it NVLink or the host.
+// Returns the link of collectives between the GPUs: hardware.peer, or else NVLink or the host.
 function links(hardware: Place): string {
   const peer = hardware.at("peer").text;
   if (!peer) return hardware.at("nvlink").exists ? "NVLink" : "GPUs taken to be joined through the host";
@@ -112,7 +112,7 @@ export function scenario_words(result: Place): HTMLElement {
   );
 }
 
-// What was assumed: the notes of a scenario and of its runs, each once.
+// Returns the assumptions: the notes of a scenario and of its runs, without duplicates.
 export function assumptions(results: readonly Place[]): string[] {
   const notes = new Set<string>();
   for (const result of results) {

@@ -1,4 +1,4 @@
-// Sweep: any metric against any parameter, what is worth having (the Pareto front), and who wins where.
+// Sweep page: any metric over any parameter, the Pareto front, and the winner per region.
 import { colour, thin } from "../charts/common.ts";
 import { parallel, type Dimension } from "../charts/parallel.ts";
 import { scatter, spans_decades, type Axis, type Cloud, type Dot } from "../charts/scatter.ts";
@@ -14,12 +14,12 @@ import { break_even_figures } from "./break_even.ts";
 import { CommandPanel } from "./command.ts";
 
 const most_points = 2000;
-const few = 12; // values of a parameter that may be chosen one by one
+const few = 12; // most values of a parameter for which each has a filter
 
 class SweepPage {
   readonly sweep: Sweep;
   readonly policies: string[];
-  readonly points: Point[]; // that the filters leave
+  readonly points: Point[]; // points that pass the filters
   readonly metric: string;
 
   constructor(
@@ -92,7 +92,7 @@ class SweepPage {
       : this.context.report.palette.of(policy);
   }
 
-  // A column as an axis: categories of what is no number.
+  // Returns a column as an axis; values that are not numbers become categories.
   private axis(name: string): { axis: Axis; categories?: string[]; value: (row: number) => number | null } {
     const unit = unit_of(name);
     const label = this.sweep.parameters.includes(name) ? short_path(name) : title_of(name);
@@ -194,7 +194,7 @@ class SweepPage {
     };
   }
 
-  // The chosen metric against one column.
+  // Draws the selected metric over one column.
   against(name: string, id: string, controls?: Node): Figure {
     const x = this.axis(name);
     const y = this.axis(this.metric);

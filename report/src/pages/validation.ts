@@ -1,4 +1,4 @@
-// Validation: every number that the simulator is held against, published, measured or computed by hand.
+// Validation page: every simulated number and its published, measured or computed reference.
 import { bands, bands_height, type Verdict } from "../charts/bands.ts";
 import { most_marks } from "../charts/common.ts";
 import { scatter, type Dot } from "../charts/scatter.ts";
@@ -12,14 +12,14 @@ import { cell, draw_table, words, type Table } from "../table.ts";
 interface Pair {
   check: Place;
   simulated: Place;
-  reference: Place | null; // null: held against a range
-  at: number | null; // in tolerances
+  reference: Place | null; // null: compared with a range
+  at: number | null; // deviation in tolerances
 }
 
 const numbers_of = (place: Place): Place[] =>
   place.items.length > 0 ? place.items : place.number === null ? [] : [place];
 
-// A check holds single numbers against single numbers, or each of its numbers against the two ends of a range.
+// Returns the pairs of a check: single numbers with single references, or each number with a range.
 function pairs_of(check: Place): Pair[] {
   const simulated = numbers_of(check.at("simulated"));
   const references = numbers_of(check.at("reference"));
@@ -108,7 +108,7 @@ function dots(context: Context, suites: readonly string[], pairs: readonly Pair[
   };
 }
 
-// Predicted against measured on equal axes: on the diagonal they are equal.
+// Draws predictions over measurements on equal axes; on the diagonal they are equal.
 function references(context: Context, suite: string, pairs: readonly Pair[]): Figure | null {
   const placed = pairs
     .filter((pair) => (pair.reference?.number ?? 0) > 0 && (pair.simulated.number ?? 0) > 0)
@@ -163,7 +163,7 @@ function references(context: Context, suite: string, pairs: readonly Pair[]): Fi
   };
 }
 
-// What was really performed beside what was predicted of it, case by case.
+// Draws measured and predicted restorations, case by case.
 function performed(context: Context, checks: readonly Place[]): Figure | null {
   const groups = checks
     .filter((check) => check.at("cases").items.length > 0)
