@@ -15,7 +15,7 @@
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/json_document.h"
+#include "base/text/json_document.h"
 #include "calibration/fit.h"
 #include "cost/cost_model.h"
 #include "cost/gemm.h"

@@ -7,7 +7,7 @@
 
 #include "base/given_values.h"
 #include "base/input_error.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "calibration/commands/commands.h"
 
 namespace {

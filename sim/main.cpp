@@ -18,8 +18,8 @@
 
 #include "base/given_values.h"
 #include "base/input_error.h"
-#include "base/joined.h"
-#include "base/print.h"
+#include "base/text/joined.h"
+#include "base/text/print.h"
 #include "commands/commands.h"
 #include "des/world.h"
 #include "plan/workers.h"

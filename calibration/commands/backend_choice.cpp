@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/output_paths.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {
@@ -51,8 +51,9 @@ void refuse_foreign(const fs::path& path, std::span<const std::string> inputs) {
   std::error_code none;
   refuse_no_file("--out", path, inputs);
   if (fs::is_regular_file(path, none) && !is_ours(path)) {
-    throw InputError("--out: found \"" + path.string() +
-                     "\", a file that kvcap-calibrate did not write, allowed: a new one, or remove it first");
+    throw InputError(
+        "--out: " + path.string() +
+        " already exists and was not written by kvcap-calibrate; choose another file or remove it");
   }
 }
 

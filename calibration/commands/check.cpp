@@ -1,7 +1,7 @@
 // kvcap-calibrate check: every operation of a backend against a reference in float64.
 #include "calibration/check.h"
 
-#include "base/print.h"
+#include "base/text/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {

@@ -2,7 +2,7 @@
 #include "calibration/twin.h"
 
 #include "base/input_error.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "calibration/commands/commands.h"
 
 namespace kvcap::calibration {

@@ -45,16 +45,21 @@ export interface Named {
   place: Place;
 }
 
+// Documents that a page reads as they are: their schema, and the list of a side that they stand in.
+const lists = {
+  "kvcap.restore/1": "restores",
+  "kvcap.plan_result/1": "plans",
+  "kvcap.break_even/1": "break_evens",
+  "kvcap.capacity/1": "capacities",
+  "kvcap.validation/1": "validations",
+  "kvcap.trace_stats/1": "traces",
+  "kvcap.sweep_rows/1": "sweeps",
+} as const;
+type List = (typeof lists)[keyof typeof lists];
+
 // One side of a before and after.
-export interface Side {
+export interface Side extends Record<List, Named[]> {
   groups: Group[];
-  restores: Named[];
-  plans: Named[];
-  break_evens: Named[];
-  capacities: Named[];
-  validations: Named[];
-  traces: Named[];
-  sweeps: Named[];
 }
 
 export interface Report {
@@ -80,16 +85,11 @@ function is_bound(result: Place): boolean {
 }
 
 function empty_side(): Side {
-  return {
-    groups: [],
-    restores: [],
-    plans: [],
-    break_evens: [],
-    capacities: [],
-    validations: [],
-    traces: [],
-    sweeps: [],
-  };
+  const empty = Object.fromEntries(Object.values(lists).map((list) => [list, []])) as unknown as Record<
+    List,
+    Named[]
+  >;
+  return { groups: [], ...empty };
 }
 
 function check_result(result: Place, file: string): void {
@@ -119,8 +119,8 @@ function add_group(side: Side, name: string, results: Place[], differences: Plac
 
 // Adds one input to its side; false when its schema is none that the page knows.
 function add_input(side: Side, name: string, content: Place): boolean {
-  const named = { name, place: content };
-  switch (content.at("schema").text) {
+  const schema = content.at("schema").text;
+  switch (schema) {
     case "kvcap.result/1":
       check_result(content, name);
       add_group(side, content.at("scenario", "name").text || name, [content], []);
@@ -131,30 +131,10 @@ function add_input(side: Side, name: string, content: Place): boolean {
       add_group(side, name, results, content.at("differences").items);
       return true;
     }
-    case "kvcap.restore/1":
-      side.restores.push(named);
-      return true;
-    case "kvcap.plan_result/1":
-      side.plans.push(named);
-      return true;
-    case "kvcap.break_even/1":
-      side.break_evens.push(named);
-      return true;
-    case "kvcap.capacity/1":
-      side.capacities.push(named);
-      return true;
-    case "kvcap.validation/1":
-      side.validations.push(named);
-      return true;
-    case "kvcap.trace_stats/1":
-      side.traces.push(named);
-      return true;
-    case "kvcap.sweep_rows/1":
-      side.sweeps.push(named);
-      return true;
-    default:
-      return false;
   }
+  if (schema === null || !(schema in lists)) return false;
+  side[lists[schema as keyof typeof lists]].push({ name, place: content });
+  return true;
 }
 
 // Every name that wants a colour, in order of appearance.

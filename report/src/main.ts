@@ -4,7 +4,7 @@ import { page_names, read_report, ReportError, type PageName, type Report } from
 import { button, h } from "./dom.ts";
 import { close_charts, resize_charts } from "./figure.ts";
 import { link_text, parse_link, write_link, type Link } from "./link.ts";
-import { draw_page, has_page, page_titles } from "./pages/pages.ts";
+import { draw_page, has_page, page_title } from "./pages/pages.ts";
 import { preferred_mode, remember_mode, theme, type Mode } from "./theme.ts";
 
 const app = document.getElementById("app")!;
@@ -72,7 +72,7 @@ class Frame {
     const [lead, ...more] = this.sentences(page, link);
     const few = more.splice(0, 3);
     section.append(
-      h("h1", { id: `${page}-title`, tabindex: -1 }, page_titles[page]),
+      h("h1", { id: `${page}-title`, tabindex: -1 }, page_title(page)),
       lead === undefined ? "" : h("p", { class: "lead" }, lead),
       ...few.map((sentence) => h("p", { class: "more" }, sentence)),
     );
@@ -102,7 +102,7 @@ class Frame {
 
   private draw_nav(current: string, mode: Mode): void {
     const links = [
-      ...this.pages.map((name): [string, string] => [name, page_titles[name]]),
+      ...this.pages.map((name): [string, string] => [name, page_title(name)]),
       ["all", "All pages"] as const,
     ];
     this.nav.replaceChildren(

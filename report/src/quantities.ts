@@ -53,6 +53,12 @@ export function better(name: string): number {
 // The metrics that most readers look at first.
 export const headlines = (): readonly string[] => headline_metrics;
 
+const stored = "stored_bytes_";
+// Kinds of tiers, from near to far.
+export const tiers = (): string[] =>
+  [...table.keys()].filter((name) => name.startsWith(stored)).map((name) => name.slice(stored.length));
+export const tier_title = (tier: string): string => title_of(stored + tier).replace("stored in ", "");
+
 // A parameter of a sweep or plan by the end of its path, which is what tells it from the others.
 export function short_path(path: string): string {
   const parts = path.split(".");

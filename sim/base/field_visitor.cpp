@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 
 namespace kvcap {
 

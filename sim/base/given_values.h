@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 
 namespace kvcap {
 

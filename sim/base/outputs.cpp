@@ -42,8 +42,8 @@ std::string_view schema_of(std::string_view text) {
 }
 
 [[noreturn]] void refuse_strange(const std::string& option, const fs::path& path) {
-  throw InputError(option + ": found \"" + path.string() +
-                   "\", a file that kvcap did not write, allowed: a new one, or remove it first");
+  throw InputError(option + ": " + path.string() +
+                   " already exists and was not written by kvcap; choose another file or remove it");
 }
 
 }  // namespace

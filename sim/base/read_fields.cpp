@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "base/input_error.h"
-#include "base/joined.h"
-#include "base/plain_text.h"
+#include "base/text/joined.h"
+#include "base/text/plain_text.h"
 
 namespace kvcap {
 namespace {

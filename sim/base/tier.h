@@ -1,4 +1,10 @@
-// Where state can lie. The order is the distance from the GPU: a smaller tier is faster.
+// Where state can lie: a row a kind of tier. The order is the distance from the GPU: a smaller tier is
+// faster.
+//
+// `table`: this row is all that the program knows of the kind. Its `hardware` object is
+// spec/hardware_profile.h's Devices, and results name it only where the machine has it. A new kind is its
+// name in the enumeration and a row here, its links in base/resource.h and its error in
+// spec/machine_errors.h.
 #pragma once
 
 #include <array>
@@ -6,21 +12,66 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/names.h"
+#include "base/resource.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 
-enum class Tier : uint8_t { hbm, dram, ssd, remote };
+enum class Tier : uint8_t { hbm, dram, cxl, ssd, remote };
 
-inline constexpr std::array<Tier, 4> kTiers = {Tier::hbm, Tier::dram, Tier::ssd, Tier::remote};
-inline constexpr std::array<Tier, 3> kHostTiers = {Tier::dram, Tier::ssd, Tier::remote};
-inline constexpr std::array<std::string_view, 4> kTierNames = {"hbm", "dram", "ssd", "remote"};
-constexpr Names names_of(Tier) { return kTierNames; }
+struct TierRow {
+  Tier tier;
+  std::string_view name;  // in scenarios, profiles and results
+  std::string_view title;
+  std::string_view stored;   // "256 GB of DRAM"
+  Resource read, write;      // what is busy
+  std::string_view meaning;  // of its object in a hardware profile
+  bool table = false;
+};
 
+inline constexpr std::array kTierRows = {
+    TierRow{Tier::hbm, "hbm", "GPU memory", "GPU memory", Resource::gpu, Resource::gpu, ""},
+    TierRow{Tier::dram, "dram", "DRAM", "DRAM", Resource::dram, Resource::dram, "the node's memory"},
+    TierRow{Tier::cxl, "cxl", "CXL memory", "CXL memory", Resource::cxl_read, Resource::cxl_write,
+            "one memory expander behind CXL, and how many", true},
+    TierRow{Tier::ssd, "ssd", "SSD", "SSDs", Resource::ssd_read, Resource::ssd_write,
+            "one device, and how many"},
+    TierRow{Tier::remote, "remote", "remote", "remote storage", Resource::remote, Resource::remote,
+            "storage behind the network"},
+};
+
+inline constexpr std::size_t kTierCount = kTierRows.size();
 constexpr std::size_t index(Tier tier) { return static_cast<std::size_t>(tier); }
-constexpr std::string_view name(Tier tier) { return kTierNames[index(tier)]; }
+constexpr const TierRow& tier_row(Tier tier) { return kTierRows[index(tier)]; }
+constexpr std::string_view name(Tier tier) { return tier_row(tier).name; }
+// Whether its capacity is that of one of `count` devices.
+constexpr bool has_count(Tier tier) { return tier == Tier::ssd || tier_row(tier).table; }
+
+inline constexpr auto kTiers = [] {
+  std::array<Tier, kTierCount> tiers{};
+  for (std::size_t i = 0; i < kTierCount; ++i) tiers[i] = static_cast<Tier>(i);
+  return tiers;
+}();
+inline constexpr auto kHostTiers = [] {
+  std::array<Tier, kTierCount - 1> tiers{};
+  for (std::size_t i = 1; i < kTierCount; ++i) tiers[i - 1] = kTiers[i];
+  return tiers;
+}();
+inline constexpr auto kTierNames = [] {
+  std::array<std::string_view, kTierCount> names;
+  for (Tier tier : kTiers) names[index(tier)] = name(tier);
+  return names;
+}();
+constexpr Names names_of(Tier) { return kTierNames; }
+inline constexpr Names kHostNames = Names(kTierNames).subspan(1);
+static_assert([] {
+  for (std::size_t i = 0; i < kTierCount; ++i) {
+    if (kTierRows[i].tier != kTiers[i]) return false;
+  }
+  return true;
+}());
 
 // One number per tier, e.g. bytes read; indexed with index(tier).
-using PerTier = std::array<double, kTiers.size()>;
+using PerTier = std::array<double, kTierCount>;
 
 }  // namespace kvcap

@@ -13,8 +13,9 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/print.h"
-#include "base/progress.h"
+#include "base/text/joined.h"
+#include "base/text/print.h"
+#include "base/text/progress.h"
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -116,7 +117,7 @@ Compared column_of_policy(const std::string& item) {
     const std::string kind = item.substr(begin, end - begin);
     if (std::find(kTierNames.begin(), kTierNames.end(), kind) == kTierNames.end()) {
       throw InputError("--policies: found tier \"" + kind + "\" in \"" + item +
-                       "\", allowed: hbm, dram, ssd, remote, joined by +, as in kv_offload:dram+ssd" +
+                       "\", allowed: " + joined(kTierNames) + ", joined by +, as in kv_offload:dram+ssd" +
                        suggestion(kind, kTierNames));
     }
     tiers += (tiers.empty() ? "" : ",") + ("{\"kind\":\"" + kind) + "\"}";
@@ -158,7 +159,8 @@ constexpr std::size_t kMostSettings = 500;
 
 [[noreturn]] void refuse_more_settings() {
   throw InputError("compare: found more than " + std::to_string(kMostSettings) +
-                   " settings, allowed: at most so many; kvcap sweep runs more");
+                   " settings, allowed: at most " + std::to_string(kMostSettings) +
+                   "; kvcap sweep runs more");
 }
 
 // Every combination of the values of several fields.
@@ -188,10 +190,11 @@ std::vector<Compared> columns_over(const std::vector<std::string>& fields) {
 
 std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line) {
   if (!args.from.line.empty()) {
-    if (!args.layouts.empty() || (!args.over.empty() && !args.policies.empty())) {
-      throw InputError("compare: found --from with " +
-                       std::string(args.layouts.empty() ? "--policies and --over" : "--layouts") +
-                       ", allowed: with one of --policies and --over");
+    if (!args.layouts.empty()) {
+      throw InputError("compare: --from and --layouts cannot be combined; use --policies or --over");
+    }
+    if (!args.over.empty() && !args.policies.empty()) {
+      throw InputError("compare: with --from give --policies or --over, not both");
     }
     std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
     if (!args.over.empty()) {

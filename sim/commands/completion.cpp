@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/input_error.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "commands/commands.h"
 #include "commands/shell_texts.h"
 #include "policy/table.h"

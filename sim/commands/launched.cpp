@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/input_error.h"
-#include "base/plain_text.h"
-#include "base/print.h"
+#include "base/text/plain_text.h"
+#include "base/text/print.h"
 #include "launch/values.h"
 #include "metrics/format.h"
 #include "run/machine.h"

@@ -14,7 +14,7 @@
 
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "observe/http.h"
@@ -74,8 +74,7 @@ class LogFile {
       throw InputError("--out: found \"" + path_ + "\", allowed: a file in a folder that can be written");
     }
     if (std::filesystem::is_regular_file(path_, none) && std::filesystem::file_size(path_, none) > 0) {
-      throw InputError("--out: found \"" + path_ +
-                       "\", which is there already, allowed: a new file, or remove it first");
+      throw InputError("--out: " + path_ + " already exists; choose another file or remove it");
     }
     refuse_to_replace("--out", path_, {});
   }

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 #include "metrics/format.h"
 #include "metrics/write.h"
 

@@ -11,8 +11,9 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/plain_text.h"
-#include "base/print.h"
+#include "base/text/joined.h"
+#include "base/text/plain_text.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/model_options.h"
@@ -24,7 +25,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "workload/stored_contexts.h"
+#include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
 namespace {
@@ -42,7 +43,12 @@ struct RestoreArgs {
   bool json = false;
 };
 
-constexpr std::array kPreferredTiers = {Tier::ssd, Tier::dram, Tier::remote};
+constexpr auto kPreferredTiers = [] {
+  std::array<Tier, kHostTiers.size()> tiers = kHostTiers;
+  std::rotate(tiers.begin(), std::find(tiers.begin(), tiers.end(), Tier::ssd),
+              std::find(tiers.begin(), tiers.end(), Tier::ssd) + 1);
+  return tiers;
+}();
 
 Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
   std::string allowed;
@@ -305,7 +311,7 @@ void add_restore(CLI::App& app) {
   command.value("--tokens", args->tokens, "tokens of context").required();
   command.value("--new-tokens", args->new_tokens, "tokens prefilled on top").with_default();
   command.value("--policy", args->policy, "a policy, or all").with_default();
-  command.value("--tier", args->tier, "dram, ssd or remote; default: ssd where there is one");
+  command.value("--tier", args->tier, listed(kHostNames, " or ") + "; default: ssd where there is one");
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper");
   declare_model_options(command);
   command.value("--out", args->out, "folder for restore.json");

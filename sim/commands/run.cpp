@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/launched.h"

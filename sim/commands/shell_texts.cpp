@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 
 namespace kvcap {
 namespace {

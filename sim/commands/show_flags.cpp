@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/input_error.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "launch/flags.h"
 #include "metrics/format.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "cost/cost_model.h"
 #include "metrics/format.h"
 #include "run/machine.h"

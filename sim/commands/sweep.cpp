@@ -10,16 +10,16 @@
 
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "metrics/format.h"
-#include "plan/database_file.h"
-#include "plan/export.h"
-#include "plan/run_sweep.h"
-#include "plan/slurm.h"
+#include "plan/sweep/database_file.h"
+#include "plan/sweep/export.h"
+#include "plan/sweep/run_sweep.h"
+#include "plan/sweep/slurm.h"
 #include "plan/workers.h"
 
 namespace kvcap {
@@ -107,8 +107,7 @@ std::string absolute(const std::string& path) { return fs::absolute(path).lexica
 
 void launch_on_slurm(const CheckedSweep& checked, const SweepArgs& args) {
   if (!args.resume && !shard_files(args.out).empty()) {
-    throw InputError(args.out +
-                     "/shards: is there already; --resume completes it, another --out starts anew");
+    throw InputError(args.out + "/shards: already exists; use --resume to complete it, or another --out");
   }
   constexpr std::size_t kTasks = 16;
   SlurmArray array;

@@ -10,12 +10,12 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
-#include "base/print.h"
+#include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
-#include "validate/run_comparison.h"
-#include "validate/study.h"
+#include "validate/runs/run_comparison.h"
+#include "validate/studies/study.h"
 #include "validate/suites.h"
 #include "validate/twin.h"
 
@@ -103,7 +103,7 @@ void validate(const ValidateArgs& args) {
   if (!args.out.empty()) write_file(args.out + "/validation.json", validation_json(checks));
   print(text);
   const std::string broken = broken_promises(checks);
-  if (!broken.empty()) throw CheckFailed("farther off than promised: " + broken);
+  if (!broken.empty()) throw CheckFailed("outside the stated accuracy: " + broken);
 }
 
 }  // namespace

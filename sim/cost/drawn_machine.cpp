@@ -75,6 +75,12 @@ void slow_ssd(Ssd& ssd, double factor) {
   slow_curve(ssd.write_curve, factor);
 }
 
+void slow_devices(Devices& devices, double factor) {
+  devices.read_bandwidth_bytes_per_s /= factor;
+  devices.write_bandwidth_bytes_per_s /= factor;
+  devices.latency_s *= factor;
+}
+
 void slow_remote(Remote& remote, double factor) {
   remote.bandwidth_bytes_per_s /= factor;
   remote.latency_s *= factor;
@@ -153,6 +159,9 @@ HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& fact
   slow_collectives(hardware, of_kernel("collectives"));
   slow_pcie(hardware.pcie, of("pcie"));
   if (hardware.dram) hardware.dram->bandwidth_bytes_per_s /= of("dram");
+  for (Tier tier : kTiers) {
+    if (std::optional<Devices>& part = hardware.devices[index(tier)]) slow_devices(*part, of(name(tier)));
+  }
   if (hardware.ssd) slow_ssd(*hardware.ssd, of("ssd"));
   if (hardware.remote) slow_remote(*hardware.remote, of("remote"));
   return hardware;

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 
 namespace kvcap {
 namespace {

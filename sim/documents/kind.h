@@ -10,6 +10,7 @@
 //   kvcap.sweep_rows/1                   made by report/read_inputs.h from the results.sqlite of kvcap sweep
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,12 +54,14 @@ struct DocumentKind {
                                std::vector<std::string>& sentences) = nullptr;
 };
 
-// A row each; results first.
-std::span<const DocumentKind* const> document_kinds();
-// Null for a schema that is none of these.
-const DocumentKind* find_document_kind(std::string_view schema);
-
 extern const DocumentKind kResultDocument, kCompareDocument, kRestoreDocument, kSweepRowsDocument,
     kPlanDocument, kBreakEvenDocument, kCapacityDocument, kValidationDocument, kTraceDocument;
+
+// Results first.
+inline constexpr std::array kDocumentKinds = {&kResultDocument,    &kCompareDocument,    &kRestoreDocument,
+                                              &kSweepRowsDocument, &kPlanDocument,       &kBreakEvenDocument,
+                                              &kCapacityDocument,  &kValidationDocument, &kTraceDocument};
+// Null for a schema that is none of these.
+const DocumentKind* find_document_kind(std::string_view schema);
 
 }  // namespace kvcap

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 #include "metrics/format.h"
 
 namespace kvcap {

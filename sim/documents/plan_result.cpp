@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "base/float_values.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
 #include "metrics/format.h"
@@ -50,7 +50,7 @@ std::vector<std::string> plan_sentences(const Json& plan) {
   if (const std::string note = text_of(plan, "note"); !note.empty()) said.push_back(note);
   const std::size_t rivals = list_of(plan, "rivals").size();
   if (rivals > 0)
-    said.push_back("These runs cannot tell it from " + format_count(static_cast<int64_t>(rivals)) +
+    said.push_back("These runs do not distinguish it from " + format_count(static_cast<int64_t>(rivals)) +
                    (rivals == 1 ? " other configuration." : " other configurations."));
   const std::string binding = text_of(plan, "binding");
   if (!binding.empty()) said.push_back("The target with the least room is " + binding + ".");

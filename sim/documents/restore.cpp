@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/joined.h"
-#include "base/plain_text.h"
+#include "base/text/joined.h"
+#include "base/text/plain_text.h"
 #include "documents/items.h"
 #include "documents/kind.h"
 #include "metrics/format.h"

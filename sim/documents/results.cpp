@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/float_values.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
 #include "metrics/sentences.h"

@@ -3,12 +3,12 @@
 #include <map>
 
 #include "base/float_values.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
 #include "metrics/quantity.h"
+#include "metrics/statistics/quantiles.h"
 
 namespace kvcap {
 namespace {

@@ -1,6 +1,6 @@
 #include <map>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
 #include "metrics/format.h"

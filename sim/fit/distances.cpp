@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/random.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 
 namespace kvcap {
 namespace {

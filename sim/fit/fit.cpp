@@ -8,7 +8,7 @@
 
 #include "base/input_error.h"
 #include "fit/distances.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 #include "plan/workers.h"
 #include "run/simulate.h"
 

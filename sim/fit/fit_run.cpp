@@ -10,11 +10,12 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "metrics/format.h"
 #include "scenario/load.h"
 #include "scenario/served_model.h"
-#include "workload/gz_file.h"
+#include "workload/logs/gz_file.h"
+#include "workload/readers/vllm_bench.h"
 #include "workload/sources_table.h"
-#include "workload/vllm_bench.h"
 
 namespace kvcap {
 namespace {
@@ -104,9 +105,9 @@ bool has_latencies(const MeasuredTimes& one) {
 
 void refuse_impossible(const std::string& log, std::size_t request, const MeasuredTimes& one) {
   if (!(one.ttft_s > one.e2el_s)) return;
-  throw InputError(log + ": request " + std::to_string(request + 1) + ": found a TTFT of " +
-                   std::to_string(one.ttft_s) + " s above its end-to-end latency of " +
-                   std::to_string(one.e2el_s) + " s, allowed: at most that (are the columns swapped?)");
+  throw InputError(log + ": request " + std::to_string(request + 1) + ": its TTFT of " +
+                   format_number(one.ttft_s) + " s exceeds its end-to-end latency of " +
+                   format_number(one.e2el_s) + " s; are the columns swapped?");
 }
 
 bool sets(const std::vector<std::string>& overrides, const std::string& path) {

@@ -6,7 +6,7 @@
 
 #include "fit/distances.h"
 #include "fit/fit.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 #include "plan/workers.h"
 #include "run/simulate.h"
 

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 #include "plan/workers.h"
 #include "run/drawn_scenario.h"
 #include "run/idle_prefill.h"

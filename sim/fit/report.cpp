@@ -5,10 +5,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "fit/fit.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 
 namespace kvcap {
 namespace {

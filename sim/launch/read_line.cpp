@@ -12,8 +12,8 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/json_document.h"
-#include "base/plain_text.h"
+#include "base/text/json_document.h"
+#include "base/text/plain_text.h"
 #include "launch/launch_line.h"
 #include "launch/named_model.h"
 #include "launch/settings.h"

@@ -281,7 +281,7 @@ constexpr FlagRow kVllmRows[] = {
      .names = "--kv-transfer-config.kv_connector_extra_config.eviction_policy",
      .field = "policy.eviction",
      .form = words,
-     .words = "lru=lru",
+     .words = "lru=lru arc=arc",
      .storage = "vllm_offload",
      .engine_default = {"lru"},
      .source = "v-off"},

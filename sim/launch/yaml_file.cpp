@@ -87,7 +87,7 @@ static std::vector<YamlEntry> entries_of(std::string_view text, const std::strin
     throw InputError(file + ": found " + std::to_string(documents.size()) + " YAML documents, allowed: one");
   }
   if (documents[0].IsNull()) return {};
-  if (!documents[0].IsMap()) throw InputError(file + ":1: found no YAML mapping, allowed: key: value");
+  if (!documents[0].IsMap()) throw InputError(file + ": the top level is not a YAML mapping; write one \"key: value\" per line");
   Flattener flattener(file);
   flattener.take("", documents[0], 1, 0);
   return std::move(flattener.entries);

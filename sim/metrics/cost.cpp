@@ -26,7 +26,8 @@ double ratio(double amount, double among) {
 // What is spent from one time to another.
 struct Spending {
   double hours = 0;
-  double gpu = 0, dram = 0, ssd = 0, remote = 0, wear = 0;  // dollars
+  double gpu = 0, wear = 0;  // dollars
+  PerTier tiers{};
   double storage = 0, total = 0;
   double kwh = 0, energy = 0;
   double written_bytes = 0;  // to SSDs
@@ -66,10 +67,9 @@ Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& wi
   Spending spent;
   const double hours = spent.hours = window.length_s() / kSecondsPerHour;
   spent.gpu = facts.gpu_usd_per_hour * hours;
-  spent.dram = usd_per_hour(recorded, facts, Tier::dram) * hours;
-  spent.ssd = usd_per_hour(recorded, facts, Tier::ssd) * hours;
-  spent.remote = usd_per_hour(recorded, facts, Tier::remote) * hours +
-                 facts.remote_usd_per_request * recorded.remote_requests.integral(window.from_s, window.to_s);
+  for (Tier tier : kHostTiers) spent.tiers[index(tier)] = usd_per_hour(recorded, facts, tier) * hours;
+  spent.tiers[index(Tier::remote)] +=
+      facts.remote_usd_per_request * recorded.remote_requests.integral(window.from_s, window.to_s);
   spent.written_bytes = recorded.written_to_ssds.integral(window.from_s, window.to_s);
   const bool ssds_are_bought = facts.ssd_purchase_usd > 0;
   const double ssds_usd = ssds_are_bought ? facts.ssd_purchase_usd : facts.ssd_replacement_usd;
@@ -77,8 +77,10 @@ Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& wi
   spent.kwh = kwh_drawn(recorded, facts, window);
   spent.energy = facts.usd_per_kwh < 0 ? kNaN : spent.kwh * facts.usd_per_kwh;
   // fmax: the other where one is NaN. Rented devices wear out at the landlord's expense.
-  const double ssd = ssds_are_bought ? std::fmax(spent.ssd, spent.wear) : spent.ssd;
-  spent.storage = spent.dram + ssd + spent.remote;
+  PerTier paid = spent.tiers;
+  double& ssd = paid[index(Tier::ssd)];
+  if (ssds_are_bought) ssd = std::fmax(ssd, spent.wear);
+  for (double usd : paid) spent.storage += usd;
   const double own_energy = facts.gpus_are_bought && !std::isnan(spent.energy) ? spent.energy : 0;
   spent.total = spent.gpu + spent.storage + own_energy;
   return spent;
@@ -95,14 +97,16 @@ std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts
   const double bytes_per_day = steady.written_bytes / window.length_s() * kSecondsPerDay;
   std::vector<Metric> metrics;
   for (Tier tier : kTiers) {
+    if (!facts.names_tier(tier)) continue;
     metrics.push_back({"billed_bytes." + std::string(name(tier)),
                        billed_share(recorded, facts, tier) * facts.tier_bytes[index(tier)]});
   }
+  metrics.push_back({"cost.gpu_usd", all.gpu});
+  for (Tier tier : kHostTiers) {
+    if (!facts.names_tier(tier)) continue;
+    metrics.push_back({"cost." + std::string(name(tier)) + "_usd", all.tiers[index(tier)]});
+  }
   const std::vector<Metric> money = {
-      {"cost.gpu_usd", all.gpu},
-      {"cost.dram_usd", all.dram},
-      {"cost.ssd_usd", all.ssd},
-      {"cost.remote_usd", all.remote},
       {"cost.total_usd", all.total},
       {"cost.usd_per_hour", steady.total / steady.hours},
       {"cost.usd_per_million_output_tokens", ratio(1e6 * steady.total, in_window.output_tokens)},

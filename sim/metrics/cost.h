@@ -39,7 +39,7 @@
 #include "metrics/recorded.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/stability.h"
 
 namespace kvcap {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 
 namespace kvcap {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 
 namespace kvcap {
 namespace {

@@ -133,9 +133,7 @@ constexpr Row kRows[] = {
 
     {"billed_bytes.<tier>", "billed <tier>", kGb},
     {"cost.gpu_usd", "GPUs", kUsd, less},
-    {"cost.dram_usd", "DRAM", kUsd, less},
-    {"cost.ssd_usd", "SSD", kUsd, less},
-    {"cost.remote_usd", "remote", kUsd, less},
+    {"cost.<host>_usd", "<host>", kUsd, less},
     {"cost.total_usd", "total", kUsd, less},
     {"cost.usd_per_hour", "cost per hour", kUsdPerHour, less},
     {"cost.usd_per_million_output_tokens", "cost", kUsdPerMillion, less},
@@ -186,19 +184,16 @@ constexpr std::array<Member, 6> kStatistics = {{{"mean", "mean"},
                                                 {"p90", "p90"},
                                                 {"p95", "p95"},
                                                 {"p99", "p99"}}};
-constexpr std::array<std::string_view, kTiers.size()> kTierTitles = {"GPU memory", "DRAM", "SSD", "remote"};
-constexpr std::array<std::string_view, kResourceCount> kResourceTitles = {
-    "GPU",      "PCIe to GPU", "PCIe from GPU", "NVLink",       "DRAM",
-    "SSD read", "SSD write",   "remote",        "between nodes"};
 
 std::vector<Member> members_of(std::string_view family) {
   if (family == "statistic") return {kStatistics.begin(), kStatistics.end()};
   std::vector<Member> members;
-  if (family == "tier")
-    for (Tier tier : kTiers) members.emplace_back(name(tier), kTierTitles[index(tier)]);
+  for (const TierRow& one : kTierRows) {
+    if (family == "tier" || (family == "host" && one.tier != Tier::hbm))
+      members.emplace_back(one.name, one.title);
+  }
   if (family == "resource")
-    for (std::size_t i = 0; i < kResourceCount; ++i)
-      members.emplace_back(kResourceNames[i], kResourceTitles[i]);
+    for (const ResourceRow& one : kResources) members.emplace_back(one.name, one.title);
   return members;
 }
 

@@ -10,10 +10,10 @@
 
 #include "base/resource.h"
 #include "base/tier.h"
-#include "metrics/histogram.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
-#include "metrics/series.h"
+#include "metrics/statistics/histogram.h"
+#include "metrics/statistics/series.h"
 
 namespace kvcap {
 

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "metrics/recorded.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/stability.h"
 #include "metrics/trace_events.h"
 
 namespace kvcap {

@@ -52,6 +52,7 @@ struct RunFacts {
   PerTier tier_bytes{};         // the same in bytes
   // True: of the provisioned bytes only those are billed that the run fills at most.
   std::array<bool, kTiers.size()> bills_filled{};
+  std::array<bool, kTiers.size()> machine_has{};  // tiers, of those that are not named everywhere
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
   bool cuts_warmup = false;        // what MSER finds is left out, beside the turns that are marked
@@ -73,6 +74,7 @@ struct RunFacts {
   PerTier tier_w{};         // of the provisioned capacity
   double usd_per_kwh = -1;  // negative: not stated
   double pue = 1;
+  bool names_tier(Tier tier) const { return !tier_row(tier).table || machine_has[index(tier)]; }
   std::vector<CallOfTurn> calls;  // of the sessions, where turns are several calls; else empty
 };
 

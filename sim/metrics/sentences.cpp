@@ -6,11 +6,11 @@
 #include <limits>
 #include <optional>
 
-#include "base/joined.h"
 #include "base/resource.h"
+#include "base/text/joined.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/stability.h"
 
 namespace kvcap {
 namespace {
@@ -19,11 +19,6 @@ constexpr const char* kCost = "cost.usd_per_million_output_tokens";
 constexpr const char* kBringBack = "mean_service_ttft_with_history_ms";
 constexpr double kNearLimit = 0.5;     // below this share busy, a resource binds nothing
 constexpr double kNoticeable = 0.005;  // relative; less is called equal
-
-constexpr std::array<std::string_view, kResourceCount> kResourceWords = {
-    "the GPU", "the PCIe link to the GPU", "the PCIe link from the GPU", "NVLink",
-    "DRAM",    "reads from the SSDs",      "writes to the SSDs",         "the remote store",
-    "the NICs"};
 
 // Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
 // prefill.
@@ -80,10 +75,10 @@ std::string bound_text(const Setting& setting) {
   for (const Metric& one : setting.result->metrics)
     if (const auto* text = std::get_if<std::string>(&one.value); text && one.name == "bound_by")
       resource = *text;
-  for (std::size_t i = 0; i < kResourceCount; ++i) {
-    if (kResourceNames[i] != resource) continue;
+  for (const ResourceRow& one : kResources) {
+    if (one.name != resource) continue;
     const double busy = metric(setting, "utilization." + std::string(resource));
-    const std::string words(kResourceWords[i]);
+    const std::string words(one.words);
     if (busy < kNearLimit)
       return "No resource of " + setting.label + " is near its limit; the busiest is " + words + " (" +
              format_percent(busy) + " of the time).";
@@ -114,7 +109,7 @@ std::optional<Setting> least(const std::vector<Setting>& settings, Value value) 
 }
 
 // Whether chance alone may make the difference of two settings in one metric: its interval holds 0.
-bool cannot_tell(const Difference& difference) {
+bool is_not_significant(const Difference& difference) {
   return std::abs(difference.difference) <= difference.half_width;
 }
 
@@ -123,7 +118,8 @@ std::string doubt(const std::vector<Difference>& differences, const Setting& one
   for (const Difference& difference : differences) {
     const bool is_theirs = (difference.setting == one.label && difference.against == other.label) ||
                            (difference.setting == other.label && difference.against == one.label);
-    if (is_theirs && difference.metric == metric && cannot_tell(difference)) return " (cannot tell)";
+    if (is_theirs && difference.metric == metric && is_not_significant(difference))
+      return " (not significant)";
   }
   return "";
 }
@@ -142,7 +138,7 @@ std::string fastest_text(const Setting& winner, const std::vector<Setting>& othe
   std::string text = winner.label;
   text += ideal ? " restores a context fastest (" : " serves turns with history fastest (";
   text +=
-      format_number(std::max(least_ms, 0.0)) + (ideal ? " ms a turn" : " ms from admission to first token");
+      format_number(std::max(least_ms, 0.0)) + (ideal ? " ms per turn" : " ms from admission to first token");
   text += factors.empty() ? ")." : "): " + listed(factors) + ".";
   return text;
 }
@@ -486,7 +482,7 @@ std::string difference_text(double difference, double half_width, std::string_vi
   std::string text = format_interval(size, half_width);
   if (!unit.empty()) text += " " + std::string(unit);
   text += difference < 0 ? " lower" : " higher";
-  return size <= half_width ? text + " (cannot tell)" : text;
+  return size <= half_width ? text + " (not significant)" : text;
 }
 
 std::string headline(const std::vector<Setting>& settings, const std::vector<Difference>& differences) {
@@ -517,8 +513,8 @@ std::string headline(const std::vector<Setting>& settings, const std::vector<Dif
                                   : "stores " + format_number(100 * std::abs(saved)) +
                                         (saved > 0 ? " % fewer bytes" : " % more bytes");
   if (!is_clear) {
-    return "Whether " + winner->label + " or " + rival->label +
-           " has the lower p99 TTFT these runs cannot tell" + numbers +
+    return "These runs do not show whether " + winner->label + " or " + rival->label +
+           " has the lower p99 TTFT" + numbers +
            (storage.empty() ? "." : "; " + winner->label + " " + storage + ".");
   }
   const std::string change = std::abs(ratio - 0.5) < 0.02
@@ -559,7 +555,7 @@ std::vector<std::string> cache_sentences(const std::vector<Setting>& settings) {
   if (smallest) {
     const std::string kib = format_number(metric(*smallest, "stored_bytes_per_token") / 1024);
     add(paragraphs,
-        {smallest->label + " stores " + kib + " KiB a token" + (storing.size() > 1 ? ", the least." : "."),
+        {smallest->label + " stores " + kib + " KiB per token" + (storing.size() > 1 ? ", the least." : "."),
          storing.size() > 1 ? storage_text(*smallest, storing) : ""});
   }
   return paragraphs;

@@ -10,11 +10,11 @@
 #include "base/float_values.h"
 #include "metrics/cost.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
 #include "metrics/recorded.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/quantiles.h"
+#include "metrics/statistics/stability.h"
+#include "metrics/statistics/warmup.h"
 #include "metrics/turn_means.h"
-#include "metrics/warmup.h"
 
 namespace kvcap {
 namespace {
@@ -120,8 +120,10 @@ class Summary {
     result_.metrics.push_back({std::move(name), std::move(value)});
   }
 
-  void add_tiers(const std::string& name, const PerTier& values) {
-    for (Tier tier : kTiers) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
+  template <class Value>
+  void add_tiers(const std::string& name, const std::array<Value, kTierCount>& values) {
+    for (Tier tier : kTiers)
+      if (facts_.names_tier(tier)) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
   }
 
   // Totals of the run, and rates over their window.
@@ -300,8 +302,8 @@ class Summary {
     add("mean_service_ttft_with_history_ms", 1e3 * service_s / static_cast<double>(with_history));
     add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
     add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
-    for (Tier tier : kTiers) add("hit_tokens." + std::string(kvcap::name(tier)), hit_tokens[index(tier)]);
-    for (Tier tier : kTiers) add("used_tokens." + std::string(kvcap::name(tier)), used_tokens[index(tier)]);
+    add_tiers("hit_tokens", hit_tokens);
+    add_tiers("used_tokens", used_tokens);
   }
 
   void add_tiers() {
@@ -314,7 +316,8 @@ class Summary {
   }
 
   void add_utilization() {
-    for (std::size_t i = 0; i < resources(); ++i) {
+    for (std::size_t i = 0; i < kResourceCount; ++i) {
+      if (!is_named(i)) continue;
       // Saves may go on after the last session has ended; that work is no part of any window.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
       // The work of a transfer counts as spread evenly over its time, so that the window may get a little
@@ -363,15 +366,20 @@ class Summary {
     const auto greatest = std::max_element(shares.begin(), shares.end());
     const auto which = static_cast<std::size_t>(greatest - shares.begin());
     add("bound_by", std::string(*greatest > 0 ? kResourceNames[which] : "none"));
-    for (std::size_t i = 0; i < resources(); ++i)
-      add("bottleneck." + std::string(kResourceNames[i]), shares[i]);
+    for (std::size_t i = 0; i < kResourceCount; ++i)
+      if (is_named(i)) add("bottleneck." + std::string(kResourceNames[i]), shares[i]);
     add("bottleneck.none", std::max(0.0, none));
   }
 
   bool is_disaggregated() const { return facts_.prefill_replicas > 0; }
 
-  // Those that a result names. The last one is between nodes that pass each other KV.
-  std::size_t resources() const { return is_disaggregated() ? kResourceCount : index(Resource::nic); }
+  // Nodes that pass each other KV have NICs, and machines the devices of their tiers.
+  bool is_named(std::size_t resource) const {
+    if (resource == index(Resource::nic)) return is_disaggregated();
+    return std::none_of(kTierRows.begin(), kTierRows.end(), [&](const TierRow& one) {
+      return !facts_.names_tier(one.tier) && (index(one.read) == resource || index(one.write) == resource);
+    });
+  }
 
   // How many there are of a resource: one a node, but for what all share. Nodes that only decode keep nothing
   // below the GPU.

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/plain_text.h"
-#include "base/utf8.h"
+#include "base/text/plain_text.h"
+#include "base/text/utf8.h"
 #include "metrics/format.h"
 #include "metrics/quantity.h"
 #include "metrics/sentences.h"

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "metrics/batch_means.h"
 #include "metrics/result.h"
+#include "metrics/statistics/batch_means.h"
 
 namespace kvcap {
 

@@ -7,8 +7,8 @@
 
 #include "base/float_values.h"
 #include "base/input_error.h"
-#include "base/json_document.h"
 #include "base/read_fields.h"
+#include "base/text/json_document.h"
 
 namespace kvcap {
 namespace {

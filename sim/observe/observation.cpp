@@ -5,8 +5,8 @@
 #include <map>
 
 #include "base/float_values.h"
-#include "base/joined.h"
-#include "base/plain_text.h"
+#include "base/text/joined.h"
+#include "base/text/plain_text.h"
 #include "metrics/format.h"
 #include "observe/growth.h"
 

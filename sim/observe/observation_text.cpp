@@ -5,7 +5,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 #include "metrics/format.h"
 #include "observe/observation.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/input_error.h"
-#include "base/plain_text.h"
-#include "base/utf8.h"
+#include "base/text/plain_text.h"
+#include "base/text/utf8.h"
 
 namespace kvcap {
 namespace {

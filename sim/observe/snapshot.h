@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "observe/prometheus.h"
 
 namespace kvcap {

@@ -11,7 +11,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "workload/stored_contexts.h"
+#include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
 namespace {
@@ -39,10 +39,11 @@ Duel duel_at(const BreakEven& asked, std::size_t row, std::size_t column) {
   return duel;
 }
 
-// Where contexts lie: the first tier that the scenario names, else the SSDs, else what there is.
+// Where contexts lie: the first tier that the scenario names, else the SSDs, else the nearest.
 Tier tier_of(const Scenario& scenario) {
   if (scenario.policy.tiers && !scenario.policy.tiers->empty()) return scenario.policy.tiers->front().kind;
-  for (Tier tier : {Tier::ssd, Tier::dram, Tier::remote}) {
+  if (has_tier(scenario.hardware, Tier::ssd)) return Tier::ssd;
+  for (Tier tier : kHostTiers) {
     if (has_tier(scenario.hardware, tier)) return tier;
   }
   throw InputError("break_even: hardware " + scenario.hardware.name + " has no host tier");

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/plan.h"
+#include "plan/search/plan.h"
 
 namespace kvcap {
 

@@ -4,8 +4,8 @@
 // number of sessions that are active at once. Every load runs under the same seeds (common random numbers),
 // each run as long as it takes to tell the long run (replicate.h), and what counts are the means over the
 // seeds: a single lucky run decides nothing. A percentile is judged by the share of turns beyond its bound
-// (metrics/percentile_share.h), which is the same question without the bias of short runs. One bracket is
-// halved between a load whose means meet every target and one whose means miss one.
+// (metrics/statistics/percentile_share.h), which is the same question without the bias of short runs. One
+// bracket is halved between a load whose means meet every target and one whose means miss one.
 //
 // The interval inverts the test that judges a load: it spans the loads at which the seeds do not tell. Up to
 // its lower end every load that ran meets the targets with the whole interval of each metric (95 % over the
@@ -19,12 +19,12 @@
 #include <string>
 #include <vector>
 
-#include "metrics/intervals.h"
 #include "metrics/result.h"
-#include "metrics/stability.h"
-#include "plan/finished_runs.h"
-#include "plan/plan.h"
-#include "plan/plan_judge.h"
+#include "metrics/statistics/intervals.h"
+#include "metrics/statistics/stability.h"
+#include "plan/search/plan.h"
+#include "plan/search/plan_judge.h"
+#include "plan/sweep/finished_runs.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {

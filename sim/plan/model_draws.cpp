@@ -6,7 +6,7 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "metrics/serialize.h"
-#include "plan/sources.h"
+#include "plan/sweep/sources.h"
 #include "plan/workers.h"
 #include "run/drawn_scenario.h"
 #include "run/simulate.h"

@@ -11,7 +11,7 @@
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
 #include "metrics/write.h"
-#include "plan/sources.h"
+#include "plan/sweep/sources.h"
 #include "plan/workers.h"
 #include "run/simulate.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "metrics/result.h"
-#include "plan/finished_runs.h"
+#include "plan/sweep/finished_runs.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {
@@ -24,8 +24,8 @@ struct ReplicationOptions {
 inline constexpr int64_t kMostTurns = 1 << 20;
 inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 
-// Saturated, or stable with a steady window (metrics/stability.h) and TTFTs that have settled
-// (metrics/warmup.h).
+// Saturated, or stable with a steady window (metrics/statistics/stability.h) and TTFTs that have settled
+// (metrics/statistics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
 
 // The same, measured over its steady window, whatever it says itself; a trace's rates are those of the run.

@@ -25,7 +25,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
-#include "base/progress.h"
+#include "base/text/progress.h"
 
 namespace kvcap {
 namespace {

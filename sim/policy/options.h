@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "state/options.h"
 
 namespace kvcap {

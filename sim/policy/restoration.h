@@ -69,7 +69,7 @@ struct LoadRate {
   double delay_s = 0;
 };
 // Under hbm, which has no route: how late computation may start.
-using LoadRates = std::array<LoadRate, 4>;
+using LoadRates = std::array<LoadRate, kTierCount>;
 
 // Seconds that one layer's load takes from a tier; 0 when it loads nothing from there.
 double load_s(const LayerWork& work, Tier tier, const LoadRate& rate);

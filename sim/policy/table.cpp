@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "base/text/joined.h"
 
 namespace kvcap {
 namespace {
@@ -461,8 +462,8 @@ std::unique_ptr<Policy> make_policy(const PolicyInputs& inputs) {
   const PolicyOptions& options = inputs.options;
   KVCAP_CHECK(goes_together(*options.keep, *options.restore));
   if (stores(options) && inputs.planned.empty()) {
-    throw InputError("policy.tiers: found no host tier, but " + options.name +
-                     " needs one of dram, ssd, remote");
+    throw InputError("policy.tiers: found no host tier, but " + options.name + " needs one of " +
+                     joined(kHostNames));
   }
   return restore_row(*options.restore).make(inputs);
 }

@@ -15,7 +15,7 @@ namespace {
 // Calls add(kind, then, now) for every document of the side after with the one before that has its key.
 template <typename Add>
 void each_pair(const std::vector<ReportDocument>& documents, Add add) {
-  for (const DocumentKind* kind : document_kinds()) {
+  for (const DocumentKind* kind : kDocumentKinds) {
     if (!kind->key) continue;
     for (const ReportDocument& now : documents) {
       if (now.is_before || now.schema() != kind->schema) continue;
@@ -55,7 +55,7 @@ std::string setting_text(const std::string& title, const std::vector<const Chang
   if (has_single_runs)
     text += (clear.empty() ? "" : "; ") + std::string("one run each, so chance is not excluded");
   if (!unclear.empty())
-    text += (clear.empty() ? "" : "; ") + std::string("these runs cannot tell whether ") +
+    text += (clear.empty() ? "" : "; ") + std::string("these runs do not show whether ") +
             list_text(unclear) + (unclear.size() == 1 ? " has changed" : " have changed");
   return text + ".";
 }

@@ -11,12 +11,12 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/joined.h"
-#include "base/json_document.h"
-#include "base/plain_text.h"
-#include "base/utf8.h"
+#include "base/text/joined.h"
+#include "base/text/json_document.h"
+#include "base/text/plain_text.h"
+#include "base/text/utf8.h"
 #include "documents/kind.h"
-#include "plan/results_file.h"
+#include "plan/sweep/results_file.h"
 #include "report/find_files.h"
 
 namespace kvcap {
@@ -32,7 +32,7 @@ const DocumentKind* kind_of(const Json& document) {
 
 std::string known_schemas() {
   std::vector<std::string_view> names;
-  for (const DocumentKind* kind : document_kinds())
+  for (const DocumentKind* kind : kDocumentKinds)
     if (kind->is_file) names.push_back(kind->schema);
   return joined(names);
 }

@@ -19,7 +19,7 @@ void add_changes(MarkdownPage& page, const Report& report) {
     rows.push_back({change.input + ", " + change.setting, change.what, change.unit,
                     format_number(change.before), format_number(change.after),
                     format_interval(change.difference(), change.half_width > 0 ? change.half_width : kNaN),
-                    change.can_tell() ? "" : "cannot tell"});
+                    change.can_tell() ? "" : "not significant"});
   }
   if (rows.empty()) return;
   page.heading(2, "Before and after");

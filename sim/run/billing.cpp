@@ -5,6 +5,7 @@
 
 #include "metrics/cost.h"
 #include "metrics/format.h"
+#include "spec/tiers.h"
 
 namespace kvcap {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 std::string size_text(Tier tier, double bytes) {
   const std::string size =
       bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
-  return size + (tier == Tier::dram ? " of DRAM" : tier == Tier::ssd ? " of SSDs" : " of remote storage");
+  return size + " of " + std::string(tier_row(tier).stored);
 }
 
 // Where a user chooses the size.
@@ -24,7 +25,7 @@ std::string size_field(const Scenario& scenario, Tier tier) {
         std::find_if(tiers.begin(), tiers.end(), [tier](const TierOptions& one) { return one.kind == tier; });
     return "policy.tiers." + std::to_string(found - tiers.begin()) + ".capacity_bytes";
   }
-  return "hardware." + std::string(name(tier)) + (tier == Tier::ssd ? ".count" : ".capacity_bytes");
+  return "hardware." + std::string(name(tier)) + (has_count(tier) ? ".count" : ".capacity_bytes");
 }
 
 // A size that nobody has chosen makes a bill that nobody has, or with "filled" one that grows with the run.
@@ -84,6 +85,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   facts.gpus_per_group = scenario.serving.tensor_parallel_size;
   facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
+  for (Tier tier : kTiers) facts.machine_has[index(tier)] = has_tier(hardware, tier);
   for (const StoreTier& tier : tiers) {
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
     const double nodes = is_shared ? 1 : static_cast<double>(storing);

@@ -57,10 +57,14 @@ bool uses_regime(const Scenario& scenario, std::string_view regime) {
   if (regime == "decode_attention") return gpu.decode_attention.has_value();
   if (regime == "elementwise") return gpu.elementwise.has_value();
   if (regime == "collectives") return collective_gpus(scenario) > 1;
-  if (regime == "pcie") return keeps_in(scenario, Tier::dram) || keeps_in(scenario, Tier::ssd);
-  if (regime == "dram") return keeps_in(scenario, Tier::dram);
-  if (regime == "ssd") return keeps_in(scenario, Tier::ssd);
-  if (regime == "remote") return keeps_in(scenario, Tier::remote);
+  const auto kept = [&](Tier tier) { return keeps_in(scenario, tier); };
+  if (regime == "pcie") {
+    return std::any_of(kHostTiers.begin(), kHostTiers.end(),
+                       [&](Tier tier) { return tier != Tier::remote && kept(tier); });
+  }
+  for (Tier tier : kHostTiers) {
+    if (regime == name(tier)) return kept(tier);
+  }
   if (regime == "waiting") return scenario.serving.waiting_overhead_s > 0;
   if (regime == "host") return has_host_time(scenario.serving, gpu);
   if (regime == "kv_capacity") return !scenario.serving.kv_capacity_tokens;

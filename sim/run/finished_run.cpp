@@ -105,7 +105,7 @@ class FinishedRun {
     if (state_bytes > 0 && divided()) return;  // a state for each call of a turn
     const double most = restore == Restore::important ? 2 : 1;
     for (Tier tier : kTiers) {
-      if (tier == Tier::hbm) continue;
+      if (tier == Tier::hbm || !has_tier(scenario_.hardware, tier)) continue;
       double hit_tokens = 0, states_bytes = 0;
       for (const TurnRecord& turn : result_.turns) {
         hit_tokens += turn.tier_hit_tokens[index(tier)];

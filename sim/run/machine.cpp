@@ -21,8 +21,12 @@ HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOpt
   const auto used = [&](Tier tier) {
     return std::any_of(tiers.begin(), tiers.end(), [&](const TierOptions& one) { return one.kind == tier; });
   };
-  // A context read from SSD is promoted on its way: it has to pass through DRAM.
-  if (hardware.ssd && used(Tier::dram) && used(Tier::ssd)) hardware.ssd->gpu_direct = false;
+  // A context read from farther off is promoted on its way: it has to pass through DRAM.
+  if (!used(Tier::dram)) return hardware;
+  if (hardware.ssd && used(Tier::ssd)) hardware.ssd->gpu_direct = false;
+  for (Tier tier : kTiers) {
+    if (hardware.devices[index(tier)] && used(tier)) hardware.devices[index(tier)]->gpu_direct = false;
+  }
   return hardware;
 }
 
@@ -117,6 +121,12 @@ HardwareProfile share_of_rank(const Scenario& scenario) {
     hardware.ssd->write_bandwidth_bytes_per_s /= ranks;
     slower(hardware.ssd->read_curve);
     slower(hardware.ssd->write_curve);
+  }
+  for (std::optional<Devices>& part : hardware.devices) {
+    if (!part) continue;
+    part->capacity_bytes /= ranks;
+    part->read_bandwidth_bytes_per_s /= ranks;
+    part->write_bandwidth_bytes_per_s /= ranks;
   }
   if (hardware.remote && !scenario.fleet.shared_remote) {
     hardware.remote->capacity_bytes /= ranks;

@@ -22,7 +22,7 @@
 #include "serving/prompt.h"
 #include "serving/sessions.h"
 #include "workload/calls.h"
-#include "workload/long_turns.h"
+#include "workload/readers/long_turns.h"
 
 namespace kvcap {
 namespace {

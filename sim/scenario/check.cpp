@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "spec/engine_version.h"
 #include "spec/tiers.h"
-#include "workload/few_shot.h"
-#include "workload/long_context.h"
-#include "workload/rag.h"
+#include "workload/generators/few_shot.h"
+#include "workload/generators/long_context.h"
+#include "workload/generators/rag.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -379,6 +379,12 @@ void check_prices(const HardwareProfile& hardware, const Places& places, std::st
   if (hardware.ssd) {
     either("ssd", "purchase_usd", hardware.ssd->purchase_usd, "price_usd_per_gb_hour",
            hardware.ssd->price_usd_per_gb_hour);
+  }
+  for (Tier tier : kTiers) {
+    if (const std::optional<Devices>& part = hardware.devices[index(tier)]) {
+      either(std::string(name(tier)), "purchase_usd_per_gb", part->purchase_usd_per_gb,
+             "price_usd_per_gb_hour", part->price_usd_per_gb_hour);
+    }
   }
   if (gpu.power_busy_w && gpu.power_idle_w > *gpu.power_busy_w) {
     fail(places, below(path, "gpu.power_idle_w"), number_text(gpu.power_idle_w),

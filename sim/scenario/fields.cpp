@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/key_table.h"
 #include "policy/table.h"
 #include "serving/engines.h"
@@ -503,6 +503,19 @@ static void describe(FieldVisitor& v, Remote& o) {
   v.field("price_usd_per_request", o.price_usd_per_request, not_negative("per transfer", "USD"));
 }
 
+static void describe(FieldVisitor& v, Devices& o) {
+  v.field("count", o.count, count("devices", "devices"));
+  v.field("capacity_bytes", o.capacity_bytes, positive("of one device", "bytes"));
+  v.field("read_bandwidth_bytes_per_s", o.read_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
+  v.field("write_bandwidth_bytes_per_s", o.write_bandwidth_bytes_per_s, positive("of one device", "bytes/s"));
+  v.field("latency_s", o.latency_s, not_negative("to the first byte of a transfer", "s"));
+  v.field("gpu_direct", o.gpu_direct, {.meaning = "false: transfers are copied through DRAM"});
+  v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour, not_negative("provisioned", "USD/GB/h"));
+  v.field("purchase_usd_per_gb", o.purchase_usd_per_gb, not_negative("bought instead of rented", "USD/GB"));
+  v.field("amortization_years", o.amortization_years, amortization());
+  v.field("power_w", o.power_w, not_negative("of one device", "W"));
+}
+
 static void describe(FieldVisitor& v, EngineTimes& o) {
   v.field("name", o.name, {.meaning = "which engine was measured"});
   v.field("version", o.version, {.meaning = "of it"});
@@ -549,9 +562,15 @@ void describe(FieldVisitor& v, HardwareProfile& o) {
   v.field("collectives", o.collectives,
           {.meaning = "measured times of collectives", .absent = "by nvlink, or pcie and peer"});
   v.field("nic", o.nic, {.meaning = "one network card between nodes, and how many", .absent = "none"});
-  v.field("dram", o.dram, {.meaning = "the node's memory", .absent = "none"});
-  v.field("ssd", o.ssd, {.meaning = "one device, and how many", .absent = "none"});
-  v.field("remote", o.remote, {.meaning = "storage behind the network", .absent = "none"});
+  const auto tier = [&v](Tier kind, auto& part) {
+    v.field(name(kind), part, {.meaning = tier_row(kind).meaning, .absent = "none"});
+  };
+  tier(Tier::dram, o.dram);
+  tier(Tier::ssd, o.ssd);
+  tier(Tier::remote, o.remote);
+  for (Tier kind : kTiers) {
+    if (tier_row(kind).table) tier(kind, o.devices[index(kind)]);
+  }
   v.group("energy", {.meaning = "what the machine draws, beyond its watts"}, [&o](FieldVisitor& w) {
     w.field("price_usd_per_kwh", o.energy.price_usd_per_kwh,
             not_negative("of electricity", "USD/kWh", "energy has no price"));

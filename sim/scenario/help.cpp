@@ -1,6 +1,6 @@
 // The table of fields as text for --help.
-#include "base/joined.h"
 #include "base/places.h"
+#include "base/text/joined.h"
 #include "policy/keys.h"
 #include "policy/table.h"
 #include "scenario/fields.h"

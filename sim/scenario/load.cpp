@@ -83,7 +83,7 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
     });
     const std::string part = "hardware." + std::string(name(tier));
     const bool is_of_profile = places.is_reference(part + ".capacity_bytes") &&
-                               (tier != Tier::ssd || places.is_reference(part + ".count"));
+                               (!has_count(tier) || places.is_reference(part + ".count"));
     if (is_open && is_of_profile) unsized.push_back(tier);
   }
   return unsized;

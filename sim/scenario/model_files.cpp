@@ -8,8 +8,8 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/python_numbers.h"
-#include "base/warning.h"
+#include "base/text/python_numbers.h"
+#include "base/text/warning.h"
 #include "scenario/load.h"
 
 namespace kvcap {

@@ -8,8 +8,9 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/joined.h"
 #include "base/read_fields.h"
+#include "base/text/joined.h"
+#include "base/tier.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 
@@ -33,18 +34,28 @@ struct PricedPart {
 };
 const std::vector<PricedPart>& priced_parts() {
   constexpr PriceKey kYears = {"amortization_years", 1e-6};
-  static const std::vector<PricedPart> parts = {
-      {"gpu", "price_usd_per_hour", "purchase_usd", {{"price_usd_per_hour"}, {"purchase_usd"}, kYears}},
-      {"dram",
-       "price_usd_per_gb_hour",
-       "purchase_usd_per_gb",
-       {{"price_usd_per_gb_hour"}, {"purchase_usd_per_gb"}, kYears}},
-      {"ssd",
-       "price_usd_per_gb_hour",
-       "purchase_usd",
-       {{"price_usd_per_gb_hour"}, {"purchase_usd"}, {"replacement_usd_per_gb"}, kYears}},
-      {"remote", "", "", {{"price_usd_per_gb_hour"}, {"price_usd_per_request"}}},
-      {"energy", "", "", {{"price_usd_per_kwh"}, {"pue", 1}}}};
+  static const std::vector<PricedPart> parts = [kYears] {
+    std::vector<PricedPart> all = {
+        {"gpu", "price_usd_per_hour", "purchase_usd", {{"price_usd_per_hour"}, {"purchase_usd"}, kYears}},
+        {"dram",
+         "price_usd_per_gb_hour",
+         "purchase_usd_per_gb",
+         {{"price_usd_per_gb_hour"}, {"purchase_usd_per_gb"}, kYears}},
+        {"ssd",
+         "price_usd_per_gb_hour",
+         "purchase_usd",
+         {{"price_usd_per_gb_hour"}, {"purchase_usd"}, {"replacement_usd_per_gb"}, kYears}},
+        {"remote", "", "", {{"price_usd_per_gb_hour"}, {"price_usd_per_request"}}},
+        {"energy", "", "", {{"price_usd_per_kwh"}, {"pue", 1}}}};
+    for (const TierRow& one : kTierRows) {
+      if (!one.table) continue;
+      all.push_back({one.name,
+                     "price_usd_per_gb_hour",
+                     "purchase_usd_per_gb",
+                     {{"price_usd_per_gb_hour"}, {"purchase_usd_per_gb"}, kYears}});
+    }
+    return all;
+  }();
   return parts;
 }
 

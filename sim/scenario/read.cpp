@@ -1,6 +1,6 @@
 // JSON text to JSON, and JSON to option structs along the table of fields.
-#include "base/json_document.h"
 #include "base/read_fields.h"
+#include "base/text/json_document.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fidelity.h"
-#include "base/names.h"
+#include "base/text/names.h"
 #include "base/tier.h"
 #include "policy/options.h"
 #include "serving/fleet_options.h"

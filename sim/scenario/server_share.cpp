@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/tier.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr double kMostCount = 1e6, kMostBytes = 1e18;
 
 // The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
-Json* amount_at(Json& hardware, const char* part, const char* key, double least, double most) {
+Json* amount_at(Json& hardware, std::string_view part, const char* key, double least, double most) {
   const auto object = hardware.find(part);
   if (object == hardware.end() || !object->is_object()) return nullptr;
   const auto found = object->find(key);
@@ -52,11 +53,14 @@ void take_share(Document& document) {
     *dram = share * dram->get<double>();
     parts += number_text(dram->get<double>() / 1e9) + " GB of DRAM";
   }
-  if (Json* ssds = amount_at(*hardware, "ssd", "count", 1, kMostCount);
-      ssds && document.places.is_reference("hardware.ssd.count")) {
+  for (Tier tier : kHostTiers) {
+    if (!has_count(tier)) continue;
+    Json* devices = amount_at(*hardware, name(tier), "count", 1, kMostCount);
+    if (!devices || !document.places.is_reference("hardware." + std::string(name(tier)) + ".count")) continue;
     // The tolerance is for what rounding makes of whole numbers.
-    *ssds = static_cast<int64_t>(std::max(1.0, std::floor(share * ssds->get<double>() + 1e-9)));
-    parts += (parts.empty() ? "" : " and ") + counted(ssds->get<double>(), "SSD");
+    *devices = static_cast<int64_t>(std::max(1.0, std::floor(share * devices->get<double>() + 1e-9)));
+    const std::string kind = tier == Tier::ssd ? "SSD" : std::string(tier_row(tier).title) + " device";
+    parts += (parts.empty() ? "" : " and ") + counted(devices->get<double>(), kind);
   }
   if (parts.empty()) return;
   document.notes.push_back(

@@ -5,24 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
+#include "serving/routing.h"
 
 namespace kvcap {
-
-enum class Routing : uint8_t {
-  round_robin,
-  least_loaded,
-  session_affinity,
-  prefix_aware,
-  random,
-  cache_aware,
-  dynamo,
-  weighted
-};
-inline constexpr std::string_view kRoutingNames[] = {"round_robin",  "least_loaded", "session_affinity",
-                                                     "prefix_aware", "random",       "cache_aware",
-                                                     "dynamo",       "weighted"};
-constexpr Names names_of(Routing) { return kRoutingNames; }
 
 // What a router believes of the nodes' contents. exact: what lies there; events: what nodes have reported, a
 // delay ago; approximate: what it has sent there, as long as it remembers.

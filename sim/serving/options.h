@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "serving/speculative_options.h"
 #include "spec/expert_placement.h"
 #include "spec/kv_capacity_model.h"

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -57,7 +58,7 @@ Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_
 struct FoundParts {
   std::vector<Hit> hits;
   std::array<int64_t, kTiers.size()> tokens{};
-  int64_t all_tokens() const { return tokens[0] + tokens[1] + tokens[2] + tokens[3]; }
+  int64_t all_tokens() const { return std::accumulate(tokens.begin(), tokens.end(), int64_t{0}); }
   int64_t on_gpu() const { return tokens[index(Tier::hbm)]; }
   int64_t below() const { return all_tokens() - on_gpu(); }
   // Without what lies farther than `tier`, and what follows it.

@@ -28,6 +28,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -49,31 +50,61 @@ struct NodeFacts {
   double held_share = 0;       // of its KV blocks, those that requests hold
   int64_t prefill_tokens = 0;  // of prompts sent to it, not computed yet
   int64_t decode_tokens = 0;   // of sequences that decode there
-  int64_t all_found() const { return found_tokens[0] + found_tokens[1] + found_tokens[2] + found_tokens[3]; }
+  int64_t all_found() const { return std::accumulate(found_tokens.begin(), found_tokens.end(), int64_t{0}); }
+  int64_t found_beyond_dram() const {
+    return std::accumulate(found_tokens.begin() + index(Tier::dram) + 1, found_tokens.end(), int64_t{0});
+  }
 };
+
+// What routers remember from one turn to the next.
+struct RouterMemory {
+  RandomStream random;
+  uint64_t draws = 0;
+  std::size_t next = 0;        // after the node chosen last
+  std::vector<uint64_t> cold;  // of each node: number of the last prompt sent to it that nobody had
+  uint64_t cold_prompts = 0;
+  double draw() { return random.uniform(draws++); }
+};
+
+struct RouterCall {
+  std::span<const NodeFacts> nodes;
+  std::optional<std::size_t> before;  // the node that served the session's last turn
+  int64_t prompt_tokens = 1;
+  const FleetOptions& options;
+  RouterMemory& memory;
+  bool stays = false;  // the session stays where it is, which moves nobody's turn
+};
+
+// The first of the nodes that are up and than which none is better, counted from that whose turn it is.
+template <class Better>
+std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
+  const std::span<const NodeFacts> nodes = call.nodes;
+  std::optional<std::size_t> chosen;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::size_t node = (call.memory.next + i) % nodes.size();
+    if (nodes[node].up && (!chosen || better(nodes[node], nodes[*chosen]))) chosen = node;
+  }
+  return chosen;
+}
+
+// The same by a figure of each node, the smallest first.
+template <class Cost>
+std::optional<std::size_t> cheapest_node(const RouterCall& call, Cost cost) {
+  return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });
+}
 
 class Router {
  public:
   explicit Router(const FleetOptions& options, uint64_t seed = 1);
 
-  bool needs_beliefs() const;
+  bool needs_beliefs() const { return routing_row(options_.routing).needs_beliefs; }
   // `before`: the node that served the session's last turn. Nothing when no node is up.
   std::optional<std::size_t> choose(std::span<const NodeFacts> nodes, std::optional<std::size_t> before,
                                     int64_t prompt_tokens = 1);
 
  private:
-  std::optional<std::size_t> choose_any(std::span<const NodeFacts> nodes);
-  std::optional<std::size_t> choose_cache_aware(std::span<const NodeFacts> nodes, int64_t prompt_tokens);
-  std::optional<std::size_t> choose_dynamo(std::span<const NodeFacts> nodes, int64_t prompt_tokens);
-  std::optional<std::size_t> choose_weighted(std::span<const NodeFacts> nodes, int64_t prompt_tokens);
-  double draw() { return random_.uniform(draws_++); }
-
   FleetOptions options_;
-  RandomStream random_;
-  uint64_t draws_ = 0;
-  std::size_t next_ = 0;        // after the node chosen last
-  std::vector<uint64_t> cold_;  // of each node: number of the last prompt sent to it that nobody had
-  uint64_t cold_prompts_ = 0;
+  RouterMemory memory_;
 };
 
 }  // namespace kvcap

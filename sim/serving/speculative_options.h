@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "spec/model_spec.h"
 
 namespace kvcap {

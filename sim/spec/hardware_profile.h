@@ -1,6 +1,6 @@
 // HardwareProfile: one server, as hwprofiles/*.json describes it. `gpu` (but its count) and `pcie` are per
-// GPU, `ssd` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real bytes.
-// Bandwidths are achieved, not nominal, where `provenance` says so.
+// GPU, `ssd` and `cxl` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real
+// bytes. Bandwidths are achieved, not nominal, where `provenance` says so.
 //
 // A server may be sold in shares, so many GPUs with their part of its DRAM and SSDs: `count` and the
 // capacities are what a share has, gpu.per_server says of how many GPUs.
@@ -9,13 +9,15 @@
 // amortization_years of 8,760 hours each (see cost/prices.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
+#include "base/tier.h"
 #include "spec/machine_errors.h"
 
 namespace kvcap {
@@ -201,6 +203,20 @@ struct Remote {
   double price_usd_per_request = 0;
 };
 
+// Devices of a kind of tier that base/tier.h alone describes.
+struct Devices {
+  int64_t count = 1;
+  double capacity_bytes = 0;  // of one device, like all but prices and latency
+  double read_bandwidth_bytes_per_s = 0;
+  double write_bandwidth_bytes_per_s = 0;
+  double latency_s = 0;    // to the first byte of a transfer
+  bool gpu_direct = true;  // false: reads and writes are copied through DRAM
+  double price_usd_per_gb_hour = 0;
+  double purchase_usd_per_gb = 0;
+  double amortization_years = 5;
+  double power_w = 0;
+};
+
 struct Energy {
   std::optional<double> price_usd_per_kwh;
   double pue = 1;  // energy of the site / energy of the machines
@@ -228,6 +244,7 @@ struct HardwareProfile {
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
+  std::array<std::optional<Devices>, kTierCount> devices;  // of the tiers whose row says `table`
   Energy energy;
   std::optional<EngineTimes> engine;  // absent: not measured
   MachineErrors errors;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 

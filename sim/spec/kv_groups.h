@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 

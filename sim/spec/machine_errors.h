@@ -32,7 +32,7 @@ struct MachineErrors {
   std::optional<RegimeError> prefill_attention, decode_attention;
   std::optional<RegimeError> elementwise;
   std::optional<RegimeError> collectives;
-  std::optional<RegimeError> pcie, dram, ssd, remote;
+  std::optional<RegimeError> pcie, dram, cxl, ssd, remote;
   std::optional<RegimeError> steps;        // all kernels of a step together
   std::optional<RegimeError> host;         // time of a step, of a request, of a layer on the CPU
   std::optional<RegimeError> waiting;      // time of the CPU that requests which wait cost a step
@@ -67,6 +67,7 @@ inline constexpr std::array kRegimes = {
     Regime{"collectives", "collectives between GPUs", "collectives", &MachineErrors::collectives},
     Regime{"pcie", "copies between host and GPU", "pcie", &MachineErrors::pcie, 1, true},
     Regime{"dram", "bandwidth of the host's memory", "dram", &MachineErrors::dram, 1, true},
+    Regime{"cxl", "reads and writes of CXL memory", "cxl", &MachineErrors::cxl, 1, true},
     Regime{"ssd", "reads and writes of SSDs", "ssd", &MachineErrors::ssd, 1, true},
     Regime{"remote", "the remote store", "remote", &MachineErrors::remote, 1, true},
     Regime{"steps", "steps of an engine, beside the errors of their kernels", "steps", &MachineErrors::steps},

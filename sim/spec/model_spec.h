@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "spec/sampling.h"
 
 namespace kvcap {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 

@@ -41,10 +41,23 @@ TierFacts facts_of(const Remote& remote) {
           .latency_s = remote.latency_s};
 }
 
-template <class Part>
-std::optional<TierFacts> facts_of(const std::optional<Part>& part) {
+TierFacts facts_of(const Devices& devices, Tier tier) {
+  const auto count = static_cast<double>(devices.count);
+  return {
+      .capacity_bytes = count * devices.capacity_bytes,
+      .usd_per_gb_hour = devices.price_usd_per_gb_hour +
+                         written_off_usd_per_hour(devices.purchase_usd_per_gb, devices.amortization_years),
+      .watts_per_gb = devices.power_w / (devices.capacity_bytes / kBytesPerGb),
+      .read = {.resource = tier_row(tier).read, .bytes_per_s = count * devices.read_bandwidth_bytes_per_s},
+      .write = {.resource = tier_row(tier).write, .bytes_per_s = count * devices.write_bandwidth_bytes_per_s},
+      .latency_s = devices.latency_s,
+      .reaches_gpu = devices.gpu_direct};
+}
+
+template <class Part, class... Tiers>
+std::optional<TierFacts> facts_of(const std::optional<Part>& part, Tiers... tier) {
   if (!part) return std::nullopt;
-  return facts_of(*part);
+  return facts_of(*part, tier...);
 }
 
 }  // namespace
@@ -59,8 +72,9 @@ std::optional<TierFacts> tier_facts(const HardwareProfile& hardware, Tier tier) 
       return facts_of(hardware.ssd);
     case Tier::remote:
       return facts_of(hardware.remote);
+    default:
+      return facts_of(hardware.devices[index(tier)], tier);
   }
-  return std::nullopt;
 }
 
 bool has_tier(const HardwareProfile& hardware, Tier tier) { return tier_facts(hardware, tier).has_value(); }

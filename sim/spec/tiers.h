@@ -1,5 +1,4 @@
-// What a hardware profile says of a tier. A new kind of tier is a name in base/tier.h, its links in
-// base/resource.h, its numbers in HardwareProfile, and one case here.
+// What a hardware profile says of a tier; base/tier.h says what a new kind takes.
 #pragma once
 
 #include <optional>

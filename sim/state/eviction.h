@@ -1,17 +1,5 @@
 // Eviction: which of the keys in one tier leaves when room is needed. It sees keys, uses and what is told of
-// them, never bytes or clocks. One file each, and a row in eviction_kind.h:
-//
-//   lru       least recently used first
-//   lfu       least often used since it entered this tier, then least recently; counts do not age
-//   fifo      in order of entry
-//   s3_fifo   three queues: newcomers pass through a small one, what is used again moves to the main one,
-//             what leaves unused is remembered and enters the main one when it comes back
-//   sharded_lru   least recently used of one of 1,024 shards, in turn
-//   next_use  the key whose next use is farthest away; before all others those without a known one, the least
-//             recently used first. Told of the waiting queue it looks ahead (CachedAttention 3.3.2), told of
-//             all that will come it is Belady's optimum
-//   none      nothing leaves
-//   score     lowest score first, then least recently used; nothing leaves for a newcomer of lower score
+// them, never bytes or clocks. eviction_kind.h lists the orders; the file of each describes it.
 //
 // A key is known by its slot, a small number that its owner chooses, so that records lie in arrays. A key
 // that must stay for now is held: a search for a victim that meets it sets it aside, and release() puts it
@@ -37,6 +25,8 @@ class Eviction {
  public:
   virtual ~Eviction() = default;
 
+  // A key that is not here enters if room can be made: told before victims for it are chosen.
+  virtual void awaits(Key) {}
   // `slot`, which stands for `key`, enters: its first use.
   virtual void enter(Slot slot, Key key) = 0;
   // `evicted`: as victim() said, and not for another reason.

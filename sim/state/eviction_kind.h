@@ -1,4 +1,4 @@
-// The table of eviction orders: a new one is one file, its name in the enumeration, and one row here.
+// The table of eviction orders: a new one is one file and, here, its name, its constructor and its row.
 #pragma once
 
 #include <array>
@@ -7,18 +7,30 @@
 #include <memory>
 #include <string_view>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 
 class Eviction;
 
-enum class EvictionKind : uint8_t { lru, lfu, fifo, s3_fifo, sharded_lru, next_use, score, belady, none };
+enum class EvictionKind : uint8_t {
+  lru,
+  lfu,
+  fifo,
+  s3_fifo,
+  arc,
+  sharded_lru,
+  next_use,
+  score,
+  belady,
+  none
+};
 
 std::unique_ptr<Eviction> make_lru();
 std::unique_ptr<Eviction> make_lfu();
 std::unique_ptr<Eviction> make_fifo();
 std::unique_ptr<Eviction> make_s3_fifo();
+std::unique_ptr<Eviction> make_arc();
 std::unique_ptr<Eviction> make_sharded_lru();
 std::unique_ptr<Eviction> make_next_use();
 std::unique_ptr<Eviction> make_score();
@@ -41,6 +53,10 @@ inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
     EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
                 "the oldest in a small queue that only what is used again gets out of", make_s3_fifo},
+    EvictionRow{EvictionKind::arc, "arc",
+                "the least recently used of what was used once or of what was used again, by which of them "
+                "comes back after it left (vLLM)",
+                make_arc},
     EvictionRow{.kind = EvictionKind::sharded_lru,
                 .name = "sharded_lru",
                 .summary = "the least recently used of one of 1,024 shards in turn (Mooncake Store)",

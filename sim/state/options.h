@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "base/names.h"
+#include "base/text/names.h"
 #include "base/tier.h"
 #include "state/eviction_kind.h"
 

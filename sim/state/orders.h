@@ -87,7 +87,7 @@ class SlotQueue {
 class SetAside : public Eviction {
  public:
   void hold(Slot slot) final { state_[slot].held = true; }
-  void release(Slot slot) final {
+  void release(Slot slot) override {
     State& state = state_[slot];
     state.held = false;
     if (!state.aside) return;

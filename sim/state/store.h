@@ -172,6 +172,7 @@ class Store {
   void return_to_host(Slot slot);
   enum class Placed : uint8_t { yes, no_room, refused };
   Placed place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from);
+  bool make_way(std::size_t level, Slot slot, int64_t tokens, int64_t limit_tokens, bool ahead = false);
   bool accepts(Tier from, Tier to, int64_t tokens, bool ahead = false) const;
   void evict(std::size_t level, Slot slot, int64_t spare_tokens);
   bool move_down(Slot slot, int64_t tokens);

@@ -62,7 +62,7 @@ Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::op
       !accepts(Tier::hbm, to.options().kind, tokens - carried)) {
     return Placed::refused;
   }
-  if (!to.choose_victims(slot, tokens - before, to.capacity_tokens(), false, now_)) return Placed::no_room;
+  if (!make_way(level, slot, tokens, to.capacity_tokens())) return Placed::no_room;
   evict_victims(level);
   reserve(level, slot, tokens);
   if (carried > before) {
@@ -80,6 +80,13 @@ bool Store::accepts(Tier from, Tier to, int64_t tokens, bool ahead) const {
   const auto issued = std::find_if(moves_.begin(), moves_.end(),
                                    [&](const Move& one) { return one.from == from && one.to == to; });
   return accepts_(from, to, tokens, issued == moves_.end() ? 0 : issued->tokens, ahead);
+}
+
+// Chooses who leaves `level` so that a context can have `tokens` tokens there; false where there is no way.
+bool Store::make_way(std::size_t level, Slot slot, int64_t tokens, int64_t limit_tokens, bool ahead) {
+  StoreLevel& to = levels_[level];
+  if (!to.has(slot)) to.eviction().awaits(records_[slot].key);
+  return to.choose_victims(slot, tokens - to.tokens(slot), limit_tokens, ahead, now_);
 }
 
 void Store::evict_victims(std::size_t level) {
@@ -131,7 +138,7 @@ void Store::put_front(Slot slot, int64_t tokens) {
   const int64_t before = front.tokens(slot);
   if (tokens <= before) {
     front.eviction().renew(slot);
-  } else if (front.choose_victims(slot, tokens - before, front.capacity_tokens(), false, now_)) {
+  } else if (make_way(0, slot, tokens, front.capacity_tokens())) {
     if (front.options().exclusive) {
       free_host_place(slot);  // first: a victim may take it
       ++records_[slot].pins;  // what victims displace in turn is not its own copy
@@ -267,7 +274,7 @@ std::vector<Move> Store::promote(Key key, Order now) {
   StoreLevel& above = levels_[first_host()];
   if (!below.entry(slot).complete()) return {};
   const int64_t tokens = below.tokens(slot);
-  if (!above.choose_victims(slot, tokens, above.capacity_tokens(), false, now_)) return {};
+  if (!make_way(first_host(), slot, tokens, above.capacity_tokens())) return {};
   if (options_.inclusive) {
     below.set_source(slot, true);
     settle(slot);
@@ -292,7 +299,7 @@ std::vector<Move> Store::prefetch(Key key, Order now) {
   StoreLevel& above = levels_[first_host()];
   if (!below.entry(slot).complete()) return {};
   const int64_t tokens = below.tokens(slot);
-  if (!above.choose_victims(slot, tokens, above.target_tokens(), true, now_)) return {};
+  if (!make_way(first_host(), slot, tokens, above.target_tokens(), true)) return {};
   below.set_source(slot, true);
   settle(slot);
   evict_victims(first_host());
@@ -314,7 +321,7 @@ std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead,
   const int64_t before = above.tokens(slot);
   const int64_t limit_tokens = ahead ? above.target_tokens() : above.capacity_tokens();
   if (tokens <= kept || (at && !levels_[*at].entry(slot).complete()) ||
-      !above.choose_victims(slot, tokens - before, limit_tokens, ahead, now_)) {
+      !make_way(first_host(), slot, tokens, limit_tokens, ahead)) {
     tidy(slot);
     return {};
   }

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/check.h"
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 
 namespace kvcap {
 namespace {

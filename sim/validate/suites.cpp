@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "base/input_error.h"
-#include "base/joined.h"
-#include "validate/fit_pairs.h"
-#include "validate/measured.h"
-#include "validate/study.h"
+#include "base/text/joined.h"
+#include "validate/kernels/measured.h"
+#include "validate/studies/fit_pairs.h"
+#include "validate/studies/study.h"
 #include "validate/twin.h"
 
 namespace kvcap {

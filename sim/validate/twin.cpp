@@ -10,16 +10,16 @@
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/joined.h"
-#include "base/json_document.h"
 #include "base/read_fields.h"
+#include "base/text/joined.h"
+#include "base/text/json_document.h"
 #include "metrics/format.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 #include "plan/workers.h"
 #include "policy/key_table.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "workload/stored_contexts.h"
+#include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "workload/draws.h"
+#include "workload/generators/draws.h"
 
 namespace kvcap {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/names.h"
+#include "base/text/names.h"
 
 namespace kvcap {
 
@@ -26,8 +26,8 @@ inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", 
 constexpr Names names_of(InputIs) { return kInputIsNames; }
 // even: as many sessions as the rate means, at dates drawn evenly.
 enum class ArrivalProcess : uint8_t { poisson, gamma, constant, even, trace, closed_loop };
-inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant", "even", "trace",
-                                                            "closed_loop"};
+inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant",
+                                                            "even",    "trace", "closed_loop"};
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 // automatic: recorded where the source says think times, else constant. recorded: what the source says, from
 // the answer to the next turn; constant where it says none. timetable: turns arrive as long after their
@@ -106,8 +106,8 @@ struct ArrivalOptions {
   double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
   std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
   // closed_loop: so many sessions are a round, and none begins before all of the last one have ended (absent:
-  // no rounds); the first answer of each place is cut short, evenly from none to whole, so that equal requests
-  // do not keep in step.
+  // no rounds); the first answer of each place is cut short, evenly from none to whole, so that equal
+  // requests do not keep in step.
   std::optional<int64_t> round_sessions;
   bool staggered = false;
   // trace: sessions begin at so many times the trace's rate. What happens inside a session keeps its pace.
@@ -137,8 +137,8 @@ struct RetryOptions {
   double jitter = 0.25;
 };
 
-// What is left out of latencies and hits: warmup_turns, what MSER finds (metrics/warmup.h), or the turns that
-// arrive outside of the steady window (metrics/stability.h).
+// What is left out of latencies and hits: warmup_turns, what MSER finds (metrics/statistics/warmup.h), or the
+// turns that arrive outside of the steady window (metrics/statistics/stability.h).
 enum class Warmup : uint8_t { turns, automatic, steady };
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto", "steady"};
 constexpr Names names_of(Warmup) { return kWarmupNames; }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "workload/rows.h"
+#include "workload/logs/rows.h"
 
 namespace kvcap {
 namespace {

@@ -76,7 +76,7 @@ struct Source {
 // The source of `options`, whatever its kind (sources_table.h).
 Source open_source(const WorkloadOptions& options, uint64_t seed);
 
-// What a user has to see at once of how the source is read, on stderr (base/warning.h).
+// What a user has to see at once of how the source is read, on stderr (base/text/warning.h).
 void warn_of(const Source& source, const WorkloadOptions& options);
 
 // Whether a session's history grows: what the scenario says, else the session itself, else whether it has no

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/check.h"
-#include "workload/likely_columns.h"
-#include "workload/vllm_bench.h"
+#include "workload/readers/likely_columns.h"
+#include "workload/readers/vllm_bench.h"
 
 namespace kvcap {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "workload/logs/sniff.h"
 #include "workload/options.h"
-#include "workload/sniff.h"
 #include "workload/source.h"
 
 namespace kvcap {

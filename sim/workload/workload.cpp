@@ -10,9 +10,9 @@
 #include "base/key_map.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/warning.h"
+#include "base/text/warning.h"
 #include "workload/arrivals.h"
-#include "workload/input_meaning.h"
+#include "workload/logs/input_meaning.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 

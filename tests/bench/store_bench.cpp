@@ -152,6 +152,7 @@ BENCHMARK_CAPTURE(store_mix, lru, EvictionKind::lru)->Arg(kFew)->Arg(kMany);
 BENCHMARK_CAPTURE(store_mix, lfu, EvictionKind::lfu)->Arg(kFew)->Arg(kMany);
 BENCHMARK_CAPTURE(store_mix, fifo, EvictionKind::fifo)->Arg(kFew)->Arg(kMany);
 BENCHMARK_CAPTURE(store_mix, s3_fifo, EvictionKind::s3_fifo)->Arg(kFew)->Arg(kMany);
+BENCHMARK_CAPTURE(store_mix, arc, EvictionKind::arc)->Arg(kFew)->Arg(kMany);
 BENCHMARK_CAPTURE(store_mix, next_use, EvictionKind::next_use)->Arg(kFew)->Arg(kMany);
 BENCHMARK_CAPTURE(store_mix, score, EvictionKind::score)->Arg(kFew)->Arg(kMany);
 BENCHMARK(store_two_tiers)->Arg(kFew)->Arg(kMany);

@@ -54,9 +54,9 @@ TEST_F(CalibrateOutputs, ReplaceAnImportedProfileAndNoOtherFile) {
          {"import " + path("t.csv") + " --base l40s", std::string("profile"), std::string("twin")}) {
       EXPECT_EQ(calibrate(command + " --out " + path("theirs.json")), 2) << command;
       EXPECT_EQ(text_of("err"),
-                "kvcap-calibrate: --out: found \"" + path("theirs.json") +
-                    "\", a file that kvcap-calibrate did not write, allowed: a new one, or remove it "
-                    "first\n");
+                "kvcap-calibrate: --out: " + path("theirs.json") +
+                    " already exists and was not written by kvcap-calibrate; choose another file or remove "
+                    "it\n");
       EXPECT_EQ(text_of("theirs.json"), text);
     }
   }

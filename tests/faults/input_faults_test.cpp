@@ -14,7 +14,7 @@
 
 #include "faults/faults.h"
 #include "unit/process.h"
-#include "workload/gz_file.h"
+#include "workload/logs/gz_file.h"
 
 namespace kvcap::input_faults_test {
 namespace {
@@ -283,7 +283,7 @@ TEST_F(InputFaults, WithMorePointsThanASweepCanHaveAreRefused) {
                          R"(], "workload.sessions": [)" + values + "]}}");
   EXPECT_EQ(
       refused({"sweep", path("grid.json"), "--out", path("made")}).err,
-      "kvcap: " + path("grid.json") + ": has more than 10,000,000 points, allowed: at most 10,000,000\n");
+      "kvcap: " + path("grid.json") + ": found more than 10,000,000 points, allowed: at most 10,000,000\n");
   write("limits.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {"seed": [1]},
     "limits": {"timeout_s": 1e300}})");
   refused({"sweep", path("limits.json"), "--out", path("made")});

@@ -148,7 +148,7 @@ TEST_F(OutputFaults, ReplaceNoFileThatKvcapDidNotWrite) {
       std::ofstream(path(file)) << text;
       const Outcome outcome = kvcap(command);
       EXPECT_EQ(outcome.exit_code, 2) << file << " " << text;
-      EXPECT_NE(outcome.err.find("a file that kvcap did not write"), std::string::npos) << outcome.err;
+      EXPECT_NE(outcome.err.find("was not written by kvcap"), std::string::npos) << outcome.err;
       EXPECT_EQ(read_file(path(file)), text);
     }
     fs::remove(path(file));
@@ -169,8 +169,9 @@ TEST_F(OutputFaults, AreRefusedBeforeAnythingRunsWhereAPipeOrAFolderStands) {
                                         "--set", "fidelity=layer",  "--out", path("made")};
   for (const char* name : {"result.json", "requests.csv", "run.log"}) {
     fs::create_directories(path("made") + "/" + name);
-    const std::string line = "kvcap: --out: found \"" + path("made") + "/" + name +
-                             "\", a file that kvcap did not write, allowed: a new one, or remove it first\n";
+    const std::string line =
+        "kvcap: --out: " + path("made") + "/" + name +
+        " already exists and was not written by kvcap; choose another file or remove it\n";
     EXPECT_EQ(refused(run).err, line);
     fs::remove(path("made") + "/" + name);
     ASSERT_EQ(mkfifo((path("made") + "/" + name).c_str(), 0600), 0);

@@ -257,7 +257,7 @@ TEST_F(ResultFaults, OfMoreSettingsThanAreComparedAreRefusedBeforeTheyAreMade) {
   std::string seeds = "0";
   for (int i = 1; i < 9'000; ++i) seeds += "," + std::to_string(i);
   const std::string line =
-      "kvcap: compare: found more than 500 settings, allowed: at most so many; kvcap sweep runs more\n";
+      "kvcap: compare: found more than 500 settings, allowed: at most 500; kvcap sweep runs more\n";
   for (std::vector<std::string> command :
        {std::vector<std::string>{"--over", "seed=" + seeds},
         {"--over", "seed=" + seeds, "--over", "workload.sessions=" + seeds, "--over", "name=" + seeds}}) {

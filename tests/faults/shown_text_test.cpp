@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/plain_text.h"
+#include "base/text/plain_text.h"
 #include "faults/faults.h"
 
 namespace kvcap::shown_text_test {

@@ -8,14 +8,10 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
-#include "validate/theory.h"
+#include "validate/theory/theory.h"
 
 namespace kvcap::laws::fleet_laws_test {
 namespace {
-
-constexpr Routing kRoutings[] = {Routing::round_robin,  Routing::least_loaded, Routing::session_affinity,
-                                 Routing::prefix_aware, Routing::random,       Routing::cache_aware,
-                                 Routing::dynamo,       Routing::weighted};
 
 Scenario fleet(int64_t replicas, Routing routing, const std::string& policy = "kv_offload") {
   Scenario result = scenario(policy);
@@ -96,7 +92,7 @@ Workload families(int prompts, int families, double gap_s, uint64_t seed = 1) {
 TEST(Fleet, OneNodeIsNoFleetWhateverItsRouting) {
   const Workload workload = chats(80, 0.3);
   std::vector<Case> cases = {{scenario("hcache"), workload}};
-  for (Routing routing : kRoutings) cases.push_back({fleet(1, routing, "hcache"), workload});
+  for (const RoutingRow& row : kRoutings) cases.push_back({fleet(1, row.routing, "hcache"), workload});
   const std::vector<RunResult> runs = run_all(cases);
   for (std::size_t i = 1; i < runs.size(); ++i) EXPECT_EQ(serialize(runs[i]), serialize(runs[0])) << i;
 }
@@ -183,8 +179,8 @@ TEST(Fleet, PrefixesAreFoundWhereTheyAreFollowed) {
 TEST(Fleet, RoutingDoesNotMatterToHitsInAFastSharedTier) {
   const Workload workload = chats(80, 0.4);
   std::vector<Case> cases;
-  for (Routing routing : kRoutings) {
-    cases.push_back({with_remote(fleet(4, routing), true, 1e15), workload});
+  for (const RoutingRow& row : kRoutings) {
+    cases.push_back({with_remote(fleet(4, row.routing), true, 1e15), workload});
   }
   cases.push_back({with_remote(fleet(4, Routing::round_robin), false, 1e15), workload});
   const std::vector<RunResult> runs = run_all(cases);
@@ -385,7 +381,7 @@ TEST_P(FleetSoak, LosesNoTurnAndServesNoneTwice) {
   const std::string policy(GetParam());
   std::vector<Case> cases;
   for (uint64_t seed = 0; seed < 8; ++seed) {
-    Scenario one = fleet(3, kRoutings[seed % 4], policy);
+    Scenario one = fleet(3, kRoutings[seed % 4].routing, policy);
     one.fidelity = (seed + seed / 4) % 2 == 0 ? Fidelity::request : Fidelity::layer;
     one.serving.kv_capacity_tokens = 12000;
     one.serving.max_model_len = 6000;

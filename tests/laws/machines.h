@@ -10,7 +10,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/scenario.h"
-#include "validate/reduced.h"
+#include "validate/theory/reduced.h"
 
 namespace kvcap::laws {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "laws/machines.h"
-#include "metrics/intervals.h"
+#include "metrics/statistics/intervals.h"
 
 namespace kvcap::laws {
 

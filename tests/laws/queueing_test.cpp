@@ -1,6 +1,6 @@
 // The suite `queueing` in parts: its statistics are tested where they are cheap, and that they can tell at
 // all.
-#include "validate/queueing.h"
+#include "validate/theory/queueing.h"
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "plan/plan_search.h"
-#include "plan/plan_simulate.h"
 #include "plan/replicate.h"
+#include "plan/search/plan_search.h"
+#include "plan/search/plan_simulate.h"
 #include "reference/dice.h"
 #include "scenario/json.h"
 

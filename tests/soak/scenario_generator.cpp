@@ -14,8 +14,9 @@
 #include "scenario/json.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
-#include "workload/few_shot.h"
-#include "workload/long_context.h"
+#include "spec/tiers.h"
+#include "workload/generators/few_shot.h"
+#include "workload/generators/long_context.h"
 
 namespace kvcap::soak {
 namespace {
@@ -158,6 +159,18 @@ class Generator {
                          {"gpu_direct", dice_.chance(0.5)},
                          {"endurance_bytes", dice_.pick({0.0, 1e15})}};
       if (dice_.chance(0.3)) hardware["ssd"]["read_curve"] = curve();
+    }
+    if (dice_.chance(0.3)) {
+      for (const TierRow& one : kTierRows) {
+        if (!one.table) continue;
+        hardware[std::string(one.name)] = {{"count", dice_.between(1, 4)},
+                                           {"capacity_bytes", dice_.spread(1e9, 1e12)},
+                                           {"read_bandwidth_bytes_per_s", dice_.spread(1e9, 1e11)},
+                                           {"write_bandwidth_bytes_per_s", dice_.spread(1e9, 1e11)},
+                                           {"latency_s", dice_.pick({0.0, 2.5e-7, 1e-4})},
+                                           {"gpu_direct", dice_.chance(0.5)},
+                                           {"price_usd_per_gb_hour", dice_.pick({0.0, 0.001})}};
+      }
     }
     if (dice_.chance(0.6)) {
       hardware["remote"] = {{"capacity_bytes", dice_.spread(1e9, 1e14)},
@@ -384,18 +397,13 @@ class Generator {
 
   std::vector<Tier> host_tiers() const {
     std::vector<Tier> tiers;
-    if (known_.hardware.dram) tiers.push_back(Tier::dram);
-    if (known_.hardware.ssd) tiers.push_back(Tier::ssd);
-    if (known_.hardware.remote) tiers.push_back(Tier::remote);
+    for (Tier tier : kHostTiers) {
+      if (has_tier(known_.hardware, tier)) tiers.push_back(tier);
+    }
     return tiers;
   }
 
-  double available_bytes(Tier tier) const {
-    const HardwareProfile& hardware = known_.hardware;
-    if (tier == Tier::dram) return hardware.dram->capacity_bytes;
-    if (tier == Tier::ssd) return hardware.ssd->capacity_bytes * static_cast<double>(hardware.ssd->count);
-    return hardware.remote->capacity_bytes;
-  }
+  double available_bytes(Tier tier) const { return tier_facts(known_.hardware, tier)->capacity_bytes; }
 
   Json tiers(const std::vector<Tier>& hosts, const PolicyOptions& options) {
     Json tiers = Json::array();

@@ -145,10 +145,10 @@ bool may_be_null(const RunResult& result, std::string_view name) {
 
 // ---- laws of several runs ----
 
-std::string different(const RunResult& one, const RunResult& other, const char* metric) {
+std::string different(const RunResult& one, const RunResult& other, const std::string& metric) {
   const double a = one.number(metric), b = other.number(metric);
   if (a == b || (std::isnan(a) && std::isnan(b))) return "";
-  return std::string(metric) + ": " + std::to_string(a) + " by request, " + std::to_string(b) + " by layer";
+  return metric + ": " + std::to_string(a) + " by request, " + std::to_string(b) + " by layer";
 }
 
 // Whether both compute the same tokens but for a tile of rows a turn. Their steps may cut a prompt elsewhere,
@@ -186,8 +186,11 @@ std::string broken_law_between(const Results& results) {
   }
   const RunResult *by_request = of(Way::by_request), *by_layer = of(Way::by_layer);
   if (by_request && by_layer) {
-    for (const char* metric : {"completed", "rejected", "token_hit_rate", "hit_tokens.hbm", "hit_tokens.dram",
-                               "hit_tokens.ssd", "hit_tokens.remote"}) {
+    std::vector<std::string> metrics = {"completed", "rejected", "token_hit_rate"};
+    for (const Metric& one : by_request->metrics) {
+      if (one.name.starts_with("hit_tokens.")) metrics.push_back(one.name);
+    }
+    for (const std::string& metric : metrics) {
       if (std::string what = different(*by_request, *by_layer, metric); !what.empty()) return what;
     }
   }

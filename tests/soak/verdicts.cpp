@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "metrics/intervals.h"
 #include "metrics/serialize.h"
+#include "metrics/statistics/intervals.h"
 #include "plan/replicate.h"
 #include "plan/workers.h"
 #include "run/simulate.h"

@@ -5,15 +5,15 @@
 // sessions as fast as the machine can: their completions a second over the second half of the time in which
 // sessions begin are the limit, its error that of the three, at least 1.5 %. Long runs below it then have to
 // complete as many sessions as begin, to 2 %; where they do not, as with caches that an overload empties and
-// that do not recover, the limit is only known to lie between the two. Nothing of metrics/stability.h is
-// used.
+// that do not recover, the limit is only known to lie between the two. Nothing of
+// metrics/statistics/stability.h is used.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 
-#include "metrics/stability.h"
+#include "metrics/statistics/stability.h"
 
 namespace kvcap::soak {
 

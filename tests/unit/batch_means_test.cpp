@@ -1,4 +1,4 @@
-#include "metrics/batch_means.h"
+#include "metrics/statistics/batch_means.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <random>
 
-#include "metrics/intervals.h"
+#include "metrics/statistics/intervals.h"
 #include "metrics/turn_means.h"
 
 namespace kvcap::batch_means_test {

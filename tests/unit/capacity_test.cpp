@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "metrics/percentile_share.h"
+#include "metrics/statistics/percentile_share.h"
 #include "scenario/load.h"
 #include "unit/cli.h"
 #include "workload/workload.h"

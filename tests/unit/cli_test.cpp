@@ -456,8 +456,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
       {{"compare", path("chat.json")},
        "kvcap: compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3\n"},
       {{"compare", path("chat.json"), "--policies", "recompute,kv_offload:dran"},
-       "kvcap: --policies: found tier \"dran\" in \"kv_offload:dran\", allowed: hbm, dram, ssd, remote, "
-       "joined "
+       "kvcap: --policies: found tier \"dran\" in \"kv_offload:dran\", allowed: hbm, dram, cxl, ssd, "
+       "remote, joined "
        "by +, as in kv_offload:dram+ssd; did you mean \"dram\"?\n"},
       {{"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "9", "--policy",
         "hcach"},

@@ -6,7 +6,7 @@
 
 #include "base/input_error.h"
 #include "metrics/calls.h"
-#include "metrics/percentile_share.h"
+#include "metrics/statistics/percentile_share.h"
 #include "metrics/trace_events.h"
 #include "metrics/unserved.h"
 #include "metrics/write.h"

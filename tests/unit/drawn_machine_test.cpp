@@ -14,13 +14,13 @@
 #include "cost/cost_model.h"
 #include "laws/machines.h"
 #include "metrics/model_report.h"
-#include "plan/plan_draws.h"
+#include "plan/search/plan_draws.h"
 #include "run/drawn_scenario.h"
 #include "run/machine.h"
 #include "scenario/load.h"
 #include "unit/cli.h"
 #include "unit/shared_data.h"
-#include "validate/uncertainty.h"
+#include "validate/studies/uncertainty.h"
 
 namespace kvcap::drawn_machine_test {
 namespace {

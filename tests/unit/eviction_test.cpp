@@ -326,6 +326,126 @@ TEST(S3Fifo, AgreesWithItsAlgorithmOnLists) {
   }
 }
 
+// ---- arc ----
+
+// The algorithm on lists, oldest first: t1 of keys used once, t2 of keys used again, b1 and b2 of what left
+// them.
+class ArcByHand {
+ public:
+  explicit ArcByHand(std::size_t places) : places_(places) {}
+
+  bool use(Key key) {
+    const bool hit = holds(t1_, key) || holds(t2_, key);
+    if (hit) {
+      remove(t1_, key);
+      remove(t2_, key);
+      t2_.push_back(key);
+      return true;
+    }
+    const auto ratio = [](const std::deque<Key>& a, const std::deque<Key>& b) {
+      return std::max(1.0, static_cast<double>(a.size()) / static_cast<double>(b.size()));
+    };
+    if (holds(b1_, key))
+      target_ = std::min(target_ + ratio(b2_, b1_), static_cast<double>(t1_.size() + t2_.size()));
+    if (holds(b2_, key)) target_ = std::max(target_ - ratio(b1_, b2_), 0.0);
+    for (std::deque<Key>* left : {&b1_, &b2_}) {
+      if (!holds(*left, key)) continue;
+      remove(*left, key);
+      left->push_back(key);
+    }
+    if (t1_.size() + t2_.size() == places_) evict();
+    remove(b1_, key);
+    remove(b2_, key);
+    t1_.push_back(key);
+    return false;
+  }
+  std::set<Key> stored() const {
+    std::set<Key> keys(t1_.begin(), t1_.end());
+    keys.insert(t2_.begin(), t2_.end());
+    return keys;
+  }
+
+ private:
+  static bool holds(const std::deque<Key>& list, Key key) {
+    return std::find(list.begin(), list.end(), key) != list.end();
+  }
+  static void remove(std::deque<Key>& list, Key key) { std::erase(list, key); }
+  void evict() {
+    const bool from_t1 = t2_.empty() || static_cast<double>(t1_.size()) >= std::floor(target_);
+    std::deque<Key>& from = from_t1 && !t1_.empty() ? t1_ : t2_;
+    std::deque<Key>& to = &from == &t1_ ? b1_ : b2_;
+    to.push_back(from.front());
+    from.pop_front();
+    for (std::deque<Key>* left : {&b1_, &b2_}) {
+      while (left->size() > places_) left->pop_front();
+    }
+  }
+
+  std::size_t places_;
+  double target_ = 0;
+  std::deque<Key> t1_, t2_, b1_, b2_;
+};
+
+TEST(Arc, LetsAScanPassByWhatWasUsedAgain) {
+  // Three places. 1 and 2 are used twice, so that the newcomers evict each other.
+  const Trace trace = {1, 1, 2, 2, 3, 4, 5, 6, 7, 1, 2};
+  const Outcome outcome = run(EvictionKind::arc, trace, 3);
+  EXPECT_TRUE(outcome.hits[9] && outcome.hits[10]);
+  EXPECT_EQ(outcome.stored, (std::set<Key>{1, 2, 7}));
+  EXPECT_FALSE(run(EvictionKind::lru, trace, 3).hits[9]);
+}
+
+TEST(Arc, GivesMoreRoomToTheHalfWhoseKeysComeBack) {
+  // Two places. 2 is evicted by 3 and comes back: the target of those used once rises from 0 to 1, 3 leaves,
+  // since one is used once. 3 comes back: the target is 2, so that 1, used again, leaves at last.
+  const Trace trace = {1, 1, 2, 3, 2, 3, 2};
+  const Outcome outcome = run(EvictionKind::arc, trace, 2);
+  EXPECT_EQ(outcome.hits, (std::vector<bool>{false, true, false, false, false, false, true}));
+  EXPECT_EQ(outcome.stored, (std::set<Key>{2, 3}));
+}
+
+TEST(Arc, AgreesWithItsAlgorithmOnLists) {
+  for (double alpha : kAlphas) {
+    // Keys drift, so that both halves have something come back.
+    Trace trace = random_trace(5, 6000, 60, alpha);
+    for (std::size_t i = 0; i < trace.size(); ++i) trace[i] += i / 500 * 15;
+    for (std::size_t places : {1U, 2U, 5U, 20U, 45U}) {
+      ArcByHand arc(places);
+      Outcome expected;
+      for (Key key : trace) expected.hits.push_back(arc.use(key));
+      expected.stored = arc.stored();
+      EXPECT_EQ(run(EvictionKind::arc, trace, static_cast<int64_t>(places)), expected)
+          << places << " places, alpha " << alpha;
+    }
+  }
+}
+
+TEST(Arc, CountsWhatIsAboutToLeaveAsGone) {
+  // A newcomer needs two places. Target 0: both of those used once leave, and not 3, used again.
+  const std::unique_ptr<Eviction> eviction = make_arc();
+  for (Slot slot = 0; slot < 4; ++slot) eviction->enter(slot, 100 + slot);
+  eviction->touch(3);
+  eviction->awaits(7);  // known to nobody: the target stays
+  std::vector<Slot> victims;
+  for (int i = 0; i < 2; ++i) {
+    victims.push_back(eviction->victim());
+    eviction->hold(victims.back());
+    eviction->chosen(victims.back());
+  }
+  EXPECT_EQ(victims, (std::vector<Slot>{0, 1}));
+  for (Slot victim : victims) eviction->leave(victim, true);
+  // 100 and 101 come back, in turn: the target is 2, of 1 + 1 keys, and one of the two is chosen already.
+  eviction->awaits(100);
+  eviction->awaits(101);
+  eviction->enter(0, 100);
+  EXPECT_EQ(eviction->victim(), 2U);
+  eviction->hold(2);
+  eviction->chosen(2);
+  EXPECT_EQ(eviction->victim(), 3U) << "one is left that was used once, fewer than the target";
+  eviction->release(2);
+  EXPECT_EQ(eviction->victim(), 2U) << "the choice was taken back";
+}
+
 // ---- next_use ----
 
 // The fewest misses of any cache that takes in all it misses: over all sets that it may hold.

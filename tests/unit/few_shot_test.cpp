@@ -1,5 +1,5 @@
 // Generated few-shot prompts against what HyperInfer says of its data sets.
-#include "workload/few_shot.h"
+#include "workload/generators/few_shot.h"
 
 #include <gtest/gtest.h>
 

@@ -16,8 +16,8 @@
 #include <system_error>
 
 #include "base/input_error.h"
-#include "base/json_error.h"
-#include "base/utf8.h"
+#include "base/text/json_error.h"
+#include "base/text/utf8.h"
 #include "unit/process.h"
 
 namespace kvcap::files_test {

@@ -1,4 +1,4 @@
-#include "plan/finished_runs.h"
+#include "plan/sweep/finished_runs.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

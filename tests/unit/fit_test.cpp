@@ -551,7 +551,7 @@ TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
   write("precious.json", R"({"schema": "kvcap.hardware/1"})");
   const Outcome outcome = kvcap({"fit", sample(), "--base", "h100-sxm", "--out", path("precious.json")});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("a file that kvcap did not write"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("was not written by kvcap"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

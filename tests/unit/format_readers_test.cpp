@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/gz_file.h"
+#include "workload/logs/gz_file.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 

@@ -140,5 +140,78 @@ TEST(S3Fifo, SkipsHeldKeysAndFindsThemInTheirPlaceAgain) {
   EXPECT_EQ(eviction->victim(), kNoSlot);
 }
 
+TEST(Arc, SkipsHeldKeysAndFindsThemInTheirPlaceAgain) {
+  // 0, 1 and 2 were used once, 3 and 4 again; the target is 0.
+  const std::unique_ptr<Eviction> eviction = make_arc();
+  for (Slot slot = 0; slot < 5; ++slot) eviction->enter(slot, 100 + slot);
+  for (Slot slot : {3U, 4U}) eviction->touch(slot);
+  eviction->hold(0);
+  eviction->hold(3);
+  EXPECT_EQ(eviction->victim(), 1U);
+  eviction->hold(1);
+  eviction->hold(2);
+  EXPECT_EQ(eviction->victim(), 4U);
+  eviction->renew(1);  // while it is held: behind 2, and still used once
+  for (Slot slot : {0U, 1U, 2U, 3U}) eviction->release(slot);
+  for (Slot expected : {0U, 2U, 1U, 3U, 4U}) {
+    ASSERT_EQ(eviction->victim(), expected);
+    eviction->leave(expected, true);
+  }
+  EXPECT_EQ(eviction->victim(), kNoSlot);
+}
+
+// No order counts a held key as a victim, or loses one that is released, whatever happened to it.
+class EveryOrder : public testing::TestWithParam<EvictionKind> {};
+
+TEST_P(EveryOrder, GivesEachKeyOnceAfterRandomOperations) {
+  constexpr Slot kSlots = 30;
+  const RandomStream random(10, "every order");
+  const std::unique_ptr<Eviction> eviction = eviction_row(GetParam()).make();
+  std::map<Slot, bool> held;  // those that are here
+  for (uint64_t step = 0; step < 20000; ++step) {
+    const auto slot = static_cast<Slot>(kSlots * random.uniform(step, 0));
+    const auto action = static_cast<int>(7 * random.uniform(step, 1));
+    if (!held.contains(slot)) {
+      eviction->awaits(1000 + slot);
+      if (action < 3) continue;
+      eviction->enter(slot, 1000 + slot);
+      held[slot] = false;
+    } else if (action == 0) {
+      eviction->touch(slot);
+    } else if (action == 1) {
+      eviction->renew(slot);
+    } else if (action < 4) {
+      action == 2 ? eviction->hold(slot) : eviction->release(slot);
+      held[slot] = action == 2;
+    } else if (action == 4) {
+      eviction->leave(slot, false);
+      held.erase(slot);
+    } else if (const Slot victim = eviction->victim(); victim != kNoSlot) {
+      ASSERT_TRUE(held.contains(victim) && !held[victim]) << "step " << step;
+      eviction->hold(victim);
+      eviction->chosen(victim);
+      held[victim] = true;
+      if (action == 6) continue;
+      eviction->leave(victim, true);
+      held.erase(victim);
+    }
+  }
+  for (const auto& [slot, was_held] : held) eviction->release(slot);
+  if (GetParam() == EvictionKind::none) return;
+  for (std::size_t left = held.size(); left > 0; --left) {
+    const Slot victim = eviction->victim();
+    ASSERT_EQ(held.erase(victim), 1U);
+    eviction->leave(victim, true);
+  }
+  EXPECT_EQ(eviction->victim(), kNoSlot);
+}
+
+constexpr auto kKinds = [] {
+  std::array<EvictionKind, kEvictions.size()> kinds{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) kinds[i] = kEvictions[i].kind;
+  return kinds;
+}();
+INSTANTIATE_TEST_SUITE_P(OfTheTable, EveryOrder, testing::ValuesIn(kKinds), eviction_name);
+
 }  // namespace
 }  // namespace kvcap::held_keys_test

@@ -76,7 +76,7 @@ TEST(YamlFile, IsReadAsDottedKeysWithTheirLines) {
 
 TEST(YamlFile, ThatIsNoneIsRefusedWithItsLine) {
   EXPECT_TRUE(yaml_error("a: 1\nb: [1\n").starts_with("a.yaml:")) << yaml_error("a: 1\nb: [1\n");
-  EXPECT_EQ(yaml_error("- 1\n- 2\n"), "a.yaml:1: found no YAML mapping, allowed: key: value");
+  EXPECT_EQ(yaml_error("- 1\n- 2\n"), "a.yaml: the top level is not a YAML mapping; write one \"key: value\" per line");
   EXPECT_EQ(yaml_error("a: 1\n---\nb: 2\n"), "a.yaml: found 2 YAML documents, allowed: one");
   EXPECT_EQ(yaml_error("a: 1\n? [x]\n: 2\n"),
             "a.yaml:2: found a key that is no word, allowed: words as keys");
@@ -409,6 +409,17 @@ TEST(Connectors, InsideOfMultiConnectorAreRead) {
       error_of(begin +
                "{\"kv_connector\":\"OffloadingConnector\"},{\"kv_connector\":\"LMCacheConnectorV1\"}]}}'"),
       "allowed: one connector that stores KV"));
+}
+
+TEST(Connectors, OfOffloadingEvictByTheOrderThatTheyName) {
+  const auto line = [](const std::string& order) {
+    return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+           "'{\"kv_connector\":\"OffloadingConnector\",\"kv_role\":\"kv_both\","
+           "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":40000000000,\"eviction_policy\":\"" +
+           order + "\"}}'";
+  };
+  for (const std::string order : {"lru", "arc"}) EXPECT_EQ(value_of(line(order), "policy.eviction"), order);
+  EXPECT_TRUE(has(error_of(line("lfu")), "found \"lfu\", allowed: lru, arc"));
 }
 
 TEST(Connectors, OfSimpleOffloadingHaveItsSizesAndSaveLazily) {

@@ -58,7 +58,7 @@ TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
   EXPECT_TRUE(has(outcome.out, "without --max-num-seqs") || has(outcome.out, "--max-num-seqs 7"))
       << outcome.out;
   over.insert(over.end(), {"--policies", "recompute"});
-  EXPECT_TRUE(has(kvcap(over).err, "found --from with --policies and --over, allowed: with one of"))
+  EXPECT_TRUE(has(kvcap(over).err, "with --from give --policies or --over, not both"))
       << kvcap(over).err;
 }
 

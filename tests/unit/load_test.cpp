@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "policy/table.h"
 #include "scenario/fields.h"
 #include "unit/malformed_scenarios.h"
@@ -38,7 +38,10 @@ std::string with_names(std::string message) {
        "machine, or a path to a file or a downloaded folder"},
       {"{hardware}", names_of(Catalogue::hardware)},
       {"{policies}", joined(policy_names())},
-      {"{sources}", joined(source_names())}};
+      {"{sources}", joined(source_names())},
+      {"{evictions}", joined(kEvictionNames)},
+      {"{tiers}", joined(kTierNames)},
+      {"{tier_kinds}", joined(kTierKindNames)}};
   for (const auto& [mark, names] : marks) {
     const std::size_t at = message.find(mark);
     if (at != std::string::npos) message.replace(at, mark.size(), names);
@@ -118,7 +121,7 @@ TEST(Override, ThatIsWrongIsNamedAsThePlace) {
       {"policy.tiers.x.kind=ssd",
        "--set policy.tiers.x.kind=ssd: policy.tiers: found an object, allowed: an array"},
       {"policy.tiers.0.kind=tape",
-       R"(--set policy.tiers.0.kind=tape: found "tape", allowed: hbm, dram, ssd, remote, mooncake_store)"},
+       "--set policy.tiers.0.kind=tape: found \"tape\", allowed: " + joined(kTierKindNames)},
       {"seed.x=3", "--set seed.x=3: seed: found an object, allowed: an integer from 0 to 9007199254740991"},
       {"hardware.ssd.count=0", "--set hardware.ssd.count=0: found 0, allowed: an integer from 1 to 1000000"},
       {"hardware.sdd.count=4",
@@ -419,9 +422,7 @@ TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
                       "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
             std::string::npos);
-  EXPECT_NE(
-      help.find("  policy.tiers.0.eviction\n      lru, lfu, fifo, s3_fifo, sharded_lru, next_use, score"),
-      std::string::npos);
+  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      " + joined(kEvictionNames)), std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      " + joined(source_names()) + ", required: "),
             std::string::npos);
 }

@@ -6,12 +6,12 @@
 
 #include "unit/raw_files.h"
 #include "workload/arrivals.h"
-#include "workload/log_columns.h"
-#include "workload/log_time.h"
-#include "workload/long_turns.h"
+#include "workload/logs/log_columns.h"
+#include "workload/logs/log_time.h"
+#include "workload/readers/long_turns.h"
+#include "workload/readers/vllm_bench.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
-#include "workload/vllm_bench.h"
 
 namespace kvcap::log_readers_test {
 namespace {

@@ -1,5 +1,5 @@
 // Generated questions about documents against the data they are fitted to.
-#include "workload/long_context.h"
+#include "workload/generators/long_context.h"
 
 #include <gtest/gtest.h>
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "cost/cost_model.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/quantiles.h"
 #include "scenario/load.h"
-#include "workload/csv.h"
+#include "workload/logs/csv.h"
 
 namespace kvcap::measured_sample_test {
 namespace {

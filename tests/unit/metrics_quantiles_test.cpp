@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
-#include "metrics/histogram.h"
-#include "metrics/intervals.h"
-#include "metrics/quantiles.h"
+#include "metrics/statistics/histogram.h"
+#include "metrics/statistics/intervals.h"
+#include "metrics/statistics/quantiles.h"
 
 namespace kvcap::metrics_quantiles_test {
 namespace {

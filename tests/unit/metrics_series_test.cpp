@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "metrics/series.h"
+#include "metrics/statistics/series.h"
 
 namespace kvcap::metrics_series_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "metrics/recorder.h"
-#include "metrics/stability.h"
+#include "metrics/statistics/stability.h"
 #include "unit/recorded_turns.h"
 
 namespace kvcap::metrics_stability_test {

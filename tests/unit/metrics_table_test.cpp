@@ -158,7 +158,7 @@ TEST(ResultTable, SentencesFollowFromTheNumbers) {
   const std::string table = result_table(kFour, four(), {}, "header");
   // 180 - 20, 50 - 20, 40 - 20
   expect_says(table,
-              "hcache restores a context fastest (20.0 ms a turn): 8.00x faster than recompute and 1.50x "
+              "hcache restores a context fastest (20.0 ms per turn): 8.00x faster than recompute and 1.50x "
               "faster than "
               "kv_offload.");
   expect_says(table, "It stores 48.4 % fewer bytes than kv_offload.");  // 1 - 264/512
@@ -195,7 +195,7 @@ TEST(ResultTable, NamesAnotherWinnerWhenTheNumbersDo) {
   const std::string table = result_table(kFour, results, {}, "header");
   expect_says(
       table,
-      "kv_offload restores a context fastest (10.0 ms a turn): 16.0x faster than recompute and 2.00x "
+      "kv_offload restores a context fastest (10.0 ms per turn): 16.0x faster than recompute and 2.00x "
       "faster than hcache.");
   expect_says(table, "It stores 51.5 % fewer bytes than hcache.");  // 1 - 128/264
   expect_says(table,
@@ -229,7 +229,7 @@ TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {
   const std::string table =
       result_table(kFour, four(), {{"hcache", "recompute", "p99_ttft_ms", -790, kNaN}}, "header");
   expect_says(table, "p99 TTFT against recompute: hcache 790 ms lower; one run, so chance is not excluded.");
-  expect_silent(table, "cannot tell");
+  expect_silent(table, "not significant");
 }
 
 TEST(ResultTable, OneRunTellsOfTheMeanWhatItsBatchesTell) {
@@ -239,7 +239,7 @@ TEST(ResultTable, OneRunTellsOfTheMeanWhatItsBatchesTell) {
                                          {"hcache", "recompute", "mean_ttft_ms", -1.2, 4}};
   expect_says(result_table(kFour, four(), differences, "header"),
               "Mean TTFT against recompute, by batches of one run: kv_offload 131 +-12 ms lower and hcache "
-              "1.2 +-4.0 ms lower (cannot tell).");
+              "1.2 +-4.0 ms lower (not significant).");
 }
 
 TEST(ResultTable, ClaimsNothingThatChanceMayHaveMade) {
@@ -251,10 +251,10 @@ TEST(ResultTable, ClaimsNothingThatChanceMayHaveMade) {
         {{"hcache", "kv_offload", bring_back, -10, half_ms}, {"hcache", "kv_offload", cost, -0.03, half_usd}},
         "header");
   };
-  expect_says(said(9, 0.02), "(20.0 ms a turn): 1.50x faster than kv_offload.");
+  expect_says(said(9, 0.02), "(20.0 ms per turn): 1.50x faster than kv_offload.");
   expect_says(said(9, 0.02), "2.13 % less than kv_offload.");
-  expect_says(said(11, 0.02), "(20.0 ms a turn): 1.50x faster than kv_offload (cannot tell).");
-  expect_says(said(9, 0.04), "2.13 % less than kv_offload (cannot tell).");
+  expect_says(said(11, 0.02), "(20.0 ms per turn): 1.50x faster than kv_offload (not significant).");
+  expect_says(said(9, 0.04), "2.13 % less than kv_offload (not significant).");
 }
 
 TEST(ResultTable, SetsStorageBesideTheGpuHoursThatItSaves) {

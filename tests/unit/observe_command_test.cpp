@@ -159,7 +159,7 @@ TEST_F(ObserveCommand, ALogThatIsThereIsNotOverwritten) {
   write("log", "mine");
   const Outcome outcome = kvcap({"observe", server.address(), "--for", "1", "--out", path("log")});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("--out: found \"" + path("log") + "\", which is there already"),
+  EXPECT_NE(outcome.err.find("--out: " + path("log") + " already exists; choose another file or remove it"),
             std::string::npos)
       << outcome.err;
   EXPECT_EQ(read_file(path("log")), "mine");

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/log_time.h"
+#include "workload/logs/log_time.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 

@@ -1,6 +1,6 @@
 // Rows that are well formed and cannot be true are left out, counted and told with their places; keys that
 // are given twice are refused.
-#include "workload/odd_rows.h"
+#include "workload/logs/odd_rows.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

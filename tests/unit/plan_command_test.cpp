@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "metrics/intervals.h"
+#include "metrics/statistics/intervals.h"
 #include "unit/cli.h"
 
 namespace kvcap::plan_command_test {

@@ -9,8 +9,8 @@
 
 #include "base/input_error.h"
 #include "plan/break_even.h"
-#include "plan/plan_search.h"
-#include "plan/plan_simulate.h"
+#include "plan/search/plan_search.h"
+#include "plan/search/plan_simulate.h"
 
 namespace kvcap::plan_file_test {
 namespace {

@@ -1,6 +1,6 @@
 // The search of kvcap plan against exhaustive search on formulas, and what it says when nothing or nothing
 // certain is found.
-#include "plan/plan_search.h"
+#include "plan/search/plan_search.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <set>
 
 #include "base/random.h"
-#include "plan/plan_screen.h"
+#include "plan/search/plan_screen.h"
 
 namespace kvcap::plan_search_test {
 namespace {

@@ -136,7 +136,7 @@ TEST_F(PricesCommand, RestoreAndValidateWriteIntoAFolder) {
   write("two/validation.json", "mine");
   const Outcome refused = kvcap({"validate", "--suite", "twin", "--out", path("two")});
   EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_NE(refused.err.find("a file that kvcap did not write"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("was not written by kvcap"), std::string::npos) << refused.err;
   EXPECT_EQ(read_file(path("two/validation.json")), "mine");
 }
 

@@ -1,5 +1,5 @@
 // What a terminal shows while a check or a file takes long, and that a pipe gets nothing of it.
-#include "base/progress.h"
+#include "base/text/progress.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -10,10 +10,11 @@
 namespace kvcap::quantity_test {
 namespace {
 
-// What a fleet has whose prompts one node computes, and whose router believes an index: every metric there
-// is.
+// What a fleet has whose prompts one node computes, whose router believes an index, and whose machines have
+// every tier: every metric there is.
 std::set<std::string> metrics_of_a_result() {
-  const RunFacts facts{.routes_by_beliefs = true, .replicas = 2, .prefill_replicas = 1};
+  RunFacts facts{.routes_by_beliefs = true, .replicas = 2, .prefill_replicas = 1};
+  facts.machine_has.fill(true);
   std::set<std::string> names;
   for (const Metric& metric : Recorder(0).finish(facts).metrics) names.insert(metric.name);
   return names;

@@ -1,5 +1,5 @@
 // Generated questions with retrieved chunks against CacheBlend's description of its extended data sets.
-#include "workload/rag.h"
+#include "workload/generators/rag.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 
 #include "unit/raw_files.h"
-#include "workload/estimate.h"
-#include "workload/gz_file.h"
+#include "workload/logs/estimate.h"
+#include "workload/logs/gz_file.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 

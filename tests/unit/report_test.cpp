@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "documents/results.h"
 #include "report/changes.h"
 #include "report/find_files.h"

@@ -1,5 +1,5 @@
 // Results files on the file systems of this machine and of a network, left by the living and by the dead.
-#include "plan/results_file.h"
+#include "plan/sweep/results_file.h"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>

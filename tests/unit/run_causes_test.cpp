@@ -1,5 +1,5 @@
 // Each row of the table of causes: the evidence under which it is named, and that a small difference is none.
-#include "validate/run_causes.h"
+#include "validate/runs/run_causes.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "validate/run_comparison.h"
+#include "validate/runs/run_comparison.h"
 
 namespace kvcap::run_causes_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/slurm.h"
+#include "plan/sweep/slurm.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

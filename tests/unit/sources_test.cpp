@@ -1,5 +1,5 @@
 // Trace files that are kept for workers give the workloads that reading them anew gives.
-#include "plan/sources.h"
+#include "plan/sweep/sources.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

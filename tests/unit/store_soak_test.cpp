@@ -184,16 +184,13 @@ TEST_P(StoreSoak, HoldsItsSumsThroughRandomOperations) {
   store.check();
 }
 
-const std::vector<Make>& makes() {
+std::vector<Make> makes() {
   using enum EvictionKind;
-  static const std::vector<Make> kMakes = {
-      {"lru", {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)}},
+  std::vector<Make> all = {
       {"lfu_then_fifo", {soak_tier(Tier::dram, 3000, lfu), soak_tier(Tier::ssd, 8000, fifo)}},
-      {"s3_fifo", {soak_tier(Tier::dram, 3000, s3_fifo, 0.2), soak_tier(Tier::ssd, 8000, s3_fifo)}},
-      {"next_use",
+      {"next_use_that_expires",
        {soak_tier(Tier::dram, 3000, next_use, 0.1), soak_tier(Tier::ssd, 8000, next_use)},
        {.ttl_s = 300}},
-      {"score", {soak_tier(Tier::dram, 3000, score), soak_tier(Tier::ssd, 8000, score)}},
       {"inclusive", {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)}, {.inclusive = true}},
       {"write_through",
        {soak_tier(Tier::dram, 3000, lru), soak_tier(Tier::ssd, 8000, lru)},
@@ -244,7 +241,12 @@ const std::vector<Make>& makes() {
       {"ssd_and_remote", {soak_tier(Tier::ssd, 3000, lru), soak_tier(Tier::remote, 6000, lru)}},
       {"one_tier", {soak_tier(Tier::ssd, 5000, next_use)}},
   };
-  return kMakes;
+  for (const EvictionRow& row : kEvictions) {
+    if (row.kind == none) continue;
+    all.push_back({row.name.data(),
+                   {soak_tier(Tier::dram, 3000, row.kind, 0.2), soak_tier(Tier::ssd, 8000, row.kind)}});
+  }
+  return all;
 }
 
 std::string make_name(const testing::TestParamInfo<Make>& info) { return info.param.name; }

@@ -1,6 +1,6 @@
 // Studies: what their expressions mean, what is refused before anything runs, and those that the project
 // ships.
-#include "validate/study.h"
+#include "validate/studies/study.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/input_error.h"
 #include "unit/cli.h"
-#include "validate/expression.h"
+#include "validate/studies/expression.h"
 
 namespace kvcap::study_test {
 namespace {
@@ -226,15 +226,16 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
       {one_check(R"("value": "machine.prefil_s", "reference": 1)"),
        R"(mine.json: checks.0: found the name "machine.prefil_s", allowed: a setting's name and a figure; did you mean "machine.prefill_s"?)"},
       {one_check(R"("value": "scenario.nothing", "reference": 1)"),
-       R"(mine.json: checks.0: found the name "scenario.nothing", allowed: a field of the scenario that is a number)"},
+       R"(mine.json: checks.0: "scenario.nothing" is not a number of the resolved scenario)"},
       {one_check(R"("set": "of", )" + fine),
        R"(mine.json: checks.0.set: found "of", allowed: the name of a setting)"},
       {R"("settings": {"off": {}}, )" + one_check(R"("set": "of", )" + fine),
        R"(mine.json: checks.0.set: found "of", allowed: the name of a setting; did you mean "off"?)"},
       {R"("settings": {"machine": {}}, )" + one_check(fine),
-       "mine.json: settings.machine: found the name of a figure, allowed: another word"},
+       "mine.json: settings.machine: machine already names a metric or a group of figures; choose another "
+       "name"},
       {R"("settings": {"cost": {}}, )" + one_check(fine),
-       "mine.json: settings.cost: found the name of a figure, allowed: another word"},
+       "mine.json: settings.cost: cost already names a metric or a group of figures; choose another name"},
       {one_check(R"("role": "tset", )" + fine),
        R"(mine.json: checks.0.role: found "tset", allowed: test, fitted, input; did you mean "test"?)"},
       {one_check(R"("tolerance": -1, )" + fine),
@@ -250,7 +251,7 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
       {R"("tables": {"t": {"file": "none.csv"}}, )" + one_check(fine),
        R"(mine.json: tables.t: found the field "file", allowed: csv, where, if, set)"},
       {R"("tables": {"t": {"csv": "chat.csv", "where": {"sever": "a"}}}, )" + one_check(fine),
-       R"(mine.json: tables.t: found the column "sever", allowed: one of the table; did you mean "server"?)"},
+       R"(mine.json: tables.t: no column "sever" in the table; did you mean "server"?)"},
       {R"("tables": {"t": {"csv": "chat.csv", "if": "tp > 9"}}, )" + one_check(fine),
        "mine.json: tables.t: found an object, allowed: conditions that a row meets"},
       {one_check(R"("set": {"turns": {"from": 1}}, )" + fine),
@@ -280,7 +281,7 @@ TEST_F(Cli, AStudyOfOnesOwnFailsWhereItsNumbersAreOutside) {
   EXPECT_NE(fine.out.find("mine: 1 inside"), std::string::npos) << fine.out;
   const Outcome outside = study("600000");
   EXPECT_EQ(outside.exit_code, 3);
-  EXPECT_NE(outside.err.find("farther off than promised: kv"), std::string::npos) << outside.err;
+  EXPECT_NE(outside.err.find("outside the stated accuracy: kv"), std::string::npos) << outside.err;
   EXPECT_TRUE(std::filesystem::exists(folder_ / "folder" / "validation.json"));
   const Outcome mixed = kvcap({"validate", path("mine.json"), "--suite", "twin"});
   EXPECT_EQ(mixed.exit_code, 2);

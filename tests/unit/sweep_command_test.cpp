@@ -182,7 +182,7 @@ TEST_F(SweepCommand, ResumesOnlyWhatIsMissingOrFailed) {
   Outcome outcome = kvcap(command("s.json", "swept"));
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err, "kvcap: " + results("swept") +
-                             ": is there already; --resume completes it, another --out starts anew\n");
+                             ": already exists; use --resume to complete it, or another --out\n");
   // One more point, and a mark on the row that has to stay.
   sql(results("swept"), "UPDATE points SET notes = 'kept' WHERE status = 'ok'");
   write_sweep(

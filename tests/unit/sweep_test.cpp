@@ -1,4 +1,4 @@
-#include "plan/sweep.h"
+#include "plan/sweep/sweep.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 
 #include "base/input_error.h"
 #include "base/sha256.h"
-#include "plan/point.h"
-#include "plan/results_file.h"
-#include "plan/sample.h"
+#include "plan/sweep/point.h"
+#include "plan/sweep/results_file.h"
+#include "plan/sweep/sample.h"
 
 namespace kvcap::sweep_test {
 namespace {
@@ -166,7 +166,7 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
       {R"("zip": {"g": [1, 2]}, "grid": {"a": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "b": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
        "c": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "d": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "e": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
        "f": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], "h": [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]})",
-       "s.json: has more than 10,000,000 points, allowed: at most 10,000,000"},
+       "s.json: found more than 10,000,000 points, allowed: at most 10,000,000"},
   };
   for (const auto& [parts, message] : cases) EXPECT_EQ(message_of(parts), message) << parts;
   EXPECT_THROW(parse_sweep(R"({"schema": "kvcap.sweep/2", "base": {}})", "s.json"), InputError);

@@ -75,7 +75,7 @@ TEST(Takeaways, HalveAndDoNotKnow) {
             "kv_offload halves p99 TTFT against recompute (100 against 200 ms, 100 +-14 ms lower).");
   EXPECT_EQ(
       headline_of(190, 10),
-      "Whether kv_offload or recompute has the lower p99 TTFT these runs cannot tell (190 against 200 ms, "
+      "These runs do not show whether kv_offload or recompute has the lower p99 TTFT (190 against 200 ms, "
       "10 +-14 ms lower).");
 }
 
@@ -142,7 +142,7 @@ TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
   std::vector<std::string> sentences = said({input("p", plan)}, "plan");
   expect_says(sentences,
               "Buy 1x A100, 2 SSDs: cost.usd_per_hour 5.50, p99 TTFT 400 +-20 ms (12 simulations).");
-  expect_says(sentences, "These runs cannot tell it from 1 other configuration.");
+  expect_says(sentences, "These runs do not distinguish it from 1 other configuration.");
   expect_says(sentences, "The target with the least room is p99_ttft_ms.");
   plan["answer"] = nullptr;
   plan["nearest"] = {{"changes", {"x=1", "y=2"}}, {"reason", "p99_ttft_ms"}};
@@ -232,7 +232,7 @@ TEST(Changes, SayWhereRunsCannotTellAndWhereNothingChanged) {
     for (Json* one : {&now, &then}) (*one)["metrics"].erase("mean_ttft_ms");
     return said({input("new", now), input("old", then, true)}, "changes");
   };
-  expect_says(sentences(120), "new, hcache: these runs cannot tell whether p99 TTFT has changed.");
+  expect_says(sentences(120), "new, hcache: these runs do not show whether p99 TTFT has changed.");
   expect_says(sentences(100), "new, hcache: as before.");
 }
 

@@ -1,5 +1,5 @@
 // Theory against values worked out elsewhere: textbooks, integrals, and brute force.
-#include "validate/theory.h"
+#include "validate/theory/theory.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "unit/raw_files.h"
-#include "workload/gz_file.h"
+#include "workload/logs/gz_file.h"
 #include "workload/source.h"
 
 namespace kvcap::trace_readers_test {

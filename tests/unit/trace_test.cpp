@@ -10,8 +10,8 @@
 #include "unit/raw_files.h"
 #include "unit/shared_data.h"
 #include "unit/shell_word.h"
-#include "workload/gz_file.h"
-#include "workload/lines.h"
+#include "workload/logs/gz_file.h"
+#include "workload/logs/lines.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
 #include "workload/trace_stats.h"
@@ -383,7 +383,7 @@ TEST_F(Trace, ExitsWith2AndOneLineForBadInput) {
        "kvcap: trace stats: workload.source.input_is: found \"whole\", allowed: automatic, new_tokens, "
        "whole_prompt; did you mean \"whole_prompt\"?\n"},
       {"generate new.jsonl --format sessions",
-       "kvcap: --format: found \"sessions\", allowed: chat, long_context, agents, few_shot, rag\n"},
+       "kvcap: --format: found \"sessions\", allowed: chat, long_context, agents, few_shot, rag, random\n"},
       {"generate new.jsonl --sessions 0",
        "kvcap: trace generate: workload.sessions: found 0, allowed: an integer from 1 to 100000000\n"},
       {"generate new.jsonl --set workload.source.zipf_alpha=-1",

@@ -16,8 +16,8 @@
 #include "unit/exported_metrics.h"
 #include "unit/metrics_server.h"
 #include "unit/shared_data.h"
-#include "validate/run_setting.h"
-#include "workload/csv.h"
+#include "validate/runs/run_setting.h"
+#include "workload/logs/csv.h"
 
 namespace kvcap::validate_run_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "metrics/warmup.h"
+#include "metrics/statistics/warmup.h"
 
 #include <gtest/gtest.h>
 

@@ -8,13 +8,10 @@ import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
-import { title_of, unit_of } from "../quantities.ts";
+import { tier_title, tiers, title_of, unit_of } from "../quantities.ts";
 import { reuse_figures } from "./reuse.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
-
-const tiers = ["hbm", "dram", "ssd", "remote"];
-const tier_names: Record<string, string> = { hbm: "GPU memory", dram: "DRAM", ssd: "SSD", remote: "remote" };
 
 // One metric of every tier, stacked along a row a policy.
 function by_tier(
@@ -26,10 +23,10 @@ function by_tier(
 ): Figure | null {
   const unit = unit_of(metric);
   const value = (run: Run, tier: string) => run.place.at("metrics", metric, tier);
-  const used = tiers.filter((tier) => all.some((run) => (value(run, tier).number ?? 0) > 0));
+  const used = tiers().filter((tier) => all.some((run) => (value(run, tier).number ?? 0) > 0));
   const runs = all.filter((run) => used.some((tier) => (value(run, tier).number ?? 0) > 0));
   if (used.length === 0) return null;
-  const names = used.map((tier) => tier_names[tier] ?? tier);
+  const names = used.map(tier_title);
   const said = runs.map(
     (run) =>
       `${run.label} ${used.map((tier, at) => `${show((value(run, tier).number ?? 0) * unit.scale)} from ${names[at]}`).join(", ")}`,
@@ -98,8 +95,8 @@ function hit_rates(context: Context, runs: readonly Run[]): Figure {
 
 function occupancy(context: Context, runs: readonly Run[]): (Figure | null)[] {
   const unit = { symbol: "GB", scale: 1e-9 };
-  return tiers.map((tier) =>
-    over_time(context, runs, `stored-${tier}`, `stored_bytes_${tier}`, `Stored in ${tier_names[tier]}`, {
+  return tiers().map((tier) =>
+    over_time(context, runs, `stored-${tier}`, `stored_bytes_${tier}`, `Stored in ${tier_title(tier)}`, {
       unit,
       quantity: "stored",
     }),

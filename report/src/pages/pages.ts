@@ -12,20 +12,8 @@ import { restoration } from "./restoration.ts";
 import { sweep } from "./sweep.ts";
 import { validation } from "./validation.ts";
 
-export const page_titles: Record<PageName, string> = {
-  overview: "Overview",
-  latency: "Latency",
-  cache: "Cache",
-  resources: "Resources",
-  restoration: "Restoration",
-  sweep: "Sweep",
-  plan: "Plan",
-  capacity: "Capacity",
-  validation: "Validation",
-  changes: "Changes",
-};
-
 interface Page {
+  title: string;
   present: (report: Report) => boolean;
   draw: (context: Context) => void;
 }
@@ -33,17 +21,27 @@ interface Page {
 const has_runs = (report: Report): boolean => report.after.groups.length > 0;
 
 const pages: Record<PageName, Page> = {
-  overview: { present: () => true, draw: overview },
-  latency: { present: has_runs, draw: latency },
-  cache: { present: (report) => has_runs(report) || report.after.traces.length > 0, draw: cache },
-  resources: { present: has_runs, draw: resources },
-  restoration: { present: ({ after }) => after.restores.length > 0, draw: restoration },
-  sweep: { present: ({ after }) => after.sweeps.length + after.break_evens.length > 0, draw: sweep },
-  plan: { present: ({ after }) => after.plans.length > 0, draw: plan },
-  capacity: { present: ({ after }) => after.capacities.length > 0, draw: capacity },
-  validation: { present: ({ after }) => after.validations.length > 0, draw: validation },
-  changes: { present: (report) => report.has_before, draw: changes },
+  overview: { title: "Overview", present: () => true, draw: overview },
+  latency: { title: "Latency", present: has_runs, draw: latency },
+  cache: {
+    title: "Cache",
+    present: (report) => has_runs(report) || report.after.traces.length > 0,
+    draw: cache,
+  },
+  resources: { title: "Resources", present: has_runs, draw: resources },
+  restoration: { title: "Restoration", present: ({ after }) => after.restores.length > 0, draw: restoration },
+  sweep: {
+    title: "Sweep",
+    present: ({ after }) => after.sweeps.length + after.break_evens.length > 0,
+    draw: sweep,
+  },
+  plan: { title: "Plan", present: ({ after }) => after.plans.length > 0, draw: plan },
+  capacity: { title: "Capacity", present: ({ after }) => after.capacities.length > 0, draw: capacity },
+  validation: { title: "Validation", present: ({ after }) => after.validations.length > 0, draw: validation },
+  changes: { title: "Changes", present: (report) => report.has_before, draw: changes },
 };
+
+export const page_title = (name: PageName): string => pages[name].title;
 
 export function has_page(report: Report, name: PageName): boolean {
   return pages[name].present(report);

@@ -1,6 +1,7 @@
 // A scenario in plain words.
 import { h } from "../dom.ts";
 import { brief, list, quantity } from "../format.ts";
+import { tier_title } from "../quantities.ts";
 import type { Place } from "../place.ts";
 
 const number = (place: Place): number => place.number ?? 0;
@@ -11,11 +12,12 @@ function machine(hardware: Place): string {
   const parts = [`${brief(number(gpu.at("count")))}x ${gpu.at("name").text ?? "GPU"}`];
   const dram = hardware.at("dram", "capacity_bytes").number;
   if (dram) parts.push(`${quantity(dram, "B")} of DRAM`);
-  const ssd = hardware.at("ssd");
-  if (ssd.exists && number(ssd.at("count")) > 0) {
-    const read = number(ssd.at("read_bandwidth_bytes_per_s")) / 1e9;
+  for (const [tier, devices] of hardware.entries) {
+    const read = number(devices.at("read_bandwidth_bytes_per_s")) / 1e9;
+    if (!(read > 0 && number(devices.at("count")) > 0)) continue;
+    const kind = tier === "ssd" ? "SSDs" : `${tier_title(tier)} devices`;
     parts.push(
-      `${brief(number(ssd.at("count")))} SSDs of ${quantity(number(ssd.at("capacity_bytes")), "B")} at ${brief(read)} GB/s`,
+      `${brief(number(devices.at("count")))} ${kind} of ${quantity(number(devices.at("capacity_bytes")), "B")} at ${brief(read)} GB/s`,
     );
   }
   const h2d = hardware.at("pcie", "h2d_bandwidth_bytes_per_s").number;

@@ -1,0 +1,175 @@
+#include "metrics/statistics/stability.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "metrics/format.h"
+#include "metrics/turn_means.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int kRunParts = 16;
+constexpr double kStable = 0.11;    // of S: less than a walk strays by
+constexpr double kSaturated = 2.8;  // of S: more than a walk grows by
+// Where gaps and work hardly vary S would be 0, and every stray a sign.
+constexpr double kLeastVariation = 0.25;
+constexpr double kTransient = 0.95;  // share of turns whose sessions' beginnings are over
+constexpr int64_t kFewestSessions = 16;
+
+struct SessionSeen {
+  double began_s = -1;
+  double served_s = 0;
+  double inside_s = 0;   // sum over turns
+  double covered_s = 0;  // the same without overlaps
+  double until_s = 0;
+  bool answered = true;  // all that it asked
+};
+
+std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
+  std::vector<SessionSeen> sessions;
+  for (const TurnRecord& turn : turns) {
+    if (turn.session >= sessions.size()) sessions.resize(turn.session + 1);
+    SessionSeen& session = sessions[turn.session];
+    if (session.began_s < 0) session.began_s = session.until_s = turn.arrival_s;
+    session.answered = session.answered && turn.answered();
+    if (!turn.answered()) continue;
+    const double ended_s = turn.arrival_s + turn.e2el_s;
+    session.served_s += turn.e2el_s - before_service_s(turn);
+    session.inside_s += turn.e2el_s;
+    session.covered_s += std::max(0.0, ended_s - std::max(session.until_s, turn.arrival_s));
+    session.until_s = std::max(session.until_s, ended_s);
+  }
+  return sessions;
+}
+
+// Squared coefficient of variation; 0 for fewer than two values.
+double squared_variation(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  if (values.size() < 2) return 0;
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  if (!(mean > 0)) return 0;
+  double squares = 0;
+  for (double value : values) squares += (value - mean) * (value - mean);
+  return squares / (count - 1) / (mean * mean);
+}
+
+// Caches that fill, and sessions that have not grown old, take work away: what grows less than half as fast
+// in the second half of the time in which sessions begin as in the quarter before may yet shrink.
+bool slows_down(const TimeSeries& waiting, const TimeSeries& running, double to_s) {
+  constexpr int kTwentieths = 20;
+  std::vector<double> inside = waiting.means(kTwentieths, 0, to_s);
+  const std::vector<double> run = running.means(kTwentieths, 0, to_s);
+  for (int part = 0; part < kTwentieths; ++part) inside[part] += run[part];
+  // Around 0.25, 0.5 and 0.95 of the time: what grows evenly grows 1.8 times as much after the half as
+  // before.
+  const auto around = [&](int part) { return (inside[part - 1] + inside[part]) / 2; };
+  const double before = around(10) - around(5), after = around(19) - around(10);
+  return after < 0.9 * before;
+}
+
+}  // namespace
+
+Window steady_window(std::span<const TurnRecord> turns) {
+  Window window;
+  const std::vector<SessionSeen> sessions = sessions_of(turns);
+  for (const SessionSeen& one : sessions) window.to_s = std::max(window.to_s, one.began_s);
+  std::vector<double> ages_s, unqueued_s, queued_s(sessions.size());
+  ages_s.reserve(turns.size());
+  unqueued_s.reserve(turns.size());
+  for (const TurnRecord& turn : turns) {
+    if (!turn.answered()) continue;
+    ages_s.push_back(turn.arrival_s + turn.e2el_s - sessions[turn.session].began_s);
+    queued_s[turn.session] += before_service_s(turn);
+    unqueued_s.push_back(ages_s.back() - queued_s[turn.session]);
+  }
+  if (ages_s.empty() || !(window.to_s > 0)) return window;
+  const auto at =
+      ages_s.begin() + static_cast<std::ptrdiff_t>(kTransient * static_cast<double>(ages_s.size() - 1));
+  std::nth_element(ages_s.begin(), at, ages_s.end());
+  window.is_steady = *at <= window.to_s / 2;
+  const auto place = at - ages_s.begin();
+  std::nth_element(unqueued_s.begin(), unqueued_s.begin() + place, unqueued_s.end());
+  window.is_filled = unqueued_s[static_cast<std::size_t>(place)] <= window.to_s / 2;
+  window.from_s = std::min(*at, window.to_s / 2);
+  return window;
+}
+
+double Chance::scale() const {
+  const double variation = std::max(kLeastVariation, gap_variation + work_variation);
+  return turns_at_once * std::sqrt(static_cast<double>(sessions) * variation);
+}
+
+Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies) {
+  Chance chance;
+  std::vector<double> counts(kRunParts);
+  if (!(window.length_s() > 0)) return chance;
+  std::vector<double> gaps_s, served_s;
+  double before_s = -1, inside_s = 0, covered_s = 0;
+  std::vector<SessionSeen> sessions = sessions_of(turns);
+  std::sort(sessions.begin(), sessions.end(),
+            [](const SessionSeen& a, const SessionSeen& b) { return a.began_s < b.began_s; });
+  for (const SessionSeen& one : sessions) {
+    if (one.began_s < 0 || !window.has(one.began_s)) continue;
+    ++chance.sessions;
+    if (before_s >= 0) gaps_s.push_back(one.began_s - before_s);
+    before_s = one.began_s;
+    const double part = kRunParts * (one.began_s - window.from_s) / window.length_s();
+    counts[std::min<std::size_t>(static_cast<std::size_t>(part), kRunParts - 1)] += 1;
+    inside_s += one.inside_s;
+    covered_s += one.covered_s;
+    if (one.answered) served_s.push_back(one.served_s);
+  }
+  chance.gap_variation = squared_variation(gaps_s);
+  // Index of dispersion for counts: 1 where sessions begin independently.
+  const double mean_count = static_cast<double>(chance.sessions) / kRunParts;
+  if (rate_varies)
+    chance.gap_variation = std::max(chance.gap_variation, squared_variation(counts) * mean_count);
+  chance.work_variation = squared_variation(served_s);
+  if (covered_s > 0) chance.turns_at_once = inside_s / covered_s;
+  return chance;
+}
+
+Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
+                          const Chance& chance) {
+  if (chance.sessions < kFewestSessions) {
+    return {Verdict::undecided, "only " + std::to_string(chance.sessions) +
+                                    " sessions begin after the first ones have ended: run longer"};
+  }
+  if (!window.is_filled) {
+    return {Verdict::undecided, "sessions last longer than half of the time in which they begin: run longer"};
+  }
+  std::vector<double> inside = waiting.means(kRunParts, window.from_s, window.to_s);
+  const std::vector<double> run = running.means(kRunParts, window.from_s, window.to_s);
+  double mean = 0;
+  for (int part = 0; part < kRunParts; ++part) mean += (inside[part] += run[part]) / kRunParts;
+  double squares = 0;
+  for (double one : inside) squares += (one - mean) * (one - mean);
+  const double strays = std::sqrt(squares / (kRunParts - 1));
+  const double grew = inside.back() - inside.front();
+  const bool rising =
+      inside[kRunParts - 4] + inside[kRunParts - 3] < inside[kRunParts - 2] + inside[kRunParts - 1];
+  const double scale = chance.scale();
+  const std::string from_to =
+      " from " + format_number(inside.front()) + " to " + format_number(inside.back());
+  if (grew > kSaturated * scale && rising && slows_down(waiting, running, window.to_s)) {
+    return {Verdict::undecided,
+            "requests inside grow" + from_to + ", but less than half as fast as before: run longer"};
+  }
+  if (grew > kSaturated * scale && rising) {
+    return {Verdict::saturated, "requests inside grow" + from_to +
+                                    " while sessions begin, and chance makes at most " +
+                                    format_number(kSaturated * scale)};
+  }
+  if (strays < kStable * scale) {
+    return {Verdict::stable, "requests inside stray by " + format_number(strays) +
+                                 ", and at the machine's limit by " + format_number(kStable * scale) +
+                                 " or more"};
+  }
+  return {Verdict::undecided,
+          "requests inside go" + from_to + ", which chance may do near the machine's limit: run longer"};
+}
+
+}  // namespace kvcap

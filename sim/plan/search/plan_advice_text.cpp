@@ -1,0 +1,161 @@
+#include "plan/search/plan_advice_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/format.h"
+
+namespace kvcap {
+namespace {
+
+void add_binding(Page& page, const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  const Candidate& best = *report.result.best;
+  page.line();
+  const Target* binding = binding_target(plan, best);
+  if (binding) {
+    page.sentence("Binding: " + binding->metric + " has the least room, " +
+                  format_percent(slack(*binding, best.metric(binding->metric).mean)) + " of its bound.");
+  }
+  if (!report.result.next_better) {
+    page.sentence("Nothing cheaper had to be judged on the whole workload.");
+    return;
+  }
+  const Candidate& cheaper = *report.result.next_better;
+  page.sentence("The next cheaper one that was judged, " + values_of(cheaper.changes) + " at " +
+                interval_text(cheaper.metric(plan.minimize)) + ", " + failure_text(cheaper) + ".");
+}
+
+void add_marginals(Page& page, const PlanReport& report) {
+  if (report.marginals.empty()) return;
+  page.line();
+  page.line("A little more of each resource:");
+  for (const Marginal& one : report.marginals) {
+    std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
+                       report.plan->minimize + " " + signed_text(one.objective);
+    if (one.unit != ResourceUnit::none) {
+      text += "; per " + std::string(name(one.unit)) + ": " + signed_number(one.quality.mean / one.units) +
+              " for " + signed_number(one.objective.mean / one.units);
+    }
+    if (!one.has_price) text += " (a link, not for sale by itself)";
+    if (one.candidate->verdict == Judgement::misses) text += "; then it " + failure_text(*one.candidate);
+    page.sentence(text, "    ");
+  }
+  const Marginal& first = report.marginals.front();
+  if (!first.has_price) return;
+  if (first.quality.mean + (std::isnan(first.quality.half_width) ? 0 : first.quality.half_width) >= 0) {
+    page.sentence(std::string("None of them clearly lowers ") + kFrontMetric + ".");
+  } else if (first.objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
+    page.sentence("One more dollar an hour buys most as " + first.what.substr(0, first.what.find(' ')) +
+                  ": " + format_number(-first.quality.mean / first.objective.mean) + " ms of p99 TTFT.");
+  } else {
+    page.sentence("Most is gained by " + first.what.substr(0, first.what.find(' ')) + ".");
+  }
+}
+
+void add_robustness(Page& page, const PlanReport& report) {
+  page.line();
+  page.line("How far the answer holds:");
+  for (const Stress& one : report.stresses) {
+    const Candidate& candidate = *one.candidate;
+    std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
+    // A reason that is the front's metric has told it already.
+    if (candidate.verdict != Judgement::cannot_run && candidate.reason != kFrontMetric) {
+      text += std::string(", ") + kFrontMetric + " " + interval_text(candidate.metric(kFrontMetric));
+    }
+    page.sentence("  " + one.what + ": " + text, "    ");
+  }
+  for (const PriceChange& one : report.prices) {
+    std::string text = "  " + one.what + ": " + format_number(one.objective);
+    text += one.best == report.result.best ? ", still the best of what was judged"
+                                           : "; then better: " + values_of(one.best->changes);
+    page.sentence(text, "    ");
+  }
+}
+
+const char* doing(const std::string& part) {
+  if (part == "api") return "in the API server";
+  if (part == "queue") return "queueing";
+  if (part == "lookup") return "looking up";
+  if (part == "load") return "loading";
+  if (part == "restore_compute") return "projecting or recomputing";
+  if (part == "prefill") return "prefilling";
+  return "waiting for others in the same steps (batching)";
+}
+
+// "GPU -1.20, DRAM +0.100": what makes a noticeable part of the largest, largest first.
+std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
+  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& a, const PartDifference& b) {
+    return std::abs(a.difference.mean) > std::abs(b.difference.mean);
+  });
+  constexpr double kNoticeable = 0.01;
+  std::string text;
+  for (const PartDifference& one : parts) {
+    const double value = one.difference.mean;
+    if (!(std::abs(value) > kNoticeable * std::abs(parts.front().difference.mean))) continue;
+    if (!text.empty()) text += ", ";
+    text += is_time ? interval_text({std::abs(value), one.difference.half_width}) +
+                          (value < 0 ? " less " : " more ") + doing(one.name)
+                    : one.name + " " + signed_number(value);
+  }
+  return text;
+}
+
+std::string bottleneck_text(const Candidate& candidate) {
+  std::string text;
+  for (const BottleneckShare& one : bottleneck(candidate)) {
+    if (one.share < 0.005) continue;
+    text += (text.empty() ? "" : ", ") + one.resource + " " + format_percent(one.share);
+  }
+  return text;
+}
+
+void add_why(Page& page, const PlanReport& report) {
+  const Why& why = report.why;
+  page.line();
+  page.sentence("Bottleneck, by share of the time: " + bottleneck_text(*report.result.best) + ".");
+  if (!why.runner_up) return;
+  std::string text = "Against the runner-up, " + values_of(why.runner_up->changes) + ": " +
+                     report.plan->minimize + " " + signed_text(why.objective);
+  if (const std::string costs = differences_text(why.costs, false); !costs.empty())
+    text += " (" + costs + ")";
+  text += "; mean TTFT " + signed_text(why.ttft_ms) + " ms";
+  if (const std::string parts = differences_text(why.ttft_parts_ms, true); !parts.empty())
+    text += ": " + parts;
+  page.sentence(text + ". Its bottleneck: " + bottleneck_text(*why.runner_up) + ".");
+}
+
+void add_flips(Page& page, const PlanReport& report) {
+  if (report.flips.empty()) return;
+  page.line();
+  page.line("Where the answer flips, the nearest first (one seed a step):");
+  for (const Flip& one : report.flips) {
+    const std::string times = one.what + " x " + format_number(one.factor);
+    if (!one.is_found) {
+      page.sentence("  " + times + ": the answer still holds", "    ");
+      continue;
+    }
+    std::string text = "  " + times;
+    if (one.holds != one.factor) text += " (holds at x " + format_number(one.holds) + ")";
+    if (!one.better.empty()) {
+      text += ": cheaper is " + values_of(one.better);
+    } else if (one.reason == "unstable" || one.reason == "stable") {
+      text += one.reason == "unstable" ? ": the answer is saturated" : ": the answer may be saturated";
+    } else {
+      text += ": the answer misses " + one.reason;
+    }
+    page.sentence(text, "    ");
+  }
+}
+
+}  // namespace
+
+void add_advice(Page& page, const PlanReport& report) {
+  add_binding(page, report);
+  add_why(page, report);
+  add_marginals(page, report);
+  add_robustness(page, report);
+  add_flips(page, report);
+}
+
+}  // namespace kvcap

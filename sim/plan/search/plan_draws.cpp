@@ -1,0 +1,158 @@
+#include "plan/search/plan_draws.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "metrics/format.h"
+#include "metrics/model_report.h"
+#include "metrics/statistics/quantiles.h"
+#include "plan/replicate.h"
+#include "plan/search/plan_words.h"
+#include "run/drawn_scenario.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::size_t kMostFinalists = 5;
+
+// Of one finalist on one machine.
+struct DrawVerdict {
+  bool meets = false;
+  double objective = 0;
+};
+
+class Judged {
+ public:
+  Judged(const Plan& plan, const Candidate& candidate, const RunResult& nominal)
+      : plan_(plan), candidate_(candidate), nominal_(nominal) {}
+
+  double value(const std::string& metric, const RunResult& drawn) const {
+    return on_machine(candidate_.metric(metric).mean, nominal_.number(metric), drawn.number(metric));
+  }
+
+  DrawVerdict on(const RunResult& drawn) const {
+    if (drawn.turn_count == 0) return {};  // the machine cannot run it
+    const bool meets = std::all_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
+      return violation(target, value(target.metric, drawn)) == 0;
+    });
+    return {meets && !is_saturated(drawn) && unserved(drawn, plan_.meet).empty(),
+            value(plan_.minimize, drawn)};
+  }
+
+  std::vector<ModelInterval> intervals(const std::vector<RunResult>& drawn) const {
+    std::vector<std::string> metrics = {plan_.minimize};
+    for (const Target& target : plan_.meet) metrics.push_back(target.metric);
+    std::vector<ModelInterval> intervals;
+    for (const std::string& metric : metrics) {
+      std::vector<double> values;
+      for (const RunResult& one : drawn) {  // NaN where the machine cannot run it
+        if (std::isfinite(value(metric, one))) values.push_back(value(metric, one));
+      }
+      if (values.empty()) continue;
+      std::sort(values.begin(), values.end());
+      intervals.push_back({metric, quantile_of_sorted(values, (1 - kModelShare) / 2),
+                           quantile_of_sorted(values, (1 + kModelShare) / 2),
+                           static_cast<int64_t>(values.size())});
+    }
+    return intervals;
+  }
+
+ private:
+  const Plan& plan_;
+  const Candidate& candidate_;
+  const RunResult& nominal_;
+};
+
+}  // namespace
+
+std::vector<const Candidate*> finalists_of(const PlanResult& result) {
+  std::vector<const Candidate*> finalists;
+  const auto add = [&finalists](const Candidate* one) {
+    const bool is_new = std::find(finalists.begin(), finalists.end(), one) == finalists.end();
+    if (one && !one->runs.empty() && is_new && finalists.size() < kMostFinalists) finalists.push_back(one);
+  };
+  add(result.best);
+  add(result.next_better);
+  const auto dearer = std::find_if(result.judged.begin(), result.judged.end(), [&](const Candidate* one) {
+    return one != result.best && one->verdict == Judgement::meets;
+  });
+  if (dearer != result.judged.end()) add(*dearer);
+  for (const Candidate* rival : result.rivals) add(rival);
+  return finalists;
+}
+
+PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options) {
+  if (!result.best || options.draws == 0) return {};
+  std::vector<Scenario> scenarios;
+  std::vector<RunResult> lengths;
+  const std::vector<const Candidate*> candidates = finalists_of(result);
+  for (const Candidate* one : candidates) {
+    scenarios.push_back(in_steady_state(load_scenario(plan.base, one->changes)));
+    lengths.push_back(one->runs.front());
+  }
+  PlanDraws draws = judge_finalists(plan, candidates, draw_machines(scenarios, lengths, options));
+  draws.outside = outside_validation({scenarios.front()}, longest_context(lengths.front()));
+  return draws;
+}
+
+PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
+                          const ModelDraws& runs) {
+  PlanDraws draws{.draws = runs.draws, .sessions = runs.sessions, .is_shortened = runs.is_shortened};
+  std::vector<std::vector<DrawVerdict>> verdicts;  // [finalist][draw]
+  for (std::size_t f = 0; f < candidates.size(); ++f) {
+    const Judged judged(plan, *candidates[f], runs.nominal[f]);
+    std::vector<DrawVerdict>& of_machines = verdicts.emplace_back();
+    for (const RunResult& drawn : runs.drawn[f]) of_machines.push_back(judged.on(drawn));
+    const auto met = std::count_if(of_machines.begin(), of_machines.end(),
+                                   [](const DrawVerdict& one) { return one.meets; });
+    draws.finalists.push_back({candidates[f], static_cast<double>(met) / static_cast<double>(runs.draws),
+                               judged.intervals(runs.drawn[f])});
+  }
+  int64_t still_best = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(runs.draws); ++d) {
+    const DrawVerdict& best = verdicts.front()[d];
+    const bool beaten = std::any_of(verdicts.begin() + 1, verdicts.end(), [&](const auto& of_machines) {
+      return of_machines[d].meets && of_machines[d].objective < best.objective;
+    });
+    still_best += best.meets && !beaten ? 1 : 0;
+  }
+  draws.still_best = static_cast<double>(still_best) / static_cast<double>(runs.draws);
+  return draws;
+}
+
+std::string plan_draws_text(const Plan& plan, const PlanDraws& draws) {
+  if (draws.draws == 0) return "";
+  Page page;
+  page.line();
+  page.sentence("How far the model can be trusted: on " + std::to_string(draws.draws) +
+                " machines that are consistent with what was measured" +
+                (draws.is_shortened ? ", runs of " + format_count(draws.sessions, "session") + ":" : ":"));
+  const Finalist& answer = draws.finalists.front();
+  page.sentence("  the answer meets every target in " + machines_text(answer.meets, draws.draws) +
+                    (draws.finalists.size() > 1
+                         ? " and is the cheapest of " + std::to_string(draws.finalists.size()) +
+                               " finalists that do in " + machines_text(draws.still_best, draws.draws)
+                         : ""),
+                "    ");
+  for (const ModelInterval& one : answer.intervals) {
+    if (format_number(one.low) == format_number(one.high)) continue;
+    page.sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
+                      format_number(one.high),
+                  "    ");
+  }
+  for (std::size_t f = 1; f < draws.finalists.size(); ++f) {
+    const Finalist& one = draws.finalists[f];
+    page.sentence("  " + values_of(one.candidate->changes) + " at " + plan.minimize + " " +
+                      format_number(one.candidate->metric(plan.minimize).mean) + " meets them in " +
+                      machines_text(one.meets, draws.draws),
+                  "    ");
+  }
+  if (!draws.outside.empty()) {
+    page.line("Outside of validation, so that this says nothing of it or rests on an assumption:");
+    for (const std::string& one : draws.outside) page.sentence("  " + one + ".", "    ");
+  }
+  return page.take();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,541 @@
+#include "plan/search/plan_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/float_values.h"
+#include "plan/search/plan_screen.h"
+
+namespace kvcap {
+namespace {
+
+// How well a short workload tells the objective of a long one, before the two have been compared: a share.
+constexpr double kObjectiveError = 0.1;
+constexpr std::size_t kWave = 8;  // combinations that are searched side by side
+constexpr int64_t kFewSeeds = 3;  // an answer that took no more of them gets another look
+constexpr double kEqual = 1e-9;   // relative: what rounding makes of equal prices
+
+double total_violation(const Plan& plan, const Candidate& candidate) {
+  double sum = candidate.reason == "unstable" ? 1e6 : 0;
+  for (const Target& target : plan.meet) sum += violation(target, candidate.metric(target.metric).mean);
+  return sum;
+}
+
+// The entries that no other beats in both; from cheap to dear.
+template <class T, class X, class Y>
+std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
+  std::erase_if(all, [&](const T& one) { return !std::isfinite(x(one)) || !std::isfinite(y(one)); });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const T& a, const T& b) { return x(a) != x(b) ? x(a) < x(b) : y(a) < y(b); });
+  std::vector<T> front;
+  for (T& one : all) {
+    if (front.empty() || y(one) < y(front.back())) front.push_back(std::move(one));
+  }
+  return front;
+}
+
+class PlanSearch {
+ public:
+  PlanSearch(const Plan& plan, Judge& judge) : plan_(plan), judge_(judge) {
+    result_.confidence = judge.confidence();
+    std::size_t longest = 0;
+    for (std::size_t d = 0; d < plan.search.size(); ++d) {
+      const std::size_t size = plan.search[d].values.size();
+      result_.configurations *= static_cast<int64_t>(size);
+      if (!plan.search[d].is_range || size <= longest) continue;
+      longest = size;
+      bisected_ = d;
+    }
+  }
+
+  PlanResult run() {
+    Screening screening = screen(plan_, judge_);
+    result_.dropped = screening.dropped;
+    result_.cannot_run = screening.cannot_run;
+    result_.cannot_run_reason = std::move(screening.cannot_run_reason);
+    std::vector<Combination>& left = screening.left;
+    for (const Combination& one : left) {
+      for (const auto& [point, answer] : {std::pair(&one.bottom, &one.at_bottom), {&one.top, &one.at_top}}) {
+        estimates_.emplace(*point, answer->reason.empty() ? objective(answer->result) : kInfinity);
+      }
+    }
+    std::stable_sort(left.begin(), left.end(), [&](const Combination& a, const Combination& b) {
+      if (is_likely(a) != is_likely(b)) return is_likely(a);
+      return estimate(a.bottom) < estimate(b.bottom);
+    });
+    double searched = 0;  // the best objective that the search has gone down to
+    do {
+      do {
+        do search_waves(left);
+        while (clear_up());
+        verify_implied(left);
+      } while (clear_up() || !best_holds());
+      judge_all(likely_front(left));
+      searched = best_objective_;
+      conclude();
+      update_best_objective();
+    } while (best_objective_ > searched + margin() + equal());
+    count_verified();
+    name_discarded(screening);
+    return std::move(result_);
+  }
+
+ private:
+  void search_waves(const std::vector<Combination>& left) {
+    for (std::size_t begin = 0; begin < left.size();) {
+      std::vector<const Combination*> wave;
+      for (; begin < left.size() && wave.size() < kWave; ++begin) {
+        if (may_be_best(left[begin].bottom)) wave.push_back(&left[begin]);
+      }
+      search(wave);
+    }
+  }
+
+  void verify_implied(const std::vector<Combination>& left) {
+    const Verdicts verdicts = {.may_be_better =
+                                   [&](const std::vector<Point>& points) {
+                                     know_estimates(points);
+                                     std::vector<bool> answers;
+                                     answers.reserve(points.size());
+                                     for (const Point& point : points)
+                                       answers.push_back(may_be_better(point));
+                                     return answers;
+                                   },
+                               .is_judged = [&](const Point& point) { return judged_.contains(point); },
+                               .ruling_out = [&](const Point& point) { return ruling_out(point); },
+                               .judge = [&](const std::vector<Point>& points) { judge_all(points); }};
+    const Verification found = verify(plan_, judge_, left, verdicts);
+    verified_.insert(found.run.begin(), found.run.end());
+    result_.implied.same = found.same;
+    result_.implied.not_looked_at = found.not_looked_at;
+  }
+
+  void count_verified() {
+    result_.implied.verified = std::ssize(verified_);
+    result_.implied.wrong = std::count_if(verified_.begin(), verified_.end(), [&](const Point& point) {
+      const auto found = judged_.find(point);
+      return found != judged_.end() && found->second->verdict == Judgement::meets;
+    });
+  }
+
+  // One look more at the answer. Where it fails that, there may be others that only its price ruled out.
+  bool best_holds() {
+    find_best();
+    if (!result_.best) return true;
+    const int64_t runs = std::ssize(result_.best->runs);
+    if (confirmed_.insert(result_.best).second && runs <= kFewSeeds) judge_.replicate(*result_.best);
+    update_best_objective();
+    return result_.best->verdict == Judgement::meets;
+  }
+
+  double objective(const RunResult& result) const { return result.number(plan_.minimize); }
+  double objective(const Candidate& candidate) const { return candidate.metric(plan_.minimize).mean; }
+
+  bool is_likely(const Combination& one) const { return total_violation(plan_, one.at_top.result) == 0; }
+
+  // Of the objective, by a short workload. What cannot run there is infinitely dear.
+  double estimate(const Point& point) {
+    know_estimates({point});
+    return estimates_.at(point);
+  }
+  void know_estimates(const std::vector<Point>& points) {
+    std::vector<Point> open;
+    for (const Point& point : points) {
+      if (!estimates_.contains(point)) open.push_back(point);
+    }
+    const std::vector<Answer> answers = judge_.glance(changes_of(plan_, open), kShortestShare);
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      estimates_.emplace(open[i], answers[i].reason.empty() ? objective(answers[i].result) : kInfinity);
+    }
+  }
+  // Not clearly dearer than the best so far; short workloads err at most twice as much as they have erred.
+  bool may_be_best(const Point& point) {
+    const double estimated = estimate(point);
+    return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
+  }
+  bool may_be_better(const Point& point) {
+    return estimate(point) <
+           (std::isfinite(best_objective_) ? best_objective_ + margin() - equal() : kInfinity);
+  }
+  double margin() const {
+    return std::isfinite(best_objective_)
+               ? (error_ ? 2 * *error_ : kObjectiveError) * std::abs(best_objective_)
+               : 0;
+  }
+  double equal() const { return kEqual * std::abs(best_objective_); }
+
+  // Combinations side by side: first their tops, then their lines, the values of the longest range with
+  // everything else fixed.
+  void search(std::vector<const Combination*> wave) {
+    // What is likely to meet the targets, but is dear, says nothing.
+    const auto is_telling = [&](const Combination* one) { return !is_likely(*one) || may_be_best(one->top); };
+    std::vector<Point> tops;
+    for (const Combination* one : wave) {
+      if (is_telling(one)) tops.push_back(one->top);
+    }
+    meets(tops);
+    std::erase_if(wave, [&](const Combination* one) { return implied(one->top) == false; });
+
+    const auto is_other_range = [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; };
+    std::vector<std::vector<Point>> lines;  // of each combination, the cheapest and smallest last
+    for (const Combination* one : wave) {
+      lines.push_back(grid(plan_, one->bottom, is_other_range));
+      know_estimates(lines.back());
+      std::stable_sort(lines.back().begin(), lines.back().end(),
+                       [&](const Point& a, const Point& b) { return estimate(a) < estimate(b); });
+      std::reverse(lines.back().begin(), lines.back().end());
+    }
+    for (bool more = true; more;) {
+      std::vector<Point> next;
+      for (std::vector<Point>& open : lines) {
+        std::erase_if(open, [&](const Point& line) { return !may_be_best(line); });
+        if (open.empty()) continue;
+        next.push_back(std::move(open.back()));
+        open.pop_back();
+      }
+      bisect(next);
+      more = !next.empty();
+    }
+  }
+
+  void bisect(const std::vector<Point>& lines) {
+    const std::size_t top = bisected_ ? plan_.search[*bisected_].values.size() - 1 : 0;
+    const auto is_too_dear = [&](const std::vector<Point>& points) {
+      know_estimates(points);
+      std::vector<bool> answers;
+      answers.reserve(points.size());
+      for (const Point& point : points) answers.push_back(!may_be_best(point));
+      return answers;
+    };
+    std::vector<std::size_t> ends = smallest(lines, std::vector(lines.size(), top + 1), is_too_dear);
+    smallest(lines, ends, [&](const std::vector<Point>& points) { return meets(points); });
+  }
+
+  // The smallest value of each line, side by side, from which on `holds` does; its end where there is none.
+  // Asks for the last value first, then for the first, then between what does not hold and what does.
+  template <class Holds>
+  std::vector<std::size_t> smallest(const std::vector<Point>& lines, std::vector<std::size_t> ends,
+                                    const Holds& holds) const {
+    std::vector<std::size_t> found = ends;
+    std::vector<std::size_t> low(lines.size(), 0);  // below, it does not hold
+    while (true) {
+      std::vector<std::size_t> open, values;
+      std::vector<Point> points;
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (low[i] >= found[i]) continue;
+        open.push_back(i);
+        values.push_back(found[i] == ends[i] ? ends[i] - 1 : low[i] == 0 ? 0 : (low[i] + found[i]) / 2);
+        points.push_back(lines[i]);
+        if (bisected_) points.back()[*bisected_] = values.back();
+      }
+      if (open.empty()) return found;
+      const std::vector<bool> answers = holds(points);
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        if (answers[i]) {
+          found[open[i]] = values[i];
+        } else {
+          low[open[i]] = values[i] + 1;
+        }
+      }
+    }
+  }
+
+  // In the same combination, with as much of everything, or with as little.
+  bool is_comparable(const Point& known, const Point& point, bool has_less) const {
+    for (std::size_t d = 0; d < point.size(); ++d) {
+      if (!plan_.search[d].is_range ? known[d] != point[d]
+          : has_less                ? known[d] > point[d]
+                                    : known[d] < point[d])
+        return false;
+    }
+    return true;
+  }
+
+  // What other points of the same combination say: more does not hurt, less does not help.
+  std::optional<bool> implied(const Point& point) const {
+    for (const auto& [known, candidate] : judged_) {
+      const bool good = candidate->verdict == Judgement::meets;
+      if (!judge_.is_open(*candidate) && is_comparable(known, point, good)) return good;
+    }
+    return {};
+  }
+  std::vector<Point> ruling_out(const Point& point) const {
+    std::vector<Point> points;
+    for (const auto& [known, candidate] : judged_) {
+      const bool bad = candidate->verdict != Judgement::meets && !judge_.is_open(*candidate);
+      if (bad && is_comparable(known, point, false)) points.push_back(known);
+    }
+    return points;
+  }
+
+  // Whether each point meets every target, simulated where nothing implies it; what is not clear yet may.
+  std::vector<bool> meets(const std::vector<Point>& points) {
+    std::vector<Point> open;
+    for (const Point& point : points) {
+      if (!implied(point)) open.push_back(point);
+    }
+    judge_all(open);
+    std::vector<bool> answers;
+    answers.reserve(points.size());
+    for (const Point& point : points) answers.push_back(implied(point).value_or(true));
+    return answers;
+  }
+
+  void update_best_objective() {
+    best_objective_ = kInfinity;
+    for (const auto& [point, candidate] : judged_) {
+      if (candidate->verdict == Judgement::meets)
+        best_objective_ = std::min(best_objective_, objective(*candidate));
+    }
+  }
+
+  // The cheapest of what is not clear and would be better than the best is looked at until it is; false:
+  // there is none.
+  bool clear_up() {
+    const auto is_worth = [&](const Candidate& one) {
+      if (!judge_.is_open(one)) return false;
+      const MeanInterval value = one.metric(plan_.minimize);
+      return value.mean - value.half_width <= best_objective_ + equal();
+    };
+    const Candidate* cheapest = nullptr;
+    for (const auto& [point, candidate] : judged_) {
+      if (is_worth(*candidate) && (!cheapest || better(*candidate, *cheapest))) cheapest = candidate;
+    }
+    if (!cheapest) return false;
+    while (is_worth(*cheapest)) judge_.look_again({cheapest});
+    update_best_objective();
+    return true;
+  }
+
+  void judge_all(const std::vector<Point>& points) {
+    const std::vector<const Candidate*> candidates = judge_.look(changes_of(plan_, points));
+    for (std::size_t i = 0; i < points.size(); ++i) judged_.emplace(points[i], candidates[i]);
+    update_best_objective();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Candidate& candidate = *candidates[i];
+      if (candidate.verdict == Judgement::cannot_run) continue;
+      const double exact = objective(candidate);
+      const auto estimated = estimates_.find(points[i]);
+      if (estimated == estimates_.end() || !std::isfinite(estimated->second)) continue;
+      const double error = std::abs(estimated->second - exact) / std::max(std::abs(exact), 1e-300);
+      error_ = std::max(error_.value_or(0), error);
+    }
+  }
+
+  // Of the ends of all combinations, as the longest of the short workloads tells them.
+  std::vector<Point> likely_front(const std::vector<Combination>& combinations) const {
+    struct Seen {
+      Point point;
+      double objective, quality;
+    };
+    std::vector<Seen> seen;
+    const auto add = [&](const Point& point, const Answer& answer) {
+      if (!answer.reason.empty() || is_saturated(answer.result)) return;
+      seen.push_back({point, objective(answer.result), answer.result.number(kFrontMetric)});
+    };
+    for (const Combination& one : combinations) {
+      add(one.top, one.at_top);
+      add(one.bottom, one.at_bottom);
+    }
+    std::vector<Point> points;
+    for (Seen& one : non_dominated(
+             std::move(seen), [](const Seen& one) { return one.objective; },
+             [](const Seen& one) { return one.quality; })) {
+      points.push_back(std::move(one.point));
+    }
+    return points;
+  }
+
+  bool better(const Candidate& a, const Candidate& b) const {
+    const double difference = objective(a) - objective(b);
+    if (std::abs(difference) > kEqual * std::abs(objective(b))) return difference < 0;
+    return a.metric(kFrontMetric).mean < b.metric(kFrontMetric).mean;
+  }
+
+  // Is `other` clearly no better than `best`? Same seeds, so that what they share cancels.
+  bool clearly_behind(const Candidate& other, const Candidate& best) const {
+    const std::size_t runs = std::min(other.runs.size(), best.runs.size());
+    std::vector<double> differences;
+    differences.reserve(runs);
+    for (std::size_t r = 0; r < runs; ++r) {
+      differences.push_back(objective(other.runs[r]) - objective(best.runs[r]));
+    }
+    const MeanInterval interval = mean_interval(differences, judge_.confidence());
+    const double equal = kEqual * std::abs(objective(best));
+    if (std::isnan(interval.half_width) || interval.half_width <= equal) return interval.mean >= -equal;
+    return interval.mean > interval.half_width;
+  }
+
+  void find_best() {
+    result_.best = nullptr;
+    for (const auto& [point, candidate] : judged_) {
+      if (candidate->verdict != Judgement::meets) continue;
+      if (result_.best && !better(*candidate, *result_.best)) continue;
+      result_.best = candidate;
+      result_.best_point = point;
+    }
+  }
+
+  // Undecided and cheaper, or as good as the best as far as one can tell.
+  std::vector<const Candidate*> rivals_of_the_best() const {
+    std::vector<const Candidate*> rivals;
+    for (const auto& [point, candidate] : judged_) {
+      if (candidate == result_.best) continue;
+      const bool undecided =
+          candidate->verdict == Judgement::unclear && (!result_.best || better(*candidate, *result_.best));
+      const bool close = candidate->verdict == Judgement::meets && !clearly_behind(*candidate, *result_.best);
+      if (undecided || close) rivals.push_back(candidate);
+    }
+    return rivals;
+  }
+
+  void conclude() {
+    while (true) {
+      tell_rivals_apart();
+      rank();
+      std::vector<const Candidate*> shown = result_.front;
+      for (const Candidate* one : {result_.nearest, result_.next_better}) {
+        if (one) shown.push_back(one);
+      }
+      std::erase_if(shown, [](const Candidate* one) { return one->runs.size() > 1; });
+      if (shown.empty() || plan_.max_replications == 1) return;
+      judge_.give_intervals(shown);
+      while (clear_up()) {  // more seeds may take a miss back
+      }
+    }
+  }
+
+  void tell_rivals_apart() {
+    for (bool more = true; more;) {
+      find_best();
+      result_.rivals = rivals_of_the_best();
+      more = false;
+      for (const Candidate* rival : result_.rivals) {
+        if (rival->verdict != Judgement::meets) continue;
+        const bool first = judge_.replicate(*rival);
+        more = judge_.replicate(*result_.best) || first || more;
+      }
+    }
+  }
+
+  void rank() {
+    result_.judged.clear();
+    for (const auto& [point, candidate] : judged_) {
+      if (candidate->verdict != Judgement::cannot_run) result_.judged.push_back(candidate);
+    }
+    // Equals stay in the order of the plan's values, small ones first.
+    const auto by_objective = [&](const Candidate* a, const Candidate* b) { return better(*a, *b); };
+    std::stable_sort(result_.judged.begin(), result_.judged.end(), by_objective);
+    std::stable_sort(result_.rivals.begin(), result_.rivals.end(), by_objective);
+    result_.nearest = result_.next_better = nullptr;
+    for (const Candidate* one : result_.judged) {
+      if (!result_.nearest || total_violation(plan_, *one) < total_violation(plan_, *result_.nearest)) {
+        result_.nearest = one;
+      }
+      const double margin = kEqual * std::abs(objective(*one));
+      if (result_.best && objective(*one) < objective(*result_.best) - margin) result_.next_better = one;
+    }
+    std::vector<const Candidate*> stable = result_.judged;
+    std::erase_if(stable, [](const Candidate* one) { return one->reason == "unstable"; });
+    result_.front = non_dominated(
+        std::move(stable), [&](const Candidate* one) { return objective(*one); },
+        [](const Candidate* one) { return one->metric(kFrontMetric).mean; });
+  }
+
+  void name_discarded(const Screening& screening) {
+    for (std::size_t d = 0; d < plan_.search.size(); ++d) {
+      if (plan_.search[d].is_range) continue;
+      for (std::size_t value = 0; value < plan_.search[d].values.size(); ++value) {
+        if (result_.best && result_.best_point[d] == value) continue;
+        Discarded one = why_discarded(screening, d, value);
+        one.value = plan_.search[d].name() + "=" + plan_.search[d].values[value];
+        result_.discarded.push_back(std::move(one));
+      }
+    }
+  }
+
+  // What meets the targets but is dearer says most, then what may be but is dearer, then what misses least.
+  Discarded why_discarded(const Screening& screening, std::size_t d, std::size_t value) {
+    Discarded found{.why = Discarded::Why::cannot_run, .reason = {}, .changes = {}};
+    double cheapest = kInfinity;
+    const Candidate* nearest = nullptr;
+    for (const auto& [point, candidate] : judged_) {
+      if (point[d] != value || candidate->verdict == Judgement::cannot_run) continue;
+      if (candidate->verdict == Judgement::meets && objective(*candidate) < cheapest) {
+        cheapest = objective(*candidate);
+        found = {.why = Discarded::Why::dearer,
+                 .objective = cheapest,
+                 .reason = {},
+                 .changes = candidate->changes};
+      }
+      if (!nearest || total_violation(plan_, *candidate) < total_violation(plan_, *nearest)) {
+        nearest = candidate;
+      }
+    }
+    if (found.why == Discarded::Why::dearer) return found;
+    for (const Combination& one : screening.left) {
+      if (one.top[d] != value || !is_likely(one) || judged_.contains(one.top)) continue;
+      if (estimate(one.bottom) >= cheapest) continue;
+      cheapest = estimate(one.bottom);
+      found = {.why = Discarded::Why::dearer,
+               .objective = cheapest,
+               .is_estimate = true,
+               .reason = {},
+               .changes = changes_at(plan_, one.bottom)};
+    }
+    if (found.why == Discarded::Why::dearer) return found;
+    if (nearest) {
+      const bool is_unclear = nearest->verdict == Judgement::unclear;
+      return {.why = is_unclear ? Discarded::Why::unclear : Discarded::Why::misses,
+              .objective = objective(*nearest),
+              .reason = nearest->reason,
+              .found = nearest->metric(nearest->reason).mean,
+              .changes = nearest->changes};
+    }
+    double least = kInfinity;
+    for (const auto* list : {&screening.left, &screening.gone}) {
+      for (const Combination& one : *list) {
+        if (one.top[d] != value) continue;
+        if (!one.at_top.reason.empty()) {
+          if (found.reason.empty()) found.reason = one.at_top.reason;
+          continue;
+        }
+        const double misses = total_violation(plan_, one.at_top.result);
+        if (misses >= least) continue;
+        least = misses;
+        const Target* worst = worst_target(plan_, one.at_top.result);
+        found = {.why = worst || is_saturated(one.at_top.result) ? Discarded::Why::misses
+                                                                 : Discarded::Why::unclear,
+                 .objective = objective(one.at_top.result),
+                 .is_estimate = true,
+                 .reason = is_saturated(one.at_top.result) ? "unstable"
+                           : worst                         ? worst->metric
+                                                           : "stable",
+                 .found = worst ? one.at_top.result.number(worst->metric) : NAN,
+                 .changes = changes_at(plan_, one.top)};
+      }
+    }
+    return found;
+  }
+
+  const Plan& plan_;
+  Judge& judge_;
+  std::optional<std::size_t> bisected_;  // the longest range
+  std::map<Point, double> estimates_;    // of the objective, by short workloads
+  std::optional<double> error_;          // the largest relative one of them so far
+  std::map<Point, const Candidate*> judged_;
+  double best_objective_ = kInfinity;
+  std::set<Point> verified_;              // run although others ruled them out
+  std::set<const Candidate*> confirmed_;  // had the look that an answer has more
+  PlanResult result_{.configurations = 1};
+};
+
+}  // namespace
+
+PlanResult find_plan(const Plan& plan, Judge& judge) { return PlanSearch(plan, judge).run(); }
+
+}  // namespace kvcap

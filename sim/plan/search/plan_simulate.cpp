@@ -1,0 +1,221 @@
+#include "plan/search/plan_simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/input_error.h"
+#include "base/text/progress.h"
+#include "base/tier.h"
+#include "metrics/serialize.h"
+#include "plan/replicate.h"
+#include "plan/search/plan_sizes.h"
+#include "plan/workers.h"
+#include "run/machine.h"
+#include "run/simulate.h"
+#include "scenario/load.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+namespace {
+
+// A part of a workload shows little when only a few sessions are in it.
+constexpr double kLeastPlanSessions = 50;
+
+constexpr char kRan = 'R';
+constexpr char kRefused = 'X';
+
+// The first sessions of the workload, or more of them.
+Workload part_of(const Scenario& scenario, double share, const Sources& sources) {
+  Workload whole = sources.workload(scenario);
+  if (share == 1) return whole;
+  const auto sessions = static_cast<double>(whole.sessions.size());
+  const double wanted = std::ceil(share * sessions);
+  WorkloadOptions options = scenario.workload;
+  options.sessions =
+      static_cast<int64_t>(share > 1 ? wanted : std::min(sessions, std::max(kLeastPlanSessions, wanted)));
+  return sources.workload(scenario, options);
+}
+
+void lengthen(Workload& workload, double scale) {
+  const auto scaled = [scale](uint32_t tokens) {
+    return static_cast<uint32_t>(std::llround(scale * static_cast<double>(tokens)));
+  };
+  for (Session& session : workload.sessions) session.context_tokens = scaled(session.context_tokens);
+  for (Turn& turn : workload.turns) turn.input_tokens = std::max(1U, scaled(turn.input_tokens));
+}
+
+std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sources,
+                         std::atomic<int64_t>& done_units) {
+  std::string message;
+  try {
+    scenario.seed += static_cast<uint64_t>(ask.replication);
+    Workload workload = part_of(scenario, ask.share, sources);
+    // Pieces of prompts have the lengths that their texts have.
+    if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
+      throw InputError("prompts in pieces cannot be made longer");
+    }
+    if (ask.context_scale != 1) lengthen(workload, ask.context_scale);
+    RunResult result = without_curves(simulate(scenario, workload));
+    result.scenario_json.clear();
+    message = kRan + serialize(result);
+  } catch (const InputError& error) {
+    message = kRefused + std::string(error.what());
+  }
+  ++done_units;
+  return message;
+}
+
+// What no configuration accepts; another dimension's field where that one is at fault.
+[[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
+                         const std::string& why) {
+  for (const Dimension& dimension : plan.search) {
+    for (const std::string& path : dimension.paths) {
+      if (&dimension != &plan.search[d] && why.starts_with("--set " + path + "=")) {
+        throw InputError(file + ": search." + dimension.name() + ": " + why);
+      }
+    }
+  }
+  throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
+                   plan.search[d].values[value] + ": " + why);
+}
+
+// Which those that keep nothing may have as well: prefixes stay on the GPU.
+bool has_hbm_tier(const Scenario& scenario) {
+  return scenario.policy.tiers && !scenario.policy.tiers->empty() &&
+         scenario.policy.tiers->front().kind == Tier::hbm;
+}
+
+// What the run depends on: the scenario without storage that nothing is kept in. SSDs that are read through
+// DRAM need its bandwidth, whatever its size.
+std::string key_of(const Scenario& scenario, const Ask& ask) {
+  nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
+  nlohmann::json& hardware = key["hardware"];
+  if (!keeps_in(scenario, Tier::dram) && scenario.hardware.dram) hardware["dram"].erase("capacity_bytes");
+  for (Tier tier : kHostTiers) {
+    if (tier != Tier::dram && !keeps_in(scenario, tier)) hardware.erase(std::string(name(tier)));
+  }
+  if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");
+  key["ask"] = {ask.share, ask.replication, ask.context_scale};
+  return key.dump();
+}
+
+}  // namespace
+
+std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
+  struct Missing {
+    std::string key;
+    Scenario scenario;
+    const Ask* ask;
+  };
+  std::vector<std::string> keys;
+  std::vector<Missing> missing;
+  Progress progress("checking");
+  for (const Ask& ask : asks) {
+    progress.show(static_cast<double>(keys.size()) / static_cast<double>(asks.size()));
+    try {
+      Scenario scenario = in_steady_state(load_scenario(plan_.base, ask.changes));
+      sources_.read(scenario);
+      keys.push_back(key_of(scenario, ask));
+      if (answers_.try_emplace(keys.back()).second) {
+        missing.push_back({keys.back(), std::move(scenario), &ask});
+      }
+    } catch (const InputError& error) {
+      keys.emplace_back(error.what());
+      answers_[keys.back()].reason = error.what();
+    }
+  }
+  simulations_ += static_cast<int64_t>(missing.size());
+  std::vector<std::string> finished_keys;
+  for (const Missing& one : missing) finished_keys.push_back(finished_.key_of(one.scenario) + one.key);
+  const std::vector<std::string> messages =
+      run_in_workers(missing.size(),
+                     [&](std::size_t job, std::atomic<int64_t>& done_units) {
+                       return finished_.get(finished_keys[job], [&] {
+                         return simulate_one(missing[job].scenario, *missing[job].ask, sources_, done_units);
+                       });
+                     },
+                     {.total_units = static_cast<int64_t>(missing.size()),
+                      .label = "simulating",
+                      .name =
+                          [&](std::size_t job) {
+                            std::string text = "the simulation with";
+                            for (const std::string& change : missing[job].ask->changes) text += " " + change;
+                            return text + ", seed " +
+                                   std::to_string(missing[job].scenario.seed +
+                                                  static_cast<uint64_t>(missing[job].ask->replication));
+                          },
+                      .hint = finished_.hint()});
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    Answer& answer = answers_[missing[i].key];
+    const std::string_view rest = std::string_view(messages[i]).substr(1);
+    if (messages[i].front() == kRan) {
+      answer.result = deserialize(rest);
+      answer.may_be_longer = missing[i].scenario.workload.arrivals.process != ArrivalProcess::trace &&
+                             2 * answer.result.turn_count <= kMostSearchedTurns;
+    } else {
+      answer.reason = rest;
+    }
+  }
+  std::vector<Answer> answers;
+  answers.reserve(keys.size());
+  for (const std::string& key : keys) answers.push_back(answers_.at(key));
+  return answers;
+}
+
+void check_values(const Plan& plan, const std::string& file) {
+  std::vector<std::vector<bool>> accepted;
+  for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
+  // Values go round together at first, so that a few configurations try them all; then one by one against
+  // every combination of the lists. Of a range the ends are tried.
+  const auto accepts = [&](const Point& point, std::string* why) {
+    try {
+      load_scenario(plan.base, changes_at(plan, point));
+    } catch (const InputError& error) {
+      *why = error.what();
+      return false;
+    }
+    for (std::size_t d = 0; d < point.size(); ++d) accepted[d][point[d]] = true;
+    return true;
+  };
+  std::size_t most = 1;
+  for (const Dimension& dimension : plan.search) {
+    if (!dimension.is_range) most = std::max(most, dimension.values.size());
+  }
+  std::string why;
+  Progress progress("checking");
+  for (std::size_t i = 0; i < most; ++i) {
+    progress.show(static_cast<double>(i) / static_cast<double>(most));
+    Point point;
+    for (const Dimension& dimension : plan.search) {
+      const std::size_t end = dimension.values.size() - 1;
+      point.push_back(dimension.is_range ? (i % 2) * end : i % (end + 1));
+    }
+    accepts(point, &why);
+  }
+  for (std::size_t d = 0; d < plan.search.size(); ++d) {
+    const std::size_t end = plan.search[d].values.size() - 1;
+    for (std::size_t value = 0; value <= end;
+         value += plan.search[d].is_range ? std::max<std::size_t>(end, 1) : 1) {
+      std::string first_refusal;
+      Point point(plan.search.size(), 0);
+      point[d] = value;
+      for (bool more = true; more && !accepted[d][value];) {
+        accepts(point, &why);
+        if (first_refusal.empty()) first_refusal = why;
+        // The next combination of the other values.
+        more = false;
+        for (std::size_t other = 0; other < point.size() && !more; ++other) {
+          if (other == d || plan.search[other].is_range) continue;
+          more = ++point[other] < plan.search[other].values.size();
+          if (!more) point[other] = 0;
+        }
+      }
+      if (accepted[d][value]) continue;
+      refuse(plan, file, d, value, first_refusal);
+    }
+  }
+}
+
+}  // namespace kvcap

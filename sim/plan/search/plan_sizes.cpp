@@ -1,0 +1,161 @@
+#include "plan/search/plan_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/input_error.h"
+#include "run/billing.h"
+#include "run/machine.h"
+#include "scenario/fields.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kSizeShares[] = {1.0 / 64, 1.0 / 32, 1.0 / 16, 1.0 / 8, 1.0 / 4, 1.0 / 2, 1};
+
+std::string setting(std::string_view part, std::string_view key, double value) {
+  return "hardware." + std::string(part) + "." + std::string(key) + "=" + number_text(value);
+}
+
+Changes ssd_settings(const Ssd& ssd, double share) {
+  const double devices = share * static_cast<double>(ssd.count);
+  const bool is_bought = ssd.purchase_usd > 0;
+  // The tolerance is for what rounding makes of whole numbers.
+  if (devices >= 1 || is_bought) return {setting("ssd", "count", std::max(1.0, std::ceil(devices - 1e-9)))};
+  Changes changes = {setting("ssd", "count", 1)};
+  const auto divide = [&](std::string_view key, double whole) {
+    if (whole > 0) changes.push_back(setting("ssd", key, devices * whole));
+  };
+  divide("capacity_bytes", ssd.capacity_bytes);
+  divide("read_bandwidth_bytes_per_s", ssd.read_bandwidth_bytes_per_s);
+  divide("write_bandwidth_bytes_per_s", ssd.write_bandwidth_bytes_per_s);
+  divide("endurance_bytes", ssd.endurance_bytes);
+  divide("power_w", ssd.power_w);
+  return changes;
+}
+
+// Fields that decide which tiers there are and who uses them.
+bool matters(const Dimension& dimension) {
+  return std::any_of(dimension.paths.begin(), dimension.paths.end(), [](const std::string& path) {
+    for (Tier tier : kHostTiers) {
+      if (path == "hardware." + std::string(name(tier))) return true;
+    }
+    return path == "hardware" || path.starts_with("policy");
+  });
+}
+
+}  // namespace
+
+Changes size_settings(const HardwareProfile& hardware, Tier tier, double share) {
+  if (tier == Tier::ssd) return ssd_settings(*hardware.ssd, share);
+  const std::optional<Devices>& devices = hardware.devices[index(tier)];
+  const double whole_bytes = devices ? devices->capacity_bytes : tier_facts(hardware, tier)->capacity_bytes;
+  return {setting(name(tier), "capacity_bytes", share * whole_bytes)};
+}
+
+bool keeps_anything(const Scenario& scenario) {
+  const Keep keep = *with_preset(scenario.policy).keep;
+  return keep != Keep::none && keep != Keep::all;
+}
+
+bool keeps_in(const Scenario& scenario, Tier tier) {
+  if (!keeps_anything(scenario)) return false;
+  if (!scenario.policy.tiers) return true;
+  return std::any_of(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                     [tier](const TierOptions& one) { return one.kind == tier; });
+}
+
+const HardwareProfile* OpenSizes::find(const Plan& plan, const Changes& changes, std::vector<Tier>* open) {
+  const auto [found, is_new] = known_.try_emplace(changes);
+  Known& known = found->second;
+  if (is_new) {
+    try {
+      const Scenario scenario = load_scenario(plan.base, changes);
+      known.hardware = scenario.hardware;
+      for (Tier tier : scenario.unsized) {
+        // What costs nothing is not worth a search.
+        if (keeps_in(scenario, tier) && usd_per_gb_hour(scenario.hardware, tier) > 0)
+          known.open.push_back(tier);
+      }
+    } catch (const InputError&) {  // no configuration, which its run will say
+    }
+  }
+  *open = known.open;
+  return known.open.empty() ? nullptr : &known.hardware;
+}
+
+Changes size_changes(const Plan& plan, const Point& point, const Changes& others) {
+  Changes changes;
+  std::vector<Tier> open;
+  const HardwareProfile* hardware = plan.open_sizes->find(plan, others, &open);
+  if (!hardware) return changes;
+  for (std::size_t d = 0; d < plan.search.size(); ++d) {
+    const std::optional<Tier> tier = plan.search[d].size_of;
+    if (!tier || std::find(open.begin(), open.end(), *tier) == open.end()) continue;
+    const Changes settings = size_settings(*hardware, *tier, kSizeShares[point[d]]);
+    changes.insert(changes.end(), settings.begin(), settings.end());
+  }
+  return changes;
+}
+
+void add_size_ladders(Plan& plan) {
+  if (!plan.minimize.starts_with("cost.")) return;
+  auto sizes = std::make_shared<OpenSizes>();
+  std::vector<Tier> found;
+  // Every combination of what matters, everything else at its first value.
+  Point point(plan.search.size(), 0);
+  for (bool more = true; more;) {
+    std::vector<Tier> open;
+    sizes->find(plan, changes_at(plan, point), &open);
+    for (Tier tier : open) {
+      if (std::find(found.begin(), found.end(), tier) == found.end()) found.push_back(tier);
+    }
+    more = false;
+    for (std::size_t d = 0; d < point.size() && !more; ++d) {
+      if (!matters(plan.search[d])) continue;
+      more = ++point[d] < plan.search[d].values.size();
+      if (!more) point[d] = 0;
+    }
+  }
+  if (found.empty()) return;
+  std::sort(found.begin(), found.end());
+  plan.open_sizes = std::move(sizes);
+  for (Tier tier : found) {
+    Dimension ladder{
+        .paths = {"size of " + std::string(name(tier))}, .values = {}, .numbers = {}, .is_range = true};
+    ladder.size_of = tier;
+    for (double share : kSizeShares) ladder.values.push_back(number_text(share));
+    plan.search.push_back(std::move(ladder));
+  }
+}
+
+std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
+  const Scenario scenario = load_scenario(plan.base, changes);
+  std::vector<BoughtSize> sizes;
+  for (Tier tier : kHostTiers) {
+    if (!has_tier(scenario.hardware, tier) || !keeps_in(scenario, tier)) continue;
+    BoughtSize& bought = sizes.emplace_back(
+        BoughtSize{.tier = tier, .bytes = tier_facts(scenario.hardware, tier)->capacity_bytes});
+    if (scenario.policy.tiers) {
+      for (const TierOptions& one : *scenario.policy.tiers) {
+        if (one.kind == tier) bought.bytes = one.capacity_bytes.value_or(bought.bytes);
+      }
+    }
+    if (!plan.open_sizes) continue;
+    // What the same configuration would have without the settings of its ladders.
+    Changes others = changes;
+    std::erase_if(others, [&](const std::string& change) {
+      for (const Dimension& dimension : plan.search) {
+        if (dimension.size_of != tier) continue;
+        if (change.starts_with("hardware." + std::string(name(tier)) + ".")) return true;
+      }
+      return false;
+    });
+    if (others.size() == changes.size()) continue;
+    bought.profile_bytes = tier_facts(load_scenario(plan.base, others).hardware, tier)->capacity_bytes;
+  }
+  return sizes;
+}
+
+}  // namespace kvcap

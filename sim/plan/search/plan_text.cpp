@@ -1,0 +1,234 @@
+#include "plan/search/plan_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "metrics/format.h"
+#include "metrics/unserved.h"
+#include "plan/search/plan_advice_text.h"
+#include "plan/search/plan_words.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+namespace {
+
+const char* verdict_text(const Candidate& candidate) {
+  switch (candidate.verdict) {
+    case Judgement::meets:
+      return "yes";
+    case Judgement::unclear:
+      return "unclear";
+    case Judgement::misses:
+    case Judgement::cannot_run:
+      return "no";
+  }
+  return "";
+}
+
+char letter(std::size_t i) { return i < 26 ? static_cast<char>('a' + i) : '*'; }
+
+// Rows of the front as letters: the objective to the right, the logarithm of kFrontMetric upwards.
+void add_chart(Page& page, const PlanReport& report) {
+  constexpr int kWidth = 72, kHeight = 12;
+  const std::vector<const Candidate*>& front = report.result.front;
+  if (front.size() < 2) return;
+  const auto x = [&](const Candidate* one) { return one->metric(report.plan->minimize).mean; };
+  const auto y = [](const Candidate* one) { return one->metric(kFrontMetric).mean; };
+  const double left = x(front.front()), right = x(front.back());
+  const double high = y(front.front()), low = y(front.back());
+  if (!(right > left) || !(high > low) || !(low > 0)) return;
+  std::vector<std::string> rows(kHeight, std::string(kWidth, ' '));
+  for (std::size_t i = front.size(); i-- > 0;) {
+    const double across = (x(front[i]) - left) / (right - left);
+    const double up = std::log(y(front[i]) / low) / std::log(high / low);
+    const auto row = static_cast<std::size_t>(std::lround((1 - up) * (kHeight - 1)));
+    rows[row][static_cast<std::size_t>(std::lround(across * (kWidth - 1)))] = letter(i);
+  }
+  page.line();
+  for (int row = 0; row < kHeight; ++row) {
+    const std::string label = row == 0 ? format_number(high) : row == kHeight - 1 ? format_number(low) : "";
+    std::string line = std::string(12 - std::min<std::size_t>(12, label.size()), ' ') + label + " |" +
+                       rows[static_cast<std::size_t>(row)];
+    line.erase(line.find_last_not_of(' ') + 1);
+    page.line(line);
+  }
+  page.line(std::string(13, ' ') + '+' + std::string(kWidth, '-'));
+  const std::string from = format_number(left), to = format_number(right);
+  page.line(std::string(14, ' ') + from + std::string(kWidth - from.size() - to.size(), ' ') + to);
+}
+
+void add_front(Page& page, const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  if (report.result.front.empty()) return;
+  page.line();
+  page.sentence("Pareto front of what has been judged, " + plan.minimize + " against " + kFrontMetric +
+                " (only stable configurations):");
+  page.line();
+  char row[160];
+  std::snprintf(row, sizeof row, "   %20s %20s %8s",
+                plan.minimize.substr(plan.minimize.find('.') + 1).c_str(), kFrontMetric, "meets");
+  page.line(row);
+  for (std::size_t i = 0; i < report.result.front.size(); ++i) {
+    const Candidate& one = *report.result.front[i];
+    std::snprintf(row, sizeof row, " %c %20s %20s %8s   ", letter(i),
+                  interval_text(one.metric(plan.minimize)).c_str(),
+                  interval_text(one.metric(kFrontMetric)).c_str(), verdict_text(one));
+    page.sentence(row + values_of(one.changes), "        ");
+  }
+  add_chart(page, report);
+}
+
+void add_commands(Page& page, const PlanReport& report) {
+  page.line();
+  page.line("Commands that repeat the rows:");
+  for (std::size_t i = 0; i < report.result.front.size(); ++i) {
+    page.line(std::string(" ") + letter(i) + "  " + candidate_command(*report.plan, *report.result.front[i]));
+  }
+}
+
+// "at most 500", "at least 0.8", "from 1 to 2"
+std::string target_text(const Target& target) {
+  if (!std::isfinite(target.min)) return "at most " + format_number(target.max);
+  if (!std::isfinite(target.max)) return "at least " + format_number(target.min);
+  return "from " + format_number(target.min) + " to " + format_number(target.max);
+}
+
+void add_targets(Page& page, const PlanReport& report, const Candidate& candidate) {
+  for (const Target& target : report.plan->meet) {
+    page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
+              ", wanted: " + target_text(target));
+  }
+  for (const std::string_view metric : kUnserved) {
+    const double turns = candidate.metric(std::string(metric)).mean;
+    if (turns > 0) page.line("  " + std::string(metric) + " " + format_number(turns) + " turns a run");
+  }
+}
+
+// What ranges ruled out unseen, and what of that has been verified.
+void add_implied(Page& page, const Implied& implied) {
+  if (implied.verified + implied.same + implied.not_looked_at == 0) return;
+  page.sentence(
+      "Better ones that were ruled out because more missed as well: " + format_count(implied.verified) +
+      " were run themselves, of which " + format_count(implied.wrong) + " met the targets; " +
+      format_count(implied.same) + " lie between two with the same figures, and " +
+      format_count(implied.not_looked_at) + " were not looked at.");
+}
+
+// Of each value of a list that the answer does not have, why.
+void add_discarded(Page& page, const PlanReport& report) {
+  if (report.result.discarded.empty()) return;
+  page.line();
+  page.line("Left out, each with the setting that comes nearest:");
+  for (const Discarded& one : report.result.discarded) {
+    std::string text = "  " + one.value + ": ";
+    const std::string cost = report.plan->minimize + " " + format_number(one.objective);
+    switch (one.why) {
+      case Discarded::Why::dearer:
+        text += (one.is_estimate ? "at least " : "meets the targets at ") + cost;
+        break;
+      case Discarded::Why::unclear:
+      case Discarded::Why::misses:
+        if (one.reason == "unstable" || one.reason == "stable") {
+          text += one.reason == "unstable" ? "saturated" : "may be saturated";
+        } else {
+          text += one.why == Discarded::Why::misses ? "misses " : "may miss ";
+          text += one.reason + " (" + format_number(one.found) + ")";
+        }
+        text += std::string(one.is_estimate ? ", on a short workload," : "") + " at " + cost;
+        break;
+      case Discarded::Why::cannot_run:
+        text += "cannot run: " + one.reason;
+        break;
+    }
+    page.sentence(text, "    ");
+  }
+}
+
+void add_answer(Page& page, const PlanReport& report) {
+  const Plan& plan = *report.plan;
+  const PlanResult& result = report.result;
+  if (!result.best) {
+    page.sentence("No configuration meets every target.");
+    if (result.nearest) {
+      page.sentence("Nearest: " + values_of(result.nearest->changes) +
+                    (result.nearest->reason == "unstable" ? " (saturated)" : "") + ":");
+      add_targets(page, report, *result.nearest);
+      page.line("  " + candidate_command(plan, *result.nearest));
+    }
+  } else {
+    page.sentence("Buy " + report.purchase + ": " + plan.minimize + " " +
+                  interval_text(result.best->metric(plan.minimize)) + ".");
+    add_targets(page, report, *result.best);
+    page.line("  " + candidate_command(plan, *result.best));
+    const std::string note = price_note(report);
+    if (!note.empty()) page.sentence(note);
+    for (const std::string& one : report.purchase_notes) page.sentence(one);
+  }
+  if (result.rivals.empty()) {
+    if (!result.is_clear()) {
+      page.sentence(
+          "One seed, so chance is not excluded: a larger max_replications gives the targets intervals.");
+    } else if (result.best) {
+      page.sentence("Clear: every target is met beyond its interval over " +
+                    std::to_string(result.best->runs.size()) +
+                    " seeds, with an error of 5 % over all looks at it, and nothing judged is as cheap.");
+    }
+    return;
+  }
+  page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
+  for (const Candidate* rival : result.rivals) {
+    std::string text =
+        "  " + values_of(rival->changes) + " at " + interval_text(rival->metric(plan.minimize));
+    text += " " + (rival->verdict == Judgement::unclear ? failure_text(*rival) : "is not told apart");
+    page.sentence(text, "    ");
+  }
+}
+
+}  // namespace
+
+std::string candidate_command(const Plan& plan, const Candidate& candidate) {
+  Changes changes = candidate.changes;
+  const Scenario scenario = load_scenario(plan.base, candidate.changes);
+  if (scenario.workload.arrivals.process != ArrivalProcess::trace) {
+    changes.emplace_back("workload.run_length=steady");
+  }
+  if (candidate.first_share > 1) {
+    changes.push_back("workload.sessions=" + std::to_string(candidate.runs.front().session_count));
+  }
+  changes.emplace_back("workload.warmup=steady");
+  changes.push_back("replications=" + std::to_string(std::max<std::size_t>(1, candidate.runs.size())));
+  return run_command(plan, changes);
+}
+
+std::string price_note(const PlanReport& report) {
+  const Candidate* best = report.result.best;
+  if (!best || !report.plan->minimize.starts_with("cost.") || best->metric("cost.gpu_usd").mean > 0)
+    return "";
+  return "Note: the profile of this machine has no price of its GPUs, so they cost nothing here: set "
+         "hardware.gpu.price_usd_per_hour to compare it with others.";
+}
+
+std::string plan_text(const PlanReport& report) {
+  Page page;
+  const PlanResult& result = report.result;
+  page.sentence(report.plan->name + ": " + format_count(result.configurations) + " configurations, " +
+                format_count(report.simulations) + " simulations, " +
+                format_count(static_cast<int64_t>(result.judged.size())) + " judged on the whole workload; " +
+                format_count(result.dropped) + " combinations dropped on short ones, " +
+                format_count(result.cannot_run) + " cannot run" +
+                (result.cannot_run > 0 ? " (the first: " + result.cannot_run_reason + ")" : ""));
+  page.line();
+  add_answer(page, report);
+  add_implied(page, result.implied);
+  page.sentence("Intervals are those that the verdicts rest on: of " + format_percent(result.confidence) +
+                ".");
+  add_front(page, report);
+  if (result.best) add_advice(page, report);
+  add_discarded(page, report);
+  if (!result.front.empty()) add_commands(page, report);
+  return page.take();
+}
+
+}  // namespace kvcap

@@ -1,0 +1,50 @@
+#include "plan/search/plan_words.h"
+
+#include <cmath>
+#include <limits>
+
+#include "metrics/format.h"
+
+namespace kvcap {
+
+void Page::sentence(const std::string& text, std::string_view indent) {
+  constexpr std::size_t kColumns = 100;
+  for (const std::string& one : wrap(text, kColumns, indent)) line(one);
+}
+
+std::string failure_text(const Candidate& candidate) {
+  const std::string& reason = candidate.reason;
+  if (candidate.verdict == Judgement::cannot_run) return "cannot run: " + reason;
+  if (reason == "unstable") return "is saturated";
+  if (reason == "stable") return "may be saturated";
+  return (candidate.verdict == Judgement::unclear ? "may miss " : "misses ") + reason + " (" +
+         interval_text(candidate.metric(reason)) + ")";
+}
+
+std::string interval_text(const MeanInterval& value) {
+  const bool same = std::abs(value.half_width) <= 1e-9 * std::abs(value.mean);
+  return format_interval(value.mean, same ? std::numeric_limits<double>::quiet_NaN() : value.half_width);
+}
+
+std::string signed_text(const MeanInterval& change) {
+  return (change.mean > 0 ? "+" : "") + interval_text(change);
+}
+
+std::string signed_number(double value) { return (value > 0 ? "+" : "") + format_number(value); }
+
+std::string values_of(const Changes& changes) {
+  std::string text;
+  for (const std::string& change : changes) {
+    // "hardware.ssd.count=2" as "ssd.count=2": the last two names tell which.
+    std::string path = change.substr(0, change.find('='));
+    const std::string value = change.substr(change.find('='));
+    const std::size_t last = path.rfind('.');
+    const std::size_t before = last == std::string::npos || last == 0 ? last : path.rfind('.', last - 1);
+    if (before != std::string::npos) path = path.substr(before + 1);
+    if (!text.empty()) text += ' ';
+    text += path + value;
+  }
+  return text;
+}
+
+}  // namespace kvcap

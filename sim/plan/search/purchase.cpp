@@ -1,0 +1,133 @@
+#include "plan/search/purchase.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "metrics/format.h"
+#include "plan/search/plan_sizes.h"
+#include "run/billing.h"
+#include "scenario/fields.h"
+#include "scenario/load.h"
+#include "spec/tiers.h"
+
+namespace kvcap {
+namespace {
+
+std::string sized(double bytes) {
+  return bytes >= 1e12 ? format_number(bytes / 1e12) + " TB" : format_number(bytes / 1e9) + " GB";
+}
+
+// "2x H100", or "1 whole server of 8x H100, of which 2 are used,".
+std::string gpus_text(const Scenario& scenario) {
+  const Gpu& gpu = scenario.hardware.gpu;
+  const int64_t per_server = gpu.per_server.value_or(gpu.count);
+  const std::string gpus = std::to_string(gpu.count) + "x " + gpu.name;
+  if (scenario.billing.whole_servers) {
+    const int64_t billed = billed_gpus(gpu, true);
+    const int64_t servers = billed / per_server;
+    return std::to_string(servers) + (servers == 1 ? " whole server of " : " whole servers of ") +
+           std::to_string(per_server) + "x " + gpu.name +
+           (billed > gpu.count
+                ? ", of which " + std::to_string(gpu.count) + (gpu.count == 1 ? " is used," : " are used,")
+                : "");
+  }
+  return gpus;
+}
+
+// What is provisioned of a tier: all that the profile has, where the scenario does not ask for less.
+std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
+  if (!keeps_in(scenario, tier)) return {};
+  if (!scenario.policy.tiers) return all_bytes;
+  const auto found = std::find_if(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
+                                  [tier](const TierOptions& one) { return one.kind == tier; });
+  return found->capacity_bytes.value_or(all_bytes);
+}
+
+// Prices of what the configuration pays for: wear is in no total, and rent includes power.
+bool is_paid(const Scenario& scenario, const std::string& field) {
+  for (Tier tier : kHostTiers) {
+    if (field.starts_with(std::string(name(tier)) + ".")) {
+      return keeps_in(scenario, tier) && field.find("replacement") == std::string::npos;
+    }
+  }
+  return field.starts_with("gpu.") || scenario.hardware.gpu.purchase_usd > 0;
+}
+
+// "Prices: gpu.price_usd_per_hour 3.9 of hwprofiles/h100-sxm.json; ...": one after the other, by file.
+std::string prices_text(const Scenario& scenario) {
+  std::vector<std::pair<std::string, std::string>> files;  // and what each says
+  for (const PriceSource& one : scenario.price_sources) {
+    if (!is_paid(scenario, one.field)) continue;
+    const bool is_set = one.from.starts_with("--set ");
+    const std::string file = is_set ? "--set" : one.from.substr(0, one.from.rfind(": "));
+    const std::string price = one.field + " " + number_text(one.value);
+    const auto found =
+        std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.first == file; });
+    if (found == files.end()) {
+      files.emplace_back(file, price);
+    } else {
+      found->second += ", " + price;
+    }
+  }
+  std::string text;
+  for (const auto& [file, prices] : files)
+    text += (text.empty() ? "Prices: of " : "; of ") + file + " " + prices;
+  return text.empty() ? "" : text + ".";
+}
+
+std::string share_text(const Scenario& scenario) {
+  const Gpu& gpu = scenario.hardware.gpu;
+  const int64_t per_server = gpu.per_server.value_or(gpu.count);
+  if (scenario.billing.whole_servers || gpu.count >= per_server) return "";
+  return "Billed is a share of a server, " + std::to_string(gpu.count) + " of " + std::to_string(per_server) +
+         " GPUs; --set billing.whole_servers=true buys whole servers.";
+}
+
+std::string sizes_text(const Plan& plan, const Changes& changes) {
+  std::string text;
+  for (const BoughtSize& one : bought_sizes(plan, changes)) {
+    if (!(one.profile_bytes > 0)) continue;
+    text += (text.empty() ? "Sizes searched, for the plan sets none: " : ", ") + sized(one.bytes) +
+            " of the " + sized(one.profile_bytes) + " of " + std::string(name(one.tier)) +
+            " that the profile has";
+  }
+  return text.empty() ? "" : text + ".";
+}
+
+}  // namespace
+
+std::string purchase(const Plan& plan, const Changes& changes) {
+  const Scenario scenario = load_scenario(plan.base, changes);
+  const HardwareProfile& hardware = scenario.hardware;
+  const int64_t nodes = scenario.fleet.replicas;
+  std::string text = (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") + gpus_text(scenario);
+  std::string stores;
+  const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
+  for (Tier tier : kHostTiers) {
+    const std::optional<TierFacts> facts = tier_facts(hardware, tier);
+    const auto bytes = facts ? provisioned_bytes(scenario, tier, facts->capacity_bytes) : std::nullopt;
+    if (!bytes) continue;
+    const std::string ssds = tier == Tier::ssd ? std::to_string(hardware.ssd->count) + " SSD" : "";
+    add(sized(*bytes) + (ssds.empty() ? " of " + std::string(tier_row(tier).stored)
+                                      : " on " + ssds + (hardware.ssd->count > 1 ? "s" : "")));
+  }
+  if (!stores.empty()) text += " with " + stores + " for stored state";
+  return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +
+         (scenario.serving.tensor_parallel_size > 1
+              ? " over " + std::to_string(scenario.serving.tensor_parallel_size) + " GPUs"
+              : "") +
+         (scenario.serving.data_parallel_size > 1
+              ? " in each of " + std::to_string(scenario.serving.data_parallel_size) + " ranks"
+              : "");
+}
+
+std::vector<std::string> purchase_notes(const Plan& plan, const Changes& changes) {
+  std::vector<std::string> notes;
+  const Scenario scenario = load_scenario(plan.base, changes);
+  for (const std::string& one : {sizes_text(plan, changes), share_text(scenario), prices_text(scenario)}) {
+    if (!one.empty()) notes.push_back(one);
+  }
+  return notes;
+}
+
+}  // namespace kvcap

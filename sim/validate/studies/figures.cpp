@@ -1,0 +1,261 @@
+#include "validate/studies/figures.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/input_error.h"
+#include "metrics/quantity.h"
+#include "policy/restoration.h"
+#include "validate/studies/study_rows.h"
+#include "validate/studies/turn_figures.h"
+#include "workload/source.h"
+
+namespace kvcap {
+namespace {
+
+// ---- machines, in closed form ----
+
+// Of contexts.tokens tokens unless the name says otherwise; of a batch, contexts.count prompts of
+// contexts.new_tokens new tokens, each over a history of contexts.tokens in DRAM.
+struct Asked {
+  const Machine& machine;
+  StoredContexts contexts;
+
+  const CostModel& cost() const { return machine.cost(); }
+  const ModelSpec& model() const { return machine.cost().model(); }
+  int64_t tokens() const { return contexts.tokens; }
+  Schedule schedule() const { return machine.policy().schedule(contexts.tokens, Tier::ssd); }
+};
+
+LayerWork batch_layer(const Asked& asked) {
+  const StoredContexts& batch = asked.contexts;
+  const auto prompts = static_cast<double>(batch.count);
+  LayerWork layer{.layers = asked.model().num_hidden_layers, .form = LayerForm::kv};
+  layer.load_bytes[index(Tier::dram)] =
+      prompts * static_cast<double>(batch.tokens) * asked.model().kv_bytes_per_token_layer();
+  layer.compute_s = asked.cost().linear_layer_s(batch.count * batch.new_tokens) +
+                    prompts * asked.cost().attention_layer_s({batch.new_tokens, batch.tokens});
+  return layer;
+}
+double batch_layer_load_s(const Asked& asked) {
+  const double bytes = batch_layer(asked).load_bytes[index(Tier::dram)];
+  return asked.machine.route(Tier::dram, Tier::hbm).seconds(bytes, 0);
+}
+double batch_overlapped_s(const Asked& asked) {
+  return makespan_s({.work = {batch_layer(asked)}}, asked.machine.idle_rates());
+}
+double batch_one_ahead_s(const Asked& asked) {
+  return makespan_s({.work = {batch_layer(asked)}, .ahead = 2}, asked.machine.idle_rates());
+}
+// Of the batch's prompts and answers to DRAM.
+double batch_save_s(const Asked& asked) {
+  const StoredContexts& batch = asked.contexts;
+  const auto tokens =
+      static_cast<double>(batch.count * (batch.tokens + batch.new_tokens + batch.output_tokens));
+  return asked.machine.route(Tier::hbm, Tier::dram).seconds(tokens * asked.model().kv_bytes_per_token(), 0);
+}
+
+// Of the first layer of a restoration of chunks from the SSD.
+double chunks_layer_load_s(const Asked& asked) {
+  const Hit chunks{.tier = Tier::ssd, .tokens = asked.tokens()};
+  const LoadRates rates = asked.machine.idle_rates();
+  const Restoration blend = asked.machine.policy().restore(
+      {.history_tokens = asked.tokens(), .new_tokens = 1}, {&chunks, 1}, rates);
+  return load_s(blend.work.front(), Tier::ssd, rates[index(Tier::ssd)]);
+}
+
+struct MachineFigure {
+  std::string_view name;
+  double (*value)(const Asked& asked);
+};
+constexpr MachineFigure kMachineFigures[] = {
+    {"kv_capacity_tokens",
+     [](const Asked& a) { return static_cast<double>(a.machine.kv_capacity_tokens()); }},
+    {"stored_bytes_per_token",
+     [](const Asked& a) { return a.machine.policy().traits().stored_bytes_per_token; }},
+    {"prefill_s",
+     [](const Asked& a) {
+       return a.cost().prefill_s({a.tokens(), 0});
+     }},
+    {"prefill_layer_s",
+     [](const Asked& a) {
+       return a.cost().prefill_layer_s({a.tokens(), 0});
+     }},
+    {"prefill_layer_flops",
+     [](const Asked& a) {
+       return a.cost().prefill_layer_flops({a.tokens(), 0});
+     }},
+    {"project_kv_layer_s", [](const Asked& a) { return a.cost().project_kv_layer_s(a.tokens()); }},
+    {"project_kv_layer_flops", [](const Asked& a) { return a.cost().project_kv_layer_flops(a.tokens()); }},
+    {"hidden_layers", [](const Asked& a) { return static_cast<double>(a.schedule().hidden_layers); }},
+    {"kv_layers", [](const Asked& a) { return static_cast<double>(a.schedule().kv_layers); }},
+    {"recompute_layers", [](const Asked& a) { return static_cast<double>(a.schedule().recompute_layers); }},
+    {"hidden_tokens", [](const Asked& a) { return static_cast<double>(a.schedule().hidden_tokens); }},
+    {"batch_layer_load_s", batch_layer_load_s},
+    {"batch_layer_compute_s", [](const Asked& a) { return batch_layer(a).compute_s; }},
+    {"batch_overlapped_s", batch_overlapped_s},
+    {"batch_one_ahead_s", batch_one_ahead_s},
+    {"batch_save_s", batch_save_s},
+    {"chunks_layer_load_s", chunks_layer_load_s}};
+
+struct ModelFigure {
+  std::string_view name;
+  double (ModelSpec::*value)() const;
+};
+constexpr ModelFigure kModelFigures[] = {
+    {"kv_bytes_per_token", &ModelSpec::kv_bytes_per_token},
+    {"hidden_bytes_per_token_layer", &ModelSpec::hidden_bytes_per_token_layer}};
+
+// ---- workloads ----
+
+double share_of_sessions_above(const Workload& workload, int64_t tokens) {
+  double above = 0;
+  for (const Session& session : workload.sessions) {
+    int64_t all = 0;
+    for (const Turn& turn : workload.turns_of(session)) all += turn.input_tokens + turn.output_tokens;
+    above += all > tokens;
+  }
+  return above / static_cast<double>(workload.sessions.size());
+}
+
+// The largest share of history in a prompt that has some.
+double largest_history_share(const Workload& workload) {
+  double largest = 0;
+  for (const Session& session : workload.sessions) {
+    double history = 0;
+    for (const Turn& turn : workload.turns_of(session)) {
+      if (history > 0) largest = std::max(largest, history / (history + turn.input_tokens));
+      history += turn.input_tokens + turn.output_tokens;
+    }
+  }
+  return largest;
+}
+
+struct TraceFigureOf {
+  std::string_view name;
+  double (*value)(const Lab::Trace& trace);
+};
+constexpr TraceFigureOf kTraceFigures[] = {
+    {"requests", [](const Lab::Trace& t) { return static_cast<double>(t.stats.requests); }},
+    {"pieces", [](const Lab::Trace& t) { return static_cast<double>(t.workload.pieces.size()); }},
+    {"piece_tokens",
+     [](const Lab::Trace& t) {
+       return double{t.workload.pieces.empty() ? 0.0 : t.workload.pieces.front().tokens};
+     }},  // of the first
+    {"input_tokens", [](const Lab::Trace& t) { return t.stats.input_tokens.mean; }},
+    {"output_tokens", [](const Lab::Trace& t) { return t.stats.output_tokens.mean; }},
+    {"context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.mean; }},
+    {"median_context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.median; }},
+    // That sessions begin with, all together.
+    {"stored_tokens", [](const Lab::Trace& t) { return static_cast<double>(t.workload.context_tokens()); }},
+    {"turns", [](const Lab::Trace& t) { return t.stats.turns.mean; }},
+    {"multi_turn_share", [](const Lab::Trace& t) { return t.stats.multi_turn_share; }},
+    {"share_above_2048_tokens",
+     [](const Lab::Trace& t) { return share_of_sessions_above(t.workload, 2048); }},
+    {"share_above_4096_tokens",
+     [](const Lab::Trace& t) { return share_of_sessions_above(t.workload, 4096); }},
+    {"largest_history_share", [](const Lab::Trace& t) { return largest_history_share(t.workload); }}};
+
+// Parts of all prompts as the policy uses them (importance).
+struct PromptsFigure {
+  std::string_view name;
+  double PartUse::*value;
+};
+constexpr PromptsFigure kPromptsFigures[] = {{"important_tokens", &PartUse::important_tokens},
+                                             {"touched_chunks", &PartUse::touched_chunks}};
+
+PartUse use_of_prompts(const Machine& machine, const Workload& workload) {
+  PartUse sum;
+  for (const Piece& piece : workload.pieces) sum += machine.policy().use({piece.tokens, 0, piece.tokens});
+  return sum;
+}
+
+// ---- names ----
+
+template <class Row, std::size_t n>
+const Row& row_of(const Row (&rows)[n], const std::string& group, const std::string& name) {
+  const auto found =
+      std::find_if(std::begin(rows), std::end(rows), [&](const Row& row) { return row.name == name; });
+  if (found != std::end(rows)) return *found;
+  std::vector<std::string> names;
+  for (const Row& row : rows) names.push_back(group + "." + std::string(row.name));
+  refuse_figure(group + "." + name, std::vector<std::string_view>(names.begin(), names.end()));
+}
+
+// A number of the resolved scenario; true counts as 1.
+double number_at(const Scenario& scenario, const std::string& path) {
+  std::string pointer = "/" + path;
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  const nlohmann::json resolved = nlohmann::json::parse(scenario.resolved_json);
+  const nlohmann::json::json_pointer at(pointer);
+  const nlohmann::json found = resolved.contains(at) ? resolved.at(at) : nlohmann::json();
+  if (found.is_boolean()) return found.get<bool>();
+  if (!found.is_number()) {
+    throw InputError("\"scenario." + path + "\" is not a number of the resolved scenario");
+  }
+  return found.get<double>();
+}
+
+// What the log of the workload says of its turns; of those, with NAME_correlation, how far simulated and
+// recorded times agree turn by turn.
+double measured_figure(Lab& lab, const StudySetting& setting, const std::string& name) {
+  const Scenario scenario = lab.scenario(setting);
+  const std::vector<TurnRecord> recorded = recorded_turns(open_source(scenario.workload, scenario.seed));
+  constexpr std::string_view kCorrelation = "_correlation";
+  if (!name.ends_with(kCorrelation))
+    return turns_figure(turns_within(recorded, setting.turns), "measured", name);
+  return turns_correlation(lab.turns(setting), recorded, name.substr(0, name.size() - kCorrelation.size()));
+}
+
+double metric_of(Lab& lab, const StudySetting& setting, const std::string& name) {
+  static const std::vector<std::string> kNames = metric_names();
+  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
+    refuse_figure(name, std::vector<std::string_view>(kNames.begin(), kNames.end()));
+  }
+  return lab.metric(setting, name);
+}
+
+constexpr std::string_view kFigureGroups[] = {"machine",  "model", "trace",    "prompts",   "turns",
+                                              "measured", "row",   "scenario", "restore_s", "checks"};
+
+}  // namespace
+
+double figure(Lab& lab, const StudySetting& setting, const std::string& name) {
+  const std::size_t dot = name.find('.');
+  const std::string group = name.substr(0, dot), rest = dot == std::string::npos ? "" : name.substr(dot + 1);
+  if (name == "restore_s") return lab.restore_s(setting);
+  if (group == "scenario") return number_at(lab.scenario(setting), rest);
+  if (group == "machine") {
+    const auto& row = row_of(kMachineFigures, group, rest);
+    return row.value({lab.machine(setting), setting.stored_contexts()});
+  }
+  if (group == "model") return (lab.scenario(setting).model.*row_of(kModelFigures, group, rest).value)();
+  if (group == "row") return column_number(setting.row, rest);
+  if (group == "turns") return turns_figure(turns_within(lab.turns(setting), setting.turns), group, rest);
+  if (group == "measured") return measured_figure(lab, setting, rest);
+  if (group == "trace") return row_of(kTraceFigures, group, rest).value(lab.trace(setting));
+  if (group == "prompts") {
+    const auto& row = row_of(kPromptsFigures, group, rest);
+    return use_of_prompts(lab.machine(setting), lab.trace(setting).workload).*row.value;
+  }
+  return metric_of(lab, setting, name);
+}
+
+double figure(const RunResult& result, const StudySetting& setting, const std::string& name) {
+  if (name.starts_with("row.")) return column_number(setting.row, name.substr(4));
+  if (!name.starts_with("turns.")) return result.number(name);
+  return turns_figure(turns_within(result.turns, setting.turns), "turns", name.substr(6));
+}
+
+bool begins_a_figure(const std::string& word) {
+  if (std::find(std::begin(kFigureGroups), std::end(kFigureGroups), word) != std::end(kFigureGroups))
+    return true;
+  const std::vector<std::string> metrics = metric_names();
+  return std::any_of(metrics.begin(), metrics.end(),
+                     [&](const std::string& metric) { return metric.substr(0, metric.find('.')) == word; });
+}
+
+}  // namespace kvcap

@@ -1,0 +1,120 @@
+#include "validate/studies/lab.h"
+
+#include <limits>
+
+#include "base/embedded.h"
+#include "base/input_error.h"
+#include "metrics/serialize.h"
+#include "plan/workers.h"
+#include "run/simulate.h"
+#include "scenario/load.h"
+#include "validate/studies/workloads.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int64_t kUsualTokens = 1024;  // of a stored context, where a machine is asked about
+
+Workload workload_of(const Scenario& scenario, const StudySetting& setting) {
+  const StoredContexts contexts = setting.stored_contexts();
+  if (contexts.count > 0) return requests_at_once(contexts);
+  if (!setting.workload.empty()) return named_workload(Json::parse(setting.workload));
+  return make_workload(scenario.workload, scenario.seed);
+}
+
+std::string_view shipped_text(const std::string& path) {
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (file.path == path) return file.text;
+  }
+  throw InputError(path + ": found no such file, allowed: a scenario that kvcap ships");
+}
+
+}  // namespace
+
+std::string Lab::key_of(const StudySetting& setting) {
+  std::string key = setting.scenario;
+  for (const std::string& change : setting.changes) key.append("\n").append(change);
+  key.append("\n").append(setting.workload);
+  for (const auto& [field, value] : setting.contexts) {
+    key.append("\n").append(field).append(" ").append(std::to_string(value));
+  }
+  return key;
+}
+
+Scenario Lab::scenario(const StudySetting& setting) const {
+  if (setting.scenario.empty()) throw InputError("scenario: missing, required");
+  if (setting.scenario.starts_with('{')) return parse_scenario(setting.scenario, "scenario", setting.changes);
+  if (!is_shipped_) return load_scenario(setting.scenario, setting.changes);
+  return parse_scenario(shipped_text(setting.scenario), setting.scenario, setting.changes);
+}
+
+const Lab::Trace& Lab::trace(const StudySetting& setting) {
+  const std::string key = key_of(setting);
+  const auto found = traces_.find(key);
+  if (found != traces_.end()) return found->second;
+  Trace trace{.workload = workload_of(scenario(setting), setting), .stats = {}};
+  trace.stats = trace_stats(trace.workload);
+  return traces_.emplace(key, std::move(trace)).first->second;
+}
+
+Machine Lab::machine(const StudySetting& setting) const {
+  const auto tokens = setting.contexts.find("tokens");
+  const int64_t known = tokens == setting.contexts.end() ? kUsualTokens : tokens->second;
+  return {scenario(setting), known, known};
+}
+
+Lab::Run& Lab::run(const StudySetting& setting) {
+  const std::string key = key_of(setting);
+  const auto found = runs_.find(key);
+  if (found != runs_.end()) return found->second;
+  return runs_.emplace(key, Run{.scenario = scenario(setting), .setting = setting}).first->second;
+}
+
+double Lab::metric(const StudySetting& setting, const std::string& name) {
+  const Run& asked = run(setting);
+  return asked.done ? asked.result.number(name) : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::span<const TurnRecord> Lab::turns(const StudySetting& setting) {
+  Run& asked = run(setting);
+  asked.keeps_turns = true;
+  return asked.result.turns;
+}
+
+double Lab::restore_s(const StudySetting& setting) {
+  const Machine idle = machine(setting);
+  if (idle.policy().traits().reuse == Reuse::nothing) {
+    return idle.cost().prefill_s({setting.stored_contexts().tokens, 0});
+  }
+  return metric(setting.with({.scenario = {}, .changes = {}, .contexts = {{"count", 1}}}),
+                "mean_restore_ms") *
+         1e-3;
+}
+
+bool Lab::run_missing() {
+  std::vector<Run*> missing;
+  WorkerOptions options{.label = "validating"};
+  for (auto& [key, one] : runs_) {
+    if (one.done) continue;
+    missing.push_back(&one);
+    options.total_units += static_cast<int64_t>(workload_of(one.scenario, one.setting).turns.size());
+  }
+  if (missing.empty()) return false;
+  const std::vector<std::string> results = run_in_workers(
+      missing.size(),
+      [&](std::size_t job, std::atomic<int64_t>& done_units) {
+        const Run& one = *missing[job];
+        const Workload workload = workload_of(one.scenario, one.setting);
+        RunResult result = simulate(one.scenario, workload, {.finished_turns = &done_units});
+        if (!one.keeps_turns) result.turns.clear();
+        return serialize(result);
+      },
+      options);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    missing[i]->result = deserialize(results[i]);
+    missing[i]->done = true;
+  }
+  return true;
+}
+
+}  // namespace kvcap

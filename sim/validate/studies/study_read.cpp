@@ -1,0 +1,464 @@
+// The only reader of studies.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+
+#include "base/embedded.h"
+#include "base/files.h"
+#include "base/input_error.h"
+#include "base/text/joined.h"
+#include "scenario/data_files.h"
+#include "scenario/json.h"
+#include "validate/studies/figures.h"
+#include "validate/studies/study.h"
+#include "validate/studies/study_rows.h"
+
+namespace kvcap {
+namespace {
+
+constexpr std::string_view kStudySchema = "kvcap.study/1";
+constexpr std::string_view kStudyFolder = "scenarios/studies/";
+constexpr std::string_view kStudyKeys[] = {"schema", "notes",  "suite",     "source", "promised", "scenario",
+                                           "set",    "inside", "tolerance", "fits",   "settings", "tables",
+                                           "checks", "each",   "summary",   "group",  "slow"};
+constexpr std::string_view kCheckKeys[] = {
+    "id",     "what",     "unit",    "source",    "scenario", "set",    "each",   "rows",
+    "by",     "value",    "summary", "reference", "at_most",  "holds",  "inside", "tolerance",
+    "points", "promised", "role",    "fitted_to", "reason",   "judged", "family", "group"};
+constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
+constexpr std::string_view kRangeKeys[] = {"from", "to"};
+// In the order of Summary.
+constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
+constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session", "answered_by_s"};
+constexpr std::string_view kSummaries[] = {"none", "mean", "median_error", "worst_error"};
+
+// A part of the file and where it stands.
+class Part {
+ public:
+  Part(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+
+  const Json& json() const { return json_; }
+  std::string place() const { return place_; }
+  [[noreturn]] void fail(const std::string& allowed) const {
+    throw InputError(place_ + ": found " + shown(json_) + ", allowed: " + allowed);
+  }
+  void know(std::span<const std::string_view> keys) const {
+    if (!json_.is_object()) fail("an object");
+    for (const auto& [key, value] : json_.items()) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+      throw InputError(place_ + ": found the field \"" + key + "\", allowed: " + joined(keys) +
+                       suggestion(key, keys));
+    }
+  }
+  bool has(std::string_view key) const { return json_.contains(key); }
+  Part at(std::string_view key) const {
+    if (!has(key)) throw InputError(inside(key) + ": missing, required");
+    return {json_.at(key), inside(key)};
+  }
+  std::vector<Part> items() const {
+    if (!json_.is_array()) fail("an array");
+    std::vector<Part> parts;
+    for (std::size_t i = 0; i < json_.size(); ++i) parts.emplace_back(json_[i], inside(std::to_string(i)));
+    return parts;
+  }
+  // A lone value counts as a list of one.
+  std::vector<Part> items_or_one() const { return json_.is_array() ? items() : std::vector<Part>{*this}; }
+
+  std::string text() const {
+    if (!json_.is_string() || json_.get_ref<const std::string&>().empty()) fail("a string");
+    return json_.get<std::string>();
+  }
+  std::string text(std::string_view key, const std::string& absent) const {
+    return has(key) ? at(key).text() : absent;
+  }
+  double number(double least) const {
+    if (!json_.is_number() || !(json_.get<double>() >= least)) {
+      fail(std::isinf(least) ? "a number" : "a number of at least " + shown(Json(least)));
+    }
+    return json_.get<double>();
+  }
+  bool flag() const {
+    if (!json_.is_boolean()) fail("true or false");
+    return json_.get<bool>();
+  }
+  // The place of the text in a list of what is allowed.
+  std::size_t one_of(std::span<const std::string_view> allowed) const {
+    const auto found = std::find(allowed.begin(), allowed.end(), text());
+    if (found == allowed.end()) fail(joined(allowed) + suggestion(text(), allowed));
+    return static_cast<std::size_t>(found - allowed.begin());
+  }
+
+ private:
+  std::string inside(std::string_view key) const {
+    return place_ + (place_.find(": ") == std::string::npos ? ": " : ".") + std::string(key);
+  }
+
+  const Json& json_;
+  std::string place_;
+};
+
+// As --set reads it back: texts bare, the rest as JSON.
+std::string change_text(const Json& value) {
+  if (!value.is_string()) return value.dump();
+  const auto& text = value.get_ref<const std::string&>();
+  return Json::parse(text, nullptr, false).is_discarded() ? text : value.dump();
+}
+
+class Reader {
+ public:
+  Reader(Study& study, const StudyOptions& options) : study_(study), options_(options) {}
+
+  void read(const Part& part) {
+    part.know(kStudyKeys);
+    suite_ = part.text("suite", std::filesystem::path(study_.file).stem().string());
+    source_ = part.text("source", "");
+    study_.is_slow = part.has("slow") && part.at("slow").flag();
+    promised_ = !part.has("promised") || part.at("promised").flag();
+    if (part.has("inside")) inside_ = part.at("inside").number(0);
+    if (part.has("tolerance")) tolerance_ = part.at("tolerance").number(0);
+    if (part.has("fits")) {
+      for (const auto& [name, value] : part.at("fits").json().items()) {
+        for (const Part& one : part.at("fits").at(name).items_or_one()) fits_[name].push_back(one.text());
+      }
+    }
+    if (part.has("settings")) {
+      if (!part.at("settings").json().is_object()) part.at("settings").fail("an object");
+      for (const auto& [name, value] : part.at("settings").json().items()) {
+        name_setting(name, part.at("settings").at(name));
+      }
+    }
+    if (part.has("tables")) {
+      for (const auto& [name, value] : part.at("tables").json().items()) {
+        tables_[name] = rows_of(part.at("tables").at(name));
+      }
+    }
+    study_.setting = setting_of(part);
+    if (part.has("each")) each_ = settings_of(part, "each");
+    if (part.has("summary")) summary_ = summary_of(part.at("summary"));
+    group_ = part.text("group", "");
+    for (const Part& one : part.at("checks").items()) study_.checks.push_back(check_of(one));
+    if (study_.checks.empty()) part.at("checks").fail("one check or more");
+  }
+
+ private:
+  void name_setting(const std::string& name, const Part& part) {
+    if (begins_a_figure(name)) {
+      throw InputError(part.place() + ": " + name +
+                       " already names a metric or a group of figures; choose another name");
+    }
+    study_.settings[name] = setting(part);
+  }
+
+  // A name, an object of fields, or several of these, one after the other.
+  StudySetting setting(const Part& part) const {
+    if (part.json().is_array()) {
+      StudySetting all;
+      for (const Part& one : part.items()) all = all.with(setting(one));
+      return all;
+    }
+    if (part.json().is_string()) {
+      const auto found = study_.settings.find(part.text());
+      if (found == study_.settings.end()) part.fail("the name of a setting" + nearest(part.text()));
+      return found->second;
+    }
+    if (!part.json().is_object()) part.fail("the name of a setting, an object of fields, or a list of them");
+    StudySetting one;
+    for (const auto& [key, value] : part.json().items()) {
+      if (key == "scenario") {
+        one.scenario = scenario(part.at(key));
+      } else if (key == "contexts") {
+        one.contexts = contexts(part.at(key));
+      } else if (key == "turns") {
+        part.at(key).know(kTurnsKeys);
+        for (const auto& [bound, number] : value.items()) one.turns[bound] = part.at(key).at(bound).number(0);
+      } else if (key == "workload") {
+        one.workload = with_data_folder(value, one.missing).dump();
+      } else if (key != "quick") {
+        one.changes.push_back(key + "=" + change_text(with_data_folder(value, one.missing)));
+      }
+    }
+    return options_.quick && part.has("quick") ? one.with(setting(part.at("quick"))) : one;
+  }
+
+  Json with_data_folder(const Json& value, std::string& missing) const {
+    Json changed = value;
+    if (value.is_structured()) {
+      for (Json& item : changed) item = with_data_folder(item, missing);
+      return changed;
+    }
+    if (!value.is_string() || !value.get_ref<const std::string&>().starts_with(kDataPrefix)) return value;
+    const std::optional<std::string> path = data_file(value);
+    if (!path) missing = in_data_folder(value);
+    return path ? Json(std::filesystem::absolute(*path).string()) : value;
+  }
+
+  std::string nearest(const std::string& name) const {
+    std::vector<std::string_view> names;
+    for (const auto& [known, value] : study_.settings) names.push_back(known);
+    return suggestion(name, names);
+  }
+
+  std::string scenario(const Part& part) const {
+    if (part.json().is_object()) return part.json().dump();
+    const std::filesystem::path path = std::filesystem::path(study_.file).parent_path() / part.text();
+    return path.lexically_normal().string();
+  }
+
+  static std::map<std::string, int64_t> contexts(const Part& part) {
+    part.know(kContextKeys);
+    std::map<std::string, int64_t> fields;
+    for (const auto& [key, value] : part.json().items()) {
+      if (!value.is_number_integer()) part.at(key).fail("an integer");
+      fields[key] = std::llround(part.at(key).number(0));
+    }
+    return fields;
+  }
+
+  // What a study or a check changes.
+  StudySetting setting_of(const Part& part) const {
+    StudySetting changed;
+    if (part.has("scenario")) changed.scenario = scenario(part.at("scenario"));
+    return part.has("set") ? changed.with(setting(part.at("set"))) : changed;
+  }
+
+  // A path below $KVCAP_DATA where somebody has said what that is.
+  std::string in_data_folder(const std::string& written) const {
+    if (options_.data_folder.empty() || !written.starts_with(kDataPrefix)) return written;
+    return options_.data_folder + "/" + written.substr(kDataPrefix.size());
+  }
+
+  // Where a file lies; nothing where it does not.
+  std::optional<std::string> data_file(const std::string& written) const {
+    const std::string named = in_data_folder(written);
+    const std::optional<std::string> path =
+        named == written ? find_data(written, std::filesystem::path(study_.file).parent_path()) : named;
+    return path && std::filesystem::exists(*path) ? path : std::nullopt;
+  }
+
+  // Every row of a table that is wanted.
+  struct Table {
+    std::string missing;  // its file, where that is not there
+    std::vector<StudySetting> rows;
+  };
+  Table rows_of(const Part& part) const {
+    part.know(kRowsKeys);
+    const std::string written = part.at("csv").text();
+    const std::optional<std::string> path = data_file(written);
+    if (!path) return {.missing = in_data_folder(written), .rows = {}};
+    std::vector<StudySetting> list;
+    for (const TableRow& row : rows_of_table(*path)) {
+      std::optional<Json> filled;
+      try {
+        if (is_wanted(part, row)) {
+          filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
+        }
+      } catch (const InputError& error) {
+        throw InputError(part.place() + ": " + error.what());
+      }
+      if (!filled) continue;
+      list.push_back(setting({*filled, part.place() + ".set"}));
+      list.back().row = row;
+    }
+    if (list.empty()) part.fail("conditions that a row meets");
+    return {.missing = {}, .rows = std::move(list)};
+  }
+
+  // The settings that a check is about, one after the other; a file of theirs that is not there.
+  Table cases_of(const Part& part) const {
+    Table all;
+    if (!part.has("rows"))
+      return {.missing = {}, .rows = part.has("each") ? settings_of(part, "each") : each_};
+    for (const Part& name : part.at("rows").items_or_one()) {
+      const auto table = tables_.find(name.text());
+      if (table == tables_.end()) name.fail("the name of a table");
+      if (!table->second.missing.empty()) return table->second;
+      all.rows.insert(all.rows.end(), table->second.rows.begin(), table->second.rows.end());
+    }
+    return all;
+  }
+
+  static bool is_wanted(const Part& part, const TableRow& row) {
+    if (part.has("where")) {
+      for (const auto& [column, value] : part.at("where").json().items()) {
+        const auto found = row.find(column);
+        if (found == row.end()) column_number(row, column);
+        bool is_one = false;
+        for (const Part& allowed : part.at("where").at(column).items_or_one()) {
+          is_one |= allowed.json() == found->second;
+        }
+        if (!is_one) return false;
+      }
+    }
+    return !part.has("if") || meets(part.at("if").text(), row);
+  }
+
+  std::vector<StudySetting> settings_of(const Part& part, std::string_view key) const {
+    if (!part.has(key)) return {{}};
+    std::vector<StudySetting> list;
+    for (const Part& one : part.at(key).items()) list.push_back(setting(one));
+    if (list.empty()) part.at(key).fail("one setting or more");
+    return list;
+  }
+
+  std::vector<std::string> fitted_to(const Part& part) const {
+    std::vector<std::string> all;
+    if (!part.has("fitted_to")) return all;
+    for (const Part& one : part.at("fitted_to").items_or_one()) {
+      const auto known = fits_.find(one.text());
+      if (known == fits_.end()) {
+        all.push_back(one.text());
+      } else {
+        all.insert(all.end(), known->second.begin(), known->second.end());
+      }
+    }
+    return all;
+  }
+
+  static void read_reference(const Part& part, StudyCheck& one) {
+    if (part.json().is_object()) {
+      part.know(kRangeKeys);
+      one.check.claim = Claim::range;
+      one.check.reference = {part.at("from").number(-INFINITY), part.at("to").number(-INFINITY)};
+      return;
+    }
+    for (const Part& each : part.items_or_one()) {
+      if (each.json().is_string()) {
+        one.references.push_back(each.text());
+      } else {
+        one.check.reference.push_back(each.number(-INFINITY));
+      }
+    }
+    if (!one.references.empty() && !one.check.reference.empty())
+      part.fail("numbers or expressions, not both");
+  }
+
+  static Summary summary_of(const Part& part) { return static_cast<Summary>(part.one_of(kSummaries)); }
+
+  // How far off a number may be, and what is known of it beside.
+  void read_terms(const Part& part, Check& check) const {
+    const bool is_share = part.has("points") && part.at("points").flag();
+    check.absolute = is_share;
+    check.exact_tolerance = part.has("inside") ? part.at("inside").number(0) : is_share ? 0.01 : inside_;
+    check.tolerance = part.has("tolerance") ? part.at("tolerance").number(0) : is_share ? 0.05 : tolerance_;
+    check.promised = part.has("promised") ? part.at("promised").flag() : promised_;
+    if (part.has("role")) check.role = static_cast<Role>(part.at("role").one_of(kRoleNames));
+    check.tuned = fitted_to(part);
+    check.reason = part.text("reason", "");
+  }
+
+  StudyCheck check_of(const Part& part) const {
+    part.know(kCheckKeys);
+    StudyCheck one;
+    one.place = part.place();
+    one.setting = study_.setting.with(setting_of(part));
+    Check& check = one.check;
+    check.id = part.at("id").text();
+    check.suite = suite_;
+    check.what = part.text("what", check.id) + (part.has("unit") ? ", " + part.at("unit").text() : "");
+    check.source = part.text("source", source_);
+    one.group = part.text("group", group_);
+    read_terms(part, check);
+    const Table cases = cases_of(part);
+    std::string missing = cases.missing;
+    for (const StudySetting& outer : cases.rows) {
+      for (const StudySetting& inner : settings_of(part, "by")) one.each.push_back(outer.with(inner));
+    }
+    for (const StudySetting& each : one.each) {
+      if (const StudySetting all = one.setting.with(each); !all.missing.empty()) missing = all.missing;
+    }
+    if (!missing.empty() && part.has("value")) {
+      check.reason = "no " + missing + " (--data)";
+      return one;
+    }
+    if (part.has("reference")) read_reference(part.at("reference"), one);
+    if (!part.has("value")) {
+      if (check.reason.empty()) part.at("value");
+      return one;
+    }
+    for (const Part& value : part.at("value").items_or_one()) one.values.push_back(value.text());
+    if (part.has("judged")) one.judged = part.at("judged").flag();
+    one.family = part.text("family", "");
+    one.summary = part.has("summary") ? summary_of(part.at("summary")) : summary_;
+    if (part.has("holds")) {
+      one.holds = part.at("holds").text();
+      check.claim = Claim::order;
+      return one;
+    }
+    const bool is_error = one.summary >= Summary::median_error;
+    if (is_error || !part.has("at_most")) part.at("reference");
+    if (is_error || part.has("at_most")) {
+      check.claim = Claim::at_most;
+      if (one.judged) one.most = part.at("at_most").number(0);
+    }
+    return one;
+  }
+
+  Study& study_;
+  const StudyOptions& options_;
+  std::string suite_, source_;
+  bool promised_ = true;
+  double inside_ = 0.02, tolerance_ = 0.1;
+  std::map<std::string, std::vector<std::string>> fits_;
+  std::map<std::string, Table> tables_;
+  std::vector<StudySetting> each_ = {{}};
+  Summary summary_ = Summary::none;
+  std::string group_;
+};
+
+}  // namespace
+
+StudySetting StudySetting::with(const StudySetting& more) const {
+  StudySetting both = *this;
+  if (!more.scenario.empty()) both.scenario = more.scenario;
+  both.changes.insert(both.changes.end(), more.changes.begin(), more.changes.end());
+  for (const auto& [field, value] : more.contexts) both.contexts[field] = value;
+  if (!more.missing.empty()) both.missing = more.missing;
+  if (!more.workload.empty()) both.workload = more.workload;
+  for (const auto& [bound, value] : more.turns) both.turns[bound] = value;
+  if (!more.row.empty()) both.row = more.row;
+  return both;
+}
+
+StoredContexts StudySetting::stored_contexts() const {
+  const auto field = [&](const char* name, int64_t absent) {
+    const auto found = contexts.find(name);
+    return found == contexts.end() ? absent : found->second;
+  };
+  return {.count = field("count", 0),
+          .tokens = field("tokens", 0),
+          .new_tokens = field("new_tokens", 1),
+          .output_tokens = field("output_tokens", 1)};
+}
+
+Study read_study(std::string_view text, const std::string& file, bool is_shipped,
+                 const StudyOptions& options) {
+  const Json json = parse_json(text, file);
+  Study study{.file = file, .is_shipped = is_shipped, .setting = {}, .settings = {}, .checks = {}};
+  const Part part(json, file);
+  if (!json.is_object()) part.fail("an object");
+  const Part schema = part.at("schema");
+  if (schema.json() != kStudySchema) {
+    throw InputError(schema.place() + ": found " + shown(schema.json()) + ", this version supports \"" +
+                     std::string(kStudySchema) + "\"" + other_reader(schema.json()));
+  }
+  Reader(study, options).read(part);
+  return study;
+}
+
+Study load_study(const std::string& path, const StudyOptions& options) {
+  return read_study(read_text(path), path, false, options);
+}
+
+std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options) {
+  std::vector<Study> studies;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kStudyFolder)) continue;
+    Study study = read_study(file.text, std::string(file.path), true, options);
+    if (options.quick && study.is_slow) continue;
+    if (study.checks.front().check.suite.starts_with(suite)) studies.push_back(std::move(study));
+  }
+  return studies;
+}
+
+}  // namespace kvcap

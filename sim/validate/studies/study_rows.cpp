@@ -1,0 +1,96 @@
+#include "validate/studies/study_rows.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/input_error.h"
+#include "validate/studies/expression.h"
+#include "workload/logs/csv.h"
+#include "workload/logs/lines.h"
+
+namespace kvcap {
+namespace {
+
+std::vector<std::string> columns_of(const std::string& path) {
+  LineReader lines(path);
+  std::string_view line;
+  std::vector<std::string> columns(1);
+  if (!lines.next(line))
+    throw InputError(path + ": found no line, allowed: a first row that names the columns");
+  for (const char letter : line) {
+    if (letter == ',') {
+      columns.emplace_back();
+    } else if (letter != '\r') {
+      columns.back() += letter;
+    }
+  }
+  return columns;
+}
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+double evaluate_over(const std::string& expression, const TableRow& row) {
+  return evaluate(expression, [&](const std::string& column) { return column_number(row, column); });
+}
+
+std::string filled_in(const std::string& pattern, const TableRow& row) {
+  std::string text;
+  std::size_t done = 0;
+  for (std::size_t open; (open = pattern.find('{', done)) != std::string::npos;) {
+    const std::size_t close = pattern.find('}', open);
+    if (close == std::string::npos) break;
+    const std::string inside = pattern.substr(open + 1, close - open - 1);
+    const auto column = row.find(inside);
+    text += pattern.substr(done, open - done);
+    text += column != row.end() ? column->second : Json(evaluate_over(inside, row)).dump();
+    done = close + 1;
+  }
+  return text + pattern.substr(done);
+}
+
+}  // namespace
+
+std::vector<TableRow> rows_of_table(const std::string& path) {
+  const std::vector<std::string> names = columns_of(path);
+  std::vector<CsvColumn> columns;
+  for (const std::string& name : names) columns.push_back({name});
+  std::vector<TableRow> rows;
+  for_each_csv_row(path, BadRow::error, columns, true, [&](const CsvRow& row) {
+    TableRow& one = rows.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) one[names[i]] = row.text(i);
+    return true;
+  });
+  return rows;
+}
+
+double column_number(const TableRow& row, const std::string& column) {
+  const auto found = row.find(column);
+  if (found != row.end()) return number_in(found->second).value_or(std::nan(""));
+  std::vector<std::string_view> columns;
+  for (const auto& [name, text] : row) columns.push_back(name);
+  throw InputError("no column \"" + column + "\" in the table" + suggestion(column, columns));
+}
+
+Json filled_in(const Json& pattern, const TableRow& row) {
+  if (pattern.is_string()) {
+    const auto& text = pattern.get_ref<const std::string&>();
+    const bool is_one = text.starts_with('{') && text.find('}') == text.size() - 1;
+    const std::string filled = filled_in(text, row);
+    const std::optional<double> number = is_one ? number_in(filled) : std::nullopt;
+    return number ? Json(*number) : Json(filled);
+  }
+  Json filled = pattern;
+  if (pattern.is_structured()) {
+    for (Json& item : filled) item = filled_in(item, row);
+  }
+  return filled;
+}
+
+bool meets(const std::string& condition, const TableRow& row) { return evaluate_over(condition, row) != 0; }
+
+}  // namespace kvcap
