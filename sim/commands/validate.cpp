@@ -37,8 +37,10 @@ struct ValidateArgs {
 // Throws InputError for options that exclude each other, and for options of --run without it.
 void refuse_mixed_options(const ValidateArgs& args) {
   if (!args.studies.empty()) {
-    const std::pair<bool, const char*> others[] = {
-        {!args.suites.empty(), "--suite"}, {!args.twin.empty(), "--twin"}, {!args.run.empty(), "--run"}};
+    const std::pair<bool, const char*> others[] = {{!args.suites.empty(), "--suite"},
+                                                   {!args.twin.empty(), "--twin"},
+                                                   {!args.run.empty(), "--run"},
+                                                   {!args.hardware.empty(), "--hardware"}};
     for (const auto& [is_given, option] : others) {
       if (is_given) throw InputError(args.studies.front() + ": a study is run by itself, without " + option);
     }

@@ -33,7 +33,7 @@ TEST(Expression, IsArithmeticOverNamesWithDots) {
 }
 
 TEST(Expression, SaysWhatIsNone) {
-  for (const char* wrong : {"1 +", "min(", "2 ** 3", "1, 2", "\"text\""}) {
+  for (const char* wrong : {"mean_ttft_ms = 212", "x = 3 > 2", "1 +", "min(", "2 ** 3", "1, 2", "\"text\""}) {
     EXPECT_THROW(value(wrong), InputError) << wrong;
   }
   try {
@@ -154,6 +154,16 @@ TEST_F(StudyFile, TakesTheMeanOverSettingsOrTheErrorOfThemAll) {
   EXPECT_EQ(worst.verdict, Agreement::outside);
 }
 
+// An empty cell is no number: its error is none, and no summary hides it.
+TEST_F(StudyFile, SummarisesNoErrorsWhereOneIsUnknown) {
+  std::ofstream(folder_ / "gaps.csv") << "\"s\" ; t\n10;10\n12;\n";
+  const Check one = checks(R"("tables": {"gaps": {"csv": "gaps.csv", "set": {"seed": "{s}"}}}, )" +
+                           one_check(R"("rows": "gaps", "value": "scenario.seed", "reference": "row.t",
+                                       "summary": "worst_error", "at_most": 0.5)"))
+                        .front();
+  EXPECT_EQ(one.verdict, Agreement::outside);
+}
+
 TEST_F(StudyFile, HoldsSharesWithinPoints) {
   const std::string number = R"("set": {"seed": 1}, "value": "scenario.seed / 10", "points": true, )";
   EXPECT_EQ(checks(one_check(number + R"("reference": 0.108)")).front().verdict,
@@ -246,7 +256,7 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
        "mine.json: checks.0.each: found an array, allowed: one setting or more"},
       {one_check(R"("set": {"contexts": {"token": 1}}, )" + fine),
        R"(mine.json: checks.0.set.contexts: found the field "token", allowed: count, tokens, new_tokens, output_tokens; did you mean "tokens"?)"},
-      {R"("tables": {"t": {"csv": "none.csv"}}, )" + one_check(R"("rows": "u", )" + fine),
+      {R"("tables": {"t": {"csv": "chat.csv"}}, )" + one_check(R"("rows": "u", )" + fine),
        R"(mine.json: checks.0.rows: found "u", allowed: the name of a table)"},
       {R"("tables": {"t": {"file": "none.csv"}}, )" + one_check(fine),
        R"(mine.json: tables.t: found the field "file", allowed: csv, where, if, set)"},
@@ -256,6 +266,16 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
        "mine.json: tables.t: found an object, allowed: conditions that a row meets"},
       {one_check(R"("set": {"turns": {"from": 1}}, )" + fine),
        R"(mine.json: checks.0.set.turns: found the field "from", allowed: from_s, to_s, from_session, to_session)"},
+      {one_check(R"("summary": "worst_error", "value": "1", "holds": "x1 > 0")"),
+       R"(mine.json: checks.0.summary: found "worst_error", allowed: none or mean beside holds)"},
+      {one_check(R"("value": ["1", "2"], "at_most": 5)"),
+       "mine.json: checks.0: at_most: found 2 numbers, allowed: one, or a summary of them"},
+      {one_check(R"("value": "1", "reference": 1, "at_most": 5)"),
+       "mine.json: checks.0.at_most: found 5, allowed: a reference or at_most, or both with a summary"},
+      {R"("tables": {"t": {"csv": "typo.csv"}}, )" + one_check(fine),
+       R"(mine.json: tables.t.csv: found "typo.csv", allowed: a file that exists)"},
+      {R"("tables": {"t": {"csv": "chat.csv", "set": {"seed": "{tp / 0}"}}}, )" + one_check(fine),
+       "mine.json: tables.t: {tp / 0}: found no number in a row"},
       {one_check(R"("summary": "median_error", "value": "scenario.seed", "reference": 1)"),
        "mine.json: checks.0.at_most: missing, required"},
       {one_check(R"("scenario": "chatt.json", )" + fine),

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <deque>
 #include <exception>
+#include <string_view>
 
 #include "base/input_error.h"
 #include "validate/studies/formulas.h"
@@ -35,9 +36,24 @@ double* value_of_name(const char* name, void* user) {
 double floor_of(double x) { return std::floor(x); }
 double ceil_of(double x) { return std::ceil(x); }
 
+// True iff the expression assigns, which muParser would do without a word: "x = 3".
+bool assigns(const std::string& expression) {
+  for (std::size_t at = 0; (at = expression.find('=', at)) != std::string::npos; ++at) {
+    const bool is_comparison =
+        at > 0 && std::string_view("<>!=").find(expression[at - 1]) != std::string_view::npos;
+    if (is_comparison) continue;
+    if (expression.substr(at, 2) != "==") return true;
+    ++at;
+  }
+  return false;
+}
+
 }  // namespace
 
 double evaluate(const std::string& expression, const FigureOf& figure) {
+  if (assigns(expression)) {
+    throw InputError("cannot evaluate \"" + expression + "\": found =, allowed: == to compare");
+  }
   NamedValues names{figure};
   try {
     mu::Parser parser;

@@ -190,8 +190,12 @@ double number_at(const Scenario& scenario, const std::string& path) {
   std::string pointer = "/" + path;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
   const nlohmann::json resolved = nlohmann::json::parse(scenario.resolved_json);
-  const nlohmann::json::json_pointer at(pointer);
-  const nlohmann::json found = resolved.contains(at) ? resolved.at(at) : nlohmann::json();
+  nlohmann::json found;
+  try {
+    found = resolved.at(nlohmann::json::json_pointer(pointer));
+  } catch (const nlohmann::json::exception&) {
+    // no such field
+  }
   if (found.is_boolean()) return found.get<bool>();
   if (!found.is_number()) {
     throw InputError("\"scenario." + path + "\" is not a number of the resolved scenario");

@@ -200,7 +200,10 @@ class Reader {
   }
 
   std::string scenario(const Part& part) const {
-    if (part.json().is_object()) return part.json().dump();
+    if (part.json().is_object()) {
+      std::string missing;  // an inline scenario's own loader tells of it
+      return with_data_folder(part.json(), missing).dump();
+    }
     const std::filesystem::path path = std::filesystem::path(study_.file).parent_path() / part.text();
     return path.lexically_normal().string();
   }
@@ -211,6 +214,8 @@ class Reader {
     for (const auto& [key, value] : part.json().items()) {
       if (!value.is_number_integer()) part.at(key).fail("an integer");
       fields[key] = std::llround(part.at(key).number(0));
+      constexpr int64_t kMost = 1'000'000'000;
+      if (fields[key] > kMost) part.at(key).fail("an integer from 0 to 1000000000");
     }
     return fields;
   }
@@ -245,6 +250,7 @@ class Reader {
     part.know(kRowsKeys);
     const std::string written = part.at("csv").text();
     const std::optional<std::string> path = data_file(written);
+    if (!path && !written.starts_with(kDataPrefix)) part.at("csv").fail("a file that exists");
     if (!path) return {.missing = in_data_folder(written), .rows = {}};
     std::vector<StudySetting> list;
     for (const TableRow& row : rows_of_table(*path)) {
@@ -285,7 +291,7 @@ class Reader {
         if (found == row.end()) column_number(row, column);
         bool is_one = false;
         for (const Part& allowed : part.at("where").at(column).items_or_one()) {
-          is_one |= allowed.json() == found->second;
+          is_one |= (allowed.json().is_string() ? allowed.text() : allowed.json().dump()) == found->second;
         }
         if (!is_one) return false;
       }
@@ -381,12 +387,19 @@ class Reader {
     one.family = part.text("family", "");
     one.summary = part.has("summary") ? summary_of(part.at("summary")) : summary_;
     if (part.has("holds")) {
+      if (one.summary >= Summary::median_error) {
+        if (part.has("summary")) part.at("summary").fail("none or mean beside holds");
+        one.summary = Summary::none;
+      }
       one.holds = part.at("holds").text();
       check.claim = Claim::order;
       return one;
     }
     const bool is_error = one.summary >= Summary::median_error;
     if (is_error || !part.has("at_most")) part.at("reference");
+    if (!is_error && part.has("at_most") && part.has("reference")) {
+      part.at("at_most").fail("a reference or at_most, or both with a summary of errors");
+    }
     if (is_error || part.has("at_most")) {
       check.claim = Claim::at_most;
       if (one.judged) one.most = part.at("at_most").number(0);

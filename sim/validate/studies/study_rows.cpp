@@ -1,9 +1,11 @@
 #include "validate/studies/study_rows.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "base/input_error.h"
+#include "base/text/utf8.h"
 #include "validate/studies/expression.h"
 #include "workload/logs/csv.h"
 #include "workload/logs/lines.h"
@@ -17,10 +19,16 @@ std::vector<std::string> columns_of(const std::string& path) {
   std::vector<std::string> columns(1);
   if (!lines.next(line))
     throw InputError(path + ": found no line, allowed: a first row that names the columns");
+  // The separator that the first row has most of, as for_each_csv_row takes it.
+  char separator = ',';
+  for (const char other : {';', '\t'}) {
+    if (std::count(line.begin(), line.end(), other) > std::count(line.begin(), line.end(), separator))
+      separator = other;
+  }
   for (const char letter : line) {
-    if (letter == ',') {
+    if (letter == separator) {
       columns.emplace_back();
-    } else if (letter != '\r') {
+    } else if (letter != '\r' && letter != '"' && letter != ' ') {
       columns.back() += letter;
     }
   }
@@ -47,7 +55,9 @@ std::string filled_in(const std::string& pattern, const TableRow& row) {
     const std::string inside = pattern.substr(open + 1, close - open - 1);
     const auto column = row.find(inside);
     text += pattern.substr(done, open - done);
-    text += column != row.end() ? column->second : Json(evaluate_over(inside, row)).dump();
+    const double number = column != row.end() ? 0 : evaluate_over(inside, row);
+    if (!std::isfinite(number)) throw InputError("{" + inside + "}: found no number in a row");
+    text += column != row.end() ? column->second : Json(number).dump();
     done = close + 1;
   }
   return text + pattern.substr(done);
@@ -62,7 +72,11 @@ std::vector<TableRow> rows_of_table(const std::string& path) {
   std::vector<TableRow> rows;
   for_each_csv_row(path, BadRow::error, columns, true, [&](const CsvRow& row) {
     TableRow& one = rows.emplace_back();
-    for (std::size_t i = 0; i < names.size(); ++i) one[names[i]] = row.text(i);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      one[names[i]] = row.text(i);
+      if (!is_utf8(row.text(i)))
+        throw InputError(path + ": column " + names[i] + ": found text that is not UTF-8");
+    }
     return true;
   });
   return rows;
@@ -82,6 +96,8 @@ Json filled_in(const Json& pattern, const TableRow& row) {
     const bool is_one = text.starts_with('{') && text.find('}') == text.size() - 1;
     const std::string filled = filled_in(text, row);
     const std::optional<double> number = is_one ? number_in(filled) : std::nullopt;
+    if (number && !std::isfinite(*number))
+      throw InputError(text + ": found " + filled + ", allowed: a number");
     return number ? Json(*number) : Json(filled);
   }
   Json filled = pattern;

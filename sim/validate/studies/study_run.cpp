@@ -91,13 +91,24 @@ std::vector<Check::Case> cases_of(const Check& check) {
   return cases;
 }
 
+double error_of(const Check::Case& each, bool is_share) {
+  if (is_share) return std::abs(each.simulated - each.reference);
+  if (each.reference == 0) return each.simulated == 0 ? 0 : 1;
+  return std::abs(each.simulated / each.reference - 1);
+}
+
 // Replaces the simulated numbers by the summary of their errors.
 void summarise_errors(Check& check, const StudyCheck& one) {
   check.cases = cases_of(check);
   std::vector<double> errors;
-  for (const Check::Case& each : check.cases) errors.push_back(std::abs(each.simulated / each.reference - 1));
-  std::sort(errors.begin(), errors.end());
-  check.simulated = {one.summary == Summary::worst_error ? errors.back() : quantile_of_sorted(errors, 0.5)};
+  for (const Check::Case& each : check.cases) errors.push_back(error_of(each, check.absolute));
+  // What has no error has no summary either.
+  if (std::any_of(errors.begin(), errors.end(), [](double error) { return std::isnan(error); })) {
+    check.simulated = {std::nan("")};
+  } else {
+    std::sort(errors.begin(), errors.end());
+    check.simulated = {one.summary == Summary::worst_error ? errors.back() : quantile_of_sorted(errors, 0.5)};
+  }
   check.reference.clear();
   if (one.judged) check.reference = {one.most};
 }
@@ -120,6 +131,10 @@ Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& o
   if (check.claim == Claim::order) {
     check.holds = holds(lab, study, one, check.simulated);
   } else if (check.claim == Claim::at_most && one.summary < Summary::median_error) {
+    if (check.simulated.size() != 1) {
+      throw InputError("at_most: found " + std::to_string(check.simulated.size()) +
+                       " numbers, allowed: one, or a summary of them");
+    }
     check.reference = {one.most};
   } else if (check.claim != Claim::range && check.reference.size() != check.simulated.size()) {
     throw InputError("reference: found " + std::to_string(check.reference.size()) + " numbers, allowed: " +
@@ -138,7 +153,7 @@ Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& o
 // True iff the check summarises other checks.
 bool is_sum(const StudyCheck& one) {
   return std::any_of(one.values.begin(), one.values.end(),
-                     [](const std::string& value) { return value.starts_with("checks."); });
+                     [](const std::string& value) { return value.find("checks.") != std::string::npos; });
 }
 
 // Judges all checks, those that summarise others last; their order does not change.

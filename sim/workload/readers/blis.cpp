@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kId = 0, kSessionId = 1, kRound = 2, kGroup = 3, kPrefix = 4, kInputTokens = 5,
+constexpr std::size_t kIdColumn = 0, kSessionId = 1, kRound = 2, kGroup = 3, kPrefix = 4, kInputTokens = 5,
                       kServerInput = 6, kOutputTokens = 7, kArrivalTime = 8, kSend = 9, kFirst = 10,
                       kLast = 11, kStatus = 12;
 constexpr LogColumn kColumns[] = {{"request_id"},
@@ -84,7 +84,7 @@ class Records {
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrivalTime, clock),
                           .output_tokens = row.tokens(kOutputTokens, 0),
                           .row = row.line(),
-                          .id = std::string(row.text(kId))};
+                          .id = std::string(row.text(kIdColumn))};
     const uint32_t server = row.says(kServerInput) ? row.tokens(kServerInput, 0) : 0;
     const uint32_t prefix = row.says(kGroup) ? row.tokens(kPrefix, 0) : 0;
     request.input_tokens = row.tokens(kInputTokens) + prefix;
