@@ -147,8 +147,8 @@ TEST(Calls, MergeIntoTheTurnThatTheyAnswer) {
   EXPECT_EQ(turn.history_tokens, 300u);
   EXPECT_EQ(turn.input_tokens, 90u);
   EXPECT_EQ(turn.hit_tokens, 270u);
-  EXPECT_EQ(turn.tier_hit_tokens, (std::array<uint32_t, 5>{0, 180, 0, 90, 0}));
-  EXPECT_EQ(turn.tier_used_tokens, (std::array<uint32_t, 5>{0, 60, 0, 30, 0}));
+  EXPECT_EQ(turn.tier_hit_tokens, (std::array<uint32_t, 5>{0, 180, 90, 0, 0}));
+  EXPECT_EQ(turn.tier_used_tokens, (std::array<uint32_t, 5>{0, 60, 30, 0, 0}));
   EXPECT_EQ(turn.retries, 3);
   EXPECT_EQ(turn.node, 2);    // that answered
   EXPECT_EQ(turn.load_s, 1);  // of the summary that was the last
