@@ -280,7 +280,9 @@ void Instance::record_collectives(double now_s) {
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
   const double one_step_s =
       2 * static_cast<double>(model.num_hidden_layers) * parts_.cost->all_reduce_s(bytes);
-  record_busy(Resource::nvlink, one_step_s * static_cast<double>(step_.steps), step_.start_s, now_s);
+  // Collectives take no longer than the steps that they are part of.
+  const double collectives_s = one_step_s * static_cast<double>(step_.steps);
+  record_busy(Resource::nvlink, std::min(collectives_s, now_s - step_.start_s), step_.start_s, now_s);
 }
 
 // Records the gaps between tokens of decoding requests; token() records those after prompts.
