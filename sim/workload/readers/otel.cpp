@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 constexpr std::array<const char*, 2> kInputKeys = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"};
 constexpr std::array<const char*, 2> kOutputKeys = {"gen_ai.usage.output_tokens",
                                                     "gen_ai.usage.completion_tokens"};
-constexpr std::array<const char*, 3> kTtft = {"gen_ai.response.time_to_first_chunk",
+constexpr std::array<const char*, 3> kTtftKeys = {"gen_ai.response.time_to_first_chunk",
                                               "gen_ai.server.time_to_first_token",
                                               "gen_ai.latency.time_to_first_token"};
 constexpr std::array<const char*, 4> kStart = {"startTimeUnixNano", "start_time_unix_nano", "start_time",
@@ -82,7 +82,7 @@ class Spans {
       request.measured.e2el_s = static_cast<double>(time_ns(*end, name) - *request.time_ns) / 1e9;
       if (request.measured.e2el_s < 0) bad_value(name, *end, "a time not before " + start);
     }
-    if (first_of(attributes, kTtft, name))
+    if (first_of(attributes, kTtftKeys, name))
       request.measured.ttft_s = duration_s_at(attributes, name, TimeUnit::s);
     request.id = name_at(span, "spanId");
     request.row = ++calls_;
