@@ -1033,7 +1033,7 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
            .absent = "required with closed_loop"});
   v.field(
       "round_sessions", o.round_sessions,
-      {.meaning = "closed_loop: so many sessions are a round; none begins before all of the last have ended",
+      {.meaning = "closed_loop: sessions per round; no session begins before all sessions of the last round have ended",
        .unit = "sessions",
        .min = 1,
        .max = kMaxCount,

@@ -113,7 +113,7 @@ std::optional<std::size_t> choose_weighted(RouterCall& call) {
   const RouterOptions& router = call.options.router;
   std::vector<uint64_t>& cold = call.memory.cold;
   cold.resize(nodes.size());
-  const bool nobody_has_it =
+  const bool is_miss =
       std::all_of(nodes.begin(), nodes.end(), [](const NodeFacts& node) { return node.all_found() == 0; });
   const auto score = [&](const NodeFacts& node) {
     const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
@@ -124,7 +124,7 @@ std::optional<std::size_t> choose_weighted(RouterCall& call) {
     const double queue = 0.5 * std::max(0.0, 1 - static_cast<double>(node.waiting) / kQueueLength);
     double sum = router.prefix_weight * prefix + router.kv_weight * (1 - node.held_share) +
                  router.queue_weight * queue;
-    if (!nobody_has_it || router.no_hit_weight <= 0) return sum;
+    if (!is_miss || router.no_hit_weight <= 0) return sum;
     const auto place = static_cast<std::size_t>(&node - nodes.data());
     const auto later =
         std::count_if(cold.begin(), cold.end(), [&](uint64_t other) { return other > cold[place]; });
@@ -132,7 +132,7 @@ std::optional<std::size_t> choose_weighted(RouterCall& call) {
   };
   const std::optional<std::size_t> chosen =
       cheapest_node(call, [&](const NodeFacts& node) { return -score(node); });
-  if (chosen && nobody_has_it) cold[*chosen] = ++call.memory.cold_prompts;
+  if (chosen && is_miss) cold[*chosen] = ++call.memory.cold_prompts;
   return chosen;
 }
 

@@ -61,7 +61,7 @@ struct RouterMemory {
   RandomStream random;
   uint64_t draws = 0;
   std::size_t next = 0;        // after the node chosen last
-  std::vector<uint64_t> cold;  // of each node: number of the last prompt sent to it that nobody had
+  std::vector<uint64_t> cold;  // per node: number of the last prompt sent to it that missed on every node
   uint64_t cold_prompts = 0;
   double draw() { return random.uniform(draws++); }
 };
@@ -72,7 +72,7 @@ struct RouterCall {
   int64_t prompt_tokens = 1;
   const FleetOptions& options;
   RouterMemory& memory;
-  bool stays = false;  // the session stays where it is, which moves nobody's turn
+  bool stays = false;  // the session stays on its node; round robin does not advance
 };
 
 // The first of the nodes that are up and than which none is better, counted from that whose turn it is.

@@ -105,10 +105,11 @@ struct ArrivalOptions {
   std::optional<double> period_s;      // `rates` repeat after it; absent: the last rate is endless
   double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
   std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
-  // closed_loop: so many sessions are a round, and none begins before all of the last one have ended (absent:
-  // no rounds); the first answer of each place is cut short, evenly from none to whole, so that equal
-  // requests do not keep in step.
+  // closed_loop: sessions per round; no session begins before all of the last round have ended. Absent: no
+  // rounds.
   std::optional<int64_t> round_sessions;
+  // closed_loop: the first answer of each place is cut to a uniform share, so that equal requests do not run
+  // in step.
   bool staggered = false;
   // trace: factor on the trace's rate of sessions. Times within a session do not change.
   double speed = 1;

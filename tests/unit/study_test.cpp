@@ -199,6 +199,16 @@ TEST_F(StudyFile, ComparesNothingWhereATableIsNotThere) {
   EXPECT_EQ(one.reason, "no $KVCAP_DATA/nowhere/bench.csv (--data)");
 }
 
+TEST_F(StudyFile, ComparesNothingWhereAnInlineScenarioNamesDataThatIsNotThere) {
+  const Check one =
+      checks(one_check(R"("value": "scenario.seed", "reference": 1, "scenario": {"schema": "kvcap.scenario/1",
+          "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3", "policy": "recompute",
+          "workload": {"source": {"kind": "csv", "path": "$KVCAP_DATA/nowhere/log.csv"}}})"))
+          .front();
+  EXPECT_EQ(one.verdict, Agreement::not_comparable);
+  EXPECT_EQ(one.reason, "no $KVCAP_DATA/nowhere/log.csv (--data)");
+}
+
 // Sessions are numbered from 0: the last ten of twenty.
 TEST_F(StudyFile, ReadsTurnsWithinBounds) {
   const std::vector<Check> all = checks(

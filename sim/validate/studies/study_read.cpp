@@ -166,7 +166,7 @@ class Reader {
     StudySetting one;
     for (const auto& [key, value] : part.json().items()) {
       if (key == "scenario") {
-        one.scenario = scenario(part.at(key));
+        one.scenario = scenario(part.at(key), one.missing);
       } else if (key == "contexts") {
         one.contexts = contexts(part.at(key));
       } else if (key == "turns") {
@@ -199,9 +199,8 @@ class Reader {
     return suggestion(name, names);
   }
 
-  std::string scenario(const Part& part) const {
+  std::string scenario(const Part& part, std::string& missing) const {
     if (part.json().is_object()) {
-      std::string missing;  // an inline scenario's own loader tells of it
       return with_data_folder(part.json(), missing).dump();
     }
     const std::filesystem::path path = std::filesystem::path(study_.file).parent_path() / part.text();
@@ -223,7 +222,7 @@ class Reader {
   // Reads the changes of a study or a check.
   StudySetting setting_of(const Part& part) const {
     StudySetting changed;
-    if (part.has("scenario")) changed.scenario = scenario(part.at("scenario"));
+    if (part.has("scenario")) changed.scenario = scenario(part.at("scenario"), changed.missing);
     return part.has("set") ? changed.with(setting(part.at("set"))) : changed;
   }
 
