@@ -26,7 +26,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"scenario", {"serving", "policy", "state", "workload", "spec", "base"}},
     {"launch", {"scenario", "serving", "policy", "spec", "base"}},
     {"run", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
-    {"plan", {"run", "scenario", "metrics", "workload", "base"}},
+    {"plan", {"run", "scenario", "spec", "metrics", "workload", "base"}},
     {"documents", {"metrics", "base"}},
     {"report", {"documents", "plan", "metrics", "base"}},
     {"observe", {"metrics", "base"}},

@@ -327,7 +327,7 @@ TEST(Recorder, CostIsCapacityTimesDurationPlusRemoteRequests) {
   record_four(recorder);
   RunFacts f = facts();  // two hours
   f.gpu_usd_per_hour = 5;
-  f.tier_usd_per_hour = {100, 0.5, 0.25, 0.125};  // what a tier in HBM costs is in the GPU's price
+  f.tier_usd_per_hour = {100, 0.5, 0, 0.25, 0.125};  // what a tier in HBM costs is in the GPU's price
   f.remote_usd_per_request = 0.001;
   recorder.read(Tier::remote, 1e6, 30, 10);
   recorder.wrote(Tier::remote, 1e6, 20, 20);

@@ -221,8 +221,8 @@ TEST(ResultTable, TailDifferencesSayWhenChanceExplainsThem) {
   const std::string table = result_table(kFour, four(), differences, "header");
   expect_says(
       table,
-      "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (cannot "
-      "tell).");
+      "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (not "
+      "significant).");
 }
 
 TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {

@@ -191,6 +191,15 @@ TEST_F(StudyFile, MakesARunOfEveryRowOfATableThatIsWanted) {
   EXPECT_NEAR(both.error, 1.0 / 7, 1e-12);  // 8 where the row says 7
 }
 
+TEST_F(StudyFile, SelectsRowsByEmptyCellsAndByNumbers) {
+  std::ofstream(folder_ / "cells.csv") << "kind,seed\n,3\nx,4\n,5\n";
+  const Check one = checks(R"("tables": {"t": {"csv": "cells.csv", "where": {"kind": "", "seed": [4, 5]},
+                               "set": {"seed": "{seed}"}}}, )" +
+                           one_check(R"("rows": "t", "value": "scenario.seed", "reference": 5)"))
+                        .front();
+  EXPECT_EQ(one.simulated, std::vector{5.0});
+}
+
 TEST_F(StudyFile, ComparesNothingWhereATableIsNotThere) {
   const Check one = checks(R"("tables": {"all": {"csv": "$KVCAP_DATA/nowhere/bench.csv"}}, )" +
                            one_check(R"("rows": "all", "value": "scenario.seed", "reference": "row.seed")"))
@@ -272,6 +281,8 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
        R"(mine.json: tables.t: found the field "file", allowed: csv, where, if, set)"},
       {R"("tables": {"t": {"csv": "chat.csv", "where": {"sever": "a"}}}, )" + one_check(fine),
        R"(mine.json: tables.t: no column "sever" in the table; did you mean "server"?)"},
+      {R"("tables": {"t": {"csv": "chat.csv", "where": {"server": {}}}}, )" + one_check(fine),
+       "mine.json: tables.t.where.server: found an object, allowed: a text or a number"},
       {R"("tables": {"t": {"csv": "chat.csv", "if": "tp > 9"}}, )" + one_check(fine),
        "mine.json: tables.t: found an object, allowed: conditions that a row meets"},
       {one_check(R"("set": {"turns": {"from": 1}}, )" + fine),

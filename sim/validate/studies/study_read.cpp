@@ -69,6 +69,11 @@ class Part {
     if (!json_.is_string() || json_.get_ref<const std::string&>().empty()) fail("a string");
     return json_.get<std::string>();
   }
+  // The text of a table's cell; a number is compared as it is written.
+  std::string cell() const {
+    if (json_.is_structured() || json_.is_null()) fail("a text or a number");
+    return json_.is_string() ? json_.get<std::string>() : json_.dump();
+  }
   std::string text(std::string_view key, const std::string& absent) const {
     return has(key) ? at(key).text() : absent;
   }
@@ -259,7 +264,9 @@ class Reader {
           filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
         }
       } catch (const InputError& error) {
-        throw InputError(part.place() + ": " + error.what());
+        // What is wrong with the study has its place; what is wrong with a row has none.
+        const std::string what = error.what();
+        throw InputError(what.starts_with(part.place()) ? what : part.place() + ": " + what);
       }
       if (!filled) continue;
       list.push_back(setting({*filled, part.place() + ".set"}));
@@ -290,7 +297,7 @@ class Reader {
         if (found == row.end()) column_number(row, column);
         bool is_one = false;
         for (const Part& allowed : part.at("where").at(column).items_or_one()) {
-          is_one |= (allowed.json().is_string() ? allowed.text() : allowed.json().dump()) == found->second;
+          is_one |= allowed.cell() == found->second;
         }
         if (!is_one) return false;
       }
@@ -466,9 +473,10 @@ std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& o
   std::vector<Study> studies;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(kStudyFolder)) continue;
+    // Tables of other suites are not read.
+    if (!Json::parse(file.text).value("suite", std::string()).starts_with(suite)) continue;
     Study study = read_study(file.text, std::string(file.path), true, options);
-    if (options.quick && study.is_slow) continue;
-    if (study.checks.front().check.suite.starts_with(suite)) studies.push_back(std::move(study));
+    if (!options.quick || !study.is_slow) studies.push_back(std::move(study));
   }
   return studies;
 }
