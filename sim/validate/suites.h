@@ -18,7 +18,7 @@ struct SuiteOptions {
   bool needs_data = false;  // the user named the folder: a missing file is an error
 };
 
-// The checks of xxx_checks are in sim/validate/xxx.cpp.
+// Checks that no study can express, one file each in theory/ and kernels/.
 std::vector<Check> queueing_checks(const SuiteOptions& options);
 // Returns checks of kernels (measured_kernels.cpp) and of the studies of the suite "measured".
 std::vector<Check> measured_checks(const SuiteOptions& options);

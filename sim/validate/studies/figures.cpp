@@ -22,16 +22,17 @@ namespace {
 // contexts.count prompts of contexts.new_tokens new tokens, each with a history of contexts.tokens in DRAM.
 struct Asked {
   const Machine& machine;
-  StoredContexts contexts;
+  const StudySetting& setting;
 
   const CostModel& cost() const { return machine.cost(); }
   const ModelSpec& model() const { return machine.cost().model(); }
-  int64_t tokens() const { return contexts.tokens; }
-  Schedule schedule() const { return machine.policy().schedule(contexts.tokens, Tier::ssd); }
+  int64_t tokens() const { return setting.tokens(); }
+  StoredContexts batch() const { return setting.stored_contexts(); }
+  Schedule schedule() const { return machine.policy().schedule(tokens(), Tier::ssd); }
 };
 
 LayerWork batch_layer(const Asked& asked) {
-  const StoredContexts& batch = asked.contexts;
+  const StoredContexts batch = asked.batch();
   const auto prompts = static_cast<double>(batch.count);
   LayerWork layer{.layers = asked.model().num_hidden_layers, .form = LayerForm::kv};
   layer.load_bytes[index(Tier::dram)] =
@@ -52,7 +53,7 @@ double batch_one_ahead_s(const Asked& asked) {
 }
 // Returns the time to save the batch's prompts and answers to DRAM.
 double batch_save_s(const Asked& asked) {
-  const StoredContexts& batch = asked.contexts;
+  const StoredContexts batch = asked.batch();
   const auto tokens =
       static_cast<double>(batch.count * (batch.tokens + batch.new_tokens + batch.output_tokens));
   return asked.machine.route(Tier::hbm, Tier::dram).seconds(tokens * asked.model().kv_bytes_per_token(), 0);
@@ -234,7 +235,7 @@ double figure(Lab& lab, const StudySetting& setting, const std::string& name) {
   if (group == "scenario") return number_at(lab.scenario(setting), rest);
   if (group == "machine") {
     const auto& row = row_of(kMachineFigures, group, rest);
-    return row.value({lab.machine(setting), setting.stored_contexts()});
+    return row.value({lab.machine(setting), setting});
   }
   if (group == "model") return (lab.scenario(setting).model.*row_of(kModelFigures, group, rest).value)();
   if (group == "row") return column_number(setting.row, rest);

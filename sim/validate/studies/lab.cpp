@@ -82,9 +82,10 @@ std::span<const TurnRecord> Lab::turns(const StudySetting& setting) {
 }
 
 double Lab::restore_s(const StudySetting& setting) {
+  setting.tokens();  // is required
   const Machine idle = machine(setting);
   if (idle.policy().traits().reuse == Reuse::nothing) {
-    return idle.cost().prefill_s({setting.stored_contexts().tokens, 0});
+    return idle.cost().prefill_s({setting.tokens(), 0});
   }
   return metric(setting.with({.scenario = {}, .changes = {}, .contexts = {{"count", 1}}}),
                 "mean_restore_ms") *

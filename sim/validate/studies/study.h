@@ -30,6 +30,8 @@ struct StudySetting {
   // Returns this setting with the changes of `more` after its own.
   StudySetting with(const StudySetting& more) const;
   StoredContexts stored_contexts() const;
+  // Returns contexts.tokens. Throws InputError, without a place, where it is missing.
+  int64_t tokens() const;
 };
 
 // Summary of the numbers of all settings: the mean of each expression, or the median or worst error of all

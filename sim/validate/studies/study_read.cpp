@@ -450,6 +450,13 @@ StoredContexts StudySetting::stored_contexts() const {
           .output_tokens = field("output_tokens", 1)};
 }
 
+int64_t StudySetting::tokens() const {
+  const auto found = contexts.find("tokens");
+  if (found == contexts.end())
+    throw InputError("contexts.tokens: missing, required by machine.* and restore_s");
+  return found->second;
+}
+
 Study read_study(std::string_view text, const std::string& file, bool is_shipped,
                  const StudyOptions& options) {
   const Json json = parse_json(text, file);
