@@ -11,8 +11,8 @@
 #include "base/text/print.h"
 #include "launch/values.h"
 #include "metrics/format.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
-#include "run/startup.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 

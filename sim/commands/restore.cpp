@@ -22,6 +22,7 @@
 #include "plan/workers.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"

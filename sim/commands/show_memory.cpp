@@ -9,7 +9,9 @@
 #include "base/text/print.h"
 #include "cost/cost_model.h"
 #include "metrics/format.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
+#include "run/setup.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
 

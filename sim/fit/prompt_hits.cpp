@@ -10,7 +10,6 @@
 #include "metrics/statistics/quantiles.h"
 #include "plan/workers.h"
 #include "run/drawn_scenario.h"
-#include "run/idle_prefill.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 
@@ -68,11 +67,12 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
   const std::string bytes = run_in_workers(1, job).front();
   bytes.copy(reinterpret_cast<char*>(ttfts_s.data()), bytes.size());
   const Machine machine(scenario, 1, 1);
+  const StepTime step_time = machine.step_time(scenario.serving);
   for (const std::size_t turn : turns) {
     int64_t hits = 0;
     for (const Piece& piece : cached.pieces_of(turn)) hits += piece.tokens;
-    waits_s.push_back(ttfts_s[turn] - idle_prefill_s(machine, scenario.serving,
-                                                     {workload.turns[turn].input_tokens - hits, hits}));
+    waits_s.push_back(ttfts_s[turn] -
+                      step_time.idle_prefill_s({workload.turns[turn].input_tokens - hits, hits}));
   }
   std::sort(waits_s.begin(), waits_s.end());
   return quantile_of_sorted(waits_s, 0.5);
@@ -82,10 +82,10 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
 std::vector<double> ttfts_without_hits(const Scenario& scenario, const Workload& workload,
                                        const std::vector<std::size_t>& turns, double wait_s) {
   const Machine machine(scenario, 1, 1);
+  const StepTime step_time = machine.step_time(scenario.serving);
   std::vector<double> ttfts_s;
   for (const std::size_t turn : turns) {
-    ttfts_s.push_back(idle_prefill_s(machine, scenario.serving, {workload.turns[turn].input_tokens, 0}) +
-                      wait_s);
+    ttfts_s.push_back(step_time.idle_prefill_s({workload.turns[turn].input_tokens, 0}) + wait_s);
   }
   return ttfts_s;
 }

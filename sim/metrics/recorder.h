@@ -60,10 +60,8 @@ struct RunFacts {
   bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
   double offered_turns_per_s = 0;  // mean rate; 0 in a closed loop, where the offered load equals the served
                                    // load
-  std::function<double(const MeanTurn&)>
-      gpu_s_of_turn;  // GPU seconds per turn of a full node (run/offered_load.h); empty: not known
-  // Prefill seconds of a turn's missing prompt tokens on an idle engine (run/idle_prefill.h); empty: not
-  // known.
+  std::function<double(const MeanTurn&)> gpu_s_of_turn;  // seconds per turn of a full node; empty: not known
+  // Prefill seconds of a turn's missing prompt tokens on an idle engine; empty: not known.
   std::function<double(const TurnRecord&)> idle_prefill_s;
   bool closed_loop = false;        // a session begins when another one has ended
   bool rate_varies = false;        // the rate of sessions changes over time, by the trace or by the scenario

@@ -8,6 +8,7 @@
 #include "base/input_error.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"

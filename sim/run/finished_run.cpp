@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/invariants.h"
+#include "run/ranks.h"
 
 namespace kvcap {
 namespace {

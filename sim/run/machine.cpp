@@ -9,7 +9,8 @@
 #include "base/input_error.h"
 #include "cost/drawn_machine.h"
 #include "policy/keys.h"
-#include "run/startup.h"
+#include "run/engine_memory.h"
+#include "run/ranks.h"
 #include "serving/host_times.h"
 
 namespace kvcap {
@@ -51,90 +52,6 @@ bool has_texts(const Workload& workload) {
 }
 
 }  // namespace
-
-int64_t engines(const Scenario& scenario) {
-  return scenario.fleet.replicas * scenario.serving.data_parallel_size;
-}
-
-int64_t storing_engines(const Scenario& scenario) {
-  if (scenario.fleet.disaggregation) return scenario.fleet.disaggregation->prefill_replicas;
-  return engines(scenario);
-}
-
-static Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
-  ServingOptions& serving = scenario.serving;
-  serving.max_num_seqs = pool.max_num_seqs.value_or(serving.max_num_seqs);
-  serving.max_num_batched_tokens = pool.max_num_batched_tokens.value_or(serving.max_num_batched_tokens);
-  return scenario;
-}
-
-Scenario prefill_scenario(const Scenario& scenario) {
-  if (!scenario.fleet.disaggregation) return scenario;
-  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
-  // Prevents a deadlock: a prompt with blocks reserved on a decode node must not wait for blocks of another
-  // prompt, which may wait for that reservation.
-  if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
-    result.serving.admission = Admission::reserve_output;
-  }
-  return result;
-}
-
-// Turns are refused on arrival, so only the prefill nodes limit the queue.
-Scenario decode_scenario(const Scenario& scenario) {
-  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
-  result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
-  result.serving.max_queued_turns = std::nullopt;
-  return result;
-}
-
-int64_t ranks_in_lockstep(const Scenario& scenario) { return expert_placement(scenario).ranks; }
-
-ExpertPlacement expert_placement(const Scenario& scenario) {
-  if (!scenario.model.experts) return {};
-  const ServingOptions& serving = scenario.serving;
-  return {.ranks = serving.data_parallel_size,
-          .expert_parallel = serving.expert_parallel,
-          .exchange = serving.expert_exchange,
-          .imbalance = serving.expert_imbalance};
-}
-
-// Returns the rank's part of `bytes` of a node's tier.
-static double rank_bytes(const Scenario& scenario, Tier tier, double bytes) {
-  const bool is_shared = scenario.fleet.shared_remote && tier == Tier::remote;
-  return is_shared ? bytes : bytes / static_cast<double>(scenario.serving.data_parallel_size);
-}
-
-HardwareProfile share_of_rank(const Scenario& scenario) {
-  HardwareProfile hardware = scenario.hardware;
-  const auto ranks = static_cast<double>(scenario.serving.data_parallel_size);
-  if (ranks == 1) return hardware;
-  if (hardware.dram) {
-    hardware.dram->capacity_bytes /= ranks;
-    hardware.dram->bandwidth_bytes_per_s /= ranks;
-  }
-  const auto slower = [ranks](auto& curve) {
-    for (auto& point : curve) point.bytes_per_s /= ranks;
-  };
-  if (hardware.ssd) {
-    hardware.ssd->capacity_bytes /= ranks;
-    hardware.ssd->read_bandwidth_bytes_per_s /= ranks;
-    hardware.ssd->write_bandwidth_bytes_per_s /= ranks;
-    slower(hardware.ssd->read_curve);
-    slower(hardware.ssd->write_curve);
-  }
-  for (std::optional<Devices>& part : hardware.devices) {
-    if (!part) continue;
-    part->capacity_bytes /= ranks;
-    part->read_bandwidth_bytes_per_s /= ranks;
-    part->write_bandwidth_bytes_per_s /= ranks;
-  }
-  if (hardware.remote && !scenario.fleet.shared_remote) {
-    hardware.remote->capacity_bytes /= ranks;
-    hardware.remote->bandwidth_bytes_per_s /= ranks;
-    slower(hardware.remote->curve);
-  }
-  return hardware;
-}
 
 Machine::Expected Machine::expected_of(const Scenario& scenario, const Workload& workload) {
   Expected expected{.mean_history_tokens = static_cast<int64_t>(std::llround(workload.mean_history_tokens())),
@@ -350,10 +267,6 @@ double Machine::sequences_at_once(double tokens) const {
   return static_cast<double>(kv_layout_.blocks_of(kv_capacity_tokens_)) / static_cast<double>(blocks);
 }
 
-int64_t kv_capacity_tokens(const Scenario& scenario) {
-  return scenario.serving.kv_capacity_tokens.value_or(planned_memory(scenario).tokens);
-}
-
 // Returns the size of a tier given as a multiple of the engine's KV blocks. Throws InputError if it exceeds
 // the available size.
 static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, double there_bytes) {
@@ -396,46 +309,6 @@ void Machine::divide_into_objects(const Scenario& scenario, bool has_pieces) {
       options_.chunk_tokens = scenario.serving.block_size;
     }
   }
-}
-
-KvCapacityModel kv_capacity_model(const Scenario& scenario) {
-  const bool knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value();
-  return scenario.serving.kv_capacity_model.value_or(knows_driver ? KvCapacityModel::engine
-                                                                  : KvCapacityModel::simple);
-}
-
-EngineSettings engine_settings(const Scenario& scenario) {
-  const ServingOptions& serving = scenario.serving;
-  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
-  KVCAP_CHECK(version.has_value());
-  return {.version = *version,
-          .tensor_parallel_size = serving.tensor_parallel_size,
-          .placement = expert_placement(scenario),
-          .gpu_memory_utilization = serving.gpu_memory_utilization,
-          .max_num_batched_tokens = serving.max_num_batched_tokens,
-          .max_num_seqs = serving.max_num_seqs,
-          .block_size = serving.block_size,
-          .draft = draft_memory(scenario),
-          .capacity_model = kv_capacity_model(scenario)};
-}
-
-DraftMemory draft_memory(const Scenario& scenario) {
-  const ServingOptions& serving = scenario.serving;
-  if (!serving.speculative) return {};
-  return draft_memory(*serving.speculative, scenario.model, serving.tensor_parallel_size,
-                      expert_placement(scenario));
-}
-
-GpuMemory planned_memory(const Scenario& scenario) {
-  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario));
-}
-
-KvLayout kv_layout(const Scenario& scenario) {
-  return kv_layout_of(scenario.model, scenario.serving.tensor_parallel_size, scenario.serving.block_size);
-}
-
-int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens) {
-  return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
 }
 
 // Adds a note if max_model_len is not set and no sequence of the model's whole window fits.

@@ -7,49 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "cost/gpu_memory.h"
-#include "cost/kv_layers.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
 #include "serving/speculation.h"
-#include "spec/expert_placement.h"
+#include "serving/step_time.h"
+#include "spec/kv_groups.h"
 #include "workload/reused_tokens.h"
 #include "workload/workload.h"
 
 namespace kvcap {
-
-// Returns the number of engines of all replicas.
-int64_t engines(const Scenario& scenario);
-// Returns the number of engines with tiers: all except those that only decode.
-int64_t storing_engines(const Scenario& scenario);
-// Return the scenario of the nodes that compute prompts (the scenario itself without disaggregation), and of
-// the nodes that decode, which have only the engine's prefix cache. decode_scenario() REQUIRES:
-// fleet.disaggregation is present.
-Scenario prefill_scenario(const Scenario& scenario);
-Scenario decode_scenario(const Scenario& scenario);
-// Returns the number of ranks that share experts and step together.
-int64_t ranks_in_lockstep(const Scenario& scenario);
-// Returns the placement of the model's experts; empty without experts.
-ExpertPlacement expert_placement(const Scenario& scenario);
-// Returns the share of one of the node's data_parallel_size engines: an equal part of the capacity and
-// bandwidth of DRAM, SSDs and the remote tier's link, as if the other engines always used theirs. PCIe and
-// NVLink belong to GPUs.
-HardwareProfile share_of_rank(const Scenario& scenario);
-
-// Returns the model for the KV capacity, for a scenario that does not give the capacity.
-KvCapacityModel kv_capacity_model(const Scenario& scenario);
-// REQUIRES: serving.engine_version is valid, which loading checks.
-EngineSettings engine_settings(const Scenario& scenario);
-// Returns the memory of the drafter of speculative decoding per GPU.
-DraftMemory draft_memory(const Scenario& scenario);
-// Returns the memory of one GPU and the KV capacity that it leaves; 0 tokens if the weights leave no room.
-GpuMemory planned_memory(const Scenario& scenario);
-// Returns the given or derived KV capacity of an engine, including a tier in HBM.
-int64_t kv_capacity_tokens(const Scenario& scenario);
-// Returns the layout of blocks in GPU memory.
-KvLayout kv_layout(const Scenario& scenario);
-// Returns a capacity that always suffices for `sequences` sequences of `tokens` tokens.
-int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens);
 
 class Machine {
  public:
@@ -63,6 +29,10 @@ class Machine {
   const CostModel& cost() const { return cost_; }
   // Null if a step yields one token per sequence.
   const Speculation* speculation() const { return speculation_.get(); }
+  // Returns the durations of steps with these options, which outlive it.
+  StepTime step_time(const ServingOptions& serving) const {
+    return StepTime(cost_, policy_->traits().save_floors, serving, speculation_.get());
+  }
   const Policy& policy() const { return *policy_; }
   const LoadRates& idle_rates() const { return idle_rates_; }
   const Route& route(Tier from, Tier to) const;
@@ -80,6 +50,11 @@ class Machine {
   bool soft_pins() const;
   // True iff some tier evicts by future uses, which only a bound may do.
   bool clairvoyant() const;
+  // True iff loads run ahead of computation by fewer layers than the model has, so that the link idles
+  // between layers.
+  bool buffers_loads() const {
+    return policy_->traits().read_buffer_layers < cost_.model().num_hidden_layers;
+  }
   double remote_copies() const { return remote_copies_; }  // per write to a remote tier
   const KvLayout& kv_layout() const { return kv_layout_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }

@@ -25,8 +25,8 @@ Lookup Instance::look_up(Request& request, Found& found) {
     return Lookup::computes;
   }
   request.free_tokens = found_.parts.on_gpu();
-  request.named = parts_.serving.prefix_caching && request.free_tokens == 0;
-  const bool asks = parts_.policy->traits().restores_resident && request.free_tokens > 0;
+  request.named = serving_.prefix_caching && request.free_tokens == 0;
+  const bool asks = engine_.policy->traits().restores_resident && request.free_tokens > 0;
   if (found_.parts.below() == 0 && !asks) return Lookup::computes;
   // Blocks being loaded for another request are not loaded a second time if this request will find them.
   if (request.named && cache_.is_loading(found_.parts)) {
@@ -41,13 +41,13 @@ Lookup Instance::look_up(Request& request, Found& found) {
 
 // True iff the lookup in a remote tier's index has not ended yet.
 bool Instance::waits_for_index(Request& request) {
-  if (parts_.keeping.lookup_s <= 0) return false;
+  if (keeping_.lookup_s <= 0) return false;
   const double now_s = parts_.node->now_s();
   if (request.looked_up_s < 0) {
     request.looked_up_s = now_s;
-    request.record.lookup_s = static_cast<float>(parts_.keeping.lookup_s);
+    request.record.lookup_s = static_cast<float>(keeping_.lookup_s);
   }
-  const double answered_s = request.looked_up_s + parts_.keeping.lookup_s;
+  const double answered_s = request.looked_up_s + keeping_.lookup_s;
   if (now_s >= answered_s - kResolution_s) return false;
   passed_until_s_ = std::min(passed_until_s_, answered_s);
   return true;
@@ -55,7 +55,7 @@ bool Instance::waits_for_index(Request& request) {
 
 // True iff the request waits for a prefetch into the first host tier.
 bool Instance::waits_for_prefetch(const Request& request) {
-  const PrefetchOnArrival how = parts_.keeping.prefetch_on_arrival;
+  const PrefetchOnArrival how = keeping_.prefetch_on_arrival;
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
   const bool may_give_up = how == PrefetchOnArrival::timeout;
   if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kResolution_s) return false;
@@ -90,7 +90,7 @@ Lookup Instance::admit(Request& request) {
   }
   cache_.use(request, now_s);
   forecast_.served(request.number);
-  const bool asks = parts_.policy->traits().restores_resident && found.on_gpu() > 0;
+  const bool asks = engine_.policy->traits().restores_resident && found.on_gpu() > 0;
   if (found.below() > 0 || asks) return restore(request, found, resident, first);
   count_reuse(request, resident, {});
   return Lookup::computes;
@@ -112,7 +112,7 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
   for (const Hit& hit : found.hits) {
     while (part->key != hit.key) ++part;
     if (hit.tokens == 0) continue;
-    context.use[index(hit.tier)] += parts_.policy->use({part->node_tokens, part->first_token, hit.tokens});
+    context.use[index(hit.tier)] += engine_.policy->use({part->node_tokens, part->first_token, hit.tokens});
   }
   return context;
 }
@@ -121,9 +121,9 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   const double now_s = parts_.node->now_s();
   const std::vector<Hit> hits = found.by_tier();
   Context context = context_of(request, found, resident);
-  if (parts_.policy->traits().heeds_engine) context.engine = engine_load();
-  if (parts_.serving.schedule == StepOrder::prefill_first) context.may_compute_beside = !computes_prompts();
-  Restoration restoration = parts_.policy->restore(context, hits, parts_.restorer->current_rates());
+  if (engine_.policy->traits().heeds_engine) context.engine = engine_load();
+  if (serving_.schedule == StepOrder::prefill_first) context.may_compute_beside = !computes_prompts();
+  Restoration restoration = engine_.policy->restore(context, hits, parts_.restorer->current_rates());
   request.fused = restoration.fused;
   if (parts_.check_invariants) cache_.check_found(found);
   if (restoration.empty()) {
@@ -132,7 +132,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   }
   request.displaced = cache_.promote(found, now_s);
   leave_out(request, restoration, first);
-  if (!parts_.keeping.exact) request.named = false;
+  if (!keeping_.exact) request.named = false;
   const int64_t tokens = resident + found.below();
   count_reuse(request, tokens, restoration);
   const PerTier bytes = restoration.total_bytes();
@@ -152,16 +152,16 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   request.planned = request.computed = there;
 
   cache_.load(request, found);
-  const bool blocks = parts_.keeping.load == LoadMode::blocking && !request.fused;
+  const bool blocks = keeping_.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
   // A step that also computes the prompt is followed by drafts, and its host time is not hidden.
-  double host = request.fused ? host_of_drafts_s() : 0;
-  if (request.fused && !parts_.serving.async_scheduling) host += host_s(1);
-  if (request.fused && parts_.speculation) {
+  double host = request.fused ? step_time_.draft_step_s() : 0;
+  if (request.fused && !serving_.async_scheduling) host += host_s(1);
+  if (request.fused && engine_.speculation) {
     const int64_t cached = tokens - request.unused_tokens;
     const PrefillChunk prompt{request.known_tokens() - cached, cached};
     restoration.work.push_back(
-        {.layers = 1, .form = LayerForm::head, .compute_s = parts_.speculation->drafter_s({&prompt, 1}, {})});
+        {.layers = 1, .form = LayerForm::head, .compute_s = step_time_.drafter_s({&prompt, 1}, {})});
   }
   parts_.restorer->start(
       std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
@@ -222,7 +222,7 @@ EngineLoad Instance::engine_load() {
 // Records the GPU time saved by finding `tokens`, and the GPU time of their restoration.
 void Instance::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) {
   if (tokens == 0) return;
-  const CostModel& cost = *parts_.cost;
+  const CostModel& cost = *engine_.cost;
   const auto layers = static_cast<double>(cost.model().num_hidden_layers);
   double compute_s = restoration.total_compute_s();
   if (restoration.fused) {

@@ -11,8 +11,8 @@ namespace kvcap {
 
 namespace {
 
-GroupPoolOptions pool_options(const ContextCacheParts& parts) {
-  const ServingOptions& serving = parts.serving;
+GroupPoolOptions pool_options(const EngineModel& engine) {
+  const ServingOptions& serving = *engine.serving;
   GroupPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
   // Slots for drafts that may be rejected, for those of the next step, and for those that a drafter writes
@@ -20,18 +20,21 @@ GroupPoolOptions pool_options(const ContextCacheParts& parts) {
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.retained_tokens = serving.retain_first_tokens;
-  options.caching = serving.prefix_caching && parts.policy->traits().reuse != Reuse::everything;
-  const KvLayout plain{.groups = {{.block_tokens = serving.block_size}}, .unit_tokens = serving.block_size};
-  options.layout = parts.kv_layout.value_or(plain);
-  options.blocks = options.layout.blocks_of(parts.kv_capacity_tokens);
+  options.caching = serving.prefix_caching && engine.policy->traits().reuse != Reuse::everything;
+  options.layout = *engine.kv_layout;
+  options.blocks = options.layout.blocks_of(engine.kv_capacity_tokens);
   return options;
 }
 
 }  // namespace
 
-ContextCache::ContextCache(const ContextCacheParts& parts) : parts_(parts), pool_(pool_options(parts)) {
-  const bool saves =
-      parts.keeping.save_at == SaveAt::eviction && parts.policy->traits().reuse == Reuse::stored;
+ContextCache::ContextCache(const ContextCacheParts& parts)
+    : parts_(parts),
+      engine_(*parts.engine),
+      serving_(*engine_.serving),
+      keeping_(*engine_.keeping),
+      pool_(pool_options(engine_)) {
+  const bool saves = keeping_.save_at == SaveAt::eviction && engine_.policy->traits().reuse == Reuse::stored;
   if (!saves && !parts.evicted) return;
   pool_.on_eviction([this, saves](const BlockRun& run) {
     if (saves) note_evicted(run);
@@ -44,7 +47,7 @@ ContextCache::ContextCache(const ContextCacheParts& parts) : parts_(parts), pool
 void ContextCache::report_evicted(const BlockRun& run) const {
   const int64_t first = run.part_first < pool_.unit_tokens() ? 0 : run.part_first;
   parts_.evicted(run.part, first);
-  const int64_t chunk = parts_.keeping.chunk_tokens;
+  const int64_t chunk = keeping_.chunk_tokens;
   if (chunk == 0) return;
   const int64_t end = run.part_first + run.blocks * pool_.unit_tokens();
   for (int64_t begin = std::max(chunk, first / chunk * chunk); begin < end; begin += chunk) {
@@ -56,15 +59,15 @@ void ContextCache::report_evicted(const BlockRun& run) const {
 // ---- lookups ----
 
 std::vector<BlockRun> ContextCache::chain_of(const TurnText& text) const {
-  if (!parts_.serving.prefix_caching) return {};
+  if (!serving_.prefix_caching) return {};
   const std::vector<TextRun> texts(text.runs.begin(), text.runs.end());
   return block_runs(texts, pool_.unit_tokens());
 }
 
 FoundContext ContextCache::find(const Request& request) const {
   FoundContext found;
-  if (parts_.serving.prefix_caching) found.blocks = pool_.find(request.chain, request.known_tokens() - 1);
-  if (parts_.drops_last_block && found.blocks.tokens > 0) {
+  if (serving_.prefix_caching) found.blocks = pool_.find(request.chain, request.known_tokens() - 1);
+  if (engine_.speculation && engine_.speculation->drops_last_block() && found.blocks.tokens > 0) {
     found.blocks = pool_.find(request.chain, found.blocks.tokens - 1);
   }
   found.resident = found.blocks.tokens;
@@ -78,14 +81,14 @@ FoundContext ContextCache::find(const Request& request) const {
 }
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
-  if (parts_.policy->traits().reuse == Reuse::everything) return find_seen(request);
+  if (engine_.policy->traits().reuse == Reuse::everything) return find_seen(request);
   // A chunk's key depends on all tokens before its end, so a part of a chunk is not found.
-  const int64_t chunk = parts_.keeping.save_at == SaveAt::step ? parts_.keeping.save_chunk_tokens : 0;
-  const int64_t block = parts_.serving.prefix_caching ? pool_.hit_tokens() : 1;
+  const int64_t chunk = keeping_.save_at == SaveAt::step ? keeping_.save_chunk_tokens : 0;
+  const int64_t block = serving_.prefix_caching ? pool_.hit_tokens() : 1;
   const FoundEnds ends{.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
-                       .checkpoint_tokens = parts_.policy->traits().checkpoint_tokens};
-  FoundParts found = find_parts(*parts_.store, request.text.prompt, parts_.keeping.match, resident, ends);
-  if (parts_.keeping.loads_first_tier_only) {
+                       .checkpoint_tokens = engine_.policy->traits().checkpoint_tokens};
+  FoundParts found = find_parts(*parts_.store, request.text.prompt, keeping_.match, resident, ends);
+  if (keeping_.loads_first_tier_only) {
     const auto* first = std::find_if(kHostTiers.begin(), kHostTiers.end(),
                                      [&](Tier tier) { return parts_.store->has(tier); });
     if (first != kHostTiers.end()) found.keep_within(*first);
@@ -97,7 +100,7 @@ FoundParts ContextCache::find_below(const Request& request, int64_t resident) co
     last.tokens -= beyond;
     found.tokens[index(last.tier)] -= beyond;
   }
-  if (found.below() < parts_.keeping.load_min_tokens) found.keep_within(Tier::hbm);
+  if (found.below() < keeping_.load_min_tokens) found.keep_within(Tier::hbm);
   return found;
 }
 
@@ -107,7 +110,7 @@ FoundParts ContextCache::find_seen(const Request& request) const {
   int64_t& tokens = found.tokens[index(Tier::hbm)];
   for (const Item& part : request.text.prompt) {
     if (!parts_.workload->warm_start && !parts_.sessions->seen.contains(part.key)) {
-      if (parts_.keeping.match == Match::chunk) continue;
+      if (keeping_.match == Match::chunk) continue;
       break;
     }
     tokens += part.tokens;
@@ -117,14 +120,14 @@ FoundParts ContextCache::find_seen(const Request& request) const {
 }
 
 bool ContextCache::is_loading(const FoundParts& found) const {
-  return parts_.keeping.exact && std::any_of(found.hits.begin(), found.hits.end(), [&](const Hit& hit) {
+  return keeping_.exact && std::any_of(found.hits.begin(), found.hits.end(), [&](const Hit& hit) {
            return hit.tier != Tier::hbm && loading_.find(hit.key) > 0;
          });
 }
 
 std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& text) const {
-  FoundParts found = find_parts(parts_.store->own(), text.prompt, parts_.keeping.match);
-  if (!parts_.serving.prefix_caching) return found.tokens;
+  FoundParts found = find_parts(parts_.store->own(), text.prompt, keeping_.match);
+  if (!serving_.prefix_caching) return found.tokens;
   const int64_t most = text.history_tokens + text.input_tokens - 1;
   int64_t& on_gpu = found.tokens[index(Tier::hbm)];
   int64_t twice = std::max<int64_t>(0, pool_.find(chain_of(text), most).tokens - on_gpu);
@@ -156,12 +159,12 @@ void ContextCache::release(const Request& request) {
 }
 
 void ContextCache::weigh(const Request& request) {
-  if (!parts_.keeping.weighs) return;
+  if (!keeping_.weighs) return;
   for (const Part& part : request.text.prompt) {
     if (part.tokens == 0) continue;
     ChunkScore& score = parts_.sessions->scores[part.key];
-    const PartUse use = parts_.policy->use({part.node_tokens, part.first_token, part.tokens});
-    score.use(parts_.policy->weight(use));
+    const PartUse use = engine_.policy->use({part.node_tokens, part.first_token, part.tokens});
+    score.use(engine_.policy->weight(use));
     parts_.store->weigh(part.key, score.value());
   }
 }
@@ -200,7 +203,7 @@ std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   }
   for (const Part& part : request.text.prompt) {
     const std::optional<Hit> hit = parts_.store->find(part.key);
-    if (!hit && parts_.keeping.match != Match::chunk) break;
+    if (!hit && keeping_.match != Match::chunk) break;
     if (!hit || hit->tier <= Tier::dram || parts_.store->fetching(part.key)) continue;
     for (Move& move : parts_.store->prefetch(part.key, now)) moves.push_back(std::move(move));
   }
@@ -227,20 +230,20 @@ void ContextCache::cut(const Cut& cut, bool moved) {
 
 std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Request& request, Order now) {
   for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
-  if (parts_.policy->traits().reuse == Reuse::everything) return {};
-  if (parts_.keeping.store_after_hits > 0) {
+  if (engine_.policy->traits().reuse == Reuse::everything) return {};
+  if (keeping_.store_after_hits > 0) {
     for (const Part& part : parts) count_turn(part.key, request);
   }
   // With SaveAt::eviction, blocks are saved when the GPU evicts them.
-  if (parts_.keeping.save_at == SaveAt::eviction) {
+  if (keeping_.save_at == SaveAt::eviction) {
     for (const Part& part : parts) {
-      if (parts_.keeping.soft_pins && part.shared) shared_.insert(part.key);
+      if (keeping_.soft_pins && part.shared) shared_.insert(part.key);
     }
     return {};
   }
   // Puts the last part first, as in use().
   std::vector<Item> last_first(parts.rbegin(), parts.rend());
-  if (parts_.keeping.store_after_hits > 0) {
+  if (keeping_.store_after_hits > 0) {
     std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key); });
   }
   return parts_.store->put(last_first, now);
@@ -253,30 +256,30 @@ void ContextCache::count_turn(Key key, const Request& request) {
 
 // True iff enough turns have left the part, or it is already stored.
 bool ContextCache::is_worth_saving(Key key) const {
-  if (parts_.keeping.store_after_hits == 0) return true;
+  if (keeping_.store_after_hits == 0) return true;
   const auto left = left_.find(key);
   const int64_t turns = left == left_.end() ? 0 : left->second.turns;
-  return turns > parts_.keeping.store_after_hits || parts_.store->find(key);
+  return turns > keeping_.store_after_hits || parts_.store->find(key);
 }
 
 int64_t ContextCache::save_unit() const {
-  return parts_.keeping.save_chunk_tokens > 0 ? parts_.keeping.save_chunk_tokens : pool_.hit_tokens();
+  return keeping_.save_chunk_tokens > 0 ? keeping_.save_chunk_tokens : pool_.hit_tokens();
 }
 
 int64_t ContextCache::tokens_before_save(const Request& request) const {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  if (parts_.keeping.save_at != SaveAt::step || parts_.policy->traits().reuse != Reuse::stored) return kNone;
+  if (keeping_.save_at != SaveAt::step || engine_.policy->traits().reuse != Reuse::stored) return kNone;
   if (request.unused_tokens > 0) return kNone;
   const int64_t next = (request.saved_tokens / save_unit() + 1) * save_unit();
-  if (!parts_.keeping.save_generated && next > request.prompt_tokens()) return kNone;
+  if (!keeping_.save_generated && next > request.prompt_tokens()) return kNone;
   return std::max<int64_t>(1, next - request.computed);
 }
 
 std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
-  if (parts_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return {};
+  if (engine_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return {};
   const int64_t chunk = save_unit();
   int64_t tokens = request.computed;
-  if (!parts_.keeping.save_generated) tokens = std::min(tokens, request.prompt_tokens());
+  if (!keeping_.save_generated) tokens = std::min(tokens, request.prompt_tokens());
   tokens = tokens / chunk * chunk;
   if (tokens <= request.saved_tokens || request.unused_tokens > 0) return {};
   request.saved_tokens = tokens;
@@ -287,11 +290,11 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
 // whole.
 std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
   std::vector<SequenceRun> runs = first_tokens(all, tokens);
-  if (parts_.keeping.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
+  if (keeping_.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
       runs.back().tokens < all[runs.size() - 1].tokens) {
     runs.pop_back();
   }
-  return parts_of(runs, parts_.keeping.chunk_tokens);
+  return parts_of(runs, keeping_.chunk_tokens);
 }
 
 // Returns the parts that Sessions::close() returns for a whole turn.

@@ -22,8 +22,7 @@
 
 #include "base/key_map.h"
 #include "policy/policy.h"
-#include "serving/keeping.h"
-#include "serving/options.h"
+#include "serving/engine_model.h"
 #include "serving/prompt.h"
 #include "serving/request.h"
 #include "serving/sessions.h"
@@ -35,15 +34,10 @@ namespace kvcap {
 
 // Collaborators of a ContextCache; all outlive it.
 struct ContextCacheParts {
+  const EngineModel* engine = nullptr;
   const Workload* workload = nullptr;
-  const Policy* policy = nullptr;
   Sessions* sessions = nullptr;
   NodeStore* store = nullptr;
-  ServingOptions serving;
-  KeepingOptions keeping;
-  int64_t kv_capacity_tokens = 0;
-  std::optional<KvLayout> kv_layout;  // absent: every layer keeps every token
-  bool drops_last_block = false;      // Speculation::drops_last_block()
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
 };
 
@@ -133,6 +127,9 @@ class ContextCache {
   void report_evicted(const BlockRun& run) const;
 
   ContextCacheParts parts_;
+  const EngineModel& engine_;
+  const ServingOptions& serving_;
+  const KeepingOptions& keeping_;
   KvPool pool_;
   KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part being loaded
   std::vector<const KvHolding*> leased_;  // blocks of ended requests

@@ -36,7 +36,7 @@ void Instance::hand_over(Request& request) {
   for (const Part& part : parts) left += part.tokens;
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
-  if (parts_.keeping.save_at != SaveAt::step) save(cache_.keep(parts, request, now_s), request);
+  if (keeping_.save_at != SaveAt::step) save(cache_.keep(parts, request, now_s), request);
   if (!request.saves) request.saves = std::make_shared<Saves>();
   const std::shared_ptr<Saves> saves = request.saves;
   ++saves->under_way;
@@ -64,11 +64,11 @@ void Instance::end_leases(double now_s) {
 
 void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
   const double now_s = parts_.node->now_s();
-  if (heeds_newcomers()) newcomer_s_ = now_s + parts_.serving.request_overhead_s;
+  if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
   RequestPtr request = request_of(arrival, nullptr);
   ++arrived_;
   request->chain = cache_.chain_of(request->text);
-  request->named = parts_.serving.prefix_caching;
+  request->named = serving_.prefix_caching;
   request->handover = handover;
   enters(std::move(request), now_s);
   record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);

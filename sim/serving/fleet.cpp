@@ -18,8 +18,8 @@ constexpr uint32_t kNowhere = std::numeric_limits<uint32_t>::max();
 
 Fleet::Fleet(const FleetParts& parts)
     : parts_(parts),
-      sessions_(*parts.instance.workload, parts.instance.serving, parts.instance.keeping,
-                parts.instance.max_model_len),
+      sessions_(*parts.instance.workload, *parts.instance.engine->serving, *parts.instance.engine->keeping,
+                parts.instance.engine->max_model_len),
       index_(parts.options.router, parts.stores.size()),
       members_(parts.stores.size()),
       facts_(parts.stores.size()) {
@@ -55,7 +55,11 @@ Fleet::Fleet(const FleetParts& parts)
 }
 
 void Fleet::start(std::size_t node) {
-  InstanceParts parts = decodes_only(node) ? *parts_.decode : parts_.instance;
+  InstanceParts parts = parts_.instance;
+  if (decodes_only(node)) {
+    parts.engine = parts_.decode;
+    parts.handover = nullptr;
+  }
   Member& member = members_[node];
   member.restorer = parts_.make_restorer(node);
   parts.sessions = &sessions_;
@@ -176,7 +180,7 @@ void Fleet::route_arrivals(double now_s) {
 // Returns the parts of a turn's prompt, including new tokens.
 std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
   return parts_of(first_tokens(text.runs, text.history_tokens + text.input_tokens),
-                  parts_.instance.keeping.chunk_tokens);
+                  parts_.instance.engine->keeping->chunk_tokens);
 }
 
 // Updates the router's facts about each node, including the indexed tokens of this prompt.

@@ -49,9 +49,9 @@ struct FleetParts {
   Store* shared = nullptr;      // the tier below all of them, or nullptr
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
   InstanceParts instance;  // except what differs between nodes
-  // For nodes that only decode. Present iff fleet.disaggregation is; the other nodes then have a handover
-  // plan.
-  std::optional<InstanceParts> decode;
+  // Of nodes that only decode. Not null iff fleet.disaggregation is present; the other nodes then have a
+  // handover plan.
+  const EngineModel* decode = nullptr;
 };
 
 // Returns the node that stores a context before the first arrival, if contexts are preloaded.

@@ -12,34 +12,24 @@ namespace kvcap {
 
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
-      step_time_(*parts.cost, parts.policy->traits().save_floors, parts.serving.mixed_attention),
-      kv_buffer_(parts.policy->traits().kv_buffer),
+      engine_(*parts.engine),
+      serving_(*engine_.serving),
+      keeping_(*engine_.keeping),
+      step_time_(*engine_.step_time),
+      kv_buffer_(engine_.policy->traits().kv_buffer),
       arrivals_(parts.sessions->arrivals),
-      forecast_(*parts.workload, arrivals_, *parts.store, parts.keeping,
-                parts.policy->traits().stored_bytes_per_token),
-      cache_({.workload = parts.workload,
-              .policy = parts.policy,
+      forecast_(*parts.workload, arrivals_, *parts.store, keeping_,
+                engine_.policy->traits().stored_bytes_per_token),
+      cache_({.engine = parts.engine,
+              .workload = parts.workload,
               .sessions = parts.sessions,
               .store = parts.store,
-              .serving = parts.serving,
-              .keeping = parts.keeping,
-              .kv_capacity_tokens = parts.kv_capacity_tokens,
-              .kv_layout = parts.kv_layout,
-              .drops_last_block = parts.speculation && parts.speculation->drops_last_block(),
               .evicted = report_evictions()}),
-      scheduler_({.max_num_seqs = parts.serving.max_num_seqs,
-                  .max_num_batched_tokens = parts.serving.max_num_batched_tokens,
-                  .chunked_prefill = parts.serving.chunked_prefill,
-                  .least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
-                  .admission = parts.serving.admission,
-                  .reserved_output_share = parts.serving.reserved_output_share,
-                  .watermark = parts.serving.watermark,
-                  .schedule = parts.serving.schedule,
-                  .cache_generated = parts.serving.cache_generated,
-                  .draft_tokens = parts.speculation ? parts.speculation->draft_tokens() : 0,
-                  .lookahead_tokens = parts.speculation ? parts.speculation->lookahead_tokens() : 0,
-                  .max_model_len = parts.max_model_len,
-                  .plans_ahead = parts.serving.async_scheduling},
+      scheduler_(serving_,
+                 {.least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
+                  .draft_tokens = engine_.speculation ? engine_.speculation->draft_tokens() : 0,
+                  .lookahead_tokens = engine_.speculation ? engine_.speculation->lookahead_tokens() : 0,
+                  .max_model_len = engine_.max_model_len},
                  cache_.pool(), *this) {
   parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
     return accepts(from, to, tokens, issued, ahead);
@@ -68,7 +58,7 @@ void Instance::look_around(double now_s) {
   take_restored(now_s);
   drop_given_up(now_s);
   end_leases(now_s);
-  if (parts_.keeping.expires) parts_.store->expire(now_s);
+  if (keeping_.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
 }
 
@@ -83,8 +73,8 @@ void Instance::clear_up(double now_s) {
 // True iff an arrival may change the next step. After a blocked queue it changes nothing before memory is
 // freed, except with prefetches or a limited queue.
 bool Instance::heeds_newcomers() const {
-  return scheduler_.waiting().empty() || somebody_passed_ || parts_.keeping.look_ahead ||
-         parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none || parts_.serving.max_queued_turns;
+  return scheduler_.waiting().empty() || somebody_passed_ || keeping_.look_ahead ||
+         keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
 }
 
 double Instance::next_event_s() const {
@@ -93,7 +83,7 @@ double Instance::next_event_s() const {
   if (heeds_newcomers()) {
     if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
     if (parts_.sees_arrivals) {
-      next_s = std::min(next_s, arrivals_.next_s() + parts_.serving.request_overhead_s);
+      next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
     }
   }
   if (!handed_over_.empty()) next_s = std::min(next_s, handed_over_.front()->lease_end_s());
@@ -104,7 +94,7 @@ double Instance::next_event_s() const {
 
 void Instance::take(const Arrival& arrival) {
   const double now_s = parts_.node->now_s();
-  if (heeds_newcomers()) newcomer_s_ = now_s + parts_.serving.request_overhead_s;
+  if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
   const int64_t before = turns();
   arrive(arrival);
   // An instance that sees arrivals itself may see them late: after a blocked queue, or after an answer that a
@@ -136,7 +126,7 @@ void Instance::arrive(const Arrival& arrival) {
   ++arrived_;
   if (!fits_at_all(*request) || !may_wait()) return refuse(*request);
   request->chain = cache_.chain_of(request->text);
-  request->named = parts_.serving.prefix_caching;
+  request->named = serving_.prefix_caching;
   if (parts_.handover) {
     // Other nodes decode: the only token marks the end of the prompt's computation.
     request->output_tokens = 1;
@@ -144,10 +134,10 @@ void Instance::arrive(const Arrival& arrival) {
                                                    request->prompt_tokens());
   }
   forecast_.joins(request->text.prompt, request->number);
-  if (parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none) {
+  if (keeping_.prefetch_on_arrival != PrefetchOnArrival::none) {
     const auto tokens = static_cast<double>(request->prompt_tokens());
-    request->waits_until_s = arrival.time_s + parts_.keeping.prefetch_timeout_s +
-                             tokens * parts_.keeping.prefetch_timeout_s_per_token;
+    request->waits_until_s =
+        arrival.time_s + keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
     perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
   enters(std::move(request), arrival.time_s);
@@ -155,10 +145,9 @@ void Instance::arrive(const Arrival& arrival) {
 
 // Sends the request through the tokenizer, one prompt after another, and the API server, which is concurrent.
 void Instance::enters(RequestPtr request, double from_s) {
-  const ServingOptions& serving = parts_.serving;
   tokenized_s_ = std::max(tokenized_s_, from_s) +
-                 serving.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
-  request->joins_s = tokenized_s_ + serving.request_overhead_s;
+                 serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
+  request->joins_s = tokenized_s_ + serving_.request_overhead_s;
   request->record.api_s = static_cast<float>(request->joins_s - from_s);
   deadlines_.add(*request);
   inbox_.push_back(std::move(request));
@@ -181,7 +170,7 @@ void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) 
 
 bool Instance::fits_at_all(const Request& request) const {
   const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
-  if (tokens > parts_.max_model_len) return false;
+  if (tokens > engine_.max_model_len) return false;
   if (!parts_.handover) return fits(tokens);
   return fits(tokens - request.output_tokens + 1) && parts_.fleet.fits_decoder(tokens);
 }
@@ -192,8 +181,8 @@ bool Instance::fits(int64_t tokens) const {
 
 // True iff the batch or the queue has a place.
 bool Instance::may_wait() const {
-  if (!parts_.serving.max_queued_turns) return true;
-  return turns() < parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns;
+  if (!serving_.max_queued_turns) return true;
+  return turns() < serving_.max_num_seqs + *serving_.max_queued_turns;
 }
 
 // Refuses the turn, which ends its session; the later turns of the session are refused with it.
@@ -249,11 +238,11 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
 // Returns the blocks in tokens; blocks of several groups of layers count by their share of the capacity.
 double Instance::tokens_of(int64_t blocks) const {
   const KvPool& pool = cache_.pool();
-  if (!parts_.kv_layout || parts_.kv_layout->is_plain()) {
+  if (engine_.kv_layout->is_plain()) {
     return static_cast<double>(blocks) * static_cast<double>(pool.unit_tokens());
   }
   return static_cast<double>(blocks) / static_cast<double>(pool.total()) *
-         static_cast<double>(parts_.kv_capacity_tokens);
+         static_cast<double>(engine_.kv_capacity_tokens);
 }
 
 double Instance::held_tokens() const { return tokens_of(cache_.pool().held()); }

@@ -29,16 +29,13 @@
 #include "serving/arrivals.h"
 #include "serving/context_cache.h"
 #include "serving/deadlines.h"
+#include "serving/engine_model.h"
 #include "serving/forecast.h"
 #include "serving/handover.h"
-#include "serving/keeping.h"
-#include "serving/options.h"
 #include "serving/request.h"
 #include "serving/restorer.h"
 #include "serving/scheduler.h"
 #include "serving/sessions.h"
-#include "serving/speculation.h"
-#include "serving/step_time.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
 
@@ -69,22 +66,14 @@ struct EngineFacts {
 
 // Collaborators of an instance; all outlive it.
 struct InstanceParts {
+  const EngineModel* engine = nullptr;
   const Workload* workload = nullptr;
-  const CostModel* cost = nullptr;
-  const Speculation* speculation = nullptr;  // null: a step yields one token per sequence
-  const Policy* policy = nullptr;
   Sessions* sessions = nullptr;
   NodeStore* store = nullptr;
   Node* node = nullptr;
   std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
   Restorer* restorer = nullptr;
   Recorder* recorder = nullptr;
-  std::function<const Route&(Tier from, Tier to)> route;
-  ServingOptions serving;
-  KeepingOptions keeping;
-  int64_t kv_capacity_tokens = 0;
-  std::optional<KvLayout> kv_layout;  // set for models whose layers keep different tokens
-  int64_t max_model_len = 0;
   Fidelity fidelity = Fidelity::request;
   bool check_invariants = false;                   // at every call
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
@@ -217,10 +206,11 @@ class Instance : private Admissions {
   // Returns the GPU seconds without drafting; sets chunks_ and decodes_ to what the plan computes.
   double mixed_step_s(const StepPlan& plan);
   double decode_step_s(const StepPlan& plan);
-  double drafter_s() const;
-  double host_of_drafts_s() const;
+  double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
+  double host_s(std::size_t sequences) const {
+    return step_time_.host_s(sequences, scheduler_.waiting().size());
+  }
   int64_t tokens_of(const Slice& slice) const;
-  double host_s(std::size_t sequences) const;
   int64_t copies_due(int64_t& for_steps) const;
   int64_t most_steps_alike(int64_t at_most);
   void finish_slices(double now_s);
@@ -273,6 +263,9 @@ class Instance : private Admissions {
   void check_step(double now_s) const;
 
   InstanceParts parts_;
+  const EngineModel& engine_;
+  const ServingOptions& serving_;
+  const KeepingOptions& keeping_;
   StepTime step_time_;
   KvBuffer kv_buffer_;
   Arrivals& arrivals_;

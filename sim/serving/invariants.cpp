@@ -60,7 +60,7 @@ void Instance::check(double now_s) {
   KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
   forecast_.check();
   KVCAP_INVARIANT("INV-FORECAST",
-                  !parts_.keeping.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
+                  !keeping_.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
   KVCAP_INVARIANT("INV-PINS", parts_.store->pins() == pins());
   parts_.store->check_in_turn();
 }
@@ -68,9 +68,8 @@ void Instance::check(double now_s) {
 // Checks the requests in each list.
 void Instance::check_requests() const {
   scheduler_.check();
-  KVCAP_INVARIANT("INV-LIMITS",
-                  !parts_.serving.max_queued_turns ||
-                      turns() <= parts_.serving.max_num_seqs + *parts_.serving.max_queued_turns);
+  KVCAP_INVARIANT("INV-LIMITS", !serving_.max_queued_turns ||
+                                    turns() <= serving_.max_num_seqs + *serving_.max_queued_turns);
   KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
   // Given-up requests that are still present wait for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
@@ -93,8 +92,8 @@ void Instance::check_step(double now_s) const {
     tokens += slice.tokens;
   }
   // A rank without work may run along with others.
-  const bool alone = parts_.cost->placement().ranks == 1;
-  KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= parts_.serving.max_num_batched_tokens);
+  const bool alone = engine_.cost->placement().ranks == 1;
+  KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= serving_.max_num_batched_tokens);
 }
 
 void Instance::check_ended() const {

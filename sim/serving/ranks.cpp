@@ -50,9 +50,8 @@ double Instance::settle(double now_s) {
 
 // Times the step of a rank without work.
 void Instance::time_empty_step() {
-  const double host = host_s(0);
   step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);
-  step_.work_s = parts_.serving.async_scheduling ? std::max(step_.gpu_s, host) : step_.gpu_s + host;
+  step_.work_s = step_time_.step_s(step_.gpu_s, host_s(0));
 }
 
 }  // namespace kvcap

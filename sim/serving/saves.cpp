@@ -35,7 +35,7 @@ void Instance::complete(Request& request, double now_s) {
   if (kept) left += tokens_of(request.text.prompt);
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
-  if (parts_.keeping.save_at == SaveAt::step) {
+  if (keeping_.save_at == SaveAt::step) {
     // Full blocks were saved with the step that filled them.
     for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   } else {
@@ -53,21 +53,21 @@ void Instance::complete(Request& request, double now_s) {
 
 // Saves the full blocks of the request's sequence, with SaveAt::step.
 void Instance::save_progress(Request& request) {
-  if (parts_.keeping.save_at != SaveAt::step) return;
+  if (keeping_.save_at != SaveAt::step) return;
   save(cache_.save_progress(request, parts_.node->now_s()), request);
 }
 
 // Performs the saves of a request during or after its run.
 void Instance::save(std::vector<Move> moves, Request& request) {
   const double now_s = parts_.node->now_s();
-  if (parts_.keeping.blocking_save) {
+  if (keeping_.blocking_save) {
     for (const Move& move : moves) {
       if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
     }
   }
   const auto saves =
       std::count_if(moves.begin(), moves.end(), [](const Move& move) { return move.from == Tier::hbm; });
-  if (parts_.keeping.keeps_kv && saves > 0) {
+  if (keeping_.keeps_kv && saves > 0) {
     if (!request.saves) request.saves = std::make_shared<Saves>();
     request.saves->under_way += saves;
   }
@@ -77,11 +77,11 @@ void Instance::save(std::vector<Move> moves, Request& request) {
 // True iff the tier's write queue has room after its waiting moves, the `issued` tokens and the moves that
 // running loads displace. An empty queue accepts a save of any size.
 bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
-  if (parts_.keeping.write_queue_s <= 0) return true;
+  if (keeping_.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {
     if (of_tokens == 0) return 0.0;
-    const double requests = copies_in(to) * parts_.policy->save_requests(of_tokens);
-    return parts_.route(from, to).seconds(bytes_in(to, of_tokens), requests);
+    const double requests = copies_in(to) * engine_.policy->save_requests(of_tokens);
+    return engine_.route(from, to).seconds(bytes_in(to, of_tokens), requests);
   };
   for (const RequestPtr& request : scheduler_.loading()) {
     for (const Move& move : request->displaced) {
@@ -89,7 +89,7 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool 
     }
   }
   const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
-  const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= parts_.keeping.write_queue_s;
+  const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= keeping_.write_queue_s;
   if (!fits && !ahead) parts_.recorder->refused_save();
   return fits;
 }
@@ -98,7 +98,7 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
   for (Move& move : moves) {
     const double bytes = bytes_in(move.to, move.tokens);
     const double requests = copies_in(move.to) * requests_of(move);
-    const Route& route = parts_.route(move.from, move.to);
+    const Route& route = engine_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
     const std::shared_ptr<Saves> held = move.from == Tier::hbm ? saves : nullptr;
     parts_.recorder->waiting_saves(bytes);
@@ -110,8 +110,8 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
                 parts_.store->done(move);
                 if (held && --held->under_way == 0) end_lease(held);
                 if (parts_.check_invariants) parts_.store->check_in_turn();
-                const bool prefetches = parts_.keeping.look_ahead ||
-                                        parts_.keeping.prefetch_on_arrival != PrefetchOnArrival::none;
+                const bool prefetches =
+                    keeping_.look_ahead || keeping_.prefetch_on_arrival != PrefetchOnArrival::none;
                 if (!prefetches || move.from < move.to) return;
                 const auto& queue = scheduler_.waiting();
                 const bool fetched = somebody_passed_ || (waits_for_fetch_ && !queue.empty() &&
@@ -142,22 +142,20 @@ void Instance::take_returned() {
 
 // Returns the seconds of a save on the route out of the GPU.
 double Instance::save_s(const Move& move) const {
-  return parts_.route(move.from, move.to)
+  return engine_.route(move.from, move.to)
       .seconds(bytes_in(move.to, move.tokens), copies_in(move.to) * requests_of(move));
 }
 
-double Instance::copies_in(Tier tier) const {
-  return tier == Tier::remote ? parts_.keeping.remote_copies : 1;
-}
+double Instance::copies_in(Tier tier) const { return tier == Tier::remote ? keeping_.remote_copies : 1; }
 
 double Instance::bytes_in(Tier tier, int64_t tokens) const {
-  return copies_in(tier) * static_cast<double>(tokens) * parts_.policy->traits().stored_bytes_per_token;
+  return copies_in(tier) * static_cast<double>(tokens) * engine_.policy->traits().stored_bytes_per_token;
 }
 
 // Returns the number of requests of a move; every item begins a new chunk.
 double Instance::requests_of(const Move& move) const {
   double requests = 0;
-  for (const Moved& moved : move.items) requests += parts_.policy->save_requests(moved.tokens);
+  for (const Moved& moved : move.items) requests += engine_.policy->save_requests(moved.tokens);
   return requests;
 }
 

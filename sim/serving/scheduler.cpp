@@ -30,25 +30,30 @@ RequestPtr take_from(List& list, const Request& request) {
 
 }  // namespace
 
-Scheduler::Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions)
-    : options_(options), pool_(pool), admissions_(admissions), output_share_(options.reserved_output_share) {}
+Scheduler::Scheduler(const ServingOptions& serving, const SequenceTokens& tokens, KvPool& pool,
+                     Admissions& admissions)
+    : serving_(serving),
+      tokens_(tokens),
+      pool_(pool),
+      admissions_(admissions),
+      output_share_(serving.reserved_output_share) {}
 
 void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
 
 int64_t Scheduler::blocks_needed(int64_t tokens) const {
-  return pool_.most_blocks(std::max({tokens, options_.least_tokens, int64_t{0}}));
+  return pool_.most_blocks(std::max({tokens, tokens_.least_tokens, int64_t{0}}));
 }
 
 int64_t Scheduler::with_lookahead(int64_t tokens) const {
-  return std::min(tokens + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
+  return std::min(tokens + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
 }
 
 // The last token is never computed, but drafts after it may be, and those of another step if that step is
 // planned before this is known.
 int64_t Scheduler::most_slots(int64_t tokens) const {
-  if (options_.draft_tokens == 0) return tokens - 1;
-  const int64_t drafts = (options_.plans_ahead ? 2 : 1) * options_.draft_tokens;
-  return std::min(tokens - 1 + drafts + options_.lookahead_tokens, std::max(tokens, options_.max_model_len));
+  if (tokens_.draft_tokens == 0) return tokens - 1;
+  const int64_t drafts = (serving_.async_scheduling ? 2 : 1) * tokens_.draft_tokens;
+  return std::min(tokens - 1 + drafts + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
 }
 
 // Returns the planned tokens that are in blocks, without drafts: these may be rejected, and tokens before
@@ -59,7 +64,7 @@ int64_t Scheduler::in_pool(const Request& request) {
 
 // Returns how many of the first `tokens` tokens of the sequence need blocks.
 int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
-  return std::max({tokens - request.free_tokens, options_.least_tokens, int64_t{0}});
+  return std::max({tokens - request.free_tokens, tokens_.least_tokens, int64_t{0}});
 }
 
 // Returns the tokens that a step with `budget` tokens left computes after `planned`; 0 if the next block end
@@ -72,10 +77,10 @@ int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t
 
 // Returns the drafts after the one token that the request decodes.
 int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
-  if (options_.draft_tokens == 0) return 0;
+  if (tokens_.draft_tokens == 0) return 0;
   // The last token of the longest sequence is not computed.
-  const int64_t in_sequence = options_.max_model_len - 1 - (request.planned + 1);
-  return std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, in_sequence}));
+  const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
+  return std::max<int64_t>(0, std::min({tokens_.draft_tokens, budget - 1, in_sequence}));
 }
 
 // ---- planning ----
@@ -83,8 +88,8 @@ int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
 void Scheduler::plan(StepPlan& step) {
   step.clear();
   lacks_blocks_ = false;
-  int64_t budget = options_.max_num_batched_tokens;
-  if (options_.schedule == StepOrder::mixed) {
+  int64_t budget = serving_.max_num_batched_tokens;
+  if (serving_.schedule == StepOrder::mixed) {
     plan_running(step, budget, true, true);
     if (!step.preempted) plan_waiting(step, budget);
     if (step.decodes_only() && !step.empty()) note_decodes(1);
@@ -97,7 +102,7 @@ void Scheduler::plan(StepPlan& step) {
 }
 
 void Scheduler::note_decodes(int64_t steps) {
-  const double first = options_.reserved_output_share, least = kLeastOfShare * first;
+  const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
   output_share_ =
       std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
 }
@@ -105,7 +110,7 @@ void Scheduler::note_decodes(int64_t steps) {
 // Returns the KV tokens that admission reserves for the request.
 int64_t Scheduler::reserved_tokens(const Request& request) const {
   const int64_t all = request.prompt_tokens() + request.output_tokens;
-  if (options_.admission == Admission::reserve_output) return most_slots(all);
+  if (serving_.admission == Admission::reserve_output) return most_slots(all);
   const int64_t left = std::min(request.output_tokens - request.generated, kMostReservedTokens);
   const double share = request.phase == RequestPhase::waiting && !request.restored ? 1 : output_share_;
   const auto reserved = static_cast<int64_t>(std::ceil(share * static_cast<double>(left)));
@@ -148,7 +153,7 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
     if (tokens <= 0 || sure >= request.output_tokens) continue;
     // With those drafts it could exceed the longest sequence: it waits for the step to end.
-    if (request.drafts_ahead > 0 && request.planned + tokens >= options_.max_model_len) continue;
+    if (request.drafts_ahead > 0 && request.planned + tokens >= tokens_.max_model_len) continue;
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
     const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
@@ -190,7 +195,7 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   const bool computes = request.restored || found.load_tokens == 0;
   const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
   const int64_t left = request.known_tokens() - there;
-  const bool is_too_long = !options_.chunked_prefill && left > budget;
+  const bool is_too_long = !serving_.chunked_prefill && left > budget;
   if (computes && left > 0 && (is_too_long || slice_tokens(request, there, budget) == 0)) {
     blocked = true;
     return false;
@@ -225,17 +230,17 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
 
 bool Scheduler::fits(const Request& request, const Found& found) const {
   int64_t free = pool_.free() - found.gpu.unheld;
-  if (options_.watermark > 0 && !running_.empty()) {
-    free -= static_cast<int64_t>(options_.watermark * static_cast<double>(pool_.total()));
+  if (serving_.watermark > 0 && !running_.empty()) {
+    free -= static_cast<int64_t>(serving_.watermark * static_cast<double>(pool_.total()));
   }
   int64_t tokens = with_lookahead(request.known_tokens());
   // Loaded contexts are not preempted. A request with blocks for only its first slice might be preempted
   // endlessly for want of its second slice, for which loaded requests wait as well.
-  bool owes = found.load_tokens > 0 || (options_.admission == Admission::chunk && parks());
-  if (options_.admission == Admission::chunk && !owes) {
+  bool owes = found.load_tokens > 0 || (serving_.admission == Admission::chunk && parks());
+  if (serving_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
     const int64_t there = std::max(held + request.free_tokens, request.planned);
-    tokens = std::min(tokens, with_lookahead(there + options_.max_num_batched_tokens));
+    tokens = std::min(tokens, with_lookahead(there + serving_.max_num_batched_tokens));
   } else if (reserves_output()) {
     tokens = reserved_tokens(request);
     owes = true;
@@ -284,7 +289,7 @@ void Scheduler::take_blocks(Request& request, int64_t tokens) {
 // Names blocks as soon as they are planned to be full, and blocks of generated tokens when these are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
-  const int64_t most = options_.cache_generated ? request.known_tokens() : request.prompt_tokens();
+  const int64_t most = serving_.cache_generated ? request.known_tokens() : request.prompt_tokens();
   pool_.name(request.chain, std::min(tokens, most), request.holding);
 }
 
@@ -309,7 +314,7 @@ void Scheduler::preempt() {
 
 void Scheduler::outlook(StepPlan& step) const {
   step.clear();
-  int64_t budget = options_.max_num_batched_tokens;
+  int64_t budget = serving_.max_num_batched_tokens;
   for (const RequestPtr& request : running_) {
     if (request->given_up) continue;
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
@@ -351,8 +356,8 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     return needed <= pool_.free();
   };
   // The reservation of an admission falls with every step.
-  const double least = kLeastOfShare * options_.reserved_output_share;
-  if (lacks_blocks_ && options_.admission == Admission::reserve_share && output_share_ > least) return 0;
+  const double least = kLeastOfShare * serving_.reserved_output_share;
+  if (lacks_blocks_ && serving_.admission == Admission::reserve_share && output_share_ > least) return 0;
   if (at_most <= 0) return 0;
   if (fit(at_most)) return at_most;
   int64_t low = 0;
@@ -373,7 +378,7 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
     KvGrowth growth{&request.holding, in_pool(request)};
     if (request.named) {
       growth.chain = request.chain;
-      growth.nameable = options_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
+      growth.nameable = serving_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
     }
     growths_.push_back(growth);
   }

@@ -101,26 +101,20 @@ class Admissions {
   virtual void preempted(Request& request) = 0;
 };
 
-struct SchedulerOptions {
-  int64_t max_num_seqs = 256;
-  int64_t max_num_batched_tokens = 2048;
-  bool chunked_prefill = true;  // false: a request is admitted only if its whole prompt fits the budget
-  int64_t least_tokens = 0;     // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
-  Admission admission = Admission::full_prompt;
-  double reserved_output_share = 0.7;  // Admission::reserve_share, initial share
-  double watermark = 0;                // share of the blocks that admissions keep free while others run
-  StepOrder schedule = StepOrder::mixed;
-  bool cache_generated = true;
+// Tokens of a sequence beside those of its prompt and answer.
+struct SequenceTokens {
+  int64_t least_tokens = 0;      // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
   int64_t draft_tokens = 0;      // drafts per decode
   int64_t lookahead_tokens = 0;  // slots that a drafter writes after the drafts
   // Tokens of the longest sequence, which limits drafts and lookahead. REQUIRES: no sequence is longer.
   int64_t max_model_len = std::numeric_limits<int64_t>::max();
-  bool plans_ahead = false;  // a step is planned while the previous one runs
 };
 
 class Scheduler {
  public:
-  Scheduler(const SchedulerOptions& options, KvPool& pool, Admissions& admissions);
+  // All arguments but `tokens` outlive it.
+  Scheduler(const ServingOptions& serving, const SequenceTokens& tokens, KvPool& pool,
+            Admissions& admissions);
 
   // Adds the request to the queue.
   void add(RequestPtr request);
@@ -162,7 +156,7 @@ class Scheduler {
   double output_share() const { return output_share_; }
   std::size_t requests() const { return admitted() + waiting_.size(); }
   bool slot_is_free() const {
-    return static_cast<int64_t>(running_.size()) + computing_beside_ < options_.max_num_seqs;
+    return static_cast<int64_t>(running_.size()) + computing_beside_ < serving_.max_num_seqs;
   }
   // Plans the next step as if no request were admitted.
   void outlook(StepPlan& step) const;
@@ -197,12 +191,13 @@ class Scheduler {
   void preempt();
   void add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts);
   bool reserves_output() const {
-    return options_.admission == Admission::reserve_output || options_.admission == Admission::reserve_share;
+    return serving_.admission == Admission::reserve_output || serving_.admission == Admission::reserve_share;
   }
   static bool is_decode(const Request& request, int64_t tokens);
   void check_room() const;
 
-  SchedulerOptions options_;
+  const ServingOptions& serving_;
+  SequenceTokens tokens_;
   KvPool& pool_;
   Admissions& admissions_;
   std::deque<RequestPtr> waiting_;

@@ -14,7 +14,7 @@ std::vector<const KvHolding*> Scheduler::holdings() const {
 
 // Checks that requests that are never preempted have the blocks that they need.
 void Scheduler::check_room() const {
-  KVCAP_INVARIANT("INV-ROOM", options_.admission != Admission::reserve_output ||
+  KVCAP_INVARIANT("INV-ROOM", serving_.admission != Admission::reserve_output ||
                                   owed_blocks() + pool_.shared() <= pool_.free());
   const auto check = [&](const Request& request) {
     KVCAP_INVARIANT("INV-TOKENS",
@@ -29,7 +29,7 @@ void Scheduler::check_room() const {
 
 void Scheduler::check() const {
   KVCAP_INVARIANT("INV-LIMITS",
-                  static_cast<int64_t>(running_.size()) + computing_beside_ <= options_.max_num_seqs);
+                  static_cast<int64_t>(running_.size()) + computing_beside_ <= serving_.max_num_seqs);
   int64_t restored = 0;
   for (const RequestPtr& request : waiting_) {
     KVCAP_INVARIANT("INV-PHASES", request->phase == RequestPhase::waiting && request->ahead == 0);

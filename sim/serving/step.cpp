@@ -26,7 +26,7 @@ Instance::Plan Instance::plan_step(double now_s) {
   std::swap(current_, following_);
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
-  if (parts_.speculation) current_.settle();
+  if (engine_.speculation) current_.settle();
   waits_for_fetch_ = somebody_passed_ = false;
   passed_until_s_ = std::numeric_limits<double>::infinity();
   // If all running requests are preempted, other requests may have room.
@@ -49,12 +49,6 @@ void Instance::begin_step(double now_s) {
   if (pushes()) begin_pushes();
 }
 
-double Instance::host_s(std::size_t sequences) const {
-  return parts_.serving.step_overhead_s +
-         parts_.serving.step_overhead_per_sequence_s * static_cast<double>(sequences) +
-         parts_.serving.waiting_overhead_s * static_cast<double>(scheduler_.waiting().size());
-}
-
 // Sets the duration of the step and the number of equal steps that may follow if no event occurs.
 void Instance::time_step() {
   step_.steps = step_.most_steps = 1;
@@ -62,27 +56,27 @@ void Instance::time_step() {
   step_.ends_with_step = 0;
   step_.copies = 0;
   if (current_.empty()) return time_empty_step();
-  const bool async = parts_.serving.async_scheduling;
+  const bool async = serving_.async_scheduling;
   const double host = host_s(current_.slices.size());
   int64_t most = std::numeric_limits<int64_t>::max();
   step_.copies = copies_due(most);
   const double copies_s = static_cast<double>(step_.copies) * kv_buffer_.copy_s;
-  if (!current_.decodes_only() || parts_.speculation) {
+  if (!current_.decodes_only() || engine_.speculation) {
     step_.gpu_s = mixed_step_s(current_) + copies_s;
     step_.gpu_s += drafter_s();
-    step_.work_s = (async ? std::max(step_.gpu_s, host) : step_.gpu_s + host) + host_of_drafts_s();
+    step_.work_s = step_time_.step_s(step_.gpu_s, host) + step_time_.draft_step_s();
     if (async) scheduler_.plan(following_);
     return;
   }
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host) : step_.gpu_run.longer_by(host);
   // Must read the requests before the next plan, which may preempt some of them.
-  if (parts_.fidelity == Fidelity::layer || parts_.cost->placement().ranks > 1) most = 1;
+  if (parts_.fidelity == Fidelity::layer || engine_.cost->placement().ranks > 1) most = 1;
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;
     // Others may find generated tokens as soon as they fill a block.
-    if (request.named && parts_.serving.cache_generated && !request.text.answer.empty()) most = 1;
+    if (request.named && serving_.cache_generated && !request.text.answer.empty()) most = 1;
     // A save is issued with the step that fills it; later it would meet other saves in the write queue.
     most = std::min(most, cache_.tokens_before_save(request));
   }
@@ -95,7 +89,7 @@ void Instance::time_step() {
 // Returns the steps, including the current one, that compute one token of each of the same sequences.
 int64_t Instance::most_steps_alike(int64_t at_most) {
   if (at_most <= 1 || current_.preempted) return 1;
-  const bool async = parts_.serving.async_scheduling;
+  const bool async = serving_.async_scheduling;
   if (!async) return 1 + scheduler_.most_steps(current_, false, at_most - 1);
   const bool alike = following_.decodes_only() && following_.decoding == current_.decoding &&
                      !following_.preempted && !following_.admitted;
@@ -113,25 +107,18 @@ int64_t Instance::most_steps_alike(int64_t at_most) {
 
 double Instance::mixed_step_s(const StepPlan& plan) {
   chunks_.clear();
-  const bool one_decodes = parts_.serving.one_token_slices == OneTokenSlices::decode;
   decodes_ = {.sequences = plan.decoding + plan.lost.sequences,
               .context_tokens = plan.context_tokens + plan.lost.context_tokens,
               .drafts = plan.drafts + plan.lost.drafts};
   for (const Slice& slice : plan.slices) {
-    if (slice.decode) continue;
-    if (slice.tokens == 1 && one_decodes) {
-      ++decodes_.sequences;
-      decodes_.context_tokens += slice.first + 1;
-    } else {
-      chunks_.push_back({slice.tokens, slice.first});
-    }
+    if (!slice.decode) step_time_.add_slice(slice.tokens, slice.first, chunks_, decodes_);
   }
   return step_time_.mixed_s(chunks_, decodes_, plan.sampled + plan.drafts + plan.lost.rows());
 }
 
 // Returns the GPU seconds of a plan without prompts.
 double Instance::decode_step_s(const StepPlan& plan) {
-  if (!parts_.speculation) return step_time_.decode(plan.decoding, plan.context_tokens).sum_s(1);
+  if (!engine_.speculation) return step_time_.decode(plan.decoding, plan.context_tokens).sum_s(1);
   const double verify_s = step_time_.mixed_s(
       {}, {.sequences = plan.decoding, .context_tokens = plan.context_tokens, .drafts = plan.drafts},
       plan.decoding + plan.drafts);
@@ -142,21 +129,12 @@ double Instance::decode_step_s(const StepPlan& plan) {
 
 // ---- drafts ----
 
-// Returns the drafter's seconds for chunks_ and decodes_.
-double Instance::drafter_s() const {
-  return parts_.speculation ? parts_.speculation->drafter_s(chunks_, decodes_) : 0;
-}
-
-double Instance::host_of_drafts_s() const {
-  return parts_.speculation ? parts_.speculation->draft_step_s() : 0;
-}
-
 // Returns the tokens of a slice that yields. Constant from the end of the previous step on.
 int64_t Instance::tokens_of(const Slice& slice) const {
   if (slice.drafts == 0) return 1;
   const Request& request = *slice.request;
-  return parts_.speculation->tokens(request.arrival.session, request.arrival.turn, request.generated,
-                                    slice.drafts);
+  return engine_.speculation->tokens(request.arrival.session, request.arrival.turn, request.generated,
+                                     slice.drafts);
 }
 
 // Returns the sequences that copy their windows in the next step, once for all tokens of the step; the number
@@ -213,7 +191,7 @@ void Instance::skip_before(int64_t step) {
   if (steps > 0) {
     std::function<void(int64_t)> begins;
     if (parts_.fleet.evicted) begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
-    scheduler_.skip(current_, parts_.serving.async_scheduling ? &following_ : nullptr, steps, begins);
+    scheduler_.skip(current_, serving_.async_scheduling ? &following_ : nullptr, steps, begins);
     step_.skipped += steps;
   }
   if (ends && step_.skipped == step - 2) {
@@ -267,19 +245,19 @@ void Instance::finish_slices(double now_s) {
     if (yielded == 0) continue;
     token(request, now_s, !slice.decode);
     if (!Scheduler::ended(request)) continue;
-    if (parts_.speculation) following_.lose(request);
+    if (engine_.speculation) following_.lose(request);
     complete(request, now_s);
   }
 }
 
 void Instance::record_collectives(double now_s) {
-  if (parts_.cost->tensor_parallel_size() == 1) return;
+  if (engine_.cost->tensor_parallel_size() == 1) return;
   int64_t rows = 0;
   for (const Slice& slice : current_.slices) rows += slice.tokens;
-  const ModelSpec& model = parts_.cost->model();
+  const ModelSpec& model = engine_.cost->model();
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
   const double one_step_s =
-      2 * static_cast<double>(model.num_hidden_layers) * parts_.cost->all_reduce_s(bytes);
+      2 * static_cast<double>(model.num_hidden_layers) * engine_.cost->all_reduce_s(bytes);
   // Collectives take no longer than the steps that they are part of.
   const double collectives_s = one_step_s * static_cast<double>(step_.steps);
   record_busy(Resource::nvlink, std::min(collectives_s, now_s - step_.start_s), step_.start_s, now_s);
@@ -329,7 +307,7 @@ void Instance::token(Request& request, double now_s, bool counts_gap) {
     if (!parts_.workload->piece_begin.empty()) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
       const bool saved_by_step =
-          parts_.keeping.save_at == SaveAt::step && parts_.policy->traits().reuse == Reuse::stored;
+          keeping_.save_at == SaveAt::step && engine_.policy->traits().reuse == Reuse::stored;
       if (!saved_by_step) save(cache_.keep(request.text.prompt, request, now_s), request);
     }
   } else if (counts_gap && !request.record.warmup) {

@@ -14,6 +14,7 @@ double floor_s(const SaveFloor& floor, int64_t rows, int64_t decoding) {
 
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 constexpr double kFarSteps = 1e15;  // later than the end of any run
+const ServingOptions kWithoutHostTime;
 
 }  // namespace
 
@@ -70,14 +71,19 @@ DecodeRun DecodeRun::at_least(double seconds) const {
   return DecodeRun(std::move(ramps));
 }
 
-StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors, MixedAttention mixed_attention)
+StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors, const ServingOptions& serving,
+                   const Speculation* speculation)
     : cost_(cost),
       floors_(std::move(floors)),
       unsaved_layers_(cost.model().num_hidden_layers),
-      mixed_attention_(mixed_attention),
+      serving_(serving),
+      speculation_(speculation),
       tokens_of_others_(cost.placement().ranks - 1) {
   for (const SaveFloor& floor : floors_) unsaved_layers_ -= floor.layers;
 }
+
+StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors)
+    : StepTime(cost, std::move(floors), kWithoutHostTime) {}
 
 double StepTime::layers_s(double layer_s, int64_t rows, int64_t decoding) const {
   double total_s = static_cast<double>(unsaved_layers_) * layer_s;
@@ -92,7 +98,7 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, const Decodes& de
   int64_t rows = decodes.rows();
   for (const PrefillChunk& chunk : chunks) rows += chunk.new_tokens;
   double attention_s = 0;
-  if (mixed_attention_ == MixedAttention::one_call) {
+  if (serving_.mixed_attention == MixedAttention::one_call) {
     attention_s =
         cost_.mixed_attention_layer_s(chunks, decodes.sequences, decodes.context_tokens, decodes.queries());
   } else {
@@ -103,6 +109,16 @@ double StepTime::mixed_s(std::span<const PrefillChunk> chunks, const Decodes& de
   const double head_s = sampled > 0 ? cost_.head_s(sampled) : 0;
   return layers_s(cost_.linear_layer_s(rows, tokens_of_others_) + attention_s, rows, decodes.sequences) +
          head_s;
+}
+
+void StepTime::add_slice(int64_t tokens, int64_t first, std::vector<PrefillChunk>& chunks,
+                         Decodes& decodes) const {
+  if (tokens == 1 && serving_.one_token_slices == OneTokenSlices::decode) {
+    ++decodes.sequences;
+    decodes.context_tokens += first + 1;
+  } else {
+    chunks.push_back({tokens, first});
+  }
 }
 
 DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extra_s) const {

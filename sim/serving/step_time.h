@@ -1,4 +1,5 @@
-// StepTime: the duration of an engine's steps, including saves.
+// StepTime: the duration of an engine's steps: the GPU's part, including saves and drafts, and the host's
+// part.
 //
 // A step computes rows of prompts and one row per decoding sequence, or several rows if it verifies drafts;
 // its time is that of all layers plus the vocabulary projection. Saves on the critical path make a layer last
@@ -7,13 +8,17 @@
 // linear piece to the next; sums of any length are exact in closed form.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
 #include "cost/cost_model.h"
+#include "metrics/recorder.h"
 #include "policy/policy.h"
 #include "serving/options.h"
+#include "serving/speculation.h"
 
 namespace kvcap {
 
@@ -47,8 +52,11 @@ class DecodeRun {
 
 class StepTime {
  public:
-  StepTime(const CostModel& cost, std::vector<SaveFloor> floors,
-           MixedAttention mixed_attention = MixedAttention::two_calls);
+  // `speculation`: null if a step yields one token per sequence. All arguments outlive it.
+  StepTime(const CostModel& cost, std::vector<SaveFloor> floors, const ServingOptions& serving,
+           const Speculation* speculation = nullptr);
+  // Without host time.
+  StepTime(const CostModel& cost, std::vector<SaveFloor> floors);
 
   // Sets the rows of other ranks in the steps timed from now on (CostModel::linear_layer_s); initially one
   // each.
@@ -66,6 +74,35 @@ class StepTime {
   // Returns the steps of `decoding` sequences whose lengths sum to `context_tokens` in the first one, each
   // step longer by `extra_s`.
   DecodeRun decode(int64_t decoding, int64_t context_tokens, double extra_s = 0) const;
+  // Adds a slice of a prompt after `first` tokens to what a step computes; engines may compute a slice of one
+  // token as a decode.
+  void add_slice(int64_t tokens, int64_t first, std::vector<PrefillChunk>& chunks, Decodes& decodes) const;
+
+  // Return the seconds of the drafter's passes, and of drafting without a model.
+  double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const {
+    return speculation_ ? speculation_->drafter_s(chunks, decodes) : 0;
+  }
+  double draft_step_s() const { return speculation_ ? speculation_->draft_step_s() : 0; }
+
+  // Returns the host's seconds per step of `sequences` sequences while `waiting` requests wait.
+  double host_s(std::size_t sequences, std::size_t waiting = 0) const {
+    return serving_.step_overhead_s + serving_.step_overhead_per_sequence_s * static_cast<double>(sequences) +
+           serving_.waiting_overhead_s * static_cast<double>(waiting);
+  }
+  // Returns the seconds of a step: asynchronous scheduling overlaps the host's part with the GPU's.
+  double step_s(double gpu_s, double host_s) const {
+    return serving_.async_scheduling ? std::max(gpu_s, host_s) : gpu_s + host_s;
+  }
+
+  // ---- estimates of whole turns (turn_time.cpp) ----
+
+  // Returns the seconds from the first step of `prompt` to its first token without other requests: steps of
+  // the whole token budget, including host time and saves. A completely cached prompt computes one token.
+  double idle_prefill_s(PrefillChunk prompt) const;
+  // Returns the seconds per turn on a fully loaded engine, of which `sequences_at_once` gives the sequences
+  // of a number of tokens that fit the memory for KV. An estimate: mean lengths, full batches, and prompts
+  // spread evenly over steps.
+  double turn_s(const MeanTurn& turn, const std::function<double(double tokens)>& sequences_at_once) const;
 
  private:
   double layers_s(double layer_s, int64_t rows, int64_t decoding) const;
@@ -73,7 +110,8 @@ class StepTime {
   const CostModel& cost_;
   std::vector<SaveFloor> floors_;
   int64_t unsaved_layers_;  // layers without a floor
-  MixedAttention mixed_attention_;
+  const ServingOptions& serving_;
+  const Speculation* speculation_;
   int64_t tokens_of_others_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "laws/machines.h"
 #include "policy/group_rules.h"
+#include "run/engine_memory.h"
 
 namespace kvcap::hybrid_laws_test {
 namespace {

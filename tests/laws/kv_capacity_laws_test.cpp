@@ -12,6 +12,7 @@
 #include "commands/show_memory.h"
 #include "laws/machines.h"
 #include "run/machine.h"
+#include "run/ranks.h"
 #include "scenario/load.h"
 
 namespace kvcap::kv_capacity_laws_test {

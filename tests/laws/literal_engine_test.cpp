@@ -12,6 +12,7 @@
 #include "laws/machines.h"
 #include "reference/random_requests.h"
 #include "reference/request_workload.h"
+#include "run/engine_memory.h"
 #include "serving/step_time.h"
 
 namespace kvcap::reference::literal_engine_test {

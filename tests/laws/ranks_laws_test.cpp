@@ -6,6 +6,7 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
+#include "run/ranks.h"
 
 namespace kvcap::laws::ranks_laws_test {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
-#include "run/offered_load.h"
 #include "serving/step_time.h"
 
 namespace kvcap::laws::speculation_laws_test {
@@ -127,7 +126,8 @@ TEST(Speculation, LoadsTheGpuWithTheStepsThatAnswersTake) {
                          0.08 * cost.attention_layer_s(PrefillChunk{100, 900});
   const double step_s = 32 * layer_s + cost.head_s(32);
   const MeanTurn turn{.prompt_tokens = 1000, .output_tokens = 400, .computed_tokens = 100};
-  EXPECT_NEAR(gpu_seconds_of_turn(machine, eight.serving, turn), 100.0 / 8 * step_s, 1e-9);
+  const auto unlimited = [](double) { return 1e6; };
+  EXPECT_NEAR(machine.step_time(eight.serving).turn_s(turn, unlimited), 100.0 / 8 * step_s, 1e-9);
 }
 
 TEST(Speculation, OfRanksInLockstepDraftsInEveryStep) {

@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "cost/gpu_memory.h"
 #include "policy/table.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/json.h"
 #include "scenario/load.h"

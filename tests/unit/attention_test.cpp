@@ -198,8 +198,9 @@ TEST(MixedAttention, ReadsTheQueriesAndTheContextsOfDecodingRows) {
 
 TEST(MixedAttention, IsOneCallOnlyWhereTheEngineMakesOneAndPromptsAreThere) {
   const CostModel cost = decoding(decode_kernel());
-  const StepTime two(cost, {}, MixedAttention::two_calls);
-  const StepTime one(cost, {}, MixedAttention::one_call);
+  const StepTime two(cost, {});
+  const ServingOptions one_call{.mixed_attention = MixedAttention::one_call};
+  const StepTime one(cost, {}, one_call);
   const std::vector<PrefillChunk> prompt = {{64, 0}};
   const double both_s = cost.attention_layer_s(prompt) + cost.decode_attention_layer_s(2).at_s(20000);
   const double grid_s = cost.mixed_attention_layer_s(prompt, 2, 20000);

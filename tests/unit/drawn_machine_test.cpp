@@ -16,6 +16,7 @@
 #include "metrics/model_report.h"
 #include "plan/search/plan_draws.h"
 #include "run/drawn_scenario.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"
 #include "unit/cli.h"

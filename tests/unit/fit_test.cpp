@@ -17,6 +17,7 @@
 #include "fit/distances.h"
 #include "plan/workers.h"
 #include "run/drawn_scenario.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"

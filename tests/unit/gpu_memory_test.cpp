@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"
 #include "unit/cost_examples.h"

@@ -35,6 +35,7 @@ class Engine {
  public:
   Engine(const Scenario& scenario, const Workload& workload, World& world, const KeepingOptions& keeping = {})
       : machine_(scenario, workload),
+        step_time_(machine_.step_time(scenario.serving)),
         store_(machine_.tiers()),
         recorder_(static_cast<int64_t>(workload.turns.size())) {
     const LinkObserver observer = [](Resource, double, double, double) {};
@@ -45,6 +46,16 @@ class Engine {
         if (tokens > 0 && !store_.find(key)) store_.preload(key, tokens);
       }
     }
+    const EngineModel model{
+        .serving = &scenario.serving,
+        .keeping = &keeping,
+        .cost = &machine_.cost(),
+        .step_time = &step_time_,
+        .policy = &machine_.policy(),
+        .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
+        .kv_layout = &machine_.kv_layout(),
+        .kv_capacity_tokens = machine_.kv_capacity_tokens(),
+        .max_model_len = machine_.max_model_len()};
     Fleet fleet({.world = &world,
                  .stores = {&store_, 1},
                  .make_restorer =
@@ -52,18 +63,11 @@ class Engine {
                        return make_restorer(scenario.fidelity, world.node(0), machine_.idle_rates(), observer,
                                             nullptr);
                      },
-                 .instance = {
-                     .workload = &workload,
-                     .cost = &machine_.cost(),
-                     .policy = &machine_.policy(),
-                     .recorder = &recorder_,
-                     .route = [this](Tier from, Tier to) -> const Route& { return machine_.route(from, to); },
-                     .serving = scenario.serving,
-                     .keeping = keeping,
-                     .kv_capacity_tokens = machine_.kv_capacity_tokens(),
-                     .max_model_len = machine_.max_model_len(),
-                     .fidelity = scenario.fidelity,
-                     .check_invariants = true}});
+                 .instance = {.engine = &model,
+                              .workload = &workload,
+                              .recorder = &recorder_,
+                              .fidelity = scenario.fidelity,
+                              .check_invariants = true}});
     world.run([&](double now_s) { return fleet.advance(now_s); });
     RunFacts facts;
     facts.scenario_json = "{}";
@@ -84,6 +88,7 @@ class Engine {
 
  private:
   Machine machine_;
+  StepTime step_time_;
   NodeStore store_;
   Recorder recorder_;
 };

@@ -18,15 +18,24 @@ constexpr int64_t kBlock = 4;  // tokens
 constexpr Key kText = 7;
 constexpr Key kOther = 8;
 
-SchedulerOptions options() { return {.max_num_seqs = 8, .max_num_batched_tokens = 64}; }
+struct Settings {
+  ServingOptions serving = {.max_num_seqs = 8, .max_num_batched_tokens = 64, .async_scheduling = false};
+  SequenceTokens tokens;
+};
+Settings options() { return {}; }
+Settings with_budget(int64_t max_num_seqs, int64_t max_num_batched_tokens) {
+  Settings with;
+  with.serving.max_num_seqs = max_num_seqs;
+  with.serving.max_num_batched_tokens = max_num_batched_tokens;
+  return with;
+}
 
 // A scheduler and its pool. Requests find what the pool has; tests say what else happens to them.
 class Engine : private Admissions {
  public:
-  Engine(const SchedulerOptions& with, int64_t blocks, bool caches = true)
-      : Engine(with, pool_of(blocks, caches)) {}
-  Engine(const SchedulerOptions& with, const GroupPoolOptions& pool)
-      : pool_(pool), scheduler_(with, pool_, *this) {}
+  Engine(const Settings& with, int64_t blocks, bool caches = true) : Engine(with, pool_of(blocks, caches)) {}
+  Engine(const Settings& with, const GroupPoolOptions& pool)
+      : pool_(pool), settings_(with), scheduler_(settings_.serving, with.tokens, pool_, *this) {}
 
   // The next request, number 0 being the first.
   Request& ask(const std::vector<TextRun>& prompt, int64_t output_tokens) {
@@ -127,6 +136,7 @@ class Engine : private Admissions {
   }
 
   KvPool pool_;
+  Settings settings_;
   Scheduler scheduler_;
   int next_ = 0;
   std::string ended_;
@@ -158,8 +168,8 @@ TEST(Scheduler, LetsRequestsOfOneStepFindEachOthersBlocks) {
 
 TEST(Scheduler, LetsTheNextTurnFindTheAnswer) {
   for (const bool cached : {true, false}) {
-    SchedulerOptions with = options();
-    with.cache_generated = cached;
+    Settings with = options();
+    with.serving.cache_generated = cached;
     Engine engine(with, 100);
     engine.ask(text(8), 9);
     while (engine.scheduler().requests() > 0) engine.step();
@@ -172,8 +182,8 @@ TEST(Scheduler, LetsTheNextTurnFindTheAnswer) {
 // ---- admission ----
 
 TEST(Scheduler, SharesTheTokenBudgetInOrder) {
-  SchedulerOptions with = options();
-  with.max_num_batched_tokens = 10;
+  Settings with = options();
+  with.serving.max_num_batched_tokens = 10;
   Engine engine(with, 100);
   engine.ask(text(8), 2);
   engine.ask(text(8, kOther), 2);
@@ -185,9 +195,9 @@ TEST(Scheduler, SharesTheTokenBudgetInOrder) {
 // 8 of 10 tokens, so that 2 are left: a prompt of 8 waits for a step of its own, and takes 8 of the 9 that
 // the decoding request leaves; the third waits again. Sliced, they take 8 + 2, 1 + 6 + 3 and 1 + 1 + 5.
 TEST(Scheduler, ComputesPromptsAsAWholeWhereItIsToldSo) {
-  SchedulerOptions with = options();
-  with.max_num_batched_tokens = 10;
-  with.chunked_prefill = false;
+  Settings with = options();
+  with.serving.max_num_batched_tokens = 10;
+  with.serving.chunked_prefill = false;
   Engine engine(with, 100);
   engine.ask(text(8), 2);
   engine.ask(text(8, kOther), 2);
@@ -199,8 +209,8 @@ TEST(Scheduler, ComputesPromptsAsAWholeWhereItIsToldSo) {
 }
 
 TEST(Scheduler, AdmitsNoMoreThanItsSequences) {
-  SchedulerOptions with = options();
-  with.max_num_seqs = 2;
+  Settings with = options();
+  with.serving.max_num_seqs = 2;
   Engine engine(with, 100);
   for (Key key = 1; key <= 3; ++key) engine.ask(text(4, key), 2);
   EXPECT_EQ(engine.step(), "0:0+4! 1:0+4!");
@@ -238,9 +248,9 @@ TEST(Scheduler, CountsABlockThatIsFoundAndThatNobodyHoldsAsTaken) {
 
 TEST(Scheduler, AdmitsAPromptOfWhichTheFirstSliceFitsWhereItIsToldSo) {
   for (const Admission admission : {Admission::full_prompt, Admission::chunk}) {
-    SchedulerOptions with = options();
-    with.admission = admission;
-    with.max_num_batched_tokens = 8;
+    Settings with = options();
+    with.serving.admission = admission;
+    with.serving.max_num_batched_tokens = 8;
     Engine engine(with, 5);
     engine.ask(text(8), 3);
     EXPECT_EQ(engine.step(), "0:0+8!");
@@ -255,9 +265,9 @@ TEST(Scheduler, AdmitsAPromptOfWhichTheFirstSliceFitsWhereItIsToldSo) {
 }
 
 TEST(Scheduler, AdmitsAPromptThatIsShorterThanASliceWhereItFits) {
-  SchedulerOptions with = options();
-  with.admission = Admission::chunk;
-  with.max_num_batched_tokens = 8;
+  Settings with = options();
+  with.serving.admission = Admission::chunk;
+  with.serving.max_num_batched_tokens = 8;
   Engine engine(with, 1);
   engine.ask(text(4), 1);
   EXPECT_EQ(engine.step(), "0:0+4!");
@@ -265,9 +275,9 @@ TEST(Scheduler, AdmitsAPromptThatIsShorterThanASliceWhereItFits) {
 
 // What lies on the GPU in no block needs none, and is no part of the first slice.
 TEST(Scheduler, CountsTheFirstSliceFromWhereItsComputationBegins) {
-  SchedulerOptions with = options();
-  with.admission = Admission::chunk;
-  with.max_num_batched_tokens = 8;
+  Settings with = options();
+  with.serving.admission = Admission::chunk;
+  with.serving.max_num_batched_tokens = 8;
   Engine engine(with, 3);
   engine.ask(text(8), 2);
   EXPECT_EQ(engine.step(), "0:0+8!");
@@ -278,8 +288,8 @@ TEST(Scheduler, CountsTheFirstSliceFromWhereItsComputationBegins) {
 }
 
 TEST(Scheduler, NeverPreemptsWhereAnswersAreReserved) {
-  SchedulerOptions with = options();
-  with.admission = Admission::reserve_output;
+  Settings with = options();
+  with.serving.admission = Admission::reserve_output;
   Engine engine(with, 5);
   engine.ask(text(8), 5);          // 12 tokens in the end: three blocks
   engine.ask(text(8, kOther), 5);  // and three more
@@ -302,8 +312,8 @@ TEST(Scheduler, NeverPreemptsWhereAnswersAreReserved) {
 // ---- the order of work ----
 
 TEST(Scheduler, ComputesPromptsAloneWhereTheyGoFirst) {
-  SchedulerOptions with = options();
-  with.schedule = StepOrder::prefill_first;
+  Settings with = options();
+  with.serving.schedule = StepOrder::prefill_first;
   Engine engine(with, 100);
   engine.ask(text(8), 9);
   EXPECT_EQ(engine.step(), "0:0+8!");
@@ -477,8 +487,8 @@ TEST(Scheduler, RepeatsStepsBeyondABlockThatNobodyWaitsFor) {
 // ---- contexts that are loaded ----
 
 TEST(Scheduler, GivesNoSlotToARequestThatLoads) {
-  SchedulerOptions with = options();
-  with.max_num_seqs = 1;
+  Settings with = options();
+  with.serving.max_num_seqs = 1;
   Engine engine(with, 100);
   engine.loads[0] = 8;
   Request& loading = engine.ask(text(12), 1);
@@ -522,8 +532,8 @@ TEST(Scheduler, PreemptsNobodyWhoseContextIsLoaded) {
 }
 
 TEST(Scheduler, AdmitsALoadedRequestThoughItsAnswerIsReserved) {
-  SchedulerOptions with = options();
-  with.admission = Admission::reserve_output;
+  Settings with = options();
+  with.serving.admission = Admission::reserve_output;
   Engine engine(with, 10);
   engine.loads[0] = 8;
   Request& loading = engine.ask(text(20), 13);  // 32 tokens in the end: eight blocks of ten
@@ -535,9 +545,9 @@ TEST(Scheduler, AdmitsALoadedRequestThoughItsAnswerIsReserved) {
 // Two requests of which each waits for the other's blocks: request 1 computes a slice, finds no room for the
 // next and begins anew, while request 0 holds what it has loaded.
 TEST(Scheduler, ServesAParkedContextBesideAPromptThatIsComputedInSlices) {
-  SchedulerOptions with = options();
-  with.admission = Admission::chunk;
-  with.max_num_batched_tokens = 8;
+  Settings with = options();
+  with.serving.admission = Admission::chunk;
+  with.serving.max_num_batched_tokens = 8;
   Engine engine(with, 8, false);
   engine.loads[0] = 16;
   Request& loading = engine.ask(text(24), 1);  // four blocks of eight, and two that it owes
@@ -550,8 +560,8 @@ TEST(Scheduler, ServesAParkedContextBesideAPromptThatIsComputedInSlices) {
 }
 
 TEST(Scheduler, CountsASlotForARequestWhoseRestorationComputesItsPrompt) {
-  SchedulerOptions with = options();
-  with.max_num_seqs = 1;
+  Settings with = options();
+  with.serving.max_num_seqs = 1;
   Engine engine(with, 100);
   engine.loads[0] = 12;
   engine.beside = true;
@@ -578,7 +588,7 @@ GroupPoolOptions recurrent_pool(Checkpoints checkpoints) {
 
 // What the second of two requests computes of 2,200 tokens, of which the first `shared` are the first one's.
 std::string second_of_two(int64_t shared, Checkpoints checkpoints) {
-  Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 2048}, recurrent_pool(checkpoints));
+  Engine engine(with_budget(8, 2048), recurrent_pool(checkpoints));
   engine.ask({{kText, 0, shared}, {kOther, 0, 2200 - shared}}, 1);
   while (engine.ended().empty()) engine.step();
   engine.ask({{kText, 0, shared}, {kOther + 1, 0, 2200 - shared}}, 1);
@@ -591,7 +601,7 @@ std::string second_of_two(int64_t shared, Checkpoints checkpoints) {
 // tokens 2 blocks are full, which end at 1,056, where no state was kept: nothing is found
 // (vllm-project/vllm#45238).
 TEST(HybridScheduler, FindsAPrefixOnlyWhereAStateWasKept) {
-  Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 2048}, recurrent_pool(Checkpoints::align));
+  Engine engine(with_budget(8, 2048), recurrent_pool(Checkpoints::align));
   engine.ask(text(2200), 1);
   EXPECT_EQ(engine.step(), "0:0+1584");
   EXPECT_EQ(engine.step(), "0:1584+528");
@@ -604,7 +614,7 @@ TEST(HybridScheduler, FindsAPrefixOnlyWhereAStateWasKept) {
 
 // A prompt that gets no whole block of the budget waits; one that runs is left out of the step.
 TEST(HybridScheduler, WaitsForABudgetOfAWholeBlock) {
-  Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 1000}, recurrent_pool(Checkpoints::align));
+  Engine engine(with_budget(8, 1000), recurrent_pool(Checkpoints::align));
   engine.ask(text(1500), 1);
   engine.ask(text(1200, kOther), 1);
   EXPECT_EQ(engine.step(), "0:0+528");  // 472 tokens are left: no block of request 1
@@ -620,7 +630,7 @@ TEST(HybridScheduler, WaitsForABudgetOfAWholeBlock) {
 TEST(HybridScheduler, AdmitsAPromptWhoseWindowFits) {
   const auto first_step = [](int64_t blocks) {
     const KvGroup window{KvRule::window, 5, kBlock};
-    Engine engine({.max_num_seqs = 8, .max_num_batched_tokens = 8},
+    Engine engine(with_budget(8, 8),
                   {.blocks = blocks,
                    .layout = {.groups = {{.block_tokens = kBlock}, window}, .unit_tokens = kBlock},
                    .step_tokens = 8});
@@ -638,8 +648,8 @@ TEST(HybridScheduler, AdmitsAPromptWhoseWindowFits) {
 // Ten blocks of 4 tokens. The first request takes 4; of the 6 that are left an admission beside it leaves
 // floor(0.25 x 10) = 2 free: 4 blocks fit, 5 do not. Alone it may have all of them.
 TEST(Scheduler, LeavesAShareOfTheBlocksFreeWhileOthersRun) {
-  SchedulerOptions with = options();
-  with.watermark = 0.25;
+  Settings with = options();
+  with.serving.watermark = 0.25;
   const auto admits = [&](int64_t second_tokens) {
     Engine engine(with, 10);
     engine.ask({{kText, 0, 15}}, 2);
@@ -656,8 +666,8 @@ TEST(Scheduler, LeavesAShareOfTheBlocksFreeWhileOthersRun) {
 // Twelve blocks. The first request holds 2 and has 19 tokens to answer, of which 0.7 are reserved: 8 + 13.3
 // tokens, 6 blocks. The second needs 4 + 20 = 24 tokens, 6 blocks; with a 25th it needs 7.
 TEST(Scheduler, ReservesAShareOfTheAnswersUnderWay) {
-  SchedulerOptions with = options();
-  with.admission = Admission::reserve_share;
+  Settings with = options();
+  with.serving.admission = Admission::reserve_share;
   const auto admits = [&](int64_t second_output) {
     Engine engine(with, 12);
     engine.ask({{kText, 0, 7}}, 20);
@@ -671,8 +681,8 @@ TEST(Scheduler, ReservesAShareOfTheAnswersUnderWay) {
 
 // 0.7 x 0.86 / 600 a step, down to 0.7 x 0.14.
 TEST(Scheduler, ReservesLessWithEveryDecodeStep) {
-  SchedulerOptions with = options();
-  with.admission = Admission::reserve_share;
+  Settings with = options();
+  with.serving.admission = Admission::reserve_share;
   Engine engine(with, 1000);
   engine.ask({{kText, 0, 4}}, 2000);
   engine.step();

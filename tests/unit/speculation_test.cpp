@@ -11,6 +11,7 @@
 #include "cost/gpu_memory.h"
 #include "cost/kv_layers.h"
 #include "laws/machines.h"
+#include "run/engine_memory.h"
 #include "serving/step_time.h"
 
 namespace kvcap::speculation_test {

@@ -11,12 +11,18 @@ namespace {
 
 constexpr int64_t kBlock = 4;  // tokens
 
+struct Settings {
+  ServingOptions serving = {.max_num_seqs = 8, .max_num_batched_tokens = 64, .async_scheduling = false};
+  SequenceTokens tokens;
+};
+
 class Engine : private Admissions {
  public:
-  Engine(const SchedulerOptions& with, int64_t blocks)
+  Engine(const Settings& with, int64_t blocks)
       : pool_(GroupPoolOptions{.blocks = blocks,
                                .layout = {.groups = {{.block_tokens = kBlock}}, .unit_tokens = kBlock}}),
-        scheduler_(with, pool_, *this) {}
+        settings_(with),
+        scheduler_(settings_.serving, with.tokens, pool_, *this) {}
 
   Request& ask(int64_t prompt_tokens, int64_t output_tokens) {
     auto request = std::make_unique<Request>();
@@ -76,13 +82,13 @@ class Engine : private Admissions {
   }
 
   KvPool pool_;
+  Settings settings_;
   Scheduler scheduler_;
   int next_ = 0;
 };
 
-SchedulerOptions drafting(int64_t drafts, int64_t lookahead = 0) {
-  return {
-      .max_num_seqs = 8, .max_num_batched_tokens = 64, .draft_tokens = drafts, .lookahead_tokens = lookahead};
+Settings drafting(int64_t drafts, int64_t lookahead = 0) {
+  return {.tokens = {.draft_tokens = drafts, .lookahead_tokens = lookahead}};
 }
 
 TEST(SpeculativeScheduler, ComputesDraftsBehindADecodeAndKeepsThoseThatAreAccepted) {
@@ -147,15 +153,15 @@ TEST(SpeculativeScheduler, PlansNoStepForWhoIsSureToEndBeforeIt) {
 }
 
 TEST(SpeculativeScheduler, CutsDraftsAtTheBudgetAndAtTheLongestSequence) {
-  SchedulerOptions options = drafting(3);
-  options.max_num_batched_tokens = 6;
+  Settings options = drafting(3);
+  options.serving.max_num_batched_tokens = 6;
   Engine narrow(options, 100);
   narrow.ask(2, 20);
   narrow.ask(2, 20);
   EXPECT_EQ(narrow.step(), "0:0+2! 1:0+2!");
   EXPECT_EQ(narrow.step(), "0:2+4! 1:2+2!");
   options = drafting(3);
-  options.max_model_len = 12;  // the row of its last token is never computed
+  options.tokens.max_model_len = 12;  // the row of its last token is never computed
   Engine shorter(options, 100);
   shorter.ask(8, 4);
   EXPECT_EQ(shorter.step(), "0:0+8!");
@@ -165,8 +171,8 @@ TEST(SpeculativeScheduler, CutsDraftsAtTheBudgetAndAtTheLongestSequence) {
 }
 
 TEST(SpeculativeScheduler, WaitsForTheStepWhereItsDraftsReachTheLongestSequence) {
-  SchedulerOptions options = drafting(3);
-  options.max_model_len = 12;
+  Settings options = drafting(3);
+  options.tokens.max_model_len = 12;
   Engine engine(options, 100);
   engine.ask(8, 4);
   engine.step();
@@ -216,22 +222,22 @@ TEST(SpeculativeScheduler, PreemptsForDraftsAndKeepsTheTokensOfTheStepInFlight) 
 // The last of 8 + 5 tokens is never computed; 3 drafts stand behind the last row, and 3 of a step planned
 // ahead.
 TEST(SpeculativeScheduler, KnowsTheMostSlotsOfASequence) {
-  SchedulerOptions options = drafting(3);
+  Settings options = drafting(3);
   const auto most = [&] { return Engine(options, 100).scheduler().most_slots(13); };
   EXPECT_EQ(most(), 15);
-  options.plans_ahead = true;
+  options.serving.async_scheduling = true;
   EXPECT_EQ(most(), 18);
-  options.lookahead_tokens = 3;
+  options.tokens.lookahead_tokens = 3;
   EXPECT_EQ(most(), 21);
-  options.max_model_len = 14;
+  options.tokens.max_model_len = 14;
   EXPECT_EQ(most(), 14);
   options = drafting(0);
   EXPECT_EQ(most(), 12);
 }
 
 TEST(SpeculativeScheduler, ReservesSlotsForDraftsWhereAnswersAreReserved) {
-  SchedulerOptions options = drafting(3);
-  options.admission = Admission::reserve_output;
+  Settings options = drafting(3);
+  options.serving.admission = Admission::reserve_output;
   // 8 + 5 - 1 + 3 = 15 tokens: 4 blocks each.
   Engine roomy(options, 8), tight(options, 7);
   for (Engine* engine : {&roomy, &tight}) {

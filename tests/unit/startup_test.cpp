@@ -1,11 +1,10 @@
 // What an engine refuses at its start, and what it shortens.
-#include "run/startup.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "base/input_error.h"
+#include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"
 

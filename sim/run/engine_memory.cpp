@@ -1,9 +1,11 @@
-#include "run/startup.h"
+#include "run/engine_memory.h"
 
 #include <algorithm>
 #include <cstdio>
 
-#include "run/machine.h"
+#include "base/check.h"
+#include "run/ranks.h"
+#include "serving/speculation.h"
 
 namespace kvcap {
 namespace {
@@ -17,6 +19,50 @@ std::string gb(double bytes) {
 }
 
 }  // namespace
+
+KvCapacityModel kv_capacity_model(const Scenario& scenario) {
+  const bool knows_driver = scenario.hardware.gpu.reported_memory_bytes.has_value();
+  return scenario.serving.kv_capacity_model.value_or(knows_driver ? KvCapacityModel::engine
+                                                                  : KvCapacityModel::simple);
+}
+
+EngineSettings engine_settings(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
+  KVCAP_CHECK(version.has_value());
+  return {.version = *version,
+          .tensor_parallel_size = serving.tensor_parallel_size,
+          .placement = expert_placement(scenario),
+          .gpu_memory_utilization = serving.gpu_memory_utilization,
+          .max_num_batched_tokens = serving.max_num_batched_tokens,
+          .max_num_seqs = serving.max_num_seqs,
+          .block_size = serving.block_size,
+          .draft = draft_memory(scenario),
+          .capacity_model = kv_capacity_model(scenario)};
+}
+
+DraftMemory draft_memory(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  if (!serving.speculative) return {};
+  return draft_memory(*serving.speculative, scenario.model, serving.tensor_parallel_size,
+                      expert_placement(scenario));
+}
+
+GpuMemory planned_memory(const Scenario& scenario) {
+  return gpu_memory(scenario.model, scenario.hardware, engine_settings(scenario));
+}
+
+KvLayout kv_layout(const Scenario& scenario) {
+  return kv_layout_of(scenario.model, scenario.serving.tensor_parallel_size, scenario.serving.block_size);
+}
+
+int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens) {
+  return 2 * sequences * (tokens + kv_layout(scenario).block_tokens());
+}
+
+int64_t kv_capacity_tokens(const Scenario& scenario) {
+  return scenario.serving.kv_capacity_tokens.value_or(planned_memory(scenario).tokens);
+}
 
 int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens) {
   const KvLayout layout = kv_layout(scenario);

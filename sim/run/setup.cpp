@@ -1,0 +1,138 @@
+#include "run/setup.h"
+
+#include <utility>
+
+#include "run/ranks.h"
+#include "workload/calls.h"
+
+namespace kvcap {
+namespace {
+
+Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
+  ServingOptions& serving = scenario.serving;
+  serving.max_num_seqs = pool.max_num_seqs.value_or(serving.max_num_seqs);
+  serving.max_num_batched_tokens = pool.max_num_batched_tokens.value_or(serving.max_num_batched_tokens);
+  return scenario;
+}
+
+KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
+  const PolicyOptions& options = machine.options();
+  return {.match = machine.match(),
+          .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
+          .clairvoyant = machine.clairvoyant(),
+          .decoupled_positions = options.decoupled_positions.value_or(false),
+          // Selective policies store everything and load only that share.
+          .retained_share = machine.policy().traits().selects ? 1 : options.retention.value_or(1),
+          .expires = options.ttl_s.has_value(),
+          .chunk_tokens = options.chunk_tokens.value_or(0),
+          .weighs = machine.keeps_scores(),
+          .soft_pins = machine.soft_pins(),
+          .blocking_save = options.save == SaveMode::blocking,
+          // Text chunks that are reused at any position were computed without the tokens before them.
+          .exact = *options.restore != Restore::blend && options.retention.value_or(1) == 1 &&
+                   !(machine.match() == Match::chunk && workload.piece_keys == PieceKeys::text),
+          .keeps_kv = options.keep == Keep::kv,
+          .load = options.load.value_or(LoadMode::parked),
+          .save_at = options.save_at.value_or(SaveAt::turn_end),
+          .save_generated = options.save_generated.value_or(true),
+          .save_chunk_tokens = options.chunk_tokens.value_or(0),
+          .store_after_hits = options.store_after_hits.value_or(0),
+          .prefetch_on_arrival = options.prefetch_on_arrival.value_or(PrefetchOnArrival::none),
+          .prefetch_timeout_s = options.prefetch_timeout_s.value_or(1),
+          .prefetch_timeout_s_per_token = options.prefetch_timeout_s_per_token.value_or(0),
+          .loads_first_tier_only = options.loads_first_tier_only.value_or(false),
+          .load_min_tokens = options.load_min_tokens.value_or(1),
+          .remote_copies = machine.remote_copies(),
+          .lookup_s = machine.uses(Tier::remote) ? machine.hardware().remote->lookup_s : 0,
+          .write_queue_s = options.write_queue_s.value_or(1)};
+}
+
+// Returns the workload divided into the policy's model calls; nullopt if each turn is one call.
+std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
+  const Calls calls = options.calls.value_or(Calls::single);
+  if (calls == Calls::single) return {};
+  return divided_into_calls(asked, {.kind = calls == Calls::map_reduce ? MapKind::reduce : MapKind::rerank,
+                                    .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(64))});
+}
+
+// Returns the route of KV between nodes.
+Route transfer_route(const Scenario& scenario) {
+  const HardwareProfile& hardware = scenario.hardware;
+  if (scenario.fleet.disaggregation->link == TransferLink::nic) {
+    const Nic& nic = *hardware.nic;
+    return {.hops = {{.resource = Resource::nic,
+                      .bytes_per_s = static_cast<double>(nic.count) * nic.bandwidth_bytes_per_s}},
+            .latency_s = nic.latency_s};
+  }
+  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  return {
+      .hops = {{.resource = Resource::nvlink, .bytes_per_s = gpus * hardware.nvlink->bandwidth_bytes_per_s}},
+      .latency_s = hardware.nvlink->latency_s};
+}
+
+}  // namespace
+
+Scenario prefill_scenario(const Scenario& scenario) {
+  if (!scenario.fleet.disaggregation) return scenario;
+  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
+  // Prevents a deadlock: a prompt with blocks reserved on a decode node must not wait for blocks of another
+  // prompt, which may wait for that reservation.
+  if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
+    result.serving.admission = Admission::reserve_output;
+  }
+  return result;
+}
+
+// Turns are refused on arrival, so only the prefill nodes limit the queue.
+Scenario decode_scenario(const Scenario& scenario) {
+  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
+  result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
+  result.serving.max_queued_turns = std::nullopt;
+  return result;
+}
+
+EngineSetup::EngineSetup(Scenario scenario_of_kind, const Workload& workload)
+    : scenario(std::move(scenario_of_kind)),
+      machine(scenario, workload),
+      keeping(keeping_of(machine, workload)),
+      step_time(machine.step_time(scenario.serving)),
+      model{.serving = &scenario.serving,
+            .keeping = &keeping,
+            .cost = &machine.cost(),
+            .step_time = &step_time,
+            .speculation = machine.speculation(),
+            .policy = &machine.policy(),
+            .route = [this](Tier from, Tier to) -> const Route& { return machine.route(from, to); },
+            .kv_layout = &machine.kv_layout(),
+            .kv_capacity_tokens = machine.kv_capacity_tokens(),
+            .max_model_len = machine.max_model_len()} {}
+
+Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
+    : scenario(scenario_of_fleet),
+      asked(asked_workload),
+      engine(prefill_scenario(scenario), asked),
+      calls(divided(asked, engine.machine.options())),
+      workload(calls ? *calls : asked),
+      nodes(static_cast<std::size_t>(engines(scenario))),
+      storing_nodes(static_cast<std::size_t>(storing_engines(scenario))) {
+  if (const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation) {
+    decode.emplace(decode_scenario(scenario), asked);
+    decode->model.max_model_len = engine.model.max_model_len;  // sequences come from the other nodes
+    const Route route = transfer_route(scenario);
+    handover = handover_plan(*disaggregation, scenario.model, scenario.serving.tensor_parallel_size, route);
+    interconnect = {storing_nodes, route};
+  }
+  const PolicyOptions& policy = engine.machine.options();
+  // Pieces are found only as a whole.
+  const bool keeps_tails = *policy.eviction_unit == EvictionUnit::block && workload.piece_begin.empty();
+  store = {.inclusive = *policy.inclusive,
+           .write = *policy.inclusive ? *policy.write : WriteMode::back,
+           .unit_tokens = keeps_tails ? engine.scenario.serving.block_size : 0,
+           .ttl_s = policy.ttl_s};
+  for (const StoreTier& tier : engine.machine.tiers()) {
+    const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
+    (is_shared ? shared_tiers : own_tiers).push_back(tier);
+  }
+}
+
+}  // namespace kvcap

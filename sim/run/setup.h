@@ -1,0 +1,54 @@
+// Setup: everything that a run derives from its scenario and workload, each value once.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "des/world.h"
+#include "run/machine.h"
+#include "scenario/scenario.h"
+#include "serving/engine_model.h"
+#include "serving/handover.h"
+#include "state/store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+// Return the scenario of the nodes that compute prompts (the scenario itself without disaggregation), and of
+// the nodes that decode, which have only the engine's prefix cache. decode_scenario() REQUIRES:
+// fleet.disaggregation is present.
+Scenario prefill_scenario(const Scenario& scenario);
+Scenario decode_scenario(const Scenario& scenario);
+
+// The engines of one kind: their scenario, the machine of each, and what they share.
+struct EngineSetup {
+  EngineSetup(Scenario scenario_of_kind, const Workload& workload);
+  EngineSetup(const EngineSetup&) = delete;  // `model` refers to the other members
+  EngineSetup& operator=(const EngineSetup&) = delete;
+
+  const Scenario scenario;
+  const Machine machine;
+  const KeepingOptions keeping;
+  const StepTime step_time;
+  EngineModel model;
+};
+
+struct Setup {
+  // Both arguments outlive it. Throws InputError like simulate().
+  Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload);
+
+  const Scenario& scenario;
+  const Workload& asked;
+  const EngineSetup engine;             // of nodes that compute prompts: of all, without disaggregation
+  std::optional<EngineSetup> decode;    // of nodes that only decode
+  const std::optional<Workload> calls;  // `asked`, if the policy divides its turns into several model calls
+  const Workload& workload;             // what is served: `calls` or `asked`
+  const std::size_t nodes, storing_nodes;
+  std::optional<HandoverPlan> handover;
+  std::optional<Interconnect> interconnect;
+  StoreOptions store;
+  std::vector<StoreTier> own_tiers, shared_tiers;  // of each storing node, and of all of them together
+};
+
+}  // namespace kvcap
