@@ -22,7 +22,7 @@
 #include "plan/workers.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
-#include "run/engine_memory.h"
+#include "run/lone_restore.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
@@ -63,6 +63,10 @@ Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
                    (allowed.empty() ? "nothing (the profile has no host tier)" : allowed));
 }
 
+StoredContexts contexts_of(const RestoreArgs& args) {
+  return {.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens};
+}
+
 // Returns a scenario with one context: all state in one tier that has room for it, layer by layer.
 Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   const Json text = {
@@ -83,10 +87,8 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   }
   Scenario scenario =
       parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
-  scenario.policy.tiers = {{.kind = choose_tier(args, scenario.hardware)}};
-  scenario.serving.max_model_len =
-      std::max(scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings),
-               args.tokens + args.new_tokens + 1);
+  // run checks whether the context fits.
+  make_room(contexts_of(args), choose_tier(args, scenario.hardware), scenario);
   return scenario;
 }
 
@@ -107,14 +109,8 @@ double restore_flops(const Restoration& restoration, const CostModel& cost) {
 }
 
 Json policy_entry(const RestoreArgs& args, const std::string& policy) {
-  Scenario scenario = scenario_for(args, policy);
+  const Scenario scenario = scenario_for(args, policy);
   const Tier tier = scenario.policy.tiers->front().kind;
-  // Memory is not limited here; run checks whether the context fits.
-  const int64_t longest = std::max(args.tokens + args.new_tokens, *scenario.serving.max_model_len);
-  scenario.serving.allow_impossible = true;
-  scenario.serving.kv_capacity_tokens = roomy_kv_capacity_tokens(scenario, 1, longest);
-  const Workload workload =
-      requests_at_once({.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens});
   const Machine machine(scenario, args.tokens, args.tokens);
 
   for (const StoreTier& store : machine.tiers()) {
@@ -137,28 +133,19 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
          {"start_s", activity.start_s},
          {"end_s", activity.end_s}});
   };
-  const RunResult result = simulate(scenario, workload, hooks);
+  const RunResult result = simulate(scenario, requests_at_once(contexts_of(args)), hooks);
   const TurnRecord& turn = result.turns.front();
-  const PrefillChunk suffix{args.new_tokens, args.tokens};
-  const double prefill_s = machine.cost().prefill_s(suffix);
-
-  const Hit hit{.tier = tier, .tokens = args.tokens};
-  Restoration restoration;
-  double closed_form_s = 0;
+  const LoneRestore alone = lone_restore(machine, contexts_of(args), tier);
+  const Restoration& restoration = alone.restoration;
+  const double prefill_s = alone.prefill_s;
   double flops = 0;
   const char* bound = "balanced";
-  if (machine.policy().traits().reuse == Reuse::stored) {
-    Context context{.history_tokens = args.tokens, .new_tokens = args.new_tokens};
-    context.use[index(tier)] = machine.policy().use({args.tokens, 0, args.tokens});
-    restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
-  }
   if (!restoration.empty()) {
-    closed_form_s = makespan_s(restoration, machine.idle_rates()) - (restoration.fused ? prefill_s : 0);
     flops = restore_flops(restoration, machine.cost());
     bound = bound_of(restoration, machine, tier, prefill_s);
   } else if (machine.policy().traits().reuse != Reuse::everything) {
     const PrefillChunk whole{args.tokens + args.new_tokens, 0};
-    closed_form_s = machine.cost().prefill_s(whole) - prefill_s;
+    const PrefillChunk suffix{args.new_tokens, args.tokens};
     flops = static_cast<double>(scenario.model.num_hidden_layers) *
             (machine.cost().prefill_layer_flops(whole) - machine.cost().prefill_layer_flops(suffix));
     bound = "compute";
@@ -179,7 +166,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                 {"restore_s", turn.ttft_s - prefill_s},
                 {"prefill_s", prefill_s},
                 {"ttft_s", turn.ttft_s},
-                {"closed_form_restore_s", closed_form_s},
+                {"closed_form_restore_s", alone.restore_s},
                 {"schedule",
                  {{"hidden_layers", schedule.hidden_layers},
                   {"kv_layers", schedule.kv_layers},

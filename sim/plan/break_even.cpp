@@ -8,7 +8,7 @@
 #include "base/input_error.h"
 #include "metrics/format.h"
 #include "plan/workers.h"
-#include "run/engine_memory.h"
+#include "run/lone_restore.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
@@ -50,21 +50,6 @@ Tier tier_of(const Scenario& scenario) {
   throw InputError("break_even: hardware " + scenario.hardware.name + " has no host tier");
 }
 
-double closed_form_ttft_s(const Machine& machine, const StoredContexts& contexts, Tier tier) {
-  const PrefillChunk suffix{contexts.new_tokens, contexts.tokens};
-  const double prefill_s = machine.cost().prefill_s(suffix);
-  if (machine.policy().traits().reuse == Reuse::everything) return prefill_s;
-  Restoration restoration;
-  if (machine.policy().traits().reuse == Reuse::stored) {
-    const Hit hit{.tier = tier, .tokens = contexts.tokens};
-    Context context{.history_tokens = contexts.tokens, .new_tokens = contexts.new_tokens};
-    context.use[index(tier)] = machine.policy().use({contexts.tokens, 0, contexts.tokens});
-    restoration = machine.policy().restore(context, {&hit, 1}, machine.idle_rates());
-  }
-  if (restoration.empty()) return machine.cost().prefill_s({contexts.tokens + contexts.new_tokens, 0});
-  return makespan_s(restoration, machine.idle_rates()) + (restoration.fused ? 0 : prefill_s);
-}
-
 double api_s(const ServingOptions& serving, const StoredContexts& contexts) {
   const auto tokens = static_cast<double>(contexts.tokens + contexts.new_tokens);
   return serving.request_overhead_s + serving.request_overhead_s_per_token * tokens;
@@ -78,20 +63,14 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
     Scenario scenario = load_scenario(plan.base, changes);
     const StoredContexts& contexts = duel.contexts;
     const Tier tier = tier_of(scenario);
-    const int64_t length = contexts.tokens + contexts.new_tokens + 1;
-    scenario.policy.tiers = {{.kind = tier}};
     scenario.fidelity = Fidelity::layer;
-    scenario.serving.max_num_batched_tokens = length;
-    scenario.serving.max_model_len =
-        std::max(scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings), length);
+    scenario.serving.max_num_batched_tokens = contexts.tokens + contexts.new_tokens + 1;
     // Contexts may exceed the GPU's memory, because only the speed is compared.
-    scenario.serving.allow_impossible = true;
-    scenario.serving.kv_capacity_tokens =
-        roomy_kv_capacity_tokens(scenario, contexts.count, *scenario.serving.max_model_len);
+    make_room(contexts, tier, scenario);
     if (contexts.count == 1) {
       const Machine machine(scenario, contexts.tokens, contexts.tokens);
-      contestant.closed_form_ttft_s =
-          api_s(scenario.serving, contexts) + closed_form_ttft_s(machine, contexts, tier);
+      const LoneRestore alone = lone_restore(machine, contexts, tier);
+      contestant.closed_form_ttft_s = api_s(scenario.serving, contexts) + alone.restore_s + alone.prefill_s;
     }
     const RunResult result = simulate(scenario, requests_at_once(contexts));
     contestant.ttft_s = 1e-3 * result.number("mean_ttft_ms");
