@@ -11,8 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
+
+#include "base/field_spec.h"
 
 namespace kvcap {
 
@@ -53,7 +54,7 @@ enum class FlagForm : uint8_t {
 // The engine's value if a line does not set the flag: an integer, a number or a word of the row's form; on or
 // off for flags without a value; no value if the engine derives it.
 struct FlagDefault {
-  std::variant<std::monostate, bool, int64_t, double, std::string_view> value = {};
+  DefaultValue value = {};
   std::string_view words = {};  // condition, printed after the value
 };
 

@@ -101,9 +101,15 @@ FieldSpec positive(std::string_view meaning, std::string_view unit, bool require
   return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .required = required};
 }
 // `absent`: meaning of a missing value.
-FieldSpec positive_or_absent(std::string_view meaning, std::string_view unit, std::string_view absent) {
+FieldSpec positive_or_absent(std::string_view meaning, std::string_view unit, std::string_view absent,
+                             DefaultValue fallback = {}) {
   const UnitRange& range = range_of(unit);
-  return {.meaning = meaning, .unit = unit, .min = range.least, .max = range.most, .absent = absent};
+  return {.meaning = meaning,
+          .unit = unit,
+          .min = range.least,
+          .max = range.most,
+          .absent = absent,
+          .fallback = fallback};
 }
 FieldSpec not_negative(std::string_view meaning, std::string_view unit, std::string_view absent = {}) {
   return {.meaning = meaning, .unit = unit, .min = 0, .max = range_of(unit).most, .absent = absent};
@@ -615,9 +621,12 @@ static void describe(FieldVisitor& v, SpeculativeOptions& o) {
        .min = 0,
        .max = 1,
        .absent = "as acceptance_length says"});
-  v.field(
-      "draft_layers", o.draft_layers,
-      {.meaning = "method layers: how many", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "1"});
+  v.field("draft_layers", o.draft_layers,
+          {.meaning = "method layers: how many",
+           .unit = "layers",
+           .min = 1,
+           .max = kMaxCount,
+           .fallback = kDraftLayers});
   v.field("draft_model", o.draft_model,
           {.meaning = "method draft_model: the smaller model, over the same GPUs",
            .absent = "none",
@@ -883,9 +892,16 @@ static std::string_view kind_meaning() {
     for (const SourceRow& row : source_table()) {
       if (row.is_generated) generators += (generators.empty() ? "" : ", ") + std::string(row.name);
     }
-    return "the format of a file, or a generator (" + generators + "): traces/README.md";
+    return "the format of a file, or a generator (" + generators + "): traces/formats.md";
   }();
   return meaning;
+}
+
+constexpr std::string_view kInRagTable = "as in traces/rag.json";
+
+static std::string_view block_tokens_default() {
+  static const std::string text = "mooncake: " + std::to_string(kMooncakeBlockTokens);
+  return text;
 }
 
 static void describe(FieldVisitor& v, SourceOptions& o) {
@@ -893,7 +909,7 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field(
       "path", o.path,
       {.meaning = "the file, plain or gzip; relative to this one, or $KVCAP_DATA/... for a file of the data "
-                  "folder (scenarios/README.md)"});
+                  "folder (scenarios/data.md)"});
   v.field(
       "stand_in", o.stand_in,
       {.meaning = "session JSONL that is read, with a note, where there is no file at path; empty: none"});
@@ -907,15 +923,16 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
                       "arrival_s, input_tokens, output_tokens, session, ..."});
   v.field("input_is", o.input_is,
           {.meaning = "what the input length of a session's later turn counts: its new tokens, or the whole "
-                      "prompt with the history; automatic: what the format says (traces/README.md)"});
+                      "prompt with the history; automatic: what the format says (traces/formats.md)"});
   v.field("token_counts", o.token_counts,
           {.meaning = "sharegpt: JSONL of exact token counts; without it they are estimated"});
   v.field("block_tokens", o.block_tokens,
-          {.meaning = "mooncake, vllm, bailian: size of a block of hash_ids",
+          {.meaning = "mooncake, vllm, bailian, lmcache_agent: size of a block of hash_ids",
            .unit = "tokens",
            .min = 1,
            .max = 65536,
-           .absent = "512; vllm, bailian: 16"});
+           .absent = block_tokens_default(),
+           .fallback = kEngineBlockTokens});
   v.field("hash_ids", o.hash_ids,
           {.meaning = "vllm: JSONL of the requests' blocks; without it no prompt shares any"});
   v.field("tasks", o.tasks,
@@ -929,13 +946,15 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
           {.meaning = "long_context, rag: the k-th document's or chunk's popularity is k^-zipf_alpha",
            .min = 0,
            .max = 10,
-           .absent = "1; rag: 0, all alike"});
+           .absent = "rag: as in traces/rag.json",
+           .fallback = kLongContextZipfAlpha});
   v.field("dataset", o.dataset, {.meaning = "few_shot: piqa, rte, copa or openbookqa"});
   v.field("prefixes", o.prefixes,
           {.meaning = "few_shot, random: how many there are that prompts share",
            .min = 1,
            .max = kMaxCount,
-           .absent = "13; random: 1"});
+           .absent = "few_shot: as in traces/few_shot.json",
+           .fallback = kRandomPrefixes});
   v.field("max_prefix_tokens", o.max_prefix_tokens,
           {.meaning = "few_shot: where prefixes are cut", .unit = "tokens", .min = 1, .max = kMaxCount});
   v.field("reuse_sigma", o.reuse_sigma,
@@ -943,28 +962,28 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .unit = "prefixes",
            .min = 1e-3,
            .max = kMaxCount,
-           .absent = "1.5 of 13"});
+           .absent = "as in traces/few_shot.json, in proportion to prefixes"});
   v.field("base_queries", o.base_queries,
-          {.meaning = "rag: different ones", .min = 1, .max = 100000, .absent = "1500"});
+          {.meaning = "rag: different ones", .min = 1, .max = 100000, .absent = kInRagTable});
   v.field("paraphrases", o.paraphrases,
-          {.meaning = "rag: of each base query", .min = 0, .max = 100, .absent = "3"});
+          {.meaning = "rag: of each base query", .min = 0, .max = 100, .absent = kInRagTable});
   v.field("chunks", o.chunks,
-          {.meaning = "rag: that a query retrieves", .min = 1, .max = 100, .absent = "6"});
+          {.meaning = "rag: that a query retrieves", .min = 1, .max = 100, .absent = kInRagTable});
   v.field("chunk_tokens", o.chunk_tokens,
-          {.meaning = "rag: of one chunk", .unit = "tokens", .min = 1, .max = 65536, .absent = "512"});
+          {.meaning = "rag: of one chunk", .unit = "tokens", .min = 1, .max = 65536, .absent = kInRagTable});
   v.field("corpus_chunks", o.corpus_chunks,
           {.meaning = "rag: chunks there are", .min = 1, .max = 1e7, .absent = "base_queries x chunks"});
   v.field("overlap", o.overlap,
           {.meaning = "rag: probability that a paraphrase retrieves a chunk of its base query",
            .min = 0,
            .max = 1,
-           .absent = "0.8"});
+           .absent = kInRagTable});
   v.field("question_tokens", o.question_tokens,
           {.meaning = "rag: mean length of a question",
            .unit = "tokens",
            .min = 1,
            .max = kMaxCount,
-           .absent = "32"});
+           .absent = kInRagTable});
   v.field("input_tokens", o.input_tokens,
           {.meaning = "random: of a prompt beyond its shared prefix, at most",
            .unit = "tokens",
@@ -1017,7 +1036,8 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
           {.meaning = "gaps between sessions; even: as many as the rate means, at dates drawn evenly; trace: "
                       "arrival_s of the file; closed_loop: a session begins when another one ends"});
   v.field("sessions_per_s", o.sessions_per_s,
-          positive_or_absent("rate of new sessions", "1/s", "0.1, unless requests_per_s or rates is given"));
+          positive_or_absent("rate of new sessions", "1/s", "requests_per_s or rates says",
+                             kDefaultSessions_per_s));
   v.field("requests_per_s", o.requests_per_s,
           positive_or_absent("rate of requests: sessions_per_s x mean turns of a session", "1/s",
                              "sessions_per_s or rates says"));
@@ -1031,13 +1051,13 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
            .min = 1,
            .max = kMaxCount,
            .absent = "required with closed_loop"});
-  v.field(
-      "round_sessions", o.round_sessions,
-      {.meaning = "closed_loop: sessions per round; no session begins before all sessions of the last round have ended",
-       .unit = "sessions",
-       .min = 1,
-       .max = kMaxCount,
-       .absent = "there are no rounds"});
+  v.field("round_sessions", o.round_sessions,
+          {.meaning = "closed_loop: sessions per round; no session begins before all sessions of the last "
+                      "round have ended",
+           .unit = "sessions",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "there are no rounds"});
   v.field(
       "staggered", o.staggered,
       {.meaning = "closed_loop: the first answers are cut short, evenly from none to whole, so that equal "
@@ -1088,7 +1108,8 @@ static void describe(FieldVisitor& v, WorkloadOptions& o) {
           {.meaning = "how many",
            .min = 1,
            .max = 1e8,
-           .absent = "all of the source; 1000 generated ones, all queries of rag"});
+           .absent = "all of the file, all queries of rag",
+           .fallback = kDefaultSessions});
   v.field("warmup_turns", o.warmup_turns,
           {.meaning = "first turns, left out of the metrics", .unit = "turns", .min = 0, .max = 1e9});
   v.field("warmup", o.warmup,
@@ -1134,7 +1155,10 @@ static void describe(FieldVisitor& v, TierOptions& o) {
            .min = 1e-3,
            .max = 1e6,
            .absent = "capacity_bytes says"});
-  v.field("eviction", o.eviction, {.meaning = eviction_meaning(), .absent = "the policy's, else lru"});
+  v.field("eviction", o.eviction,
+          {.meaning = eviction_meaning(),
+           .absent = "the policy's",
+           .fallback = name_of(kPolicyDefaults.eviction)});
   v.field("free_fraction", o.free_fraction,
           {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
   v.field("evict_at", o.evict_at,
