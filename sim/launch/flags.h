@@ -56,6 +56,7 @@ enum class FlagForm : uint8_t {
 struct FlagDefault {
   DefaultValue value = {};
   std::string_view words = {};  // condition, printed after the value
+  bool is_of_server = false;    // the value is that of server_options() (serving/engines.h)
 };
 
 struct FlagRow {
@@ -93,6 +94,8 @@ bool is_flag_or_member(Stack engine, const std::string& flag, const std::string&
 // Returns every spelling that a line of this engine may contain.
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);
+// Returns the value of a default; nothing if the engine derives it.
+DefaultValue default_value(const FlagRow& row);
 // Returns a default in the style of the engine's pages: "1024; 256 below 70 GiB and on A100". Empty: unknown.
 std::string default_text(const FlagRow& row);
 
