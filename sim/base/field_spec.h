@@ -13,6 +13,11 @@ namespace kvcap {
 // A default: a number, a switch or a text; monostate: none.
 using DefaultValue = std::variant<std::monostate, bool, int64_t, double, std::string_view>;
 
+// Bounds of many fields.
+inline constexpr double kMaxCount = 1e6;
+inline constexpr double kMinShare = 1e-6;
+inline constexpr double kMaxYears_s = 1e10;  // 300 years
+
 struct FieldSpec {
   std::string_view meaning = {};
   std::string_view unit = {};

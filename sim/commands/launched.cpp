@@ -14,7 +14,6 @@
 #include "run/machine.h"
 #include "run/startup.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 
 namespace kvcap {
 

@@ -11,7 +11,6 @@
 #include "metrics/format.h"
 #include "run/machine.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 
 namespace kvcap {
 namespace {

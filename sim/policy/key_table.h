@@ -62,8 +62,6 @@ inline constexpr IsUsed identifying = [](const KeyUse& use) { return use.identif
 
 using O = PolicyOptions;
 inline constexpr const PolicyDefaults& kDefaults = kPolicyDefaults;
-inline constexpr double kMostCount = 1e6;
-inline constexpr double kLeastShare = 1e-6;
 
 inline constexpr std::tuple kTable{
     policy_key("keep", &O::keep, {.meaning = "what is kept of a context", .absent = "the preset's"}, always),
@@ -113,7 +111,7 @@ inline constexpr std::tuple kTable{
         "retention", &O::retention,
         {.meaning = "restore important: share of the tokens found that is loaded; else of a history, kept "
                     "after a turn",
-         .min = kLeastShare,
+         .min = kMinShare,
          .max = 1,
          .absent = "the preset's"},
         [](const KeyUse& use) { return !use.where.pieces || use.restores({Restore::important}); }),
@@ -169,12 +167,12 @@ inline constexpr std::tuple kTable{
                {.meaning = "cacheblend: leading layers that compute all tokens",
                 .unit = "layers",
                 .min = 0,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .fallback = kDefaults.full_layers},
                restoring<Restore::blend>),
     policy_key("partial_efficiency", &O::partial_efficiency,
                {.meaning = "cacheblend: speed of scattered tokens relative to a whole prefill",
-                .min = kLeastShare,
+                .min = kMinShare,
                 .max = 1,
                 .fallback = kDefaults.partial_efficiency},
                restoring<Restore::blend>),
@@ -184,7 +182,7 @@ inline constexpr std::tuple kTable{
                {.meaning = "that a map call generates: a summary, or a score after the answer",
                 .unit = "tokens",
                 .min = 1,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .absent = "the preset's",
                 .fallback = kDefaults.map_tokens},
                [](const KeyUse& use) {
@@ -195,7 +193,7 @@ inline constexpr std::tuple kTable{
                restoring<Restore::load>),
     policy_key(
         "read_buffer_layers", &O::read_buffer_layers,
-        {.meaning = "how far ahead", .unit = "layers", .min = 1, .max = kMostCount, .absent = "the preset's"},
+        {.meaning = "how far ahead", .unit = "layers", .min = 1, .max = kMaxCount, .absent = "the preset's"},
         restoring<Restore::load, Restore::blend>),
     policy_key("save", &O::save, {.meaning = "how new state is written", .absent = "the preset's"},
                [](const KeyUse& use) {
@@ -212,7 +210,7 @@ inline constexpr std::tuple kTable{
                {.meaning = "between stored states of recurrent layers",
                 .unit = "tokens",
                 .min = 1,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .absent = "serving.max_num_batched_tokens, down to whole blocks"},
                in_host_tiers),
     policy_key(
@@ -229,7 +227,7 @@ inline constexpr std::tuple kTable{
                {.meaning = "hits of a context before it is saved; 0: the turn that computes it saves it",
                 .unit = "turns",
                 .min = 0,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .fallback = kDefaults.store_after_hits},
                in_host_tiers),
     policy_key(
@@ -283,7 +281,7 @@ inline constexpr std::tuple kTable{
                {.meaning = "fewer are computed rather than loaded",
                 .unit = "tokens",
                 .min = 1,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .absent = "the preset's",
                 .fallback = kDefaults.load_min_tokens},
                in_host_tiers),
@@ -298,14 +296,14 @@ inline constexpr std::tuple kTable{
                {.meaning = "hcache: leading layers that are recomputed, in place of split",
                 .unit = "layers",
                 .min = 0,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .absent = "split decides; with kv_layers 0"},
                restoring<Restore::project>),
     policy_key("kv_layers", &O::kv_layers,
                {.meaning = "hcache: last layers that are kept as KV, in place of split",
                 .unit = "layers",
                 .min = 0,
-                .max = kMostCount,
+                .max = kMaxCount,
                 .absent = "split decides; with recomputed_layers 0"},
                restoring<Restore::project>),
     policy_key("split_tokens", &O::split_tokens,
