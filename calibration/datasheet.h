@@ -15,7 +15,7 @@ bool has_words(std::string_view name, std::string_view part);
 std::optional<double> datasheet_flops(std::string_view gpu_name);
 
 // Returns the share of the datasheet's peak that kernels of serving engines reach on whole prompts, fitted
-// with the wave model (hwprofiles/README.md).
+// with the wave model (hwprofiles/efficiency.md).
 std::optional<double> engine_efficiency(std::string_view gpu_name);
 
 }  // namespace kvcap::calibration

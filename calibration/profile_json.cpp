@@ -1,4 +1,4 @@
-// Writes a profile as JSON, schema kvcap.hardware/1, with numbers in the order of hwprofiles/README.md.
+// Writes a profile as JSON, schema kvcap.hardware/1, with numbers in the order of hwprofiles/format.md.
 #include <nlohmann/json.hpp>
 
 #include "calibration/profile.h"

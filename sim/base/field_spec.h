@@ -6,8 +6,17 @@
 #include <limits>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace kvcap {
+
+// A default: a number, a switch or a text; monostate: none.
+using DefaultValue = std::variant<std::monostate, bool, int64_t, double, std::string_view>;
+
+// Bounds of many fields.
+inline constexpr double kMaxCount = 1e6;
+inline constexpr double kMinShare = 1e-6;
+inline constexpr double kMaxYears_s = 1e10;  // 300 years
 
 struct FieldSpec {
   std::string_view meaning = {};
@@ -17,7 +26,9 @@ struct FieldSpec {
   double max = std::numeric_limits<double>::infinity();
   bool below_max = false;  // `max` itself is not allowed
   bool required = false;
-  std::string_view absent = {};  // meaning of an absent (or null) value, if it is not a constant
+  // An absent (or null) value: what decides it, and its value where nothing does.
+  std::string_view absent = {};
+  DefaultValue fallback = {};
   std::span<const std::string_view> allowed = {};  // text: the allowed values
   std::span<const int64_t> integers = {};          // integer: the allowed values
   std::string_view reference = {};                 // object: what a name or path given instead refers to

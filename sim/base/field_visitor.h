@@ -149,6 +149,8 @@ class FieldVisitor {
 // Return the range as errors and help print it: "an integer from 1 to 8", "a number from 0.5 to 2".
 std::string allowed_integers(const FieldSpec& spec);
 std::string allowed_numbers(const FieldSpec& spec);
+// Returns the default of a field that may be absent: "the preset's; else 1". Empty: none.
+std::string default_text(const FieldSpec& spec);
 // Returns the shortest decimal text that reads back as the same double.
 std::string number_text(double value);
 

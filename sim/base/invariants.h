@@ -1,5 +1,5 @@
 // The invariants of a simulation, which kvcap run --check and the tests verify during a run. A broken
-// invariant is a bug of kvcap: the program prints its name and its meaning, then aborts. tests/README.md
+// invariant is a bug of kvcap: the program prints its name and its meaning, then aborts. tests/invariants.md
 // shows this table.
 #pragma once
 

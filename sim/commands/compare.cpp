@@ -30,7 +30,6 @@
 #include "plan/replicate.h"
 #include "policy/table.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 
 namespace kvcap {
 namespace {

@@ -125,7 +125,7 @@ void add_fit(CLI::App& app) {
   command.value("--out", args->out, "where to write the fitted profile: FILE.json").required();
   command.value("--model", args->options.model, "the model that was served: a name or a path");
   command.value("--columns", args->options.columns,
-                "of logs in columns: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/README.md)");
+                "of logs in columns: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/formats.md)");
   command.value(
       "--hit-share", args->hit_share,
       "of logs that do not say which prompts share text: the share of prompt tokens that the server "

@@ -14,7 +14,6 @@
 #include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 
 namespace kvcap {
 

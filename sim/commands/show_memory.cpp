@@ -13,7 +13,6 @@
 #include "run/machine.h"
 #include "run/setup.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 
 namespace kvcap {
 namespace {

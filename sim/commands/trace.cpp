@@ -22,7 +22,6 @@
 #include "commands/commands.h"
 #include "metrics/format.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 #include "workload/logs/gz_file.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"

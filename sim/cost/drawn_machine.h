@@ -18,7 +18,7 @@ namespace kvcap {
 
 // Returns the error that is assumed for a regime if the profile states none, by the kind of its provenance.
 //   measured  : 0.15; a fit to one GPU's kernels and the same kernels of other programs and versions differ
-//             by up to 0.18 (hwprofiles/README.md)
+//             by up to 0.18 (hwprofiles/sources.md)
 //   paper     : 0.25; the GEMM efficiencies implied by HCache's figures for three models are 0.42 to 0.69
 //   datasheet : 0.25 and a bias of 0.15, because nominal rates are not reached
 RegimeError default_error(std::string_view provenance_kind);

@@ -11,7 +11,7 @@ namespace {
 
 // Times on one kind of server with 2, 4 and 8 GPUs: the time of the smallest message; the share of PCIe's
 // bandwidth, in one direction, that large all-reduces reach ("bus bandwidth" of NCCL's tests). sigma: of
-// ln(measured / these) over servers of the kind. Sources and their measurements: hwprofiles/README.md.
+// ln(measured / these) over servers of the kind. Sources and their measurements: hwprofiles/efficiency.md.
 struct PeerTimes {
   std::array<double, 3> latency_s;
   std::array<double, 3> share;

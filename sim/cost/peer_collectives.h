@@ -1,6 +1,6 @@
 // Computes times of collectives over NVLink, or over PCIe with the peer access of a server. Times measured in
 // a profile apply to the kind of server that they were measured on. For other kinds they are derived from
-// PCIe's bandwidth with shares and latencies measured on servers of that kind (hwprofiles/README.md,
+// PCIe's bandwidth with shares and latencies measured on servers of that kind (hwprofiles/efficiency.md,
 // Collectives); between such servers times differ by a factor.
 #pragma once
 

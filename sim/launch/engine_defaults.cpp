@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "launch/flag_rows.h"
 #include "launch/launch_line.h"
 #include "launch/values.h"
 #include "scenario/load.h"
+#include "serving/engines.h"
 
 namespace kvcap {
 
@@ -24,12 +26,10 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
   const auto add = [&](const std::string& path, const std::string& value) {
     if (!says(path + "=")) defaults.push_back(path + "=" + value);
   };
-  const double gib = hardware.gpu.memory_bytes / 1073741824;
   if (line.engine == Stack::vllm) {
-    // vllm/engine/arg_utils.py, values of the API server. Scenarios have its other GPU-dependent values as
-    // defaults.
-    const bool is_large = gib >= 70 && hardware.gpu.name.find("A100") == std::string::npos;
-    int64_t sequences = is_large ? 1024 : 256;
+    // Scenarios have the server's other GPU-dependent values as defaults.
+    const ServingOptions server = server_options(EngineKind::vllm, hardware.gpu);
+    int64_t sequences = server.max_num_seqs;
     const std::string tokens = said("serving.max_num_batched_tokens=");
     if (!tokens.empty()) sequences = std::min(sequences, integer_value("--max-num-batched-tokens", tokens));
     add("serving.max_num_seqs", std::to_string(sequences));
@@ -45,13 +45,13 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
       if (longest.empty()) longest = said("model.max_position_embeddings=");
       const int64_t prompt = longest.empty() ? load_model(line.model).max_position_embeddings
                                              : integer_value("--max-model-len", longest);
-      add("serving.max_num_batched_tokens",
-          std::to_string(std::max<int64_t>(is_large ? 8192 : 2048, prompt)));
+      add("serving.max_num_batched_tokens", std::to_string(std::max(server.max_num_batched_tokens, prompt)));
     }
   }
   if (line.engine == Stack::sglang) {
     // python/sglang/srt/server_args.py: chunks by memory; reserves 1.5 MB per token of a chunk for
     // activations and 2 MB per sequence of the largest CUDA graph.
+    const double gib = hardware.gpu.memory_bytes / kGibBytes;
     const int64_t chunk = gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
     const double graph = gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;
     add("serving.max_num_batched_tokens", std::to_string(line.rank_chunk(chunk)));

@@ -17,6 +17,11 @@ std::span<const FlagRow> trtllm_flags();
 // simulated.
 std::vector<FlagRow> known_flags();
 
+// The default of a flag whose field has it in server_options().
+constexpr FlagDefault of_server(std::string_view words = {}) {
+  return {.words = words, .is_of_server = true};
+}
+
 // Fields, units and words that the rows of several stacks share.
 inline constexpr double kGibBytes = 1073741824, kGbBytes = 1e9;
 inline constexpr std::string_view kDramBytes = "policy.tiers.dram.capacity_bytes";

@@ -1,4 +1,5 @@
 // Joins the parts of the flag table, and lists the source files of its rows.
+#include <array>
 #include <vector>
 
 #include "launch/flag_rows.h"
@@ -6,6 +7,7 @@
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
 #include "policy/table.h"
+#include "serving/engines.h"
 
 namespace kvcap {
 namespace {
@@ -46,6 +48,42 @@ std::vector<FlagRow> all_rows() {
   return rows;
 }
 
+// Returns `serving` of a scenario with the options of an engine's server.
+Json server_json(Stack engine, const Gpu& gpu) {
+  Scenario scenario;
+  scenario.serving = server_options(static_cast<EngineKind>(engine), gpu);
+  return write_scenario(scenario).at("serving");
+}
+
+// Returns the server's default on a large GPU, or on a small one.
+DefaultValue server_value(const FlagRow& row, bool is_large) {
+  static const std::vector<std::array<Json, 2>> servers = [] {
+    std::vector<std::array<Json, 2>> all;
+    for (Stack engine : {Stack::vllm, Stack::sglang, Stack::trtllm}) {
+      all.push_back({server_json(engine, {.memory_bytes = 0}),
+                     server_json(engine, {.memory_bytes = kVllmLargeGpu_gib * kGibBytes})});
+    }
+    return all;
+  }();
+  const Json& server = servers.at(static_cast<std::size_t>(row.stack)).at(is_large ? 1 : 0);
+  const Json& value = server.at(std::string(row.field.substr(row.field.find('.') + 1)));
+  if (row.form == FlagForm::present) return plain_text(value) == row.words;
+  if (row.form == FlagForm::words) return word_for(row, plain_text(value)).value();
+  if (row.unit == 1 && value.is_number_integer()) return value.get<int64_t>();
+  return value.get<double>() / row.unit;
+}
+
+std::string value_text(const DefaultValue& value) {
+  struct Text {
+    std::string operator()(std::monostate) { return ""; }
+    std::string operator()(bool on) { return on ? "on" : "off"; }
+    std::string operator()(int64_t integer) { return std::to_string(integer); }
+    std::string operator()(double number) { return number_json(number); }
+    std::string operator()(std::string_view word) { return std::string(word); }
+  };
+  return std::visit(Text(), value);
+}
+
 // Returns the policy's own default of the field.
 std::string stock_text(const FlagRow& row) {
   if (row.field == kDramBytes) {
@@ -58,7 +96,7 @@ std::string stock_text(const FlagRow& row) {
   scenario.policy = with_preset({.name = std::string(row.storage)});
   const std::string_view key = row.field.substr(row.field.find('.') + 1);
   const std::string value = plain_text(write_scenario(scenario).at("policy").at(std::string(key)));
-  return row.form == FlagForm::words ? word_for(row, value).value() : value;
+  return row.form == FlagForm::words ? std::string(word_for(row, value).value()) : value;
 }
 
 }  // namespace
@@ -68,16 +106,17 @@ std::span<const FlagRow> flag_table() {
   return rows;
 }
 
+DefaultValue default_value(const FlagRow& row) {
+  return row.engine_default.is_of_server ? server_value(row, true) : row.engine_default.value;
+}
+
 std::string default_text(const FlagRow& row) {
-  struct Text {
-    std::string operator()(std::monostate) { return ""; }
-    std::string operator()(bool on) { return on ? "on" : "off"; }
-    std::string operator()(int64_t integer) { return std::to_string(integer); }
-    std::string operator()(double number) { return number_json(number); }
-    std::string operator()(std::string_view word) { return std::string(word); }
-  };
-  const std::string text =
-      std::visit(Text(), row.engine_default.value) + std::string(row.engine_default.words);
+  const DefaultValue value = default_value(row);
+  std::string text = value_text(value) + std::string(row.engine_default.words);
+  if (row.engine_default.is_of_server && server_value(row, false) != value) {
+    text += "; " + value_text(server_value(row, false)) + " below " + number_text(kVllmLargeGpu_gib) +
+            " GiB and on A100";
+  }
   const bool is_policys = !row.storage.empty() && row.field.starts_with("policy.");
   return text.empty() && is_policys ? stock_text(row) : text;
 }

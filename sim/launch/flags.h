@@ -11,8 +11,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
+
+#include "base/field_spec.h"
 
 namespace kvcap {
 
@@ -53,8 +54,9 @@ enum class FlagForm : uint8_t {
 // The engine's value if a line does not set the flag: an integer, a number or a word of the row's form; on or
 // off for flags without a value; no value if the engine derives it.
 struct FlagDefault {
-  std::variant<std::monostate, bool, int64_t, double, std::string_view> value = {};
+  DefaultValue value = {};
   std::string_view words = {};  // condition, printed after the value
+  bool is_of_server = false;    // the value is that of server_options() (serving/engines.h)
 };
 
 struct FlagRow {
@@ -92,6 +94,8 @@ bool is_flag_or_member(Stack engine, const std::string& flag, const std::string&
 // Returns every spelling that a line of this engine may contain.
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);
+// Returns the value of a default; nothing if the engine derives it.
+DefaultValue default_value(const FlagRow& row);
 // Returns a default in the style of the engine's pages: "1024; 256 below 70 GiB and on A100". Empty: unknown.
 std::string default_text(const FlagRow& row);
 

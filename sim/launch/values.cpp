@@ -90,9 +90,9 @@ std::optional<std::string> word_value(const FlagRow& row, const std::string& wor
   refuse_value(first_name(row), word, allowed);
 }
 
-std::optional<std::string> word_for(const FlagRow& row, std::string_view value) {
+std::optional<std::string_view> word_for(const FlagRow& row, std::string_view value) {
   for (const Word& one : words_of(row.words)) {
-    if (!one.value.empty() && one.value == value) return std::string(one.word);
+    if (!one.value.empty() && one.value == value) return one.word;
   }
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ int64_t integer_value(std::string_view flag, const std::string& value);
 // Returns the value of a word in the row's `words`; nothing if the word does not set the field.
 std::optional<std::string> word_value(const FlagRow& row, const std::string& word);
 // Returns the first word of a row with this value.
-std::optional<std::string> word_for(const FlagRow& row, std::string_view value);
+std::optional<std::string_view> word_for(const FlagRow& row, std::string_view value);
 
 // Return JSON texts: with all digits, and rounded to an integer.
 std::string number_json(double number);

@@ -25,13 +25,13 @@ const Json* at(const Json& json, std::string_view path) {
 }
 
 bool is_default(const FlagRow& row, double number) {
-  const auto* integer = std::get_if<int64_t>(&row.engine_default.value);
-  const auto* real = std::get_if<double>(&row.engine_default.value);
+  const DefaultValue value = default_value(row);
+  const auto* integer = std::get_if<int64_t>(&value);
+  const auto* real = std::get_if<double>(&value);
   return (integer && static_cast<double>(*integer) == number) || (real && *real == number);
 }
 bool is_default(const FlagRow& row, std::string_view word) {
-  const auto* own = std::get_if<std::string_view>(&row.engine_default.value);
-  return own && *own == word;
+  return default_value(row) == DefaultValue(word);
 }
 
 // Returns the flag of a field of `serving`; nothing if the value is the engine's default.
@@ -41,16 +41,17 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
   const std::string flag(first_name(row)), text = plain_text(value);
   switch (row.form) {
     case FlagForm::present:
-      if (std::get<bool>(row.engine_default.value)) {
+      if (std::get<bool>(default_value(row))) {
         return text == row.words ? std::nullopt : std::optional("--no-" + flag.substr(2));
       }
       return text == row.words ? std::optional(flag) : std::nullopt;
     case FlagForm::words: {
-      const std::optional<std::string> word = word_for(row, text);
+      const std::optional<std::string_view> word = word_for(row, text);
       if (!word || is_default(row, *word)) return std::nullopt;
       // "*" stands for the number of GPUs, which is that of the whole line.
       return flag + " " +
-             (*word == "*" ? plain_text(*at(serving_of_line, "serving.tensor_parallel_size")) : *word);
+             (*word == "*" ? plain_text(*at(serving_of_line, "serving.tensor_parallel_size"))
+                           : std::string(*word));
     }
     case FlagForm::blocks:
       return flag + " " + std::to_string(value.get<int64_t>() / scenario.serving.block_size);

@@ -186,7 +186,8 @@ bool add_hicache(const Scenario& scenario, const TierBytes& tiers, double gpus, 
   }
   const FlagRow& backend = *find_flags(Stack::sglang, "--hicache-storage-backend").front();
   for (const auto& [kind, bytes] : tiers) {
-    if (kind != "dram") words.push_back("--hicache-storage-backend " + word_for(backend, kind).value());
+    if (kind != "dram")
+      words.push_back("--hicache-storage-backend " + std::string(word_for(backend, kind).value()));
   }
   return true;
 }

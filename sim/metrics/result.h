@@ -1,5 +1,5 @@
 // RunResult: the result of one simulation as a plain record. Everything that is printed, written, compared or
-// swept reads it. Names and units are those of the result format (scenarios/README.md).
+// swept reads it. Names and units are those of the result format (scenarios/results.md).
 #pragma once
 
 #include <array>

@@ -26,9 +26,6 @@
 namespace kvcap {
 namespace {
 
-constexpr double kPartialEfficiency = 0.5;
-constexpr int64_t kFullLayers = 1;
-
 class CacheBlend : public Policy {
  public:
   explicit CacheBlend(const PolicyInputs& inputs)
@@ -36,10 +33,11 @@ class CacheBlend : public Policy {
         hardware_(*inputs.hardware),
         ratio_(inputs.options.recompute_ratio),
         layers_(cost_.model().num_hidden_layers),
-        full_layers_(std::min(inputs.options.full_layers.value_or(kFullLayers), layers_)),
-        efficiency_(inputs.options.partial_efficiency.value_or(kPartialEfficiency)),
+        full_layers_(std::min(inputs.options.full_layers.value_or(kPolicyDefaults.full_layers), layers_)),
+        efficiency_(inputs.options.partial_efficiency.value_or(kPolicyDefaults.partial_efficiency)),
         hidden_(inputs.options.keep.value_or(Keep::kv) == Keep::hidden),
-        stored_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
+        stored_(cost_, inputs.options.stored_bits.value_or(kPolicyDefaults.stored_bits),
+                inputs.options.store_once.value_or(kPolicyDefaults.store_once)),
         ahead_(inputs.options.read_buffer_layers.value_or(kUnlimited)),
         idle_rates_(inputs.idle_rates),
         planned_tier_(main_tier(inputs.planned)),

@@ -42,14 +42,16 @@ class HyperInfer : public Policy {
  public:
   explicit HyperInfer(const PolicyInputs& inputs)
       : cost_(*inputs.cost),
-        stored_(cost_, inputs.options.stored_bits.value_or(16), inputs.options.store_once.value_or(false)),
-        identification_{.retention = inputs.options.retention.value_or(1),
-                        .probe_heads = kProbeHeads,
-                        .alpha = inputs.options.threshold_exponent.value_or(0.6)},
+        stored_(cost_, inputs.options.stored_bits.value_or(kPolicyDefaults.stored_bits),
+                inputs.options.store_once.value_or(kPolicyDefaults.store_once)),
+        identification_{
+            .retention = inputs.options.retention.value_or(1),
+            .probe_heads = kProbeHeads,
+            .alpha = inputs.options.threshold_exponent.value_or(kPolicyDefaults.threshold_exponent)},
         chunk_tokens_(inputs.options.chunk_tokens.value_or(kChunkTokens)),
         reorder_(inputs.options.reorder.value_or(false)),
         prefetch_(inputs.options.prefetch.value_or(false)),
-        score_(inputs.options.score.value_or(Score::frequency)),
+        score_(inputs.options.score.value_or(kPolicyDefaults.score)),
         step_tokens_(inputs.step_tokens),
         layers_(cost_.model().num_hidden_layers),
         heads_(cost_.model().num_key_value_heads) {

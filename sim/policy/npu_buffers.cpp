@@ -22,8 +22,8 @@ class NpuBuffers : public Policy {
  public:
   explicit NpuBuffers(const PolicyInputs& inputs)
       : name_(inputs.options.name),
-        kept_(*inputs.cost, inputs.options.stored_bits.value_or(16),
-              inputs.options.store_once.value_or(false)),
+        kept_(*inputs.cost, inputs.options.stored_bits.value_or(kPolicyDefaults.stored_bits),
+              inputs.options.store_once.value_or(kPolicyDefaults.store_once)),
         layers_(inputs.cost->model().num_hidden_layers),
         window_tokens_(std::max<int64_t>(1, inputs.max_model_len - 1)) {
     const auto window = static_cast<double>(window_tokens_);

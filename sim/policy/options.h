@@ -158,4 +158,31 @@ struct PolicyOptions {
   std::optional<double> reserved_windows;  // npu_*: KV buffer per sequence, in windows of max_model_len - 1
 };
 
+// Values of options that neither the scenario nor the preset sets.
+struct PolicyDefaults {
+  EvictionKind eviction = EvictionKind::lru;
+  EvictionUnit eviction_unit = EvictionUnit::block;
+  Match match = Match::session;
+  bool inclusive = true;
+  WriteMode write = WriteMode::eager;
+  double threshold_exponent = 0.6;
+  Score score = Score::frequency;
+  int64_t stored_bits = 16;
+  int64_t full_layers = 1;
+  double partial_efficiency = 0.5;
+  int64_t map_tokens = 64;
+  bool store_once = false;
+  SaveAt save_at = SaveAt::turn_end;
+  bool save_generated = true;
+  int64_t store_after_hits = 0;
+  double write_queue_s = 1;
+  LoadMode load = LoadMode::parked;
+  PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
+  double prefetch_timeout_s = 1;
+  double prefetch_timeout_s_per_token = 0;
+  bool loads_first_tier_only = false;
+  int64_t load_min_tokens = 1;
+};
+inline constexpr PolicyDefaults kPolicyDefaults;
+
 }  // namespace kvcap

@@ -34,8 +34,9 @@ int64_t total_tokens(std::span<const Hit> hits) {
 }
 
 StoredLayers::StoredLayers(const PolicyInputs& inputs)
-    : StoredLayers(*inputs.cost, inputs.options.stored_bits.value_or(16),
-                   inputs.options.store_once.value_or(false), tokens_between_states(inputs)) {}
+    : StoredLayers(*inputs.cost, inputs.options.stored_bits.value_or(kPolicyDefaults.stored_bits),
+                   inputs.options.store_once.value_or(kPolicyDefaults.store_once),
+                   tokens_between_states(inputs)) {}
 
 StoredLayers::StoredLayers(const CostModel& cost, int64_t bits, bool once, int64_t checkpoint_tokens)
     : cost_(cost),

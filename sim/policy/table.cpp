@@ -31,7 +31,7 @@ constexpr auto kPrefixCaching = [](PolicyOptions& options) {
 constexpr auto kMapReduce = [](PolicyOptions& options) {
   prefer(options.match, Match::prefix);
   prefer(options.calls, Calls::map_reduce);
-  prefer(options.map_tokens, int64_t{64});
+  prefer(options.map_tokens, kPolicyDefaults.map_tokens);
 };
 constexpr auto kMapRerank = [](PolicyOptions& options) {
   prefer(options.match, Match::prefix);
@@ -419,10 +419,10 @@ PolicyOptions with_preset(PolicyOptions options) {
   row.preset(options);
   settle_write_policy(options);
   restore_row(*options.restore).preset(options);
-  prefer(options.inclusive, true);
-  prefer(options.write, WriteMode::eager);
+  prefer(options.inclusive, kPolicyDefaults.inclusive);
+  prefer(options.write, kPolicyDefaults.write);
   const bool keeps_chunks = options.chunk_tokens || options.match == Match::chunk;
-  prefer(options.eviction_unit, keeps_chunks ? EvictionUnit::context : EvictionUnit::block);
+  prefer(options.eviction_unit, keeps_chunks ? EvictionUnit::context : kPolicyDefaults.eviction_unit);
   return options;
 }
 

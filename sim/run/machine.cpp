@@ -75,7 +75,7 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
     : Machine(scenario, expected_of(scenario, workload)) {
   if (!workload.piece_begin.empty()) {
     match_ = options_.match.value_or(Match::prefix);
-  } else if (options_.match.value_or(Match::session) != Match::session) {
+  } else if (options_.match.value_or(kPolicyDefaults.match) != Match::session) {
     notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
   }
   options_.match = match_;
@@ -286,16 +286,17 @@ void Machine::choose_tiers(const Scenario& scenario) {
     if (options.capacity_over_gpu) capacity_bytes = over_gpu_bytes(scenario, options, capacity_bytes);
     if (options_.unbounded && options.kind != Tier::hbm) capacity_bytes = kUnboundedBytes;
     if (options.kind == Tier::remote) remote_copies_ = static_cast<double>(options.replicas);
-    tiers_.push_back({.kind = options.kind,
-                      .capacity_bytes = capacity_bytes / static_cast<double>(options.replicas),
-                      .eviction = options.eviction.value_or(options_.eviction.value_or(EvictionKind::lru)),
-                      .free_fraction = options.free_fraction,
-                      .exclusive = options.exclusive,
-                      .evict_at = options.evict_at.value_or(0),
-                      .evict_share = options.evict_share,
-                      .lease_s = options.lease_s,
-                      .soft_pin_s = options.soft_pin_s,
-                      .after_uses = options.after_uses});
+    tiers_.push_back(
+        {.kind = options.kind,
+         .capacity_bytes = capacity_bytes / static_cast<double>(options.replicas),
+         .eviction = options.eviction.value_or(options_.eviction.value_or(kPolicyDefaults.eviction)),
+         .free_fraction = options.free_fraction,
+         .exclusive = options.exclusive,
+         .evict_at = options.evict_at.value_or(0),
+         .evict_share = options.evict_share,
+         .lease_s = options.lease_s,
+         .soft_pin_s = options.soft_pin_s,
+         .after_uses = options.after_uses});
   }
 }
 

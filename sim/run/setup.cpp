@@ -17,6 +17,7 @@ Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
 
 KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
   const PolicyOptions& options = machine.options();
+  const PolicyDefaults& usual = kPolicyDefaults;
   return {.match = machine.match(),
           .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
           .clairvoyant = machine.clairvoyant(),
@@ -32,27 +33,29 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .exact = *options.restore != Restore::blend && options.retention.value_or(1) == 1 &&
                    !(machine.match() == Match::chunk && workload.piece_keys == PieceKeys::text),
           .keeps_kv = options.keep == Keep::kv,
-          .load = options.load.value_or(LoadMode::parked),
-          .save_at = options.save_at.value_or(SaveAt::turn_end),
-          .save_generated = options.save_generated.value_or(true),
+          .load = options.load.value_or(usual.load),
+          .save_at = options.save_at.value_or(usual.save_at),
+          .save_generated = options.save_generated.value_or(usual.save_generated),
           .save_chunk_tokens = options.chunk_tokens.value_or(0),
-          .store_after_hits = options.store_after_hits.value_or(0),
-          .prefetch_on_arrival = options.prefetch_on_arrival.value_or(PrefetchOnArrival::none),
-          .prefetch_timeout_s = options.prefetch_timeout_s.value_or(1),
-          .prefetch_timeout_s_per_token = options.prefetch_timeout_s_per_token.value_or(0),
-          .loads_first_tier_only = options.loads_first_tier_only.value_or(false),
-          .load_min_tokens = options.load_min_tokens.value_or(1),
+          .store_after_hits = options.store_after_hits.value_or(usual.store_after_hits),
+          .prefetch_on_arrival = options.prefetch_on_arrival.value_or(usual.prefetch_on_arrival),
+          .prefetch_timeout_s = options.prefetch_timeout_s.value_or(usual.prefetch_timeout_s),
+          .prefetch_timeout_s_per_token =
+              options.prefetch_timeout_s_per_token.value_or(usual.prefetch_timeout_s_per_token),
+          .loads_first_tier_only = options.loads_first_tier_only.value_or(usual.loads_first_tier_only),
+          .load_min_tokens = options.load_min_tokens.value_or(usual.load_min_tokens),
           .remote_copies = machine.remote_copies(),
           .lookup_s = machine.uses(Tier::remote) ? machine.hardware().remote->lookup_s : 0,
-          .write_queue_s = options.write_queue_s.value_or(1)};
+          .write_queue_s = options.write_queue_s.value_or(usual.write_queue_s)};
 }
 
 // Returns the workload divided into the policy's model calls; nullopt if each turn is one call.
 std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
   const Calls calls = options.calls.value_or(Calls::single);
   if (calls == Calls::single) return {};
-  return divided_into_calls(asked, {.kind = calls == Calls::map_reduce ? MapKind::reduce : MapKind::rerank,
-                                    .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(64))});
+  return divided_into_calls(
+      asked, {.kind = calls == Calls::map_reduce ? MapKind::reduce : MapKind::rerank,
+              .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(kPolicyDefaults.map_tokens))});
 }
 
 // Returns the route of KV between nodes.

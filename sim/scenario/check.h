@@ -12,12 +12,6 @@ namespace kvcap {
 void check_model(const ModelSpec& model, const Places& places, std::string_view path);
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path);
 
-// Checks serving.speculative, if given. Throws InputError; may add notes.
-void check_speculative(Scenario& scenario, const Places& places);
-
-// Checks fleet.disaggregation, if given. Throws InputError.
-void check_disaggregation(const Scenario& scenario, const Places& places);
-
 // Checks the whole scenario, including its model, hardware, speculation and disaggregation. Throws
 // InputError; may add notes about allowed but unusual settings.
 void check_scenario(Scenario& scenario, const Places& places);

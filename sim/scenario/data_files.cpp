@@ -15,7 +15,7 @@ struct PublicData {
 };
 constexpr PublicData kPublicData[] = {
     {"traces/sharegpt_turns_repaired.jsonl", "https://github.com/microsoft/sarathi-serve",
-     "as scenarios/README.md describes, or of ShareGPT's raw JSON with: kvcap trace convert sharegpt.json "
+     "as scenarios/data.md describes, or of ShareGPT's raw JSON with: kvcap trace convert sharegpt.json "
      "FILE "
      "--format sharegpt"},
     {"traces/leval.jsonl", "https://github.com/OpenLMLab/LEval",
@@ -24,10 +24,10 @@ constexpr PublicData kPublicData[] = {
      "https://github.com/kvcache-ai/Mooncake (FAST25-release/traces/conversation_trace.jsonl)",
      "as it is published, with gzip"},
     {"vllm-real/rtx4090-llama3.1-8b-tp1.csv", "https://github.com/casys-kaist/LLMServingSim (bench/examples)",
-     "as scenarios/README.md describes"},
+     "as scenarios/data.md describes"},
     {"vllm-real/workload-sharegpt-llama3.1-8b.jsonl.gz",
      "https://github.com/casys-kaist/LLMServingSim (the workload of the run)",
-     "as scenarios/README.md describes"}};
+     "as scenarios/data.md describes"}};
 
 const char* data_variable() {
   const char* folder = std::getenv("KVCAP_DATA");
@@ -65,7 +65,7 @@ std::string missing_data(const std::string& written) {
     if (written != std::string(kDataPrefix) + std::string(one.path)) continue;
     text += "; its source is " + std::string(one.source) + ", made " + std::string(one.made_by);
   }
-  return text + " (scenarios/README.md, Data)";
+  return text + " (scenarios/data.md)";
 }
 
 }  // namespace kvcap

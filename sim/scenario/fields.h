@@ -4,12 +4,11 @@
 #include <string_view>
 
 #include "base/field_visitor.h"
-#include "scenario/names.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {
 
-// Describe the types of files that a user writes; fields.cpp describes the structs inside them.
+// Describe the types of files that a user writes; the files of fields/ describe the structs inside them.
 void describe(FieldVisitor& visitor, Scenario& scenario);
 void describe(FieldVisitor& visitor, ModelSpec& model);
 void describe(FieldVisitor& visitor, HardwareProfile& hardware);

@@ -48,7 +48,8 @@ class HelpFields : public FieldVisitor {
 
  private:
   static std::string absent(const FieldSpec& spec) {
-    return spec.absent.empty() ? "" : "default: " + std::string(spec.absent);
+    const std::string text = default_text(spec);
+    return text.empty() ? "" : "default: " + text;
   }
   static std::string usual(const std::string& value, const bool* present, const FieldSpec& spec) {
     if (spec.required) return "required";

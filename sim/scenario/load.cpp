@@ -44,7 +44,7 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
   }
   scenario.notes.push_back("STAND-IN DATA: " + written + " is not there, " + source.stand_in +
                            " is read instead; these results are not those of the real data (workload.source."
-                           "stand_in; scenarios/README.md, Data)");
+                           "stand_in; scenarios/data.md)");
   source.kind = source_table().front().name;
   source.path = *file;
   source.stands_in = true;

@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kMostCount = 1e6, kMostBytes = 1e18;
+constexpr double kMaxBytes = 1e18;
 
 // The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
 Json* amount_at(Json& hardware, std::string_view part, const char* key, double least, double most) {
@@ -38,8 +38,8 @@ bool buys_whole_servers(const Json& document) {
 void take_share(Document& document) {
   const auto hardware = document.json.find("hardware");
   if (document.profile_gpus < 1 || hardware == document.json.end() || !hardware->is_object()) return;
-  const Json* per_server = amount_at(*hardware, "gpu", "per_server", 1, kMostCount);
-  const Json* count = amount_at(*hardware, "gpu", "count", 1, kMostCount);
+  const Json* per_server = amount_at(*hardware, "gpu", "per_server", 1, kMaxCount);
+  const Json* count = amount_at(*hardware, "gpu", "count", 1, kMaxCount);
   if (!per_server) return;
   const auto server = per_server->get<double>();
   const double used = count ? count->get<double>() : 1;
@@ -48,14 +48,14 @@ void take_share(Document& document) {
   const double share = bought / document.profile_gpus;
   std::string parts;
   // Values set by the scenario or --set are kept.
-  if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMostBytes);
+  if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMaxBytes);
       dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
     *dram = share * dram->get<double>();
     parts += number_text(dram->get<double>() / 1e9) + " GB of DRAM";
   }
   for (Tier tier : kHostTiers) {
     if (!has_count(tier)) continue;
-    Json* devices = amount_at(*hardware, name(tier), "count", 1, kMostCount);
+    Json* devices = amount_at(*hardware, name(tier), "count", 1, kMaxCount);
     if (!devices || !document.places.is_reference("hardware." + std::string(name(tier)) + ".count")) continue;
     // The tolerance is for what rounding makes of whole numbers.
     *devices = static_cast<int64_t>(std::max(1.0, std::floor(share * devices->get<double>() + 1e-9)));

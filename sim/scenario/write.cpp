@@ -134,7 +134,7 @@ class SchemaFields : public FieldVisitor {
   void put(std::string_view name, Json property, Json value, const bool* present, const FieldSpec& spec) {
     std::string text(spec.meaning);
     if (!spec.unit.empty()) text += " [" + std::string(spec.unit) + "]";
-    if (!spec.absent.empty()) text += "; absent: " + std::string(spec.absent);
+    if (const std::string absent = default_text(spec); !absent.empty()) text += "; absent: " + absent;
     if (spec.required) required_.push_back(name);
     if (!spec.required && present == nullptr && !value.is_null() && value != "")
       property["default"] = std::move(value);

@@ -17,7 +17,7 @@ constexpr std::array kEngines = {
         "a share that falls",
         "docs server_arguments.md@004813e, schedule_policy.py@00550cd, hiradix_cache.py@263bc85",
         "the order lpm, in-batch prefix checks, retraction of the request with the fewest tokens (the "
-        "one admitted last is), chunks by GPU memory (2,048 below 35 GB, 4,096 to 60 GB, 16,384 on B200)",
+        "one admitted last is), chunks by GPU memory (kvcap run --from has them)",
         [](ServingOptions& options) {
           options.block_size = 1;
           options.schedule = StepOrder::prefill_first;
@@ -65,8 +65,10 @@ VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {
   // FlashInfer and TensorRT-LLM's kernels are the default on these GPUs, FlashAttention on others.
   const bool is_b200 =
       gpu.name.find("B200") != std::string::npos || gpu.name.find("B300") != std::string::npos;
-  const bool is_large = gpu.memory_bytes >= 70 * kGib && gpu.name.find("A100") == std::string::npos;
-  return {.max_num_batched_tokens = is_large ? 8192 : 2048,
+  const bool is_large =
+      gpu.memory_bytes >= kVllmLargeGpu_gib * kGib && gpu.name.find("A100") == std::string::npos;
+  return {.max_num_seqs = is_large ? 1024 : 256,
+          .max_num_batched_tokens = is_large ? 8192 : 2048,
           .gpu_memory_utilization = version >= EngineVersion{0, 16} ? 0.92 : 0.9,
           .async_scheduling = version >= EngineVersion{0, 14},
           .attention_backend = is_b200 ? AttentionBackend::flashinfer : AttentionBackend::flash_attn};
@@ -81,6 +83,17 @@ ServingOptions options_of(EngineKind engine) {
   ServingOptions options;
   options.engine = engine;
   engine_row(engine).preset(options);
+  return options;
+}
+
+ServingOptions server_options(EngineKind engine, const Gpu& gpu) {
+  ServingOptions options = options_of(engine);
+  if (engine != EngineKind::vllm) return options;
+  const VllmDefaults defaults = vllm_defaults(kNewestVllm, gpu);
+  options.max_num_seqs = defaults.max_num_seqs;
+  options.max_num_batched_tokens = defaults.max_num_batched_tokens;
+  options.gpu_memory_utilization = defaults.gpu_memory_utilization;
+  options.async_scheduling = defaults.async_scheduling;
   return options;
 }
 

@@ -34,8 +34,11 @@ ServingOptions options_of(EngineKind engine);
 std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model);
 SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
 
-// vLLM's defaults that depend on its version and on the GPU.
+// vLLM's defaults that depend on its version and on the GPU. Large GPUs have at least kVllmLargeGpu_gib and
+// are not A100.
+inline constexpr double kVllmLargeGpu_gib = 70;
 struct VllmDefaults {
+  int64_t max_num_seqs = 256;  // of the API server
   int64_t max_num_batched_tokens = 2048;
   double gpu_memory_utilization = 0.9;
   bool async_scheduling = true;
@@ -43,6 +46,10 @@ struct VllmDefaults {
   AttentionBackend attention_backend = AttentionBackend::flash_attn;
 };
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
+
+// Returns the options with which the newest API server of an engine starts. Scenarios have those of
+// options_of() instead, so that max_num_seqs does not depend on the GPU.
+ServingOptions server_options(EngineKind engine, const Gpu& gpu);
 
 // FlashAttention and vLLM's Triton kernel process prompts and decodes in one call, other backends in two.
 MixedAttention mixed_attention_of(AttentionBackend backend);

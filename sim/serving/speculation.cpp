@@ -38,7 +38,7 @@ int64_t tokens_of_step(double uniform, int64_t drafts, double chance) {
 std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const ModelSpec& model) {
   if (options.draft_tokens == 0 || options.method == DraftMethod::ngram) return {};
   if (options.method == DraftMethod::draft_model) return options.draft_model;
-  return model_of_layers(model, options.draft_layers.value_or(1));
+  return model_of_layers(model, options.draft_layers.value_or(kDraftLayers));
 }
 
 // Returns the placement of the drafter's experts, which is the model's.

@@ -39,6 +39,8 @@ inline constexpr AssumedAcceptance kAssumedAcceptances[] = {
      "arXiv 2602.23881: 3.09 tokens of 7 drafts"},
 };
 
+inline constexpr int64_t kDraftLayers = 1;
+
 struct SpeculativeOptions {
   DraftMethod method = DraftMethod::ngram;
   int64_t draft_tokens = 0;  // drafts that a step verifies per sequence; 0: no speculation
@@ -48,7 +50,7 @@ struct SpeculativeOptions {
   // Alternatively the share of accepted drafts (vLLM's "draft acceptance rate"): the length is 1 +
   // draft_tokens times it.
   std::optional<double> acceptance_rate;
-  std::optional<int64_t> draft_layers;   // layers; absent: 1
+  std::optional<int64_t> draft_layers;   // layers; absent: kDraftLayers
   std::optional<ModelSpec> draft_model;  // draft_model; divided over the same GPUs as the model
   double draft_step_s = 0;               // per step, in addition to the drafter's passes
 };

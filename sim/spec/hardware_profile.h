@@ -26,6 +26,11 @@ namespace kvcap {
 enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
+// Those of GEMMs and of attention.
+inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
+inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave", "blocks"};
+
+inline constexpr std::string_view kProvenanceNames[] = {"datasheet", "paper", "measured"};
 
 // One measured GEMM: C[m, n] = A[m, k] B[k, n] took time_s; the bytes per element are those of A and of B.
 struct GemmPoint {
@@ -235,7 +240,7 @@ struct EngineTimes {
 
 struct HardwareProfile {
   std::string name;
-  std::string provenance_kind;  // datasheet, paper or measured
+  std::string provenance_kind;  // one of kProvenanceNames
   std::string provenance_source;
   Gpu gpu;
   Pcie pcie;

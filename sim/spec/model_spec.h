@@ -131,6 +131,9 @@ struct LayerGroup {
 
 inline constexpr std::size_t kMostLayerGroups = 8;
 
+inline constexpr std::string_view kDtypeNames[] = {"float16",       "bfloat16",    "float32",
+                                                   "float8_e4m3fn", "float8_e5m2", "int8"};
+
 struct ModelSpec {
   std::string name;
   int64_t num_hidden_layers = 0;
@@ -141,7 +144,7 @@ struct ModelSpec {
   int64_t intermediate_size = 0;
   int64_t vocab_size = 0;
   int64_t max_position_embeddings = 0;
-  std::string torch_dtype = "float16";
+  std::string torch_dtype = "float16";  // one of kDtypeNames
   FfnKind ffn = FfnKind::gated;
   PositionEncoding position_encoding = PositionEncoding::rope;
   QkNorm qk_norm = QkNorm::none;

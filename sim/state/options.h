@@ -1,7 +1,11 @@
 // Options of one tier of the store, as given in a scenario.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/text/names.h"
 #include "base/tier.h"
@@ -46,5 +50,13 @@ constexpr TierOptions mooncake_store() {
           .evict_share = 0.05,
           .lease_s = 10};
 }
+
+// What the field `kind` of a tier allows.
+inline constexpr auto kTierKindNames = [] {
+  std::array<std::string_view, kTierCount + 1> names;
+  std::copy(kTierNames.begin(), kTierNames.end(), names.begin());
+  names.back() = "mooncake_store";
+  return names;
+}();
 
 }  // namespace kvcap

@@ -48,15 +48,15 @@ struct SourceOptions {
   // own column names.
   std::string columns;
   InputIs input_is = InputIs::automatic;
-  std::string token_counts;  // sharegpt: JSONL of exact counts (traces/README.md); empty: estimated
-  // mooncake, vllm: tokens per block of hash_ids (absent: 512; vllm: 16).
+  std::string token_counts;  // sharegpt: JSONL of exact counts (traces/formats.md); empty: estimated
+  // Tokens per block of hash_ids; absent: kMooncakeBlockTokens or kEngineBlockTokens.
   std::optional<int64_t> block_tokens;
-  std::string hash_ids;  // vllm: JSONL of the requests' blocks (traces/README.md); empty: none
+  std::string hash_ids;  // vllm: JSONL of the requests' blocks (traces/formats.md); empty: none
   // long_context: sub-tasks separated by commas (empty: all), number of documents (absent: their number in
   // L-Eval).
   std::string tasks;
   std::optional<int64_t> documents;
-  // Zipf exponent of the popularity of long_context's documents (absent: 1) and rag's chunks (absent: 0):
+  // Zipf exponent of the popularity of long_context's documents and rag's chunks:
   // item k has the weight k^-alpha.
   std::optional<double> zipf_alpha;
   // few_shot: HyperInfer's data set, number of prefixes, length at which prefixes are cut, and standard
@@ -72,7 +72,7 @@ struct SourceOptions {
   std::optional<double> overlap, question_tokens;
 
   // random: maximal tokens of a prompt without its shared prefix and of an answer (minimal: shortest_share of
-  // them); tokens of a shared prefix, with `prefixes` different ones (absent: 1); number of prompts that
+  // them); tokens of a shared prefix, with `prefixes` different ones; number of prompts that
   // recur (absent: none recurs), in order or in an order that is drawn once.
   int64_t input_tokens = 1024, output_tokens = 128;
   double shortest_share = 1;
@@ -87,6 +87,12 @@ struct SourceOptions {
   std::optional<int64_t> max_prompt_tokens;
 };
 
+// Values of options that are not given; those of few_shot, rag and agents stand in traces/*.json.
+inline constexpr int64_t kMooncakeBlockTokens = 512;
+inline constexpr int64_t kEngineBlockTokens = 16;  // vllm, bailian, lmcache_agent
+inline constexpr double kLongContextZipfAlpha = 1;
+inline constexpr int64_t kRandomPrefixes = 1;
+
 // Rate from `from_s` until the next rate's time. Exactly one of the two rates is given.
 struct ArrivalRate {
   double from_s = 0;
@@ -95,6 +101,7 @@ struct ArrivalRate {
 };
 
 inline constexpr double kDefaultSessions_per_s = 0.1;
+inline constexpr int64_t kDefaultSessions = 1000;  // of a generator
 
 // Rate of poisson, gamma, constant and even: at most one of sessions_per_s, requests_per_s (turns) and
 // `rates`; kDefaultSessions_per_s if none is given.
@@ -160,8 +167,9 @@ struct WorkloadOptions {
   ThinkTimeOptions think_time;
   std::optional<double> client_timeout_s;  // from sending a request to its last token; absent: no timeout
   std::optional<RetryOptions> retries;     // after timeouts; absent: none
-  std::optional<int64_t> sessions;  // absent: all lines of the source (generated: 1,000, all queries of rag)
-  int64_t warmup_turns = 0;         // first turns by arrival, left out of the metrics
+  std::optional<int64_t>
+      sessions;  // absent: all lines of the source (generated: kDefaultSessions, all queries of rag)
+  int64_t warmup_turns = 0;  // first turns by arrival, left out of the metrics
   Warmup warmup = Warmup::turns;
   RatesOver rates_over = RatesOver::automatic;
   RunLength run_length = RunLength::fixed;

@@ -98,14 +98,14 @@ void refuse_growing_history(const SourceOptions& options);
 // arrange.
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
 
-// Reads session JSONL (traces/README.md), at most `most` good lines. `needs_arrivals`: every turn must have
+// Reads session JSONL (traces/formats.md), at most `most` good lines. `needs_arrivals`: every turn must have
 // arrival_s. Throws InputError for a bad row, unless bad rows are skipped, and for a file without sessions.
 Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals);
 
 // Returns the sessions as session JSONL, which read_sessions reads.
 std::string session_lines(const Source& source);
 
-// Read ShareGPT's raw JSON, one conversation at a time, and L-Eval's raw JSONL (traces/README.md). Throw
+// Read ShareGPT's raw JSON, one conversation at a time, and L-Eval's raw JSONL (traces/formats.md). Throw
 // InputError as read_sessions does.
 Source read_sharegpt(const SourceOptions& options, std::optional<int64_t> most);
 Source read_leval(const SourceOptions& options, std::optional<int64_t> most);
@@ -121,7 +121,7 @@ Source read_csv(const SourceOptions& options, std::optional<int64_t> most);
 Source read_vidur(const SourceOptions& options, std::optional<int64_t> most);
 Source read_splitwise(const SourceOptions& options, std::optional<int64_t> most);
 
-// Read logs of other programs, one .cpp file each (traces/README.md). Rows may be in any order. Throw
+// Read logs of other programs, one .cpp file each (traces/formats.md). Rows may be in any order. Throw
 // InputError as read_sessions does.
 Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most);
 Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most);

@@ -11,9 +11,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kDefaultGenerated = 1000;
-
-int64_t generated(const SourceRequest& request) { return request.sessions.value_or(kDefaultGenerated); }
+int64_t generated(const SourceRequest& request) { return request.sessions.value_or(kDefaultSessions); }
 
 bool is_among(std::string_view key, std::span<const std::string> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();

@@ -14,7 +14,6 @@
 #include "run/machine.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
-#include "scenario/names.h"
 #include "spec/tiers.h"
 #include "workload/generators/few_shot.h"
 #include "workload/generators/long_context.h"

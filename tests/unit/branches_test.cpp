@@ -2,13 +2,12 @@
 // up to, and when their turns arrive.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <set>
 
 #include "serving/arrivals.h"
 #include "serving/sessions.h"
+#include "unit/cli.h"
 #include "unit/raw_files.h"
 #include "workload/source.h"
 #include "workload/sources_table.h"
@@ -398,12 +397,15 @@ TEST(SourceTable, HasEachNameOnceAndAllThatARowNeeds) {
   EXPECT_EQ(source_names().size(), source_table().size());
 }
 
-TEST(SourceTable, IsWhatTheReadmesList) {
-  for (const char* file : {"/traces/README.md", "/scenarios/README.md"}) {
-    std::ifstream stream(std::string(KVCAP_SOURCE_DIR) + file);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
+TEST(SourceTable, IsWhatThePagesList) {
+  const std::string root(KVCAP_SOURCE_DIR);
+  for (const std::vector<std::string>& files :
+       {std::vector<std::string>{"/traces/formats.md", "/traces/generators.md"}, {"/scenarios/format.md"}}) {
+    std::string text;
+    for (const std::string& file : files) text += read_file(root + file);
     for (const SourceRow& row : source_table()) {
-      EXPECT_NE(text.find(std::string(row.name) + "`"), std::string::npos) << file << " " << row.name;
+      EXPECT_NE(text.find(std::string(row.name) + "`"), std::string::npos)
+          << files.front() << " " << row.name;
     }
   }
 }

@@ -88,7 +88,7 @@ TEST_F(DataFiles, LieWhereTheVariableSaysAndNowhereElse) {
   EXPECT_EQ(
       error_of(kSource),
       "project/scenarios/s.json: workload.source.path: found \"$KVCAP_DATA/traces/x.jsonl\", no such file; "
-      "KVCAP_DATA is \"mine\" (scenarios/README.md, Data)");
+      "KVCAP_DATA is \"mine\" (scenarios/data.md)");
 }
 
 TEST_F(DataFiles, ThatAreMissingAreRefusedWithTheirSource) {
@@ -99,7 +99,7 @@ TEST_F(DataFiles, ThatAreMissingAreRefusedWithTheirSource) {
       "file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set and no data folder "
       "beside or above the scenario has it; its source is https://github.com/OpenLMLab/LEval, made of the "
       "files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval "
-      "(scenarios/README.md, Data)");
+      "(scenarios/data.md)");
 }
 
 TEST_F(DataFiles, ThatAreMissingHaveAStandInOnlyWhereTheScenarioSaysSo) {
@@ -112,7 +112,7 @@ TEST_F(DataFiles, ThatAreMissingHaveAStandInOnlyWhereTheScenarioSaysSo) {
   EXPECT_EQ(
       scenario.notes[0],
       "STAND-IN DATA: $KVCAP_DATA/traces/x.jsonl is not there, ../traces/small.jsonl is read instead; these "
-      "results are not those of the real data (workload.source.stand_in; scenarios/README.md, Data)");
+      "results are not those of the real data (workload.source.stand_in; scenarios/data.md)");
   // The resolved scenario still asks for the real data.
   EXPECT_NE(scenario.resolved_json.find("$KVCAP_DATA/traces/x.jsonl"), std::string::npos);
 

@@ -1,4 +1,4 @@
-// The named invariants: their table, the code and tests/README.md agree, and a broken one is named.
+// The named invariants: their table, the code and tests/invariants.md agree, and a broken one is named.
 #include "base/invariants.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Invariants, NameATestThatIsThere) {
 }
 
 TEST(Invariants, AreThoseOfThePage) {
-  const fs::path page = kSource / "tests/README.md";
+  const fs::path page = kSource / "tests/invariants.md";
   const std::string begin = "<!-- invariants -->\n", end = "<!-- end of invariants -->";
   std::string table =
       "| name | what holds | checked | a test that fails where it is broken |\n| --- | --- | --- | --- |\n";
@@ -68,7 +68,7 @@ TEST(Invariants, AreThoseOfThePage) {
     return;
   }
   EXPECT_EQ(text.substr(first, to - first), table)
-      << "tests/README.md differs from sim/base/invariants.h; to write the table anew: KVCAP_WRITE_GOLDEN=1 "
+      << "tests/invariants.md differs from sim/base/invariants.h; to write the table anew: KVCAP_WRITE_GOLDEN=1 "
          "build/tests/kvcap_tests --gtest_filter=Invariants.AreThoseOfThePage";
 }
 

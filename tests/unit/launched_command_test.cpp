@@ -58,8 +58,7 @@ TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
   EXPECT_TRUE(has(outcome.out, "without --max-num-seqs") || has(outcome.out, "--max-num-seqs 7"))
       << outcome.out;
   over.insert(over.end(), {"--policies", "recompute"});
-  EXPECT_TRUE(has(kvcap(over).err, "with --from give --policies or --over, not both"))
-      << kvcap(over).err;
+  EXPECT_TRUE(has(kvcap(over).err, "with --from give --policies or --over, not both")) << kvcap(over).err;
 }
 
 TEST_F(Launched, CompareWithoutALineNamesFlagsOnlyWhereSomeChange) {
@@ -128,7 +127,7 @@ TEST_F(Launched, FlagsAreThoseThatWereReadInTheEnginesSources) {
 
 TEST_F(Launched, DefaultsOfFlagsAreOfTheTypeThatTheirFormTakes) {
   for (const FlagRow& row : flag_table()) {
-    const auto& value = row.engine_default.value;
+    const DefaultValue value = default_value(row);
     if (std::holds_alternative<std::monostate>(value)) continue;
     const bool is_number =
         row.form == FlagForm::number || row.form == FlagForm::integer || row.form == FlagForm::bytes;

@@ -407,7 +407,7 @@ TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
   const std::string place = (folder_ / "my-model/config.json").string();
   const std::string lama = error_of([&] { model(R"({"model_type": "lama"})"); });
   EXPECT_EQ(lama.find(place + ": model_type: found \"lama\", allowed: one of the "), 0U) << lama;
-  EXPECT_NE(lama.find(" that models/README.md lists; did you mean \"llama\"?"), std::string::npos) << lama;
+  EXPECT_NE(lama.find(" that models/format.md lists; did you mean \"llama\"?"), std::string::npos) << lama;
   const std::string encoder = error_of([&] { model(R"({"model_type": "t5"})"); });
   EXPECT_NE(encoder.find("which is not simulated: it has an encoder"), std::string::npos) << encoder;
   EXPECT_NE(encoder.find("--as llama reads it"), std::string::npos) << encoder;

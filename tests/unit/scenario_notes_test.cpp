@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kLongestNote = 160;  // characters: two lines of a terminal
 
 fs::path scenarios() { return fs::path(KVCAP_SOURCE_DIR) / "scenarios"; }
+fs::path format_page() { return scenarios() / "format.md"; }
 
 std::string read(const fs::path& path) {
   std::ifstream file(path);
@@ -75,32 +76,35 @@ TEST(ScenarioNotes, SayInTwoSentencesWhatIsSetUpAndWhatOneLearns) {
   EXPECT_GE(seen.size(), 80U);
 }
 
-TEST(ScenarioNotes, AndEveryFileStandsInTheReadme) {
-  const std::string readme = read(scenarios() / "README.md");
+TEST(ScenarioNotes, AndEveryFileStandsOnAPage) {
+  std::string pages;
+  for (const auto& entry : fs::directory_iterator(scenarios())) {
+    if (entry.path().extension() == ".md") pages += read(entry.path());
+  }
   for (const fs::path& path : files())
-    EXPECT_NE(readme.find(path.filename().string() + "`"), std::string::npos) << path;
+    EXPECT_NE(pages.find(path.filename().string() + "`"), std::string::npos) << path;
 }
 
-TEST(ScenarioNotes, AndEveryKeyOfAPolicyStandsInTheReadme) {
-  const std::string readme = read(scenarios() / "README.md");
+TEST(ScenarioNotes, AndEveryKeyOfAPolicyStandsOnThePageOfTheFormat) {
+  const std::string page = read(format_page());
   for (std::string_view key : policy_keys()) {
-    EXPECT_NE(readme.find("`" + std::string(key) + "`"), std::string::npos) << key;
+    EXPECT_NE(page.find("`" + std::string(key) + "`"), std::string::npos) << key;
   }
 }
 
-TEST(ScenarioNotes, AndTheEvictionOrdersOfTheReadmeAreThoseOfTheTable) {
+TEST(ScenarioNotes, AndTheEvictionOrdersOfThePageAreThoseOfTheTable) {
   const std::string begin = "<!-- evictions -->", end = "<!-- end of evictions -->";
   const std::string list = joined(kEvictions, "; ", [](const EvictionRow& row) {
     return "`" + std::string(row.name) + "`: " + std::string(row.summary);
   });
-  std::string readme = read(scenarios() / "README.md");
-  const std::size_t first = readme.find(begin) + begin.size(), last = readme.find(end);
+  std::string page = read(format_page());
+  const std::size_t first = page.find(begin) + begin.size(), last = page.find(end);
   ASSERT_LE(first, last);
   if (std::getenv("KVCAP_WRITE_GOLDEN")) {
-    std::ofstream(scenarios() / "README.md") << readme.replace(first, last - first, list);
+    std::ofstream(format_page()) << page.replace(first, last - first, list);
     return;
   }
-  EXPECT_EQ(readme.substr(first, last - first), list) << "to write the list anew: KVCAP_WRITE_GOLDEN=1";
+  EXPECT_EQ(page.substr(first, last - first), list) << "to write the list anew: KVCAP_WRITE_GOLDEN=1";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Public data that are not part of the project: the folder that KVCAP_DATA names, else shared/data beside the
-// project. Tests that need them are skipped without; tests/README.md lists those that stand in for them.
+// project. Tests that need them are skipped without; tests/public_data.md lists those that stand in for them.
 #pragma once
 
 #include <cstdlib>
@@ -23,5 +23,5 @@ inline bool has_shared_data(const std::string& name = "") {
 #define KVCAP_NEEDS_SHARED_DATA(name)                                                           \
   if (has_shared_data(name)) {                                                                  \
   } else                                                                                        \
-    GTEST_SKIP() << "needs public data that are not part of the project (tests/README.md): no " \
+    GTEST_SKIP() << "needs public data that are not part of the project (tests/public_data.md): no " \
                  << shared_data(name)

@@ -1,4 +1,4 @@
-// tests/README.md lists every test that needs public data, and names only tests that exist.
+// The pages of tests/ list every test that needs public data, and name only tests that exist.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,8 +39,10 @@ Tests tests_of_the_sources() {
 }
 
 // What stands in backticks and looks like a test, or like tests: `Suite.Name`, `Suite.*`.
-std::set<std::string> named_on_the_page() {
-  const std::string page = read_file(KVCAP_SOURCE_DIR "/tests/README.md");
+std::set<std::string> named_on_the_pages() {
+  std::string page;
+  for (const char* file : {"README.md", "invariants.md", "public_data.md", "soak.md"})
+    page += read_file(KVCAP_SOURCE_DIR "/tests/" + std::string(file));
   const std::regex name(R"(`(?:Of/)?([A-Z]\w+\.(?:[A-Z]\w+\*?|\*))`)");
   std::set<std::string> names;
   for (std::sregex_iterator at(page.begin(), page.end(), name), end; at != end; ++at)
@@ -54,22 +56,22 @@ bool stands_for(const std::string& pattern, const std::string& test) {
 
 TEST(TestsPage, NamesTestsThatExist) {
   const Tests tests = tests_of_the_sources();
-  for (const std::string& name : named_on_the_page()) {
+  for (const std::string& name : named_on_the_pages()) {
     if (name.starts_with("Report.")) continue;  // ctest's own
     EXPECT_TRUE(std::any_of(tests.all.begin(), tests.all.end(),
                             [&](const std::string& test) { return stands_for(name, test); }))
-        << "tests/README.md names " << name << ", which is no test";
+        << "a page of tests/ names " << name << ", which is no test";
   }
 }
 
 TEST(TestsPage, ListsEveryTestThatNeedsPublicData) {
   const Tests tests = tests_of_the_sources();
-  const std::set<std::string> names = named_on_the_page();
+  const std::set<std::string> names = named_on_the_pages();
   EXPECT_GT(tests.need_data.size(), 8U);
   for (const std::string& test : tests.need_data) {
     EXPECT_TRUE(std::any_of(names.begin(), names.end(),
                             [&](const std::string& name) { return stands_for(name, test); }))
-        << test << " is skipped without public data: tests/README.md has to say what stands in for it";
+        << test << " is skipped without public data: tests/public_data.md has to say what stands in for it";
   }
 }
 

@@ -1,5 +1,5 @@
 // Sweep: many scenarios in one file: a base, and axes that set fields of it. A point takes one row of every
-// axis; the last axis changes fastest. This class runs nothing. Format: scenarios/README.md.
+// axis; the last axis changes fastest. This class runs nothing. Format: scenarios/results.md.
 #pragma once
 
 #include <cstdint>

@@ -270,7 +270,7 @@ constexpr std::string_view kSizeWords[] = {
 [[noreturn]] void refuse(const HfConfig& config, const std::string& type, const std::string& why) {
   throw InputError(
       config.place() + ": model_type: found \"" + type + "\", " + why +
-      "; a model file says its shape (models/README.md), or --as llama reads it as one of another"
+      "; a model file says its shape (models/format.md), or --as llama reads it as one of another"
       " family");
 }
 
@@ -301,7 +301,7 @@ const HfFamily& family_of(const HfConfig& config) {
       refuse(config, type, "which is not simulated: " + std::string(refused.reason));
   }
   refuse(config, type.empty() ? architecture : type,
-         "allowed: one of the " + std::to_string(types.size()) + " that models/README.md lists" +
+         "allowed: one of the " + std::to_string(types.size()) + " that models/format.md lists" +
              suggestion(type, types));
 }
 

@@ -119,7 +119,7 @@ Source generate_long_context(const SourceOptions& options, int64_t count, uint64
   for (std::size_t i = 0; i < documents.size(); ++i) {
     source.documents.push_back("\"" + tables.tasks[documents[i].task].name + "-" + std::to_string(i) + "\"");
   }
-  const double alpha = options.zipf_alpha.value_or(1);
+  const double alpha = options.zipf_alpha.value_or(kLongContextZipfAlpha);
   const Weighted popularity(zipf_weights(alpha, document_count));
   const RandomStream choice(seed, "long_context.document");
   const RandomStream input(seed, "long_context.input"), output(seed, "long_context.output");

@@ -29,7 +29,7 @@ std::vector<uint32_t> shuffled(std::size_t count, const RandomStream& random) {
 Source generate_random_prompts(const SourceOptions& options, int64_t count, uint64_t seed) {
   const RandomStream random(seed, "random_prompts");
   const auto different = static_cast<uint32_t>(options.prompts.value_or(count));
-  const uint32_t prefixes = static_cast<uint32_t>(options.prefixes.value_or(1));
+  const uint32_t prefixes = static_cast<uint32_t>(options.prefixes.value_or(kRandomPrefixes));
   const bool has_pieces = options.prefix_tokens > 0 || options.prompts;
   const auto length = [&](int64_t longest, uint32_t prompt, Draw draw) {
     const double share = options.shortest_share + (1 - options.shortest_share) * random.uniform(prompt, draw);

@@ -12,12 +12,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kBailianBlockTokens = 16;
-
 class Chats {
  public:
   Chats(const SourceOptions& options, std::optional<int64_t> most)
-      : block_tokens_(options.block_tokens.value_or(kBailianBlockTokens)), log_(most) {}
+      : block_tokens_(options.block_tokens.value_or(kEngineBlockTokens)), log_(most) {}
 
   void take(const Json& row, int64_t line) {
     LoggedRequest request{.time_ns = time_ns_at(row, "timestamp", TimeUnit::s),

@@ -18,9 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kMooncakeBlockTokens = 512;
-constexpr int64_t kVllmBlockTokens = 16;
-
 struct Request {
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
@@ -195,7 +192,7 @@ Source read_vllm(const SourceOptions& options, std::optional<int64_t> most) {
       {"output_tokens"},       {"request_id", with_blocks ? Need::every_row : Need::never},
       {"ttft_s", Need::never}, {"e2e_s", Need::never}};
   std::optional<VllmBlocks> blocks;
-  if (with_blocks) blocks.emplace(options.hash_ids, options.block_tokens.value_or(kVllmBlockTokens));
+  if (with_blocks) blocks.emplace(options.hash_ids, options.block_tokens.value_or(kEngineBlockTokens));
   RequestLog log(most);
   LogClock clock("arrival_s");
   const auto take = [&](const LogRow& row) {

@@ -16,8 +16,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kLmcacheBlockTokens = 16;
-
 struct LmcacheSession {
   std::string id;  // as JSON
   int64_t last_number = 0;
@@ -119,7 +117,7 @@ class LmcacheRows {
 
 Source read_lmcache_agent(const SourceOptions& options, std::optional<int64_t> most) {
   refuse_growing_history(options);
-  LmcacheRows rows(options.block_tokens.value_or(kLmcacheBlockTokens), most);
+  LmcacheRows rows(options.block_tokens.value_or(kEngineBlockTokens), most);
   const BadRows bad = for_each_row(options.path, options.on_bad_row,
                                    [&](const Json& row, int64_t) { return rows.take(row); });
   Source source;

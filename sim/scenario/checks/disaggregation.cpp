@@ -1,7 +1,6 @@
 // Checks fleet.disaggregation against the fleet, the machine and the other options of a scenario.
-#include "base/input_error.h"
 #include "policy/table.h"
-#include "scenario/check.h"
+#include "scenario/checks/checks.h"
 #include "scenario/fields.h"
 
 namespace kvcap {

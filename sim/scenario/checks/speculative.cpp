@@ -1,8 +1,7 @@
 // Checks serving.speculative for consistency and against the model.
 #include <cstdio>
 
-#include "base/input_error.h"
-#include "scenario/check.h"
+#include "scenario/checks/checks.h"
 #include "scenario/fields.h"
 
 namespace kvcap {

@@ -1,0 +1,31 @@
+// The checks of a scenario's sections: fields against each other, after each has been read on its own. Checks
+// throw InputError; those that take a mutable scenario may add notes about allowed but unusual settings.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/input_error.h"
+#include "base/places.h"
+#include "scenario/check.h"
+#include "scenario/scenario.h"
+
+namespace kvcap {
+
+[[noreturn]] inline void fail(const Places& places, std::string_view path, const std::string& found,
+                              const std::string& allowed) {
+  throw InputError(places.at(path) + ": found " + found + ", allowed: " + allowed);
+}
+
+// Checks the policy's rules for layers that keep a window or a state.
+void check_group_rules(const Scenario& scenario, const Places& places);
+void check_serving(Scenario& scenario, const Places& places);
+void check_speculative(Scenario& scenario, const Places& places);
+void check_policy(const Scenario& scenario, const Places& places);
+void check_workload(Scenario& scenario, const Places& places);
+void check_fleet(const Scenario& scenario, const Places& places);
+void check_disaggregation(const Scenario& scenario, const Places& places);
+// Adds notes on bandwidths that curves do not reach: the curve ends far below them, so they have no effect.
+void note_unreached(Scenario& scenario);
+
+}  // namespace kvcap

@@ -1,0 +1,87 @@
+// Checks `serving` against the model and the hardware: parallelism, experts, versions.
+#include <optional>
+
+#include "scenario/checks/checks.h"
+#include "scenario/fields.h"
+#include "spec/engine_version.h"
+
+namespace kvcap {
+namespace {
+
+constexpr int64_t kMaxEngines = 65535;  // a turn's record has 16 bits for the engine
+
+void check_parallelism(const Scenario& scenario, const Places& places) {
+  const int64_t size = scenario.serving.tensor_parallel_size;
+  const char* path = "serving.tensor_parallel_size";
+  if (size > scenario.hardware.gpu.count) {
+    fail(places, path, std::to_string(size),
+         "at most hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
+  }
+  if (scenario.model.num_attention_heads % size != 0) {
+    fail(places, path, std::to_string(size),
+         "a divisor of model.num_attention_heads = " + std::to_string(scenario.model.num_attention_heads));
+  }
+  for (std::size_t i = 0; i < scenario.model.layer_groups.size(); ++i) {
+    const LayerGroup group = scenario.model.groups()[i];
+    const int64_t heads = group.recurrent ? group.recurrent->heads : group.num_attention_heads;
+    if (heads % size == 0 || (group.recurrent && heads == 1)) continue;
+    fail(places, path, std::to_string(size),
+         "a divisor of the " + std::to_string(heads) + " heads of model.layer_groups." + std::to_string(i));
+  }
+}
+
+// Checks that all ranks of a replica fit on the GPUs of one node, and the options of experts.
+void check_experts(const Scenario& scenario, const Places& places) {
+  const ServingOptions& serving = scenario.serving;
+  const int64_t gpus = serving.tensor_parallel_size * serving.data_parallel_size;
+  if (gpus > scenario.hardware.gpu.count) {
+    fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
+         "at most " + std::to_string(scenario.hardware.gpu.count / serving.tensor_parallel_size) +
+             ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
+             " no more than hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
+  }
+  if (serving.data_parallel_size * scenario.fleet.replicas > kMaxEngines) {
+    fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
+         "times fleet.replicas at most " + std::to_string(kMaxEngines));
+  }
+  const auto needs = [&](bool given, const char* path, const std::string& found, const char* allowed) {
+    if (given) fail(places, path, found, allowed);
+  };
+  if (!scenario.model.experts) {
+    needs(serving.expert_parallel, "serving.expert_parallel", "true", "false (the model has no experts)");
+  } else if (serving.expert_parallel && gpus > scenario.model.experts->count) {
+    fail(places, "serving.expert_parallel", "true over " + std::to_string(gpus) + " GPUs",
+         "at most model.experts.count = " + std::to_string(scenario.model.experts->count) + " GPUs");
+  }
+  const std::string alone = "null without serving.expert_parallel";
+  if (serving.expert_imbalance && !serving.expert_parallel) {
+    fail(places, "serving.expert_imbalance", number_text(*serving.expert_imbalance), alone);
+  }
+  needs(
+      serving.expert_exchange == ExpertExchange::all_to_all &&
+          (!serving.expert_parallel || serving.data_parallel_size == 1),
+      "serving.expert_exchange", "\"all_to_all\"",
+      "allgather_reducescatter; all_to_all with serving.expert_parallel and serving.data_parallel_size of 2 "
+      "or more");
+}
+
+void check_engine(const Scenario& scenario, const Places& places) {
+  const std::optional<std::string>& written_by = scenario.kvcap_version;
+  if (written_by && !parse_engine_version(*written_by)) {
+    fail(places, "kvcap_version", "\"" + *written_by + "\"", "a version of kvcap: \"" KVCAP_VERSION "\"");
+  }
+  const std::string& version = scenario.serving.engine_version;
+  if (parse_engine_version(version)) return;
+  fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
+}
+
+}  // namespace
+
+void check_serving(Scenario& scenario, const Places& places) {
+  check_parallelism(scenario, places);
+  check_experts(scenario, places);
+  check_engine(scenario, places);
+  check_speculative(scenario, places);
+}
+
+}  // namespace kvcap
