@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/print.h"
 #include "base/text/progress.h"
@@ -23,7 +24,6 @@
 #include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
-#include "metrics/format.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/model_draws.h"
@@ -31,6 +31,8 @@
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "scenario/names.h"
+#include "text/model_text.h"
+#include "text/result_table.h"
 
 namespace kvcap {
 namespace {

@@ -18,6 +18,8 @@
 #include "run/drawn_scenario.h"
 #include "run/machine.h"
 #include "scenario/load.h"
+#include "text/model_text.h"
+#include "text/plan_text.h"
 #include "unit/cli.h"
 #include "unit/shared_data.h"
 #include "validate/uncertainty.h"
