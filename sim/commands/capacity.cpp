@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/text/format.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -19,10 +20,9 @@
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/require.h"
-#include "metrics/format.h"
-#include "metrics/sentences.h"
 #include "metrics/write.h"
 #include "scenario/load.h"
+#include "text/sentences.h"
 
 namespace kvcap {
 namespace {
@@ -105,10 +105,6 @@ double served_per_s(const LoadPoint& one) {
   return std::isnan(goodput) ? one.metric("request_throughput").mean : goodput;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
-}
-
 struct CapacityColumn {
   const char* name;
   const char* unit;
@@ -137,18 +133,19 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
       std::min(20.0, static_cast<double>(kCapacityColumns - std::min(kCapacityColumns, taken)));
   double most = 0;
   for (const LoadPoint& one : answer.curve) most = std::max(most, served_per_s(one));
-  std::string names = padded(question.closed_loop ? "sessions" : "requests", kWidth);
-  std::string units = padded(question.closed_loop ? "active" : "/s", kWidth);
+  std::string names = right_aligned(question.closed_loop ? "sessions" : "requests", kWidth);
+  std::string units = right_aligned(question.closed_loop ? "active" : "/s", kWidth);
   for (const CapacityColumn& one : columns) {
-    names += padded(one.name, kWidth);
-    units += padded(one.unit, kWidth);
+    names += right_aligned(one.name, kWidth);
+    units += right_aligned(one.unit, kWidth);
   }
-  std::string text = names + padded("good", kWidth) + '\n' + units + padded("requests/s", kWidth) + '\n';
+  std::string text =
+      names + right_aligned("good", kWidth) + '\n' + units + right_aligned("requests/s", kWidth) + '\n';
   for (const LoadPoint& one : answer.curve) {
-    text += padded(format_number(one.load), kWidth);
+    text += right_aligned(format_number(one.load), kWidth);
     for (const CapacityColumn& column : columns)
-      text += padded(format_number(one.metric(column.metric).mean * column.scale), kWidth);
-    text += padded(format_number(served_per_s(one)), kWidth) + "  ";
+      text += right_aligned(format_number(one.metric(column.metric).mean * column.scale), kWidth);
+    text += right_aligned(format_number(served_per_s(one)), kWidth) + "  ";
     text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? bar * served_per_s(one) / most : 0)),
                         '#');
     const Verdict verdict = one.stability();

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/print.h"
 #include "base/text/progress.h"
@@ -23,13 +24,14 @@
 #include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
-#include "metrics/format.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/model_draws.h"
 #include "plan/replicate.h"
 #include "policy/table.h"
 #include "scenario/load.h"
+#include "text/model_text.h"
+#include "text/result_table.h"
 
 namespace kvcap {
 namespace {

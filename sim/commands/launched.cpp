@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/input_error.h"
+#include "base/text/format.h"
 #include "base/text/plain_text.h"
 #include "base/text/print.h"
 #include "launch/values.h"
-#include "metrics/format.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"

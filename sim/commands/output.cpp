@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/text/format.h"
 #include "base/text/plain_text.h"
-#include "metrics/format.h"
 #include "metrics/write.h"
 
 namespace kvcap {

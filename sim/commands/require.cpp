@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/input_error.h"
+#include "base/text/format.h"
 #include "commands/commands.h"
-#include "metrics/format.h"
 #include "metrics/quantity.h"
 #include "metrics/unserved.h"
 

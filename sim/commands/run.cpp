@@ -21,6 +21,7 @@
 #include "metrics/write.h"
 #include "plan/replicate.h"
 #include "scenario/load.h"
+#include "text/result_table.h"
 
 namespace kvcap {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
 #include "base/text/print.h"
@@ -20,7 +21,6 @@
 #include "commands/show_model.h"
 #include "cost/peer_collectives.h"
 #include "cost/prices.h"
-#include "metrics/format.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "scenario/model_files.h"

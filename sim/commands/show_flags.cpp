@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/input_error.h"
+#include "base/text/format.h"
 #include "base/text/print.h"
 #include "launch/flags.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
+#include "base/text/format.h"
 #include "base/text/print.h"
 #include "cost/cost_model.h"
-#include "metrics/format.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
 #include "run/setup.h"

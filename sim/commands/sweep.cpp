@@ -10,12 +10,12 @@
 
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/text/format.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
-#include "metrics/format.h"
 #include "plan/sweep/database_file.h"
 #include "plan/sweep/export.h"
 #include "plan/sweep/run_sweep.h"

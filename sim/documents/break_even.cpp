@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {

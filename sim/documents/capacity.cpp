@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/format.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 #include "metrics/quantity.h"
 
 namespace kvcap {

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "documents/change.h"
-#include "documents/csv_rows.h"
 #include "documents/document.h"
-#include "documents/markdown_page.h"
+#include "text/csv_rows.h"
+#include "text/markdown_page.h"
 
 namespace kvcap {
 

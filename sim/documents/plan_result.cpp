@@ -2,10 +2,10 @@
 #include <limits>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {

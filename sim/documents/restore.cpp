@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
 #include "documents/items.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {
@@ -94,7 +94,7 @@ void restore_markdown(const ReportDocument& document, MarkdownPage& page) {
 }
 
 void restore_csv(const ReportDocument& document, CsvRows& rows) {
-  rows.add_list(document, "policies", "policy");
+  rows.add_list(document.name, list_of(document.content, "policies"), "policy");
 }
 
 std::string restore_key(const Json& restore) {

@@ -9,8 +9,8 @@
 #include "base/text/joined.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
-#include "metrics/sentences.h"
-#include "metrics/write.h"
+#include "text/result_table.h"
+#include "text/sentences.h"
 
 namespace kvcap {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "documents/change.h"
 #include "documents/document.h"
-#include "documents/markdown_page.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
+#include "text/markdown_page.h"
 
 namespace kvcap {
 

@@ -3,10 +3,10 @@
 #include <map>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 #include "metrics/quantity.h"
 #include "metrics/statistics/quantiles.h"
 

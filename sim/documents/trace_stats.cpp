@@ -1,7 +1,7 @@
 #include <cmath>
 
+#include "base/text/format.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {

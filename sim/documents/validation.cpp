@@ -1,9 +1,9 @@
 #include <map>
 
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {
@@ -85,7 +85,7 @@ void validation_markdown(const ReportDocument& document, MarkdownPage& page) {
 }
 
 void validation_csv(const ReportDocument& document, CsvRows& rows) {
-  rows.add_list(document, "checks", "id");
+  rows.add_list(document.name, list_of(document.content, "checks"), "id");
 }
 
 std::string validation_key(const Json&) { return ""; }

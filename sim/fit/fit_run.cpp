@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "scenario/load.h"
 #include "scenario/served_model.h"
 #include "workload/logs/gz_file.h"

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <limits>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "metrics/statistics/quantiles.h"
 #include "plan/workers.h"
 #include "run/drawn_scenario.h"

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "fit/fit.h"
-#include "metrics/format.h"
 #include "metrics/statistics/quantiles.h"
 
 namespace kvcap {

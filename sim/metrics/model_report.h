@@ -47,17 +47,15 @@ std::vector<Ranking> rankings(const std::vector<std::string>& labels, const std:
                               const std::vector<RunResult>& nominal,
                               const std::vector<std::vector<RunResult>>& drawn);
 
+// True iff the setting can be built.
+bool can_win(const RunResult& result);
+// Returns the setting with the least mean TTFT among those that can be built; results.size() if there is
+// none.
+std::size_t best_of(const std::vector<RunResult>& results);
+
 // Returns a warning if the shorter runs rank another setting before the one with the least mean TTFT; "" if
 // not.
 std::string reversed_ranking(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                              const std::vector<RunResult>& nominal, int64_t sessions);
-
-// Returns a table of model intervals, the share of machines on which the setting with the least mean TTFT
-// beats each other setting, and what is outside the validated range. "" without draws.
-std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                       const ModelReport& report);
-
-// Returns "97 % of machines", or that all or none of the drawn machines agree.
-std::string machines_text(double share, int64_t draws);
 
 }  // namespace kvcap

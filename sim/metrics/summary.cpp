@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "metrics/cost.h"
-#include "metrics/format.h"
 #include "metrics/recorded.h"
 #include "metrics/statistics/quantiles.h"
 #include "metrics/statistics/stability.h"

@@ -1,5 +1,4 @@
-// Writes results: the JSON of one run or a comparison, requests.csv, and the terminal's table with its
-// computed sentences.
+// Writes results as files: the JSON of one run or a comparison, and requests.csv.
 #pragma once
 
 #include <functional>
@@ -24,18 +23,5 @@ std::string compare_json(const std::vector<RunResult>& results, const std::vecto
                          const std::string& from_json = {});
 // Calls `write` once per piece, because there may be millions of turns.
 void requests_csv(std::span<const TurnRecord> turns, const std::function<void(std::string_view)>& write);
-
-// Returns a table of at most 100 columns, one column per setting, and sentences computed from the numbers.
-// `labels` are the names of the columns and of the settings in `differences`. `header` is the scenario in one
-// line.
-std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                         const std::vector<Difference>& differences, std::string_view header);
-
-// A row of that table for other views: name, unit and one cell per result.
-struct ResultRow {
-  std::string name, unit;
-  std::vector<std::string> cells;
-};
-std::vector<ResultRow> result_rows(const std::vector<RunResult>& results);
 
 }  // namespace kvcap

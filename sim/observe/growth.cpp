@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "observe/engine_metrics.h"
 
 namespace kvcap {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "metrics/format.h"
+#include "base/text/format.h"
 
 namespace kvcap {
 namespace {

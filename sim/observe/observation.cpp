@@ -5,9 +5,9 @@
 #include <map>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
-#include "metrics/format.h"
 #include "observe/growth.h"
 
 namespace kvcap {

@@ -5,8 +5,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/text/format.h"
 #include "base/text/plain_text.h"
-#include "metrics/format.h"
 #include "observe/observation.h"
 
 namespace kvcap {

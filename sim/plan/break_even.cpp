@@ -6,7 +6,6 @@
 
 #include "base/float_values.h"
 #include "base/input_error.h"
-#include "metrics/format.h"
 #include "plan/workers.h"
 #include "run/lone_restore.h"
 #include "run/machine.h"
@@ -154,10 +153,6 @@ std::vector<Boundary> boundaries_of(const BreakEven& asked, const BreakEvenMap& 
   return boundaries;
 }
 
-std::string padded(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
-}
-
 }  // namespace
 
 int64_t* context_size(StoredContexts& contexts, std::string_view path) {
@@ -200,44 +195,6 @@ BreakEvenMap break_even_map(const Plan& plan) {
   }
   map.boundaries = boundaries_of(asked, map);
   return map;
-}
-
-std::string break_even_text(const Plan& plan, const BreakEvenMap& map) {
-  const BreakEven& asked = *plan.break_even;
-  std::string text = plan.name + ": who answers first, and how many times sooner than the second\n";
-  for (std::size_t p = 0; p < asked.policies.size(); ++p) {
-    text += std::string(p == 0 ? "" : ", ") + static_cast<char>('a' + p) + " = " + asked.policies[p];
-  }
-  text += "; *: the closed form says another\n\n";
-  std::size_t name_width = asked.down.name().size();
-  for (const std::string& value : asked.down.values) name_width = std::max(name_width, value.size());
-  std::size_t width = 9;
-  for (const std::string& value : asked.across.values) width = std::max(width, value.size() + 2);
-  text += padded("", name_width) + "  " + asked.across.name() + "\n" + padded(asked.down.name(), name_width);
-  for (const std::string& value : asked.across.values) text += padded(value, width);
-  text += '\n';
-  for (std::size_t r = 0; r < map.rows.size(); ++r) {
-    text += padded(asked.down.values[r], name_width);
-    for (const BreakEvenCell& cell : map.rows[r]) {
-      std::string shown = "-";
-      if (cell.winner >= 0) {
-        const bool differs = cell.closed_form_winner >= 0 && cell.closed_form_winner != cell.winner;
-        shown = std::string(1, static_cast<char>('a' + cell.winner)) + (differs ? "*" : "") + " " +
-                format_number(cell.lead);
-      }
-      text += padded(shown, width);
-    }
-    text += '\n';
-  }
-  if (map.boundaries.empty()) return text + "\nNowhere across does the winner change.\n";
-  text += "\nWhere the winner changes, simulated (closed form):\n";
-  for (const Boundary& one : map.boundaries) {
-    text += "  " + asked.down.name() + "=" + asked.down.values[one.row] + ": " +
-            asked.policies[static_cast<std::size_t>(one.from)] + " -> " +
-            asked.policies[static_cast<std::size_t>(one.to)] + " at " + asked.across.name() + " " +
-            format_number(one.simulated) + " (" + format_number(one.closed_form) + ")\n";
-  }
-  return text;
 }
 
 }  // namespace kvcap

@@ -45,6 +45,5 @@ int64_t* context_size(StoredContexts& contexts, std::string_view path);
 
 // Simulates every cell in workers. Throws InputError if a policy can run in no cell.
 BreakEvenMap break_even_map(const Plan& plan);
-std::string break_even_text(const Plan& plan, const BreakEvenMap& map);
 
 }  // namespace kvcap

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "documents/kind.h"
 #include "documents/results.h"
-#include "metrics/format.h"
-#include "metrics/sentences.h"
+#include "text/sentences.h"
 
 namespace kvcap {
 namespace {

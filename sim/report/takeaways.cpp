@@ -6,8 +6,8 @@
 
 #include "documents/kind.h"
 #include "documents/results.h"
-#include "metrics/sentences.h"
 #include "report/changes.h"
+#include "text/sentences.h"
 
 namespace kvcap {
 namespace {

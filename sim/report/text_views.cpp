@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "documents/kind.h"
 #include "documents/results.h"
-#include "metrics/format.h"
 #include "report/changes.h"
 #include "report/takeaways.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/text/format.h"
 #include "metrics/cost.h"
-#include "metrics/format.h"
 #include "spec/tiers.h"
 
 namespace kvcap {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/check.h"
+#include "base/text/format.h"
 #include "base/text/plain_text.h"
-#include "metrics/format.h"
 #include "metrics/statistics/quantiles.h"
 
 namespace kvcap {

@@ -20,8 +20,8 @@
 #include <map>
 #include <utility>
 
+#include "base/text/format.h"
 #include "cost/cost_model.h"
-#include "metrics/format.h"
 #include "metrics/model_report.h"
 #include "metrics/serialize.h"
 #include "metrics/statistics/quantiles.h"

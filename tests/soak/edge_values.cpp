@@ -12,7 +12,6 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "base/random.h"
-#include "metrics/sentences.h"
 #include "metrics/serialize.h"
 #include "metrics/write.h"
 #include "plan/workers.h"
@@ -23,6 +22,8 @@
 #include "scenario/load.h"
 #include "soak/scenario_generator.h"
 #include "soak/soak.h"
+#include "text/result_table.h"
+#include "text/sentences.h"
 
 namespace kvcap::soak {
 namespace {

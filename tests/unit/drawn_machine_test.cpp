@@ -19,6 +19,8 @@
 #include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"
+#include "text/model_text.h"
+#include "text/plan_text.h"
 #include "unit/cli.h"
 #include "unit/shared_data.h"
 #include "validate/uncertainty.h"

@@ -27,8 +27,9 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"launch", {"scenario", "serving", "policy", "spec", "base"}},
     {"run", {"scenario", "serving", "policy", "state", "cost", "des", "metrics", "workload", "spec", "base"}},
     {"plan", {"run", "scenario", "spec", "metrics", "workload", "base"}},
-    {"documents", {"metrics", "base"}},
-    {"report", {"documents", "plan", "metrics", "base"}},
+    {"text", {"plan", "scenario", "metrics", "base"}},
+    {"documents", {"text", "metrics", "base"}},
+    {"report", {"documents", "text", "plan", "metrics", "base"}},
     {"observe", {"metrics", "base"}},
     {"fit", {"run", "plan", "scenario", "cost", "spec", "metrics", "workload", "base"}},
     {"validate",
@@ -36,8 +37,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {"run", "report", "documents", "validate", "fit", "observe", "plan", "launch", "scenario", "policy",
-      "cost", "spec", "metrics", "workload", "base"}},
+     {"run", "report", "documents", "text", "validate", "fit", "observe", "plan", "launch", "scenario",
+      "policy", "cost", "spec", "metrics", "workload", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "metrics/format.h"
-#include "metrics/write.h"
+#include "base/text/format.h"
+#include "text/result_table.h"
 
 namespace kvcap::metrics_table_test {
 namespace {
@@ -219,10 +219,9 @@ TEST(ResultTable, TailDifferencesSayWhenChanceExplainsThem) {
                                                {"hcache", "recompute", "p99_ttft_ms", 3, 8},
                                                {"hcache", "recompute", "mean_ttft_ms", -7, 1}};
   const std::string table = result_table(kFour, four(), differences, "header");
-  expect_says(
-      table,
-      "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (not "
-      "significant).");
+  expect_says(table,
+              "p99 TTFT against recompute: kv_offload 720 +-39 ms lower and hcache 3.0 +-8.0 ms higher (not "
+              "significant).");
 }
 
 TEST(ResultTable, OneRunGivesDifferencesWithoutIntervals) {

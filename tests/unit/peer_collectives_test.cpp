@@ -12,9 +12,9 @@
 #include "cost/drawn_machine.h"
 #include "cost/gpu_memory.h"
 #include "laws/machines.h"
-#include "metrics/sentences.h"
 #include "run/drawn_scenario.h"
 #include "scenario/load.h"
+#include "text/sentences.h"
 #include "unit/cost_examples.h"
 
 namespace kvcap::peer_collectives_test {

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "metrics/turn_means.h"
 
 namespace kvcap {

@@ -38,6 +38,4 @@ PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawO
 PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
                           const ModelDraws& runs);
 
-std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
-
 }  // namespace kvcap

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "plan/search/plan_sizes.h"
 #include "run/billing.h"
 #include "scenario/fields.h"

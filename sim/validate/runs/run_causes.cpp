@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 
 namespace kvcap {
 namespace {

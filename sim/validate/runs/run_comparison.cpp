@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/input_error.h"
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "metrics/recorder.h"
 #include "observe/scrape.h"
 #include "plan/replicate.h"

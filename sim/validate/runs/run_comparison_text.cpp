@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "validate/runs/run_comparison.h"
 
 namespace kvcap {

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/random.h"
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "scenario/load.h"
 #include "scenario/served_model.h"
 #include "workload/sources_table.h"

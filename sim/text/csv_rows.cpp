@@ -1,4 +1,4 @@
-#include "documents/csv_rows.h"
+#include "text/csv_rows.h"
 
 #include <charconv>
 #include <cmath>
@@ -48,11 +48,11 @@ void CsvRows::add_all(const std::string& input, const std::string& setting, cons
   }
 }
 
-void CsvRows::add_list(const ReportDocument& document, const char* list, const char* key) {
-  for (const Json& item : list_of(document.content, list)) {
+void CsvRows::add_list(const std::string& input, const Json& list, const char* key) {
+  for (const Json& item : list) {
     if (!item.is_object()) continue;
     for (const auto& [name, value] : item.items())
-      if (name != "timeline") add_all(document.name, text_of(item, key), value, name);
+      if (name != "timeline") add_all(input, text_of(item, key), value, name);
   }
 }
 

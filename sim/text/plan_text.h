@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "plan/break_even.h"
 #include "plan/search/plan_advice.h"
+#include "plan/search/plan_draws.h"
 #include "plan/search/plan_flips.h"
 #include "plan/search/plan_search.h"
 #include "plan/search/plan_why.h"
@@ -26,6 +28,8 @@ struct PlanReport {
 };
 
 std::string plan_text(const PlanReport& report);
+std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
+std::string break_even_text(const Plan& plan, const BreakEvenMap& map);
 
 // Returns a note if missing prices make the answer look cheaper than it is; else an empty string.
 std::string price_note(const PlanReport& report);

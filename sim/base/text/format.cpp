@@ -1,4 +1,4 @@
-#include "metrics/format.h"
+#include "base/text/format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,6 +72,14 @@ std::string format_count(int64_t count, std::string_view noun) {
 
 std::string format_percent(double share) {
   return std::isnan(share) ? "-" : format_number(100 * share) + " %";
+}
+
+std::string right_aligned(std::string_view text, std::size_t width) {
+  return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
+}
+
+std::string left_aligned(std::string_view text, std::size_t width) {
+  return std::string(text) + std::string(width - std::min(width, text.size()), ' ');
 }
 
 std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent) {

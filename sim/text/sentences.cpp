@@ -1,4 +1,4 @@
-#include "metrics/sentences.h"
+#include "text/sentences.h"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/resource.h"
+#include "base/text/format.h"
 #include "base/text/joined.h"
 #include "metrics/cost.h"
-#include "metrics/format.h"
 #include "metrics/statistics/stability.h"
 
 namespace kvcap {

@@ -1,9 +1,9 @@
-#include "documents/markdown_page.h"
+#include "text/markdown_page.h"
 
 #include <string_view>
 
+#include "base/text/format.h"
 #include "base/text/plain_text.h"
-#include "metrics/format.h"
 
 namespace kvcap {
 namespace {

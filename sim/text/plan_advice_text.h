@@ -2,8 +2,8 @@
 // answer holds.
 #pragma once
 
-#include "plan/search/plan_text.h"
-#include "plan/search/plan_words.h"
+#include "text/plan_text.h"
+#include "text/plan_words.h"
 
 namespace kvcap {
 

@@ -1,15 +1,15 @@
-#include "plan/search/plan_text.h"
+#include "text/plan_text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 #include "metrics/unserved.h"
-#include "plan/search/plan_advice_text.h"
-#include "plan/search/plan_words.h"
 #include "scenario/load.h"
+#include "text/plan_advice_text.h"
+#include "text/plan_words.h"
 
 namespace kvcap {
 namespace {

@@ -1,3 +1,5 @@
+#include "text/result_table.h"
+
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -5,12 +7,11 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/text/format.h"
 #include "base/text/plain_text.h"
 #include "base/text/utf8.h"
-#include "metrics/format.h"
 #include "metrics/quantity.h"
-#include "metrics/sentences.h"
-#include "metrics/write.h"
+#include "text/sentences.h"
 
 namespace kvcap {
 namespace {
@@ -65,14 +66,6 @@ std::string cell(const RunResult& result, const TableRow& row) {
   return format_interval(result.number(row.metric) * scale, half_width);
 }
 
-std::string right_aligned(std::string_view text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
-}
-
-std::string left(std::string_view text, std::size_t width) {
-  return std::string(text) + std::string(width - std::min(width, text.size()), ' ');
-}
-
 // Keeps the end of a long label, which distinguishes settings of one path: "hardware.ssd.count=8".
 std::string shortened(const std::string& setting) {
   const std::string label = plain_line(setting);
@@ -103,7 +96,7 @@ void add_block(const std::vector<Setting>& settings, std::size_t first, std::siz
   lines.push_back(heading);
   for (const TableRow& row : kTableRows) {
     if (!is_shown(settings, row, is_short)) continue;
-    std::string line = left(row.name, kMetricWidth) + right_aligned(row.unit().symbol, kUnitWidth);
+    std::string line = left_aligned(row.name, kMetricWidth) + right_aligned(row.unit().symbol, kUnitWidth);
     for (std::size_t i = first; i < last; ++i)
       line += right_aligned(cell(*settings[i].result, row), cell_width);
     lines.push_back(line);

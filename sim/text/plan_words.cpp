@@ -1,9 +1,9 @@
-#include "plan/search/plan_words.h"
+#include "text/plan_words.h"
 
 #include <cmath>
 #include <limits>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 
 namespace kvcap {
 

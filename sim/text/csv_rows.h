@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/float_values.h"
-#include "documents/document.h"
+#include "base/text/json_values.h"
 
 namespace kvcap {
 
@@ -18,7 +18,7 @@ class CsvRows {
   void add_all(const std::string& input, const std::string& setting, const Json& value,
                const std::string& name);
   // Adds the numbers of every item of a list; `key` names the field that identifies an item.
-  void add_list(const ReportDocument& document, const char* list, const char* key);
+  void add_list(const std::string& input, const Json& list, const char* key);
   std::string take() { return std::move(text_); }
 
  private:

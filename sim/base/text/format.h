@@ -20,6 +20,10 @@ std::string format_count(int64_t count, std::string_view noun);
 // Returns a share as a percentage: 0.935 is "93.5 %".
 std::string format_percent(double share);
 
+// Pads with spaces to `width` bytes: a cell of a number, or of a text.
+std::string right_aligned(std::string_view text, std::size_t width);
+std::string left_aligned(std::string_view text, std::size_t width);
+
 // Returns lines of at most `columns` characters, broken at spaces; lines after the first begin with `indent`.
 // Line ends inside the paragraph are shown as plain_line() does.
 std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent = "");

@@ -1,9 +1,9 @@
-#include "plan/search/plan_advice_text.h"
+#include "text/plan_advice_text.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/format.h"
+#include "base/text/format.h"
 
 namespace kvcap {
 namespace {

@@ -1,0 +1,21 @@
+// Writes model intervals and rankings: how far an answer depends on how well the machine is known.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "metrics/model_report.h"
+#include "metrics/result.h"
+
+namespace kvcap {
+
+// Returns a table of model intervals, the share of machines on which the setting with the least mean TTFT
+// beats each other setting, and what is outside the validated range. "" without draws.
+std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+                       const ModelReport& report);
+
+// Returns "97 % of machines", or that all or none of the drawn machines agree.
+std::string machines_text(double share, int64_t draws);
+
+}  // namespace kvcap
