@@ -7,7 +7,6 @@
 
 #include "base/input_error.h"
 #include "base/text/joined.h"
-#include "validate/kernels/measured.h"
 #include "validate/studies/fit_pairs.h"
 #include "validate/studies/study.h"
 #include "validate/twin.h"
@@ -22,6 +21,7 @@ struct Suite {
 };
 
 std::vector<Check> paper_checks(const SuiteOptions& options) { return study_checks("papers", options); }
+std::vector<Check> measured_checks(const SuiteOptions& options) { return study_checks("measured", options); }
 std::vector<Check> fidelity_checks(const SuiteOptions& options) { return study_checks("fidelity", options); }
 std::vector<Check> stacks_checks(const SuiteOptions& options) {
   std::vector<Check> checks = study_checks("stacks", options);
@@ -69,12 +69,6 @@ std::span<const Headline> headlines() {
       {"GEMMs in bfloat16 that nothing was fitted to", "308 shapes on an H100, median",
        "gemm.bfloat16.h100-sxm-8x.median"}};
   return kHeadlines;
-}
-
-std::vector<Check> measured_checks(const SuiteOptions& options) {
-  std::vector<Check> checks = kernel_checks(options.data_folder);
-  for (Check& check : study_checks("measured", options)) checks.push_back(std::move(check));
-  return checks;
 }
 
 std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options) {

@@ -18,10 +18,8 @@ struct SuiteOptions {
   bool needs_data = false;  // the user named the folder: a missing file is an error
 };
 
-// Checks that no study can express, one file each in theory/ and kernels/.
+// Checks that no study can express, one file each in theory/.
 std::vector<Check> queueing_checks(const SuiteOptions& options);
-// Returns checks of kernels (measured_kernels.cpp) and of the studies of the suite "measured".
-std::vector<Check> measured_checks(const SuiteOptions& options);
 std::vector<Check> hits_checks(const SuiteOptions& options);
 // Returns checks of the hit rate of a real vLLM over time (`data`/runs/llmservingsim-ispass26).
 std::vector<Check> pulse_checks(const std::string& data);

@@ -15,13 +15,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <utility>
 
 #include "base/text/format.h"
-#include "cost/cost_model.h"
 #include "metrics/model_report.h"
 #include "metrics/serialize.h"
 #include "metrics/statistics/quantiles.h"
@@ -29,12 +27,9 @@
 #include "run/drawn_scenario.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "validate/kernels/measured_attention.h"
-#include "validate/kernels/measured_gemm.h"
 #include "validate/studies/measured_run.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"
-#include "workload/logs/csv.h"
 
 namespace kvcap {
 namespace {
@@ -54,47 +49,6 @@ MeanAndSpread spread_of(const std::vector<double>& values) {
   for (const double one : values) result.spread += std::pow(one - result.mean, 2);
   result.spread = std::sqrt(result.spread / static_cast<double>(values.size()));
   return result;
-}
-
-// Returns 16-bit GEMMs measured by other programs on GPUs whose profile is fitted to one program only. The
-// RTX 4090's profile is fitted to the rows from 64 on.
-std::vector<KernelTime> other_gemms(const std::string& data) {
-  struct Other {
-    const char *file, *source, *device, *profile;
-    int64_t rows_below;  // only these rows; 0: all
-  };
-  static constexpr Other kOthers[] = {
-      {"gemm_vidur.csv", "vidur", "a100", "a100-80g-sxm-8x", 0},
-      {"gemm_vidur.csv", "vidur", "h100", "h100-sxm-8x", 0},
-      {"gemm_llmservingsim.csv", "llmservingsim", "h100", "h100-sxm-8x", 0},
-      {"gemm_llmservingsim.csv", "llmservingsim", "rtxpro6000", "rtx-pro-6000-8x", 0},
-      {"gemm_llmservingsim.csv", "llmservingsim", "rtx4090", "rtx-4090", 64}};
-  static constexpr CsvColumn kColumns[] = {{"device"}, {"tokens"}, {"n"}, {"k"}, {"t_ms"}};
-  std::vector<KernelTime> times;
-  for (const Other& other : kOthers) {
-    const Gpu gpu = load_hardware(other.profile).gpu;
-    for_each_csv_row(data + "/hardware/" + other.file, BadRow::skip, kColumns, true, [&](const CsvRow& row) {
-      const auto number = [&](std::size_t i) {
-        return std::strtod(std::string(row.text(i)).c_str(), nullptr);
-      };
-      const auto rows = static_cast<int64_t>(number(1));
-      if (row.text(0) != other.device || (other.rows_below > 0 && rows >= other.rows_below)) return true;
-      const double modelled_s =
-          gemm_s(gpu.gemm, gpu, rows, static_cast<int64_t>(number(2)), static_cast<int64_t>(number(3)), 2, 2);
-      times.push_back({other.profile, rows < 64 ? "gemm_few_rows" : "gemm_many_rows", other.source,
-                       modelled_s, 1e-3 * number(4), false, "other"});
-      return true;
-    });
-  }
-  return times;
-}
-
-// True for held-out kernels with 16-bit keys and values from memory. The other program's decode times on the
-// H100 are excluded: they are shorter than the memory bandwidth allows.
-bool counts(const KernelTime& one) {
-  if (one.fitted) return false;
-  if (one.regime == "prefill_attention") return one.part != "fp8";
-  return one.regime != "decode_attention" || one.part == "large" || one.part == "small";
 }
 
 const RegimeError* stated(const HardwareProfile& hardware, std::string_view regime) {
@@ -127,17 +81,14 @@ double median_of(std::vector<double> values) {
 }  // namespace
 
 std::vector<Check> stated_error_checks(const std::string& data) {
-  std::vector<KernelTime> times = attention_kernel_times(data);
-  for (const std::vector<KernelTime>& more : {gemm_kernel_times(data), other_gemms(data)}) {
-    times.insert(times.end(), more.begin(), more.end());
-  }
   std::map<std::string, std::map<std::string, std::vector<double>>> of_profile;  // keys: regime, profile
   std::map<std::string, std::map<std::string, std::vector<double>>> of_source;   // keys: regime, source and
                                                                                  // profile
-  for (const KernelTime& one : times) {
-    if (!counts(one)) continue;
-    if (one.part != "other") of_profile[one.regime][one.profile].push_back(one.log_ratio());
-    of_source[one.regime][one.source + " " + one.profile].push_back(one.log_ratio());
+  for (const Study& study : shipped_studies("measured", {.data_folder = data})) {
+    for (const KernelError& one : kernel_errors(study.kernels, study.kernel_path)) {
+      if (!one.other_program) of_profile[one.regime][one.profile].push_back(one.log_ratio);
+      of_source[one.regime][one.source + " " + one.profile].push_back(one.log_ratio);
+    }
   }
   std::vector<Check> checks;
   for (const auto& [regime, profiles] : of_profile) {

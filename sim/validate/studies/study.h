@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "validate/check.h"
+#include "validate/kernels/kernel_sets.h"
 #include "validate/studies/measured_run.h"
 #include "workload/generators/stored_contexts.h"
 
@@ -60,6 +61,9 @@ struct Study {
   StudySetting setting;                          // changes for all checks
   std::map<std::string, StudySetting> settings;  // key: name in expressions
   std::vector<StudyCheck> checks;
+  std::string suite;
+  KernelSets kernels;
+  DataPath kernel_path;  // of the kernels' tables
 };
 
 struct StudyOptions {

@@ -7,6 +7,7 @@
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/read_fields.h"
 #include "base/text/joined.h"
 #include "scenario/data_files.h"
 #include "scenario/json.h"
@@ -21,7 +22,7 @@ constexpr std::string_view kStudySchema = "kvcap.study/1";
 constexpr std::string_view kStudyFolder = "scenarios/studies/";
 constexpr std::string_view kStudyKeys[] = {"schema", "notes",  "suite",     "source", "promised", "scenario",
                                            "set",    "inside", "tolerance", "fits",   "settings", "tables",
-                                           "checks", "each",   "summary",   "group",  "slow"};
+                                           "checks", "each",   "summary",   "group",  "slow",     "kernels"};
 constexpr std::string_view kCheckKeys[] = {
     "id",     "what",     "unit",    "source",    "scenario", "set",    "each",   "rows",
     "by",     "value",    "summary", "reference", "at_most",  "holds",  "inside", "tolerance",
@@ -110,13 +111,33 @@ std::string change_text(const Json& value) {
   return Json::parse(text, nullptr, false).is_discarded() ? text : value.dump();
 }
 
+// Finds the data files of a study.
+struct DataFiles {
+  std::string data_folder;  // replaces $KVCAP_DATA, if given
+  std::filesystem::path study_folder;
+
+  std::string in_folder(const std::string& written) const {
+    if (data_folder.empty() || !written.starts_with(kDataPrefix)) return written;
+    return data_folder + "/" + written.substr(kDataPrefix.size());
+  }
+  // Returns the path of a file; absent if it does not exist.
+  std::optional<std::string> existing(const std::string& written) const {
+    const std::string named = in_folder(written);
+    const std::optional<std::string> path = named == written ? find_data(written, study_folder) : named;
+    return path && std::filesystem::exists(*path) ? path : std::nullopt;
+  }
+};
+
 class Reader {
  public:
-  Reader(Study& study, const StudyOptions& options) : study_(study), options_(options) {}
+  Reader(Study& study, const StudyOptions& options)
+      : study_(study),
+        options_(options),
+        data_{options.data_folder, std::filesystem::path(study.file).parent_path()} {}
 
   void read(const Part& part) {
     part.know(kStudyKeys);
-    suite_ = part.text("suite", std::filesystem::path(study_.file).stem().string());
+    study_.suite = part.text("suite", std::filesystem::path(study_.file).stem().string());
     source_ = part.text("source", "");
     study_.is_slow = part.has("slow") && part.at("slow").flag();
     promised_ = !part.has("promised") || part.at("promised").flag();
@@ -142,6 +163,13 @@ class Reader {
     if (part.has("each")) each_ = settings_of(part, "each");
     if (part.has("summary")) summary_ = summary_of(part.at("summary"));
     group_ = part.text("group", "");
+    if (part.has("kernels")) {
+      study_.kernels = read_fields<KernelSets>(part.at("kernels").json(), study_.file, "kernels");
+      study_.kernel_path = [finder = data_](const std::string& written) {
+        return finder.existing(written).value_or(finder.in_folder(written));
+      };
+      if (!part.has("checks")) return;
+    }
     for (const Part& one : part.at("checks").items()) study_.checks.push_back(check_of(one));
     if (study_.checks.empty()) part.at("checks").fail("one check or more");
   }
@@ -193,8 +221,8 @@ class Reader {
       return changed;
     }
     if (!value.is_string() || !value.get_ref<const std::string&>().starts_with(kDataPrefix)) return value;
-    const std::optional<std::string> path = data_file(value);
-    if (!path) missing = in_data_folder(value);
+    const std::optional<std::string> path = data_.existing(value);
+    if (!path) missing = data_.in_folder(value);
     return path ? Json(std::filesystem::absolute(*path).string()) : value;
   }
 
@@ -231,20 +259,6 @@ class Reader {
     return part.has("set") ? changed.with(setting(part.at("set"))) : changed;
   }
 
-  // Replaces $KVCAP_DATA by the data folder, if given.
-  std::string in_data_folder(const std::string& written) const {
-    if (options_.data_folder.empty() || !written.starts_with(kDataPrefix)) return written;
-    return options_.data_folder + "/" + written.substr(kDataPrefix.size());
-  }
-
-  // Returns the path of a data file; absent if it does not exist.
-  std::optional<std::string> data_file(const std::string& written) const {
-    const std::string named = in_data_folder(written);
-    const std::optional<std::string> path =
-        named == written ? find_data(written, std::filesystem::path(study_.file).parent_path()) : named;
-    return path && std::filesystem::exists(*path) ? path : std::nullopt;
-  }
-
   // The selected rows of a table.
   struct Table {
     std::string missing;  // its file, if it does not exist
@@ -253,9 +267,9 @@ class Reader {
   Table rows_of(const Part& part) const {
     part.know(kRowsKeys);
     const std::string written = part.at("csv").text();
-    const std::optional<std::string> path = data_file(written);
+    const std::optional<std::string> path = data_.existing(written);
     if (!path && !written.starts_with(kDataPrefix)) part.at("csv").fail("a file that exists");
-    if (!path) return {.missing = in_data_folder(written), .rows = {}};
+    if (!path) return {.missing = data_.in_folder(written), .rows = {}};
     std::vector<StudySetting> list;
     for (const TableRow& row : rows_of_table(*path)) {
       std::optional<Json> filled;
@@ -366,7 +380,7 @@ class Reader {
     one.setting = study_.setting.with(setting_of(part));
     Check& check = one.check;
     check.id = part.at("id").text();
-    check.suite = suite_;
+    check.suite = study_.suite;
     check.what = part.text("what", check.id) + (part.has("unit") ? ", " + part.at("unit").text() : "");
     check.source = part.text("source", source_);
     one.group = part.text("group", group_);
@@ -415,7 +429,8 @@ class Reader {
 
   Study& study_;
   const StudyOptions& options_;
-  std::string suite_, source_;
+  const DataFiles data_;
+  std::string source_;
   bool promised_ = true;
   double inside_ = 0.02, tolerance_ = 0.1;
   std::map<std::string, std::vector<std::string>> fits_;

@@ -65,20 +65,25 @@ std::string filled_in(const std::string& pattern, const TableRow& row) {
 
 }  // namespace
 
-std::vector<TableRow> rows_of_table(const std::string& path) {
+void for_each_table_row(const std::string& path, const std::function<void(TableRow& row)>& take) {
   const std::vector<std::string> names = columns_of(path);
   std::vector<CsvColumn> columns;
   for (const std::string& name : names) columns.push_back({name});
-  std::vector<TableRow> rows;
   for_each_csv_row(path, BadRow::error, columns, true, [&](const CsvRow& row) {
-    TableRow& one = rows.emplace_back();
+    TableRow one;
     for (std::size_t i = 0; i < names.size(); ++i) {
       one[names[i]] = row.text(i);
       if (!is_utf8(row.text(i)))
         throw InputError(path + ": column " + names[i] + ": found text that is not UTF-8");
     }
+    take(one);
     return true;
   });
+}
+
+std::vector<TableRow> rows_of_table(const std::string& path) {
+  std::vector<TableRow> rows;
+  for_each_table_row(path, [&rows](TableRow& row) { rows.push_back(std::move(row)); });
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // Reads the rows of a CSV as settings: each row of a table of measurements is one run.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,7 +12,8 @@ namespace kvcap {
 
 using TableRow = std::map<std::string, std::string>;  // key: column
 
-// Returns all rows of a CSV file, plain or gzip. Throws InputError.
+// Calls `take` with each row of a CSV file, plain or gzip. Throws InputError.
+void for_each_table_row(const std::string& path, const std::function<void(TableRow& row)>& take);
 std::vector<TableRow> rows_of_table(const std::string& path);
 
 // Returns the number of a column; NaN if the cell is not a number. Throws InputError, without a place, for an
