@@ -1,7 +1,8 @@
 #include "run/engine_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 
 #include "base/check.h"
 #include "run/ranks.h"
@@ -11,12 +12,6 @@ namespace kvcap {
 namespace {
 
 constexpr const char* kWayOut = "; serving.allow_impossible simulates it all the same";
-
-std::string gb(double bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
-  return text;
-}
 
 }  // namespace
 
@@ -83,41 +78,43 @@ std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_token
   if (serving.engine != EngineKind::vllm || serving.allow_impossible) return "";
   const int64_t window = serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   if (!serving.chunked_prefill && serving.max_num_batched_tokens < window) {
-    return "serving.max_num_batched_tokens: found " + std::to_string(serving.max_num_batched_tokens) +
-           ", and prompts are computed as a whole (serving.chunked_prefill false), with which vLLM does not "
-           "start; allowed: at least " +
-           (serving.max_model_len ? "serving.max_model_len = " : "the model's window of ") +
-           std::to_string(window) + (serving.max_model_len ? "" : " tokens") + kWayOut;
+    const std::string least = serving.max_model_len ? fmt::format("serving.max_model_len = {}", window)
+                                                    : fmt::format("the model's window of {} tokens", window);
+    return fmt::format(
+        "serving.max_num_batched_tokens: found {}, and prompts are computed as a whole "
+        "(serving.chunked_prefill "
+        "false), with which vLLM does not start; allowed: at least {}{}",
+        serving.max_num_batched_tokens, least, kWayOut);
   }
   if (serving.max_num_batched_tokens < serving.max_num_seqs) {
-    return "serving.max_num_seqs: found " + std::to_string(serving.max_num_seqs) + " and " +
-           std::to_string(serving.max_num_batched_tokens) +
-           " serving.max_num_batched_tokens, with which vLLM does not start; allowed: at most as many "
-           "sequences"
-           " as tokens of a step" +
-           kWayOut;
+    return fmt::format(
+        "serving.max_num_seqs: found {} and {} serving.max_num_batched_tokens, with which vLLM does not "
+        "start; "
+        "allowed: at most as many sequences as tokens of a step{}",
+        serving.max_num_seqs, serving.max_num_batched_tokens, kWayOut);
   }
   if (!serving.max_model_len) return "";
   const int64_t longest = longest_sequence(scenario, kv_capacity_tokens);
   if (*serving.max_model_len <= longest) return "";
-  return "serving.max_model_len: found " + std::to_string(*serving.max_model_len) +
-         ", with which vLLM does not start: not one such sequence fits into the KV cache of " +
-         std::to_string(kv_capacity_tokens) + " tokens; allowed: at most " + std::to_string(longest) +
-         ", or a higher serving.gpu_memory_utilization or tensor_parallel_size" + kWayOut;
+  return fmt::format(
+      "serving.max_model_len: found {}, with which vLLM does not start: not one such sequence fits into the "
+      "KV "
+      "cache of {} tokens; allowed: at most {}, or a higher serving.gpu_memory_utilization or "
+      "tensor_parallel_size{}",
+      *serving.max_model_len, kv_capacity_tokens, longest, kWayOut);
 }
 
 std::string no_room_for_kv(const Scenario& scenario, const GpuMemory& memory) {
   const ServingOptions& serving = scenario.serving;
-  char share[64];
-  std::snprintf(share, sizeof share, "%g", serving.gpu_memory_utilization);
-  const double others = memory.bytes(true) - memory.weight_bytes;
-  return "model " + scenario.model.name + " does not fit: serving.gpu_memory_utilization " + share + " of " +
-         scenario.hardware.gpu.name + " is " + gb(memory.share_bytes) + ", of which weights take " +
-         gb(memory.weight_bytes) + " on each of " + std::to_string(serving.tensor_parallel_size) +
-         " GPUs and activations and buffers " + gb(others) +
-         ": no block of KV is left; use a larger serving.tensor_parallel_size or gpu_memory_utilization, "
-         "fewer"
-         " serving.max_num_batched_tokens or other hardware";
+  return fmt::format(
+      "model {} does not fit: serving.gpu_memory_utilization {:g} of {} is {:.1f} GB, of which weights take "
+      "{:.1f} GB on each of {} GPUs and activations and buffers {:.1f} GB: no block of KV is left; use a "
+      "larger "
+      "serving.tensor_parallel_size or gpu_memory_utilization, fewer serving.max_num_batched_tokens or other "
+      "hardware",
+      scenario.model.name, serving.gpu_memory_utilization, scenario.hardware.gpu.name,
+      memory.share_bytes / 1e9, memory.weight_bytes / 1e9, serving.tensor_parallel_size,
+      (memory.bytes(true) - memory.weight_bytes) / 1e9);
 }
 
 }  // namespace kvcap

@@ -1,8 +1,9 @@
 #include "run/machine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
 #include "base/check.h"
@@ -38,12 +39,6 @@ std::vector<TierOptions> tiers_of(const Scenario& scenario) {
     if (has_tier(scenario.hardware, tier)) tiers.push_back({.kind = tier});
   }
   return tiers;
-}
-
-std::string format(const char* pattern, auto... values) {
-  char text[300];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
 }
 
 // True iff the prompts consist of texts, which separate calls can process; other prompts are one call each.
@@ -273,10 +268,11 @@ static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, 
   const double bytes = *tier.capacity_over_gpu * static_cast<double>(kvcap::kv_capacity_tokens(scenario)) *
                        scenario.model.kv_bytes_per_token();
   if (bytes <= there_bytes) return bytes;
-  throw InputError(format(
-      "policy.tiers: %s: found capacity_over_gpu %g, which is %.1f GB; allowed: at most the %.1f GB that "
-      "an engine has there (or give capacity_bytes)",
-      std::string(name(tier.kind)).c_str(), *tier.capacity_over_gpu, bytes / 1e9, there_bytes / 1e9));
+  throw InputError(
+      fmt::format("policy.tiers: {}: found capacity_over_gpu {:g}, which is {:.1f} GB; allowed: at most the "
+                  "{:.1f} GB that "
+                  "an engine has there (or give capacity_bytes)",
+                  name(tier.kind), *tier.capacity_over_gpu, bytes / 1e9, there_bytes / 1e9));
 }
 
 void Machine::choose_tiers(const Scenario& scenario) {
@@ -319,108 +315,122 @@ void Machine::note_longest_sequence(const Scenario& scenario) {
   const int64_t longest = longest_sequence(scenario, kv_capacity_tokens_);
   if (is_given || max_model_len_ <= longest || serving.allow_impossible) return;
   const bool starts = serving.engine != EngineKind::vllm;
-  notes_.push_back(format("no sequence of %lld tokens fits into the KV cache%s: the longest has %lld",
-                          static_cast<long long>(max_model_len_),
-                          starts ? "" : ", and vLLM starts only with --max-model-len auto or a smaller one",
-                          static_cast<long long>(longest)));
+  notes_.push_back(fmt::format(
+      "no sequence of {} tokens fits into the KV cache{}: the longest has {}", max_model_len_,
+      starts ? "" : ", and vLLM starts only with --max-model-len auto or a smaller one", longest));
 }
 
 void Machine::limit_whole_prompts(const ServingOptions& serving) {
   if (serving.chunked_prefill || serving.max_num_batched_tokens >= max_model_len_) return;
-  notes_.push_back(
-      format("sequences have at most %lld of %lld tokens: a step computes a prompt as a whole "
-             "(serving.chunked_prefill false) and no more than serving.max_num_batched_tokens",
-             static_cast<long long>(serving.max_num_batched_tokens), static_cast<long long>(max_model_len_)));
+  notes_.push_back(fmt::format(
+      "sequences have at most {} of {} tokens: a step computes a prompt as a whole (serving.chunked_prefill "
+      "false) and no more than serving.max_num_batched_tokens",
+      serving.max_num_batched_tokens, max_model_len_));
   max_model_len_ = serving.max_num_batched_tokens;
 }
 
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  const GpuMemory derived = planned_memory(scenario);
-  const double weight_bytes = static_cast<double>(serving.tensor_parallel_size) * derived.weight_bytes;
   kv_layout_ = kvcap::kv_layout(scenario);
   checkpoints_ = serving.recurrent_checkpoints;
   step_tokens_ = serving.max_num_batched_tokens;
-  const int64_t block_tokens = kv_layout_.block_tokens();
-  kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
-  if (serving.kv_capacity_tokens) {
-    notes_.push_back(format("KV capacity is given: %lld tokens (derived: %lld)",
-                            static_cast<long long>(kv_capacity_tokens_),
-                            static_cast<long long>(derived.tokens)));
-    if (derived.tokens < block_tokens && !serving.allow_impossible) {
-      throw InputError(no_room_for_kv(scenario, derived) +
-                       "; serving.allow_impossible simulates it all the same");
-    }
-    if (derived.tokens < block_tokens) {
-      notes_.push_back(format("the weights of %s, %.1f GB, leave no room for KV on this machine",
-                              scenario.model.name.c_str(), weight_bytes / 1e9));
-    }
-  }
-  if (serving.kv_capacity_tokens && kv_capacity_tokens_ < block_tokens) {
-    throw InputError(
-        format("serving.kv_capacity_tokens: found %lld, allowed: at least %s = %lld",
-               static_cast<long long>(kv_capacity_tokens_),
-               block_tokens == serving.block_size ? "serving.block_size" : "the model's block size",
-               static_cast<long long>(block_tokens)));
-  }
-  if (kv_capacity_tokens_ < block_tokens) throw InputError(no_room_for_kv(scenario, derived));
+  choose_kv_capacity(scenario);
   if (const std::string why = refused_at_start(scenario, kv_capacity_tokens_); !why.empty()) {
     throw InputError(why);
   }
   note_longest_sequence(scenario);
   limit_whole_prompts(serving);
-  const bool aligns = serving.prefix_caching && scenario.model.is_recurrent() &&
-                      serving.recurrent_checkpoints == Checkpoints::align;
-  if (aligns && serving.max_num_batched_tokens < block_tokens) {
-    throw InputError(
-        format("serving.max_num_batched_tokens: found %lld, allowed: at least the %lld tokens of a "
-               "block of %s, where steps end (serving.recurrent_checkpoints: align)",
-               static_cast<long long>(serving.max_num_batched_tokens), static_cast<long long>(block_tokens),
-               scenario.model.name.c_str()));
-  }
-  if (aligns) {
-    notes_.push_back(format(
-        "%s leaves its states where steps end with a block of %lld tokens: a shared prefix is found up "
-        "to such an end (serving.recurrent_checkpoints: align)",
-        scenario.model.name.c_str(), static_cast<long long>(block_tokens)));
-  }
-  // Contexts kept on the GPU reduce the KV capacity for running requests.
-  if (!tiers_.empty() && tiers_.front().kind == Tier::hbm) {
-    const double kv_bytes = scenario.model.kv_bytes_per_token();
-    StoreTier& front = tiers_.front();
-    if (front.capacity_bytes <= 0)
-      front.capacity_bytes = 0.5 * static_cast<double>(kv_capacity_tokens_) * kv_bytes;
-    const auto front_tokens = static_cast<int64_t>(std::ceil(front.capacity_bytes / kv_bytes));
-    if (front_tokens + serving.block_size > kv_capacity_tokens_) {
-      throw InputError(
-          format("policy.tiers: hbm: found capacity_bytes %g, allowed: less than the GPU's KV memory, %g",
-                 front.capacity_bytes, static_cast<double>(kv_capacity_tokens_) * kv_bytes));
-    }
-    kv_capacity_tokens_ -= front_tokens;
-  }
+  align_checkpoints(scenario);
+  set_hbm_tier_apart(scenario);
   const double reserved_tokens = policy_->traits().kv_buffer.reserved_tokens;
   if (reserved_tokens > static_cast<double>(kv_capacity_tokens_)) {
     throw InputError(
-        format("serving.max_model_len: found %lld, of which %s reserves %.1f KV tokens a sequence, allowed: "
-               "what fits "
-               "the GPU's KV memory, %lld tokens",
-               static_cast<long long>(max_model_len_), options_.name.c_str(), reserved_tokens,
-               static_cast<long long>(kv_capacity_tokens_)));
+        fmt::format("serving.max_model_len: found {}, of which {} reserves {:.1f} KV tokens a sequence, "
+                    "allowed: what fits "
+                    "the GPU's KV memory, {} tokens",
+                    max_model_len_, options_.name, reserved_tokens, kv_capacity_tokens_));
   }
+  note_shares(scenario);
+}
+
+// Takes the given or the derived KV capacity. Throws InputError if it has no room for a block.
+void Machine::choose_kv_capacity(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const GpuMemory derived = planned_memory(scenario);
+  const int64_t block_tokens = kv_layout_.block_tokens();
+  const bool fits = derived.tokens >= block_tokens;
+  kv_capacity_tokens_ = serving.kv_capacity_tokens.value_or(derived.tokens);
+  if (!serving.kv_capacity_tokens) {
+    if (!fits) throw InputError(no_room_for_kv(scenario, derived));
+    return;
+  }
+  if (!fits && !serving.allow_impossible) {
+    throw InputError(no_room_for_kv(scenario, derived) +
+                     "; serving.allow_impossible simulates it all the same");
+  }
+  if (kv_capacity_tokens_ < block_tokens) {
+    throw InputError(fmt::format(
+        "serving.kv_capacity_tokens: found {}, allowed: at least {} = {}", kv_capacity_tokens_,
+        block_tokens == serving.block_size ? "serving.block_size" : "the model's block size", block_tokens));
+  }
+  notes_.push_back(
+      fmt::format("KV capacity is given: {} tokens (derived: {})", kv_capacity_tokens_, derived.tokens));
+  if (!fits) {
+    notes_.push_back(
+        fmt::format("the weights of {}, {:.1f} GB, leave no room for KV on this machine", scenario.model.name,
+                    static_cast<double>(serving.tensor_parallel_size) * derived.weight_bytes / 1e9));
+  }
+}
+
+// Notes where states of recurrent layers are cached. Throws InputError if no step reaches the end of a block.
+void Machine::align_checkpoints(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const int64_t block_tokens = kv_layout_.block_tokens();
+  if (!serving.prefix_caching || !scenario.model.is_recurrent() || checkpoints_ != Checkpoints::align) return;
+  if (serving.max_num_batched_tokens < block_tokens) {
+    throw InputError(fmt::format(
+        "serving.max_num_batched_tokens: found {}, allowed: at least the {} tokens of a block of {}, where "
+        "steps end (serving.recurrent_checkpoints: align)",
+        serving.max_num_batched_tokens, block_tokens, scenario.model.name));
+  }
+  notes_.push_back(
+      fmt::format("{} leaves its states where steps end with a block of {} tokens: a shared prefix is found "
+                  "up to such an "
+                  "end (serving.recurrent_checkpoints: align)",
+                  scenario.model.name, block_tokens));
+}
+
+// Takes the tier on the GPU, if any, off the KV capacity for running requests.
+void Machine::set_hbm_tier_apart(const Scenario& scenario) {
+  if (tiers_.empty() || tiers_.front().kind != Tier::hbm) return;
+  const double kv_bytes = scenario.model.kv_bytes_per_token();
+  const double all_bytes = static_cast<double>(kv_capacity_tokens_) * kv_bytes;
+  StoreTier& tier = tiers_.front();
+  if (tier.capacity_bytes <= 0) tier.capacity_bytes = 0.5 * all_bytes;
+  const auto tier_tokens = static_cast<int64_t>(std::ceil(tier.capacity_bytes / kv_bytes));
+  if (tier_tokens + scenario.serving.block_size > kv_capacity_tokens_) {
+    throw InputError(fmt::format(
+        "policy.tiers: hbm: found capacity_bytes {:g}, allowed: less than the GPU's KV memory, {:g}",
+        tier.capacity_bytes, all_bytes));
+  }
+  kv_capacity_tokens_ -= tier_tokens;
+}
+
+// Notes what ranks share, and GPUs that are paid for and not used.
+void Machine::note_shares(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
   const int64_t used_gpus = serving.tensor_parallel_size * serving.data_parallel_size;
   if (serving.data_parallel_size > 1 && has_host_tier()) {
-    notes_.push_back(format("each of %lld ranks has an equal part of the node's tiers and of their links",
-                            static_cast<long long>(serving.data_parallel_size)));
+    notes_.push_back(fmt::format("each of {} ranks has an equal part of the node's tiers and of their links",
+                                 serving.data_parallel_size));
   }
-  if (scenario.hardware.gpu.count > used_gpus) {
-    const bool has_shares = scenario.hardware.gpu.per_server && !scenario.billing.whole_servers;
-    notes_.push_back(format("%lld of %lld GPUs are used (%s); all are paid for%s",
-                            static_cast<long long>(used_gpus),
-                            static_cast<long long>(scenario.hardware.gpu.count),
-                            serving.data_parallel_size > 1 ? "tensor_parallel_size times data_parallel_size"
-                                                           : "tensor_parallel_size",
-                            has_shares ? ": hardware.gpu.count buys a share of the server" : ""));
-  }
+  if (scenario.hardware.gpu.count <= used_gpus) return;
+  const bool has_shares = scenario.hardware.gpu.per_server && !scenario.billing.whole_servers;
+  notes_.push_back(
+      fmt::format("{} of {} GPUs are used ({}); all are paid for{}", used_gpus, scenario.hardware.gpu.count,
+                  serving.data_parallel_size > 1 ? "tensor_parallel_size times data_parallel_size"
+                                                 : "tensor_parallel_size",
+                  has_shares ? ": hardware.gpu.count buys a share of the server" : ""));
 }
 
 }  // namespace kvcap

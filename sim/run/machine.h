@@ -78,8 +78,12 @@ class Machine {
   std::vector<TierShare> planned_tiers(const Scenario& scenario, const Expected& expected,
                                        double bytes_per_token) const;
   void choose_memory(const Scenario& scenario);
+  void choose_kv_capacity(const Scenario& scenario);
   void note_longest_sequence(const Scenario& scenario);
   void limit_whole_prompts(const ServingOptions& serving);
+  void align_checkpoints(const Scenario& scenario);
+  void set_hbm_tier_apart(const Scenario& scenario);
+  void note_shares(const Scenario& scenario);
   // Prepares tiers that evict by objects: they store pieces of prompts page by page. A context without pieces
   // is one object, and such a tier then evicts by LRU.
   void divide_into_objects(const Scenario& scenario, bool has_pieces);
