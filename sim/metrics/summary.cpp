@@ -10,10 +10,10 @@
 #include "base/float_values.h"
 #include "base/text/format.h"
 #include "metrics/cost.h"
+#include "metrics/counted_turns.h"
 #include "metrics/recorded.h"
 #include "metrics/statistics/quantiles.h"
 #include "metrics/statistics/stability.h"
-#include "metrics/statistics/warmup.h"
 #include "metrics/turn_means.h"
 
 namespace kvcap {
@@ -29,55 +29,6 @@ constexpr std::size_t kMostIdlePrefills = 4096;
 
 // Number of latencies of turns that results list before the gaps between tokens.
 constexpr std::size_t kBeforeItl = 5;
-
-// The point at which the TTFTs of the turns, in order of arrival, settle.
-struct Settling {
-  bool can_tell = false;
-  std::size_t turns = 0;  // before the TTFTs settle, with unanswered turns
-  std::size_t served = 0;
-  std::string method;
-};
-
-Settling settling_of(const std::vector<TurnRecord>& turns) {
-  WarmupDetector detector;
-  Settling settling;
-  for (const TurnRecord& turn : turns) {
-    if (!turn.answered()) continue;
-    detector.add(turn.ttft_s);
-    ++settling.served;
-  }
-  const WarmupDetector::Found found = detector.find();
-  settling.can_tell = found.can_tell;
-  settling.method = "mser-" + std::to_string(found.group);
-  for (int64_t left = found.values; left > 0; ++settling.turns) left -= turns[settling.turns].answered();
-  return settling;
-}
-
-// Marks turns before the cut as warm-up if `asked`. Returns a note, or "".
-std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRecord>& turns) {
-  const std::string of_all =
-      std::to_string(settling.turns) + " of " + std::to_string(turns.size()) + " turns";
-  if (!settling.can_tell) {
-    if (settling.served < WarmupDetector::kFewestValues)
-      return asked ? "warm-up: too few turns to tell, nothing is left out (workload.warmup auto)" : "";
-    return "warm-up: cannot tell, the TTFTs have not settled in the first half (" + settling.method +
-           " would leave out " + of_all + "): run longer" + (asked ? "; nothing is left out" : "");
-  }
-  if (!asked) return "";
-  for (std::size_t i = 0; i < settling.turns; ++i) turns[i].warmup = true;
-  return "warm-up: " + settling.method + " leaves out the first " + of_all;
-}
-
-// Marks the turns outside the window as warm-up, which excludes them from latencies and hits. Returns a note,
-// or "".
-std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns) {
-  if (!window.is_steady)
-    return "no steady window: sessions last longer than half of the time in which they begin; nothing is "
-           "left "
-           "out (workload.warmup steady): run longer";
-  for (TurnRecord& turn : turns) turn.warmup = turn.warmup || !window.has(turn.arrival_s);
-  return "";
-}
 
 double last_session_begins_s(const std::vector<TurnRecord>& turns) {
   double last_s = 0;

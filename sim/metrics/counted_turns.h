@@ -1,0 +1,28 @@
+// The turns that a result's latencies and hits count: all but those before the TTFTs settle or outside a
+// steady window, if a scenario leaves these out.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "metrics/recorder.h"
+#include "metrics/statistics/stability.h"
+
+namespace kvcap {
+
+// The point at which the TTFTs of the turns, in order of arrival, settle.
+struct Settling {
+  bool can_tell = false;
+  std::size_t turns = 0;  // before the TTFTs settle, with unanswered turns
+  std::size_t served = 0;
+  std::string method;
+};
+Settling settling_of(const std::vector<TurnRecord>& turns);
+
+// Marks turns before the cut as warm-up if `asked`. Returns a note, or "".
+std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRecord>& turns);
+// Marks the turns outside the window as warm-up. Returns a note, or "".
+std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns);
+
+}  // namespace kvcap
