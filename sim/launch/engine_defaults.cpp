@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/versions/engines.h"
 #include "launch/flag_rows.h"
 #include "launch/launch_line.h"
 #include "launch/values.h"
 #include "scenario/load.h"
-#include "serving/engines.h"
 
 namespace kvcap {
 

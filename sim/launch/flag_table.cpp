@@ -2,12 +2,12 @@
 #include <array>
 #include <vector>
 
+#include "engine/versions/engines.h"
 #include "launch/flag_rows.h"
 #include "launch/line_parts.h"
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
 #include "policy/table.h"
-#include "serving/engines.h"
 
 namespace kvcap {
 namespace {

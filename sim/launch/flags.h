@@ -56,7 +56,7 @@ enum class FlagForm : uint8_t {
 struct FlagDefault {
   DefaultValue value = {};
   std::string_view words = {};  // condition, printed after the value
-  bool is_of_server = false;    // the value is that of server_options() (serving/engines.h)
+  bool is_of_server = false;    // the value is that of server_options() (engine/versions/engines.h)
 };
 
 struct FlagRow {

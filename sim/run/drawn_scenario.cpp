@@ -8,11 +8,11 @@
 #include "cost/drawn_machine.h"
 #include "cost/gemm.h"
 #include "cost/peer_collectives.h"
+#include "engine/versions/engines.h"
+#include "engine/versions/host_times.h"
+#include "engine/versions/step_errors.h"
 #include "policy/table.h"
 #include "run/machine.h"
-#include "serving/engines.h"
-#include "serving/host_times.h"
-#include "serving/step_errors.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {

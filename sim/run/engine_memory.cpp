@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "engine/speculation.h"
 #include "run/ranks.h"
-#include "serving/speculation.h"
 
 namespace kvcap {
 namespace {

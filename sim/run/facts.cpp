@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "cost/peer_collectives.h"
+#include "fleet/router.h"
 #include "policy/table.h"
 #include "run/billing.h"
-#include "serving/router.h"
 #include "workload/readers/long_turns.h"
 
 namespace kvcap {

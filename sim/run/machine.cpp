@@ -9,10 +9,10 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "cost/drawn_machine.h"
+#include "engine/versions/host_times.h"
 #include "policy/keys.h"
 #include "run/engine_memory.h"
 #include "run/ranks.h"
-#include "serving/host_times.h"
 
 namespace kvcap {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/speculation.h"
+#include "engine/step_time.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"
-#include "serving/speculation.h"
-#include "serving/step_time.h"
 #include "spec/kv_groups.h"
 #include "workload/reused_tokens.h"
 #include "workload/workload.h"

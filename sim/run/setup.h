@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "des/world.h"
+#include "engine/engine_model.h"
+#include "engine/handover.h"
 #include "run/machine.h"
 #include "scenario/scenario.h"
-#include "serving/engine_model.h"
-#include "serving/handover.h"
 #include "state/store.h"
 #include "workload/workload.h"
 

@@ -8,14 +8,14 @@
 
 #include "base/input_error.h"
 #include "des/world.h"
+#include "engine/prompt.h"
+#include "engine/sessions.h"
+#include "fleet/fleet.h"
 #include "metrics/recorder.h"
 #include "run/facts.h"
 #include "run/finished_run.h"
 #include "run/ranks.h"
 #include "run/setup.h"
-#include "serving/fleet.h"
-#include "serving/prompt.h"
-#include "serving/sessions.h"
 
 namespace kvcap {
 namespace {

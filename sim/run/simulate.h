@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <functional>
 
+#include "engine/restorer.h"
 #include "metrics/result.h"
 #include "metrics/trace_events.h"
 #include "scenario/scenario.h"
-#include "serving/restorer.h"
 #include "workload/workload.h"
 
 namespace kvcap {

@@ -7,13 +7,13 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "engine/versions/engines.h"
+#include "engine/versions/host_times.h"
 #include "policy/table.h"
 #include "scenario/check.h"
 #include "scenario/data_files.h"
 #include "scenario/json.h"
 #include "scenario/moved_defaults.h"
-#include "serving/engines.h"
-#include "serving/host_times.h"
 #include "spec/tiers.h"
 #include "workload/sources_table.h"
 

@@ -24,7 +24,7 @@ struct RegimeError {
 };
 
 // Absent: only the fit was measured, and default_error() is assumed (cost/drawn_machine.h). Errors of steps,
-// host and waiting belong to an engine (serving/step_errors.h, host_times.h).
+// host and waiting belong to an engine (engine/versions/step_errors.h, host_times.h).
 struct MachineErrors {
   std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows, and above
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4

@@ -171,7 +171,7 @@ constexpr int64_t kFewestJudged = 20;
 
 std::string per_cent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-// True iff the errors of engine steps were chosen from the family's runs (serving/step_errors.cpp).
+// True iff the errors of engine steps were chosen from the family's runs (engine/versions/step_errors.cpp).
 bool chose_errors(const std::string& family) {
   return family.starts_with("vllm-") ||
          (family.starts_with("silicon.") && family.find("b200") == std::string::npos);

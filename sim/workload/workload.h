@@ -56,7 +56,7 @@ struct Call {
   uint32_t after = 0;          // number of sessions directly before it that must end before it arrives
 };
 
-// Timeout of a request and retries after it (serving/arrivals.h).
+// Timeout of a request and retries after it (engine/arrivals.h).
 struct Clients {
   double timeout_s = std::numeric_limits<double>::infinity();
   RetryOptions retries;

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "engine/handover.h"
 #include "laws/machines.h"
 #include "metrics/serialize.h"
 #include "reference/dice.h"
 #include "reference/literal_pair.h"
-#include "serving/handover.h"
 
 namespace kvcap::laws::disaggregation_laws_test {
 namespace {

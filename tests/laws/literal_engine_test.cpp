@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/step_time.h"
 #include "laws/machines.h"
 #include "reference/random_requests.h"
 #include "reference/request_workload.h"
 #include "run/engine_memory.h"
-#include "serving/step_time.h"
 
 namespace kvcap::reference::literal_engine_test {
 namespace {

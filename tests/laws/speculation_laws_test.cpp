@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "engine/step_time.h"
 #include "laws/machines.h"
 #include "metrics/serialize.h"
-#include "serving/step_time.h"
 
 namespace kvcap::laws::speculation_laws_test {
 namespace {

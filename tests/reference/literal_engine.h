@@ -1,6 +1,6 @@
 // The engine one step at a time: every step is planned, lasts its time, and ends; every block has a record,
 // whatever groups of layers share them.
-// No closed form, no run of steps at once, no tree. Tests compare sim/serving with it.
+// No closed form, no run of steps at once, no tree. Tests compare sim/engine with it.
 //
 // Semantics (vLLM V1): running requests are scheduled first, then waiting ones in order. A request looks up
 // its hits when it is scheduled for the first time and after each preemption. Its blocks get their names when

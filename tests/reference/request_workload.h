@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
+#include "engine/speculation.h"
+#include "engine/step_time.h"
 #include "reference/literal_engine.h"
-#include "serving/speculation.h"
-#include "serving/step_time.h"
 #include "workload/workload.h"
 
 namespace kvcap::reference {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cost/cost_model.h"
-#include "serving/step_time.h"
+#include "engine/step_time.h"
 #include "unit/cost_examples.h"
 
 namespace kvcap::attention_test {

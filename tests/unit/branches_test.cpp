@@ -5,8 +5,8 @@
 #include <limits>
 #include <set>
 
-#include "serving/arrivals.h"
-#include "serving/sessions.h"
+#include "engine/arrivals.h"
+#include "engine/sessions.h"
 #include "unit/cli.h"
 #include "unit/raw_files.h"
 #include "workload/source.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/input_error.h"
+#include "engine/arrivals.h"
 #include "metrics/calls.h"
-#include "serving/arrivals.h"
 
 namespace kvcap::calls_test {
 namespace {

@@ -5,13 +5,13 @@
 #include <cmath>
 
 #include "base/input_error.h"
+#include "engine/arrivals.h"
 #include "metrics/calls.h"
 #include "metrics/statistics/percentile_share.h"
 #include "metrics/trace_events.h"
 #include "metrics/unserved.h"
 #include "metrics/write.h"
 #include "scenario/load.h"
-#include "serving/arrivals.h"
 #include "unit/recorded_turns.h"
 #include "workload/workload.h"
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/versions/host_times.h"
+#include "engine/versions/step_errors.h"
 #include "run/drawn_scenario.h"
 #include "scenario/load.h"
-#include "serving/host_times.h"
-#include "serving/step_errors.h"
 #include "unit/scenario_samples.h"
 
 namespace kvcap {

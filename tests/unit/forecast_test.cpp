@@ -1,4 +1,4 @@
-#include "serving/forecast.h"
+#include "engine/forecast.h"
 
 #include <gtest/gtest.h>
 

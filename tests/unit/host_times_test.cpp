@@ -1,4 +1,4 @@
-#include "serving/host_times.h"
+#include "engine/versions/host_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // The engine's stories, on a World that is simple enough to follow by hand.
-#include "serving/instance.h"
+#include "engine/instance.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
+#include "engine/step_time.h"
+#include "fleet/fleet.h"
 #include "laws/machines.h"
-#include "serving/fleet.h"
-#include "serving/step_time.h"
 #include "unit/fake_world.h"
 
 namespace kvcap::instance_test {

@@ -1,5 +1,5 @@
 // The parts of prompts: pieces, or chunks of them, and what a store has of them.
-#include "serving/prompt.h"
+#include "engine/prompt.h"
 
 #include <gtest/gtest.h>
 

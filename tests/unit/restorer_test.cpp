@@ -1,5 +1,5 @@
 // What restorations find of those before them, and the GPU's time as steps see it while restorations compute.
-#include "serving/restorer.h"
+#include "engine/restorer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "serving/router.h"
+#include "fleet/router.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "serving/router_index.h"
+#include "fleet/router_index.h"
 
 namespace kvcap::router_test {
 namespace {

@@ -1,6 +1,6 @@
 // What the scheduler decides, without a clock: a step is planned, its slices are finished, the next is
 // planned.
-#include "serving/scheduler.h"
+#include "engine/scheduler/scheduler.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Acceptance, the drafter's time and memory, against sums done by hand.
-#include "serving/speculation.h"
+#include "engine/speculation.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 
 #include "cost/gpu_memory.h"
 #include "cost/kv_layers.h"
+#include "engine/step_time.h"
 #include "laws/machines.h"
 #include "run/engine_memory.h"
-#include "serving/step_time.h"
 
 namespace kvcap::speculation_test {
 namespace {

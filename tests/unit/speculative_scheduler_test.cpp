@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "serving/scheduler.h"
+#include "engine/scheduler/scheduler.h"
 
 namespace kvcap::speculative_scheduler_test {
 namespace {

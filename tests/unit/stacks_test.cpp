@@ -12,11 +12,11 @@
 #include "base/input_error.h"
 #include "base/key_map.h"
 #include "base/random.h"
+#include "engine/versions/engines.h"
 #include "laws/machines.h"
 #include "policy/table.h"
 #include "run/machine.h"
 #include "scenario/load.h"
-#include "serving/engines.h"
 #include "state/store.h"
 #include "unit/scenario_samples.h"
 

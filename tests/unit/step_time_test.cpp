@@ -1,9 +1,9 @@
-#include "serving/step_time.h"
+#include "engine/step_time.h"
 
 #include <gtest/gtest.h>
 
+#include "engine/arrivals.h"
 #include "laws/machines.h"
-#include "serving/arrivals.h"
 
 namespace kvcap::step_time_test {
 namespace {

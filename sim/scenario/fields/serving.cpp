@@ -1,6 +1,6 @@
 // The fields of `serving`: engine, memory, scheduling, speculative decoding, sampling, host times.
+#include "engine/versions/engines.h"
 #include "scenario/fields/specs.h"
-#include "serving/engines.h"
 
 namespace kvcap {
 

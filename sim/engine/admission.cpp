@@ -1,0 +1,284 @@
+// Admission of turns to an Instance: lookups in the GPU and the tiers, and restorations.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/instance.h"
+
+namespace kvcap {
+
+// ---- lookups ----
+
+Lookup Instance::look_up(Request& request, Found& found) {
+  if (forecast_.fetches(request.text.prompt)) {
+    waits_for_fetch_ = true;
+    return Lookup::waits;
+  }
+  if (waits_for_index(request) || waits_for_prefetch(request)) {
+    somebody_passed_ = true;
+    return Lookup::passes;
+  }
+  found_ = cache_.find(request);
+  found.gpu = found_.blocks;
+  if (!parts_.handover && request.handover && !gave_up(request)) {
+    found.load_tokens = request.prompt_tokens();
+    return Lookup::computes;
+  }
+  request.free_tokens = found_.parts.on_gpu();
+  request.named = serving_.prefix_caching && request.free_tokens == 0;
+  const bool asks = engine_.policy->traits().restores_resident && request.free_tokens > 0;
+  if (found_.parts.below() == 0 && !asks) return Lookup::computes;
+  // Blocks being loaded for another request are not loaded a second time if this request will find them.
+  if (request.named && cache_.is_loading(found_.parts)) {
+    somebody_passed_ = true;
+    return Lookup::passes;
+  }
+  found.load_tokens = std::max(found_.resident, request.free_tokens) + found_.parts.below();
+  return Lookup::computes;
+}
+
+// ---- prefetches ----
+
+// True iff the lookup in a remote tier's index has not ended yet.
+bool Instance::waits_for_index(Request& request) {
+  if (keeping_.lookup_s <= 0) return false;
+  const double now_s = parts_.node->now_s();
+  if (request.looked_up_s < 0) {
+    request.looked_up_s = now_s;
+    request.record.lookup_s = static_cast<float>(keeping_.lookup_s);
+  }
+  const double answered_s = request.looked_up_s + keeping_.lookup_s;
+  if (now_s >= answered_s - kResolution_s) return false;
+  passed_until_s_ = std::min(passed_until_s_, answered_s);
+  return true;
+}
+
+// True iff the request waits for a prefetch into the first host tier.
+bool Instance::waits_for_prefetch(const Request& request) {
+  const PrefetchOnArrival how = keeping_.prefetch_on_arrival;
+  if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
+  const bool may_give_up = how == PrefetchOnArrival::timeout;
+  if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kResolution_s) return false;
+  const bool fetches = cache_.prefetches(request);
+  if (fetches && may_give_up) passed_until_s_ = std::min(passed_until_s_, request.waits_until_s);
+  return fetches;
+}
+
+// ---- admission ----
+
+Lookup Instance::admit(Request& request) {
+  if (!parts_.handover && request.handover) return receive(request);
+  const double now_s = parts_.node->now_s();
+  const FoundParts found = std::move(found_.parts);
+  const int64_t resident = request.planned;
+  const bool first = request.admitted_s < 0;
+  if (first) {
+    request.admitted_s = request.looked_up_s >= 0 ? request.looked_up_s : now_s;
+    TurnRecord& record = request.record;
+    record.hit_tokens = static_cast<uint32_t>(resident + found.below());
+    for (Tier tier : kTiers) {
+      const int64_t tokens = tier == Tier::hbm ? resident : found.tokens[index(tier)];
+      record.tier_hit_tokens[index(tier)] = static_cast<uint32_t>(tokens);
+    }
+    record.tier_used_tokens = record.tier_hit_tokens;
+    if (record.hit_tokens > record.history_tokens) {
+      record.input_tokens -= record.hit_tokens - record.history_tokens;
+      record.history_tokens = record.hit_tokens;
+    }
+    cache_.weigh(request);
+    if (pushes()) parts_.fleet.hands_over(request.arrival, request.handover);
+  }
+  cache_.use(request, now_s);
+  forecast_.served(request.number);
+  const bool asks = engine_.policy->traits().restores_resident && found.on_gpu() > 0;
+  if (found.below() > 0 || asks) return restore(request, found, resident, first);
+  count_reuse(request, resident, {});
+  return Lookup::computes;
+}
+
+Context Instance::context_of(const Request& request, const FoundParts& found, int64_t resident) const {
+  Context context{
+      .history_tokens = std::max(request.history_tokens, resident + found.below()),
+      .new_tokens = 0,
+      .resident_tokens = resident,
+      .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
+  context.new_tokens = request.known_tokens() - context.history_tokens;
+  if (found.on_gpu() == 0) {
+    // All cached tokens of a context are used.
+    const auto cached = static_cast<double>(resident);
+    context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
+  }
+  auto part = request.text.prompt.begin();
+  for (const Hit& hit : found.hits) {
+    while (part->key != hit.key) ++part;
+    if (hit.tokens == 0) continue;
+    context.use[index(hit.tier)] += engine_.policy->use({part->node_tokens, part->first_token, hit.tokens});
+  }
+  return context;
+}
+
+Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resident, bool first) {
+  const double now_s = parts_.node->now_s();
+  const std::vector<Hit> hits = found.by_tier();
+  Context context = context_of(request, found, resident);
+  if (engine_.policy->traits().heeds_engine) context.engine = engine_load();
+  if (serving_.schedule == StepOrder::prefill_first) context.may_compute_beside = !computes_prompts();
+  Restoration restoration = engine_.policy->restore(context, hits, parts_.restorer->current_rates());
+  request.fused = restoration.fused;
+  if (parts_.check_invariants) cache_.check_found(found);
+  if (restoration.empty()) {
+    count_reuse(request, resident, restoration);
+    return Lookup::computes;
+  }
+  request.displaced = cache_.promote(found, now_s);
+  leave_out(request, restoration, first);
+  if (!keeping_.exact) request.named = false;
+  const int64_t tokens = resident + found.below();
+  count_reuse(request, tokens, restoration);
+  const PerTier bytes = restoration.total_bytes();
+  for (const Hit& hit : hits) {
+    double requests = 0;
+    for (const LayerWork& work : restoration.work) {
+      requests += static_cast<double>(work.layers) * work.load_requests[index(hit.tier)];
+    }
+    if (first) {
+      parts_.recorder->read(hit.tier, bytes[index(hit.tier)], requests, now_s);
+    } else {
+      parts_.recorder->reloaded(hit.tier, hit.tokens, bytes[index(hit.tier)], requests, now_s);
+    }
+  }
+  const int64_t there = request.fused ? request.known_tokens() : tokens - request.unused_tokens;
+  scheduler_.take_blocks(request, there);
+  request.planned = request.computed = there;
+
+  cache_.load(request, found);
+  const bool blocks = keeping_.load == LoadMode::blocking && !request.fused;
+  if (blocks) ++blocking_loads_;
+  // A step that also computes the prompt is followed by drafts, and its host time is not hidden.
+  double host = request.fused ? step_time_.draft_step_s() : 0;
+  if (request.fused && !serving_.async_scheduling) host += host_s(1);
+  if (request.fused && engine_.speculation) {
+    const int64_t cached = tokens - request.unused_tokens;
+    const PrefillChunk prompt{request.known_tokens() - cached, cached};
+    restoration.work.push_back(
+        {.layers = 1, .form = LayerForm::head, .compute_s = step_time_.drafter_s({&prompt, 1}, {})});
+  }
+  parts_.restorer->start(
+      std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
+        const RestoreTimes on_gpu = times;
+        times.restored_s += host;
+        request.restored_s = times.restored_s;
+        if (first) {
+          // Fused computation is the prefill of the new tokens, not part of the restoration.
+          request.record.restore_s =
+              static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
+          request.record.load_s = static_cast<float>(times.loaded_s - now_s);
+          if (!request.fused) {
+            request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
+          }
+        }
+        restored_.push_back({times.restored_s, restorations_++, &request, blocks, on_gpu});
+        std::push_heap(restored_.begin(), restored_.end());
+        // A step that ends earlier notices it in time.
+        if (!step_.running || in_long_run()) parts_.wake();
+      });
+  return request.fused ? Lookup::computes_beside : Lookup::loads;
+}
+
+// True iff a running request's prompt is being computed, or a loading or restored request waits for that.
+bool Instance::computes_prompts() const {
+  if (scheduler_.restored_waiting() > 0 || !scheduler_.loading().empty()) return true;
+  const auto& running = scheduler_.running();
+  return std::any_of(running.begin(), running.end(),
+                     [](const RequestPtr& request) { return request->computed < request->prompt_end; });
+}
+
+// Returns the load of the engine without the turn being admitted.
+EngineLoad Instance::engine_load() {
+  scheduler_.outlook(outlook_);
+  const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
+  EngineLoad load{
+      .decode_rows = outlook_.decoding,
+      .waiting_turns = waiting() + prefilling + static_cast<int64_t>(scheduler_.loading().size())};
+  // Turns that have just arrived may be admitted with this one.
+  const double now_s = parts_.node->now_s();
+  const auto& queue = scheduler_.waiting();
+  for (auto last = queue.rbegin(); last != queue.rend(); ++last) {
+    if (!*last || (*last)->arrival.time_s < now_s - kResolution_s) break;
+    --load.waiting_turns;
+  }
+  load.waiting_turns = std::max<int64_t>(0, load.waiting_turns);
+  if (load.decode_rows > 0) load.decode_step_s = decode_step_s(outlook_);
+  load.next_rows = 0;
+  for (const Slice& slice : outlook_.slices) load.next_rows += slice.tokens;
+  load.next_step_s = load.decode_step_s;
+  if (!outlook_.decodes_only()) {
+    load.next_step_s = mixed_step_s(outlook_);
+    load.next_step_s += drafter_s();
+  }
+  return load;
+}
+
+// Records the GPU time saved by finding `tokens`, and the GPU time of their restoration.
+void Instance::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) {
+  if (tokens == 0) return;
+  const CostModel& cost = *engine_.cost;
+  const auto layers = static_cast<double>(cost.model().num_hidden_layers);
+  double compute_s = restoration.total_compute_s();
+  if (restoration.fused) {
+    const int64_t cached = tokens - request.unused_tokens;
+    compute_s -= layers * cost.prefill_layer_s({request.known_tokens() - cached, cached}) + cost.head_s(1);
+  }
+  parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s, restoration.fused);
+}
+
+// Removes unused tokens, which need no blocks.
+void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
+  for (Tier tier : kTiers) {
+    const int64_t unused = restoration.unused_tokens[index(tier)];
+    request.unused_tokens += unused;
+    if (tier == Tier::hbm) request.free_tokens -= std::min(unused, request.free_tokens);
+    if (first) request.record.tier_used_tokens[index(tier)] -= static_cast<uint32_t>(unused);
+  }
+}
+
+// ---- ends of restorations ----
+
+void Instance::take_restored(double now_s) {
+  while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
+    std::pop_heap(restored_.begin(), restored_.end());
+    const Restored restored = restored_.back();
+    restored_.pop_back();
+    Request& request = *restored.request;
+    record_computed(restored.times, restored.times.restored_s);
+    cache_.loaded(request);
+    perform(std::exchange(request.displaced, {}));
+    if (restored.blocks) --blocking_loads_;
+    if (!parts_.handover) request.handover = nullptr;
+    if (!request.fused) {
+      scheduler_.loaded(request);
+      continue;
+    }
+    scheduler_.computed_beside(request);
+    token(request, request.restored_s, true);
+    save_progress(request);
+    if (Scheduler::ended(request)) complete(request, request.restored_s);
+  }
+}
+
+// Records the part of the restoration's computation that is done by `until_s`.
+void Instance::record_computed(const RestoreTimes& times, double until_s) {
+  const double from_s = times.computes_from_s, all_s = times.restored_s - from_s;
+  const double end_s = std::clamp(until_s, from_s, times.restored_s);
+  const double busy_s = all_s > 0 ? times.compute_s * (end_s - from_s) / all_s : times.compute_s;
+  if (busy_s > 0) record_busy(Resource::gpu, busy_s, from_s, end_s);
+}
+
+// Notes that the request has lost its blocks and starts over at the head of the queue.
+void Instance::preempted(Request& request) {
+  cache_.release(request);
+  parts_.recorder->preempted();
+  forecast_.comes_back(request.text.prompt, request.number);
+}
+
+}  // namespace kvcap

@@ -1,0 +1,142 @@
+// ContextCache: the contexts of an engine's requests in the KV blocks of its GPU and in the tiers below.
+//
+// It looks up which parts of a prompt are stored where, keeps parts in use from being evicted, tracks running
+// loads per request, and decides what is saved and when. It has no clock and performs no transfers: it
+// returns Moves.
+//
+//   GPU     a KvPool: blocks named by the chain of all tokens before them
+//   below   a NodeStore: parts (prompt.h), evicted as a whole or from their tails
+//
+// A prompt is found on the GPU as far as its chain is cached, and from there on in the tiers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/key_map.h"
+#include "engine/engine_model.h"
+#include "engine/prompt.h"
+#include "engine/request.h"
+#include "engine/sessions.h"
+#include "policy/policy.h"
+#include "state/kv_pool.h"
+#include "state/node_store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+// Collaborators of a ContextCache; all outlive it.
+struct ContextCacheParts {
+  const EngineModel* engine = nullptr;
+  const Workload* workload = nullptr;
+  Sessions* sessions = nullptr;
+  NodeStore* store = nullptr;
+  std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
+};
+
+// Cached parts of a prompt.
+struct FoundContext {
+  KvHits blocks;         // found in the prefix cache
+  int64_t resident = 0;  // tokens of these blocks
+  FoundParts parts;      // found in the tiers after the blocks; an `hbm` tier replaces the blocks
+};
+
+class ContextCache {
+ public:
+  explicit ContextCache(const ContextCacheParts& parts);
+  ContextCache(const ContextCache&) = delete;  // the pool's callback refers to it
+  ContextCache& operator=(const ContextCache&) = delete;
+
+  KvPool& pool() { return pool_; }
+  const KvPool& pool() const { return pool_; }
+
+  // ---- lookups ----
+
+  // Returns the full blocks of a sequence, or none if the GPU's blocks have no names.
+  std::vector<BlockRun> chain_of(const TurnText& text) const;
+  FoundContext find(const Request& request) const;
+  // True iff part of `found` is being loaded for another request, whose blocks this request will find.
+  bool is_loading(const FoundParts& found) const;
+  // Returns the tokens of the prompt stored on this node, each in its nearest tier, for a router.
+  std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const;
+
+  // ---- uses ----
+
+  // Pins the stored parts of the request's prompt until release().
+  void use(Request& request, Order now);
+  void release(const Request& request);
+  // Counts one more use of every part if a tier keeps the highest scores.
+  void weigh(const Request& request);
+  // Marks the found parts of the request's prompt as being loaded to the GPU until loaded().
+  void load(Request& request, const FoundParts& found);
+  void loaded(Request& request);
+  // Promotes the parts that a load reads; returns the resulting moves.
+  std::vector<Move> promote(const FoundParts& found, Order now);
+  // Prefetches what a waiting request needs into the first host tier; prefetches(): true while that is under
+  // way.
+  std::vector<Move> prefetch(const Request& request, Order now);
+  bool prefetches(const Request& request) const;
+  // Removes the front of a text. `moved`: its session comes from another node.
+  void cut(const Cut& cut, bool moved);
+
+  // ---- saves ----
+
+  // Stores the parts that a turn leaves.
+  std::vector<Move> keep(const std::vector<Part>& parts, const Request& request, Order now);
+  // Returns the parts for keep() of a request whose prompt is computed here and whose answer is generated
+  // elsewhere.
+  std::vector<Part> prompt_parts(const Request& request) const;
+  // Saves the full blocks of the request's sequence, with SaveAt::step.
+  std::vector<Move> save_progress(Request& request, Order now);
+  // Returns the tokens that the request computes until save_progress() has more to save, at least 1.
+  int64_t tokens_before_save(const Request& request) const;
+  // Saves what the GPU has evicted since the last call, with SaveAt::eviction.
+  std::vector<Move> save_evicted(Order now);
+
+  // Keeps the blocks of an ended request that are still being saved until give_back().
+  void lease(const std::shared_ptr<Saves>& saves, KvHolding holding);
+  bool leases(const Saves& saves) const;
+  void give_back(Saves& saves);
+
+  // Checks of invariants (invariants.cpp): `requests`: all holdings; `loading`: all requests that load.
+  void check_pool(std::vector<const KvHolding*> requests);
+  void check_loads(const std::vector<RequestPtr>& loading) const;
+  void check_found(const FoundParts& found) const;
+  void check_ended() const;
+
+ private:
+  struct Left {
+    int64_t turns = 0;
+    int64_t last = -1;
+  };
+
+  std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
+  FoundParts find_below(const Request& request, int64_t resident) const;
+  FoundParts find_seen(const Request& request) const;
+  int64_t save_unit() const;  // in tokens, with SaveAt::step
+  void count_turn(Key key, const Request& request);
+  bool is_worth_saving(Key key) const;
+  void note_evicted(const BlockRun& run);
+  void report_evicted(const BlockRun& run) const;
+
+  ContextCacheParts parts_;
+  const EngineModel& engine_;
+  const ServingOptions& serving_;
+  const KeepingOptions& keeping_;
+  KvPool pool_;
+  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part being loaded
+  std::vector<const KvHolding*> leased_;  // blocks of ended requests
+  std::unordered_map<Key, Left> left_;    // per part, if parts are saved only after several turns
+  std::vector<Item> evicted_;             // evicted from the GPU and not saved yet, in order
+  std::unordered_set<Key> shared_;        // parts shared by sessions, if evictions are saved
+  int64_t pool_checks_ = 0;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,111 @@
+// Turns that one Instance computes and another decodes (handover.h).
+//
+// As in vLLM behind a proxy, the prefill node serves the turn as one of a single token, which is discarded.
+// The decode node gets the turn as a new request that receives the KV of all prompt tokens but the last. It
+// computes the last token again, so the first token that the client sees is its own. A request that it
+// preempts computes its prompt there.
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/instance.h"
+
+namespace kvcap {
+
+// ---- the prefill node ----
+
+// Reports the starting step's slices and the end of its first layer, assuming no interference.
+void Instance::begin_pushes() {
+  const double layer_s = step_.start_s + step_.work_s / static_cast<double>(parts_.handover->layers);
+  for (const Slice& slice : current_.slices)
+    slice.request->handover->begins(slice.first, slice.tokens, layer_s);
+}
+
+// Hands the request over. Its blocks are kept until their last byte has arrived and their saves are written.
+void Instance::hand_over(Request& request) {
+  const double now_s = parts_.node->now_s();
+  if (request.phase != RequestPhase::running) {
+    // The request was preempted during its last step: it waits and computes its prompt again.
+    request.generated = 0;
+    return;
+  }
+  deadlines_.remove(request);
+  cache_.release(request);
+  const std::vector<Part> parts = cache_.prompt_parts(request);
+  int64_t left = 0;
+  for (const Part& part : parts) left += part.tokens;
+  forecast_.left(left);
+  forecast_.record_next_uses(request.arrival, parts, now_s);
+  if (keeping_.save_at != SaveAt::step) save(cache_.keep(parts, request, now_s), request);
+  if (!request.saves) request.saves = std::make_shared<Saves>();
+  const std::shared_ptr<Saves> saves = request.saves;
+  ++saves->under_way;
+  cache_.lease(saves, std::exchange(request.holding, KvHolding()));
+  const RequestPtr gone = scheduler_.remove(request);
+  ++completed_;
+  if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
+  if (!pushes()) parts_.fleet.hands_over(gone->arrival, gone->handover);
+  if (parts_.handover->options.lease_s) handed_over_.push_back(gone->handover);
+  gone->handover->ended(gone->record, gone->admitted_s, [this, saves] {
+    if (--saves->under_way == 0) end_lease(saves);
+  });
+}
+
+void Instance::end_leases(double now_s) {
+  for (; !handed_over_.empty(); handed_over_.pop_front()) {
+    Handover& first = *handed_over_.front();
+    if (first.received()) continue;
+    if (first.lease_end_s() > now_s + kResolution_s) return;
+    first.give_up();
+  }
+}
+
+// ---- the decode node ----
+
+void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
+  const double now_s = parts_.node->now_s();
+  if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
+  RequestPtr request = request_of(arrival, nullptr);
+  ++arrived_;
+  request->chain = cache_.chain_of(request->text);
+  request->named = serving_.prefix_caching;
+  request->handover = handover;
+  enters(std::move(request), now_s);
+  record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
+}
+
+// True iff the prompt's KV was given up; the prompt is then computed here.
+bool Instance::gave_up(Request& request) {
+  if (!request.handover->is_given_up()) return false;
+  take_record(request);
+  request.handover = nullptr;
+  return true;
+}
+
+// Takes over the turn's record from the prefill node.
+void Instance::take_record(Request& request) {
+  const uint16_t node = request.record.node;
+  request.record = request.handover->record();
+  request.record.node = node;
+  request.admitted_s = request.handover->admitted_s();
+}
+
+// Takes blocks for the whole prompt, and computes its last token when the others have arrived.
+Lookup Instance::receive(Request& request) {
+  cache_.use(request, parts_.node->now_s());
+  const int64_t resident = request.planned;
+  scheduler_.take_blocks(request, request.prompt_tokens());
+  request.planned = request.computed = request.prompt_tokens() - 1;
+  request.handover->receive(resident, [this, &request] {
+    if (request.handover->is_ended()) take_record(request);
+    const double now_s = parts_.node->now_s();
+    request.handed_over_s = now_s;
+    restored_.push_back({now_s, restorations_++, &request, false, {.loaded_s = now_s, .restored_s = now_s}});
+    std::push_heap(restored_.begin(), restored_.end());
+    // A step that ends earlier notices it in time.
+    if (!step_.running || in_long_run()) parts_.wake();
+  });
+  return Lookup::loads;
+}
+
+}  // namespace kvcap

@@ -1,0 +1,87 @@
+// Forecast: hints about future uses that an engine gives to its store.
+//
+//   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of arrival, so a
+//                turn's number serves as the time at which it uses the parts of its prompt. With S_kv the
+//                mean size of what a turn leaves, the uses of the first (host capacity) / S_kv waiting turns
+//                are known to evictions. DRAM has (its capacity) / S_kv places; those not taken by running
+//                turns belong to the first waiting turns: their parts are prefetched, and prefetched again
+//                after an eviction.
+//   clairvoyant  Dates of all uses as soon as they are determined: a session's next turn, and uses of shared
+//                parts by other sessions. No real system has this information: a bound (Belady).
+//
+// Without either option there are no hints, and all calls return immediately.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/arrivals.h"
+#include "engine/keeping.h"
+#include "engine/next_uses.h"
+#include "engine/prompt.h"
+#include "engine/sessions.h"
+#include "state/move.h"
+#include "state/node_store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+class Forecast {
+ public:
+  // All arguments outlive it. `bytes_per_token`: size in host tiers.
+  Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
+           const KeepingOptions& keeping, double bytes_per_token);
+
+  // Updates the queue: a turn joins its end, is served, or returns to its head. `prompt` must live until the
+  // turn is served.
+  void joins(const std::vector<Part>& prompt, Order number);
+  void served(Order number);
+  void comes_back(const std::vector<Part>& prompt, Order number);
+  std::size_t waiting() const { return waiting_.size(); }
+  // Aborts if the store's hints differ from the parts that the first waiting turns reuse (invariants.cpp).
+  void check() const;
+
+  // Hints the next uses of `parts` after a turn that ends now. Called before the turn's state is put.
+  void record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s);
+  // Notes that an ended turn leaves `tokens` tokens, including old ones.
+  void left(int64_t tokens);
+
+  // Hints the needs of the queue to the store while `running` turns are served. Returns the prefetches for
+  // the first waiting turns.
+  std::vector<Move> look_ahead(std::size_t running, double now_s);
+  // True iff part of the prompt is being fetched into DRAM; waiting is then faster than reading it a second
+  // time.
+  bool fetches(const std::vector<Part>& prompt) const;
+
+ private:
+  struct Waiting {
+    const std::vector<Part>* prompt = nullptr;
+    Order number = 0;
+  };
+
+  void expect(const Waiting& turn);
+  void look_again();
+  bool fetch(const Waiting& turn, double now_s, std::vector<Move>& moves);
+  bool fetch_pinned(const Waiting& turn, double now_s, std::vector<Move>& moves);
+
+  const Workload& workload_;
+  const Arrivals& arrivals_;
+  NodeStore& store_;
+  Match match_;
+  bool looks_ahead_;
+  bool clairvoyant_;
+  double bytes_per_token_;
+  std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
+  std::deque<Waiting> waiting_;
+  std::size_t expected_ = 0;                          // leading turns of waiting_ that are known to the store
+  std::size_t fetched_ = 0;                           // leading turns that are prefetched, as far as checked
+  bool look_again_ = false;                           // their parts may have been evicted
+  std::unordered_map<Key, std::set<Order>> numbers_;  // numbers of the known turns, by part
+  int64_t ended_ = 0, left_tokens_ = 0;
+};
+
+}  // namespace kvcap

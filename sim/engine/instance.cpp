@@ -1,0 +1,291 @@
+#include "engine/instance.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+
+Instance::Instance(const InstanceParts& parts)
+    : parts_(parts),
+      engine_(*parts.engine),
+      serving_(*engine_.serving),
+      keeping_(*engine_.keeping),
+      step_time_(*engine_.step_time),
+      kv_buffer_(engine_.policy->traits().kv_buffer),
+      arrivals_(parts.sessions->arrivals),
+      forecast_(*parts.workload, arrivals_, *parts.store, keeping_,
+                engine_.policy->traits().stored_bytes_per_token),
+      cache_({.engine = parts.engine,
+              .workload = parts.workload,
+              .sessions = parts.sessions,
+              .store = parts.store,
+              .evicted = report_evictions()}),
+      scheduler_(serving_,
+                 {.least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
+                  .draft_tokens = engine_.speculation ? engine_.speculation->draft_tokens() : 0,
+                  .lookahead_tokens = engine_.speculation ? engine_.speculation->lookahead_tokens() : 0,
+                  .max_model_len = engine_.max_model_len},
+                 cache_.pool(), *this) {
+  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
+    return accepts(from, to, tokens, issued, ahead);
+  });
+}
+
+std::optional<double> Instance::finish(double now_s) {
+  if (!step_.running) return std::nullopt;
+  const double end_s = end_of_step(now_s);
+  if (end_s > now_s + kResolution_s) return end_s;
+  finish_step(now_s);
+  return std::nullopt;
+}
+
+double Instance::proceed(double now_s) {
+  look_around(now_s);
+  const double next_s = start_step(now_s);
+  clear_up(now_s);
+  return next_s;
+}
+
+// Processes what has happened since the last step.
+void Instance::look_around(double now_s) {
+  newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
+  join(now_s);
+  take_restored(now_s);
+  drop_given_up(now_s);
+  end_leases(now_s);
+  if (keeping_.expires) parts_.store->expire(now_s);
+  if (parts_.check_invariants) check(now_s);
+}
+
+// Does the work that follows the start of a step.
+void Instance::clear_up(double now_s) {
+  perform(cache_.save_evicted(now_s));
+  perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
+  if (parts_.check_invariants) check(now_s);
+  record_levels(now_s);
+}
+
+// True iff an arrival may change the next step. After a blocked queue it changes nothing before memory is
+// freed, except with prefetches or a limited queue.
+bool Instance::heeds_newcomers() const {
+  return scheduler_.waiting().empty() || somebody_passed_ || keeping_.look_ahead ||
+         keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
+}
+
+double Instance::next_event_s() const {
+  double next_s = std::min({fetched_s_, newcomer_s_, passed_until_s_, deadlines_.next_s()});
+  if (parts_.sees_arrivals) next_s = std::min(next_s, arrivals_.next_deadline_s());
+  if (heeds_newcomers()) {
+    if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
+    if (parts_.sees_arrivals) {
+      next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
+    }
+  }
+  if (!handed_over_.empty()) next_s = std::min(next_s, handed_over_.front()->lease_end_s());
+  return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
+}
+
+// ---- arrival ----
+
+void Instance::take(const Arrival& arrival) {
+  const double now_s = parts_.node->now_s();
+  if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
+  const int64_t before = turns();
+  arrive(arrival);
+  // An instance that sees arrivals itself may see them late: after a blocked queue, or after an answer that a
+  // restoration gave during a step, perhaps later than the last recorded levels. Changes at the end of the
+  // step are not valid at the earlier date.
+  const double seen_s =
+      parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
+  recorded_waiting_ += turns() - before;
+  record_level(Level::waiting, static_cast<double>(recorded_waiting_), seen_s);
+}
+
+RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) const {
+  auto request = std::make_unique<Request>();
+  request->arrival = arrival;
+  request->text = parts_.sessions->open(arrival, cuts);
+  request->record = parts_.sessions->record_of(arrival, request->text);
+  request->record.node = static_cast<uint16_t>(parts_.number);
+  request->history_tokens = request->text.history_tokens;
+  request->input_tokens = request->text.input_tokens;
+  request->output_tokens = request->record.output_tokens;
+  request->number = static_cast<double>(arrival.number);
+  return request;
+}
+
+void Instance::arrive(const Arrival& arrival) {
+  std::vector<Cut> cuts;
+  RequestPtr request = request_of(arrival, &cuts);
+  cut_fronts(arrival, cuts);
+  ++arrived_;
+  if (!fits_at_all(*request) || !may_wait()) return refuse(*request);
+  request->chain = cache_.chain_of(request->text);
+  request->named = serving_.prefix_caching;
+  if (parts_.handover) {
+    // Other nodes decode: the only token marks the end of the prompt's computation.
+    request->output_tokens = 1;
+    request->handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
+                                                   request->prompt_tokens());
+  }
+  forecast_.joins(request->text.prompt, request->number);
+  if (keeping_.prefetch_on_arrival != PrefetchOnArrival::none) {
+    const auto tokens = static_cast<double>(request->prompt_tokens());
+    request->waits_until_s =
+        arrival.time_s + keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
+    perform(cache_.prefetch(*request, parts_.node->now_s()));
+  }
+  enters(std::move(request), arrival.time_s);
+}
+
+// Sends the request through the tokenizer, one prompt after another, and the API server, which is concurrent.
+void Instance::enters(RequestPtr request, double from_s) {
+  tokenized_s_ = std::max(tokenized_s_, from_s) +
+                 serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
+  request->joins_s = tokenized_s_ + serving_.request_overhead_s;
+  request->record.api_s = static_cast<float>(request->joins_s - from_s);
+  deadlines_.add(*request);
+  inbox_.push_back(std::move(request));
+}
+
+void Instance::join(double now_s) {
+  while (!inbox_.empty() && inbox_.front()->joins_s <= now_s + kResolution_s) {
+    scheduler_.add(std::move(inbox_.front()));
+    inbox_.pop_front();
+  }
+}
+
+// Cuts contexts that lost their front; only the end of a context is still usable.
+void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) {
+  for (const Cut& cut : cuts) {
+    if (parts_.fleet.lost_its_front) parts_.fleet.lost_its_front(cut.key);
+    cache_.cut(cut, arrival.moved);
+  }
+}
+
+bool Instance::fits_at_all(const Request& request) const {
+  const int64_t tokens = request.history_tokens + request.input_tokens + request.output_tokens;
+  if (tokens > engine_.max_model_len) return false;
+  if (!parts_.handover) return fits(tokens);
+  return fits(tokens - request.output_tokens + 1) && parts_.fleet.fits_decoder(tokens);
+}
+
+bool Instance::fits(int64_t tokens) const {
+  return scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
+}
+
+// True iff the batch or the queue has a place.
+bool Instance::may_wait() const {
+  if (!serving_.max_queued_turns) return true;
+  return turns() < serving_.max_num_seqs + *serving_.max_queued_turns;
+}
+
+// Refuses the turn, which ends its session; the later turns of the session are refused with it.
+void Instance::refuse(Request& request) {
+  request.record.rejected = true;
+  const uint32_t unborn = parts_.sessions->end_unanswered(request.arrival, request.record,
+                                                          request.arrival.time_s, *parts_.recorder);
+  arrived_ += unborn;
+  refused_ += 1 + unborn;
+  if (parts_.finished_turns) *parts_.finished_turns += 1 + unborn;
+  if (parts_.fleet.ended) parts_.fleet.ended(request.arrival);
+}
+
+// ---- failure ----
+
+std::vector<Arrival> Instance::fail(double now_s) {
+  if (step_.running) {
+    const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
+    record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.gpu_s), step_.start_s, now_s);
+  }
+  for (const Restored& restored : restored_) record_computed(restored.times, now_s);
+  std::vector<Arrival> lost;
+  for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
+    for (const RequestPtr& request : *list) {
+      cache_.release(*request);
+      lost.push_back(request->arrival);
+    }
+  }
+  for (const RequestPtr& request : scheduler_.waiting()) {
+    if (request->restored) cache_.release(*request);
+    lost.push_back(request->arrival);
+  }
+  for (const RequestPtr& request : inbox_) lost.push_back(request->arrival);
+  std::erase_if(lost, [&](const Arrival& arrival) {
+    if (!arrival.is_given_up(now_s)) return false;
+    parts_.recorder->dropped(now_s - arrival.time_s);
+    return true;
+  });
+  std::sort(lost.begin(), lost.end(), [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+  return lost;
+}
+
+// ---- bookkeeping ----
+
+void Instance::record_level(Level which, double value, double now_s) {
+  parts_.recorder->level(which, value, now_s, parts_.number);
+}
+
+void Instance::record_busy(Resource which, double busy_s, double from_s, double to_s) {
+  parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.number);
+}
+
+// Returns the blocks in tokens; blocks of several groups of layers count by their share of the capacity.
+double Instance::tokens_of(int64_t blocks) const {
+  const KvPool& pool = cache_.pool();
+  if (engine_.kv_layout->is_plain()) {
+    return static_cast<double>(blocks) * static_cast<double>(pool.unit_tokens());
+  }
+  return static_cast<double>(blocks) / static_cast<double>(pool.total()) *
+         static_cast<double>(engine_.kv_capacity_tokens);
+}
+
+double Instance::held_tokens() const { return tokens_of(cache_.pool().held()); }
+
+EngineFacts Instance::facts() const {
+  EngineFacts facts{.waiting = waiting()};
+  const KvPool& pool = cache_.pool();
+  facts.held_share = static_cast<double>(pool.held()) / static_cast<double>(pool.total());
+  facts.held_tokens = std::llround(held_tokens());
+  const auto add = [&facts](const Request& request) {
+    // A prompt computed by another node arrives for decoding; tokens being loaded need not be computed.
+    int64_t left = 0;
+    if (!request.handover) {
+      left =
+          request.phase == RequestPhase::running
+              ? request.prompt_end - request.computed
+              : request.known_tokens() -
+                    std::max<int64_t>(request.computed,
+                                      request.phase == RequestPhase::loading ? request.record.hit_tokens : 0);
+    }
+    if (left > 0) {
+      facts.prefill_tokens += left;
+    } else {
+      facts.decode_tokens += request.known_tokens();
+    }
+  };
+  for (const RequestPtr& request : inbox_) add(*request);
+  for (const RequestPtr& request : scheduler_.waiting()) add(*request);
+  for (const RequestPtr& request : scheduler_.loading()) add(*request);
+  for (const RequestPtr& request : scheduler_.running()) add(*request);
+  return facts;
+}
+
+void Instance::record_levels(double now_s) {
+  recorded_s_ = now_s;
+  recorded_waiting_ = waiting();
+  record_level(Level::waiting, static_cast<double>(recorded_waiting_), now_s);
+  record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
+  record_level(Level::kv_tokens, held_tokens(), now_s);
+  for (Tier tier : kTiers) {
+    const Store& own = parts_.store->own();
+    if (own.has(tier)) record_level(stored_in(tier), own.occupied_bytes(tier), now_s);
+  }
+}
+
+}  // namespace kvcap

@@ -1,0 +1,306 @@
+// Instance: one engine, as a passive machine. A fleet owns the clock and calls finish() and proceed(); both
+// return the time of the next call.
+//
+// A Scheduler decides what a step computes, and a ContextCache tracks contexts and decides on saves; the
+// instance starts and ends loads, steps and saves. A turn waits, is admitted, is restored if tiers hold more
+// of its history than the GPU's prefix cache (concurrently with other requests' steps), computes the rest of
+// its prompt in slices, decodes one token per step, and leaves its context.
+//
+// Uninterruptible runs of decode steps take one call (request fidelity). If drafts are verified, each step is
+// a call, because its number of tokens per sequence is random.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/fidelity.h"
+#include "cost/cost_model.h"
+#include "des/world.h"
+#include "engine/arrivals.h"
+#include "engine/context_cache.h"
+#include "engine/deadlines.h"
+#include "engine/engine_model.h"
+#include "engine/forecast.h"
+#include "engine/handover.h"
+#include "engine/request.h"
+#include "engine/restorer.h"
+#include "engine/scheduler/scheduler.h"
+#include "engine/sessions.h"
+#include "metrics/recorder.h"
+#include "policy/policy.h"
+#include "state/node_store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+// Callbacks from an instance to its fleet.
+struct FleetCallbacks {
+  std::function<void(const Arrival&)> ended;    // the turn was answered or refused
+  std::function<void(Key key)> lost_its_front;  // other nodes' copies of the context are void
+  // For a router's index: parts that the GPU has computed, and a part of which only the first `first_token`
+  // tokens remain since `at_s`.
+  std::function<void(std::span<const Part> parts)> stored = nullptr;
+  std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
+  // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
+  // iff some decode node can ever hold a sequence of `tokens` tokens.
+  std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
+  std::function<bool(int64_t tokens)> fits_decoder;
+};
+
+// State of an engine that a router may use.
+struct EngineFacts {
+  int64_t waiting = 0;         // turns that are not admitted yet
+  double held_share = 0;       // share of the KV blocks held by requests
+  int64_t held_tokens = 0;     // KV tokens held by requests
+  int64_t prefill_tokens = 0;  // prompt tokens not computed yet
+  int64_t decode_tokens = 0;   // tokens of decoding sequences
+};
+
+// Collaborators of an instance; all outlive it.
+struct InstanceParts {
+  const EngineModel* engine = nullptr;
+  const Workload* workload = nullptr;
+  Sessions* sessions = nullptr;
+  NodeStore* store = nullptr;
+  Node* node = nullptr;
+  std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
+  Restorer* restorer = nullptr;
+  Recorder* recorder = nullptr;
+  Fidelity fidelity = Fidelity::request;
+  bool check_invariants = false;                   // at every call
+  std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
+  std::size_t number = 0;                          // index of the node in its fleet
+  const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
+  // This is the only node ever: it knows the next arrival and need not be called for it.
+  bool sees_arrivals = false;
+  FleetCallbacks fleet;
+};
+
+class Instance : private Admissions {
+ public:
+  explicit Instance(const InstanceParts& parts);
+
+  // Ends the step if it is over; otherwise returns its end.
+  std::optional<double> finish(double now_s);
+  // Admits requests and starts the next step. Returns the time of the next call (infinity: when woken).
+  double proceed(double now_s);
+
+  // Steps of ranks in lockstep (ranks.cpp). The fleet prepares all ranks; if one has a step to compute and
+  // none is blocked, it begins a step of each, otherwise it withdraws the plans; then it settles all.
+  enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
+  std::optional<double> busy_until_s(double now_s);      // the end of the running step
+  Plan prepare(double now_s);
+  // Returns the rows of the plan; an engine without a plan runs one row.
+  int64_t rows() const;
+  // Returns how long the step would take on this rank alone.
+  double begin(double now_s, int64_t rows_of_others);
+  void wait_for_slowest(double work_s);
+  void withdraw();
+  // Does the remaining work of this date. Returns the time of the next call.
+  double settle(double now_s);
+
+  // Takes an arrived turn, to be served after the earlier ones.
+  void take(const Arrival& arrival);
+  // Takes a turn whose prompt another node computes (disaggregation.cpp).
+  void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
+  // True iff a sequence of `tokens` tokens can ever run here.
+  bool fits(int64_t tokens) const;
+  // Fails the node, which loses all turns and their state. Returns the turns whose clients still wait, for
+  // other nodes. REQUIRES: no further calls.
+  std::vector<Arrival> fail(double now_s);
+
+  // Returns the prompt tokens stored here: in the prefix cache, or in the node's own tiers if these have
+  // more.
+  std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const {
+    return cache_.found_tokens(text);
+  }
+  EngineFacts facts() const;
+  // Counts the steps of the running run that are over by `now_s`, so that facts() are current.
+  void catch_up(double now_s);
+
+  // For checks: turns that are waiting or served, and pins of parts that their prompts reuse. check_ended()
+  // aborts unless everything was released. REQUIRES: every session has ended.
+  int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
+  int64_t waiting() const {  // turns() that are not admitted yet
+    return static_cast<int64_t>(scheduler_.waiting().size() + inbox_.size()) - scheduler_.restored_waiting();
+  }
+  int64_t pins() const;
+  void check_ended() const;
+  void record_levels(double now_s);
+  double held_tokens() const;
+  double tokens_of(int64_t blocks) const;
+
+ private:
+  // Dates closer than this are equal: the resolution of the World.
+  static constexpr double kResolution_s = 2e-9;
+
+  struct Restored {
+    double time_s = 0;
+    uint64_t order = 0;
+    Request* request = nullptr;
+    bool blocks = false;  // all other requests wait for it
+    RestoreTimes times = {};
+    bool operator<(const Restored& other) const {
+      return time_s != other.time_s ? time_s > other.time_s : order > other.order;
+    }
+  };
+  struct Step {
+    bool running = false;
+    double start_s = 0;
+    double progress_s = 0;  // GPU progress at its beginning
+    double work_s = 0;      // duration without restorations that compute
+    double gpu_s = 0;       // part of work_s in which the GPU computes
+    int64_t steps = 1;
+    int64_t most_steps = 1;
+    int64_t skipped = 0;  // steps that have ended and are counted
+    // Asynchronous scheduling: a request ends in the last step of the run, unless the run is cut short. The
+    // step after it is planned at its beginning.
+    int64_t ends_with_step = 0;
+    DecodeRun run, gpu_run;  // durations of decode-only steps
+    int64_t copies = 0;      // copies of KV windows per step
+  };
+
+  // arrival (instance.cpp)
+  void arrive(const Arrival& arrival);
+  void enters(RequestPtr request, double from_s);
+  RequestPtr request_of(const Arrival& arrival, std::vector<Cut>* cuts) const;
+  bool fits_at_all(const Request& request) const;
+  bool may_wait() const;
+  void refuse(Request& request);
+  void cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts);
+  void join(double now_s);
+  bool heeds_newcomers() const;
+
+  // admission (admission.cpp)
+  Lookup look_up(Request& request, Found& found) override;
+  Lookup admit(Request& request) override;
+  void preempted(Request& request) override;
+  bool waits_for_index(Request& request);
+  bool waits_for_prefetch(const Request& request);
+  Context context_of(const Request& request, const FoundParts& found, int64_t resident) const;
+  Lookup restore(Request& request, const FoundParts& found, int64_t resident, bool first);
+  void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
+  void leave_out(Request& request, const Restoration& restoration, bool first);
+  bool computes_prompts() const;
+  EngineLoad engine_load();
+  void take_restored(double now_s);
+  void record_computed(const RestoreTimes& times, double until_s);
+
+  // steps (step.cpp)
+  Plan plan_step(double now_s);
+  double start_step(double now_s);
+  void begin_step(double now_s);
+  double idle_until_s(double now_s) const;
+  void look_around(double now_s);
+  void clear_up(double now_s);
+  void time_step();
+  void time_empty_step();
+  // Returns the GPU seconds without drafting; sets chunks_ and decodes_ to what the plan computes.
+  double mixed_step_s(const StepPlan& plan);
+  double decode_step_s(const StepPlan& plan);
+  double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
+  double host_s(std::size_t sequences) const {
+    return step_time_.host_s(sequences, scheduler_.waiting().size());
+  }
+  int64_t tokens_of(const Slice& slice) const;
+  int64_t copies_due(int64_t& for_steps) const;
+  int64_t most_steps_alike(int64_t at_most);
+  void finish_slices(double now_s);
+  double end_of_step(double now_s);
+  std::function<void(Key, int64_t)> report_evictions();
+  void skip_before(int64_t step);
+  // True during a run of decode steps that an event may end.
+  bool in_long_run() const { return step_.running && step_.most_steps > 1; }
+  void finish_step(double now_s);
+  void record_collectives(double now_s);
+  void record_gaps(double now_s);
+  void token(Request& request, double now_s, bool counts_gap);
+
+  // the end of a turn and saves (saves.cpp)
+  void complete(Request& request, double now_s);
+  void save(std::vector<Move> moves, Request& request);
+  void save_progress(Request& request);
+  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead);
+  void end_lease(const std::shared_ptr<Saves>& saves);
+  void take_returned();
+  void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
+  double save_s(const Move& move) const;
+  double requests_of(const Move& move) const;
+  // Returns the number of copies that a tier stores.
+  double copies_in(Tier tier) const;
+  double bytes_in(Tier tier, int64_t tokens) const;
+
+  // turns that one node computes and another decodes (disaggregation.cpp)
+  bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
+  void begin_pushes();
+  void hand_over(Request& request);
+  void end_leases(double now_s);
+  bool gave_up(Request& request);
+  static void take_record(Request& request);
+  Lookup receive(Request& request);
+
+  // requests whose clients have given them up (abandonment.cpp)
+  void drop_given_up(double now_s);
+  bool may_leave(const Request& request) const;
+  void drop(Request& request, double now_s);
+  RequestPtr remove(Request& request);
+  int64_t prompt_tokens_computed(Request& request) const;
+
+  double next_event_s() const;
+  void record_level(Level which, double value, double now_s);
+  void record_busy(Resource which, double busy_s, double from_s, double to_s);
+  // Aborts if an invariant is broken (invariants.cpp).
+  void check(double now_s);
+  void check_requests() const;
+  void check_step(double now_s) const;
+
+  InstanceParts parts_;
+  const EngineModel& engine_;
+  const ServingOptions& serving_;
+  const KeepingOptions& keeping_;
+  StepTime step_time_;
+  KvBuffer kv_buffer_;
+  Arrivals& arrivals_;
+  Forecast forecast_;
+  ContextCache cache_;
+  Scheduler scheduler_;
+  int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
+  double newcomer_s_ = std::numeric_limits<double>::infinity();  // date of the first unprocessed arrival
+  double gpu_waits_until_s_ = 0;
+  int64_t blocking_loads_ = 0;  // restorations that block the whole engine
+
+  Deadlines deadlines_;
+  std::vector<Request*> leaving_;  // given up, in this order
+  double tokenized_s_ = 0;         // date at which the last prompt is tokenized
+  std::deque<RequestPtr> inbox_;   // not in the queue yet
+  // State of the last plan: a request waits for a prefetch or another request's load; other requests may
+  // pass.
+  bool waits_for_fetch_ = false, somebody_passed_ = false;
+  double passed_until_s_ = std::numeric_limits<double>::infinity();  // first date that these wait for
+  double fetched_s_ = std::numeric_limits<double>::infinity();  // date at which waiting for a prefetch ended
+  FoundContext found_;                                          // result of the last lookup
+  std::vector<Restored> restored_;                              // a heap of restorations with a known end
+  uint64_t restorations_ = 0;
+  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by end of lease
+  StepPlan current_, following_;
+  Step step_;
+  std::optional<int64_t> evicting_step_;  // step of the run to which current evictions belong, although they
+                                          // happened at its beginning
+  StepPlan outlook_;                      // scratch
+  std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
+  Decodes decodes_;                       // scratch, with chunks_
+  std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released at the end of the run's step
+  double recorded_s_ = 0;                          // date of the last recorded levels
+  int64_t recorded_waiting_ = 0;                   // waiting turns then, plus arrivals since
+  double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
+};
+
+}  // namespace kvcap

@@ -1,0 +1,455 @@
+#include "engine/scheduler/scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/check.h"
+
+namespace kvcap {
+namespace {
+
+// SGLang's new_token_ratio (schedule_policy.py@00550cd). At most kMostReservedTokens of an answer are
+// reserved. The share falls to kLeastOfShare of its first value in kStepsOfFall decode steps. After a
+// preemption it is what the running requests have generated, and would generate in kStepsAfterPreemption more
+// steps, relative to all of their answers.
+constexpr int64_t kMostReservedTokens = 4096;
+constexpr double kLeastOfShare = 0.14;
+constexpr double kStepsOfFall = 600;
+constexpr int64_t kStepsAfterPreemption = 20;
+
+template <class List>
+RequestPtr take_from(List& list, const Request& request) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const RequestPtr& one) { return one.get() == &request; });
+  KVCAP_CHECK(found != list.end());
+  RequestPtr taken = std::move(*found);
+  list.erase(found);
+  return taken;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(const ServingOptions& serving, const SequenceTokens& tokens, KvPool& pool,
+                     Admissions& admissions)
+    : serving_(serving),
+      tokens_(tokens),
+      pool_(pool),
+      admissions_(admissions),
+      output_share_(serving.reserved_output_share) {}
+
+void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
+
+int64_t Scheduler::blocks_needed(int64_t tokens) const {
+  return pool_.most_blocks(std::max({tokens, tokens_.least_tokens, int64_t{0}}));
+}
+
+int64_t Scheduler::with_lookahead(int64_t tokens) const {
+  return std::min(tokens + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
+}
+
+// The last token is never computed, but drafts after it may be, and those of another step if that step is
+// planned before this is known.
+int64_t Scheduler::most_slots(int64_t tokens) const {
+  if (tokens_.draft_tokens == 0) return tokens - 1;
+  const int64_t drafts = (serving_.async_scheduling ? 2 : 1) * tokens_.draft_tokens;
+  return std::min(tokens - 1 + drafts + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
+}
+
+// Returns the planned tokens that are in blocks, without drafts: these may be rejected, and tokens before
+// them be needed again.
+int64_t Scheduler::in_pool(const Request& request) {
+  return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
+}
+
+// Returns how many of the first `tokens` tokens of the sequence need blocks.
+int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
+  return std::max({tokens - request.free_tokens, tokens_.least_tokens, int64_t{0}});
+}
+
+// Returns the tokens that a step with `budget` tokens left computes after `planned`; 0 if the next block end
+// is too far.
+int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t budget) const {
+  const int64_t known = request.known_tokens() + request.ahead;
+  const int64_t not_in_blocks = request.free_tokens;
+  return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
+}
+
+// Returns the drafts after the one token that the request decodes.
+int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
+  if (tokens_.draft_tokens == 0) return 0;
+  // The last token of the longest sequence is not computed.
+  const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
+  return std::max<int64_t>(0, std::min({tokens_.draft_tokens, budget - 1, in_sequence}));
+}
+
+// ---- planning ----
+
+void Scheduler::plan(StepPlan& step) {
+  step.clear();
+  lacks_blocks_ = false;
+  int64_t budget = serving_.max_num_batched_tokens;
+  if (serving_.schedule == StepOrder::mixed) {
+    plan_running(step, budget, true, true);
+    if (!step.preempted) plan_waiting(step, budget);
+    if (step.decodes_only() && !step.empty()) note_decodes(1);
+    return;
+  }
+  plan_running(step, budget, false, true);
+  if (!step.preempted) plan_waiting(step, budget);
+  if (step.empty()) plan_running(step, budget, true, false);
+  if (step.decodes_only() && !step.empty()) note_decodes(1);
+}
+
+void Scheduler::note_decodes(int64_t steps) {
+  const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
+  output_share_ =
+      std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
+}
+
+// Returns the KV tokens that admission reserves for the request.
+int64_t Scheduler::reserved_tokens(const Request& request) const {
+  const int64_t all = request.prompt_tokens() + request.output_tokens;
+  if (serving_.admission == Admission::reserve_output) return most_slots(all);
+  const int64_t left = std::min(request.output_tokens - request.generated, kMostReservedTokens);
+  const double share = request.phase == RequestPhase::waiting && !request.restored ? 1 : output_share_;
+  const auto reserved = static_cast<int64_t>(std::ceil(share * static_cast<double>(left)));
+  return std::min(with_lookahead(request.known_tokens() + reserved), most_slots(all));
+}
+
+bool Scheduler::is_decode(const Request& request, int64_t tokens) {
+  return tokens == 1 && request.planned >= request.prompt_end;
+}
+
+void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts) {
+  Slice slice{.request = &request, .tokens = tokens + drafts, .first = request.planned, .drafts = drafts};
+  slice.decode = is_decode(request, tokens);
+  request.planned += tokens;
+  slice.yields = request.planned == request.known_tokens() + request.ahead &&
+                 request.generated + request.ahead - request.drafts_ahead < request.output_tokens;
+  request.planned += drafts;
+  if (slice.decode) {
+    ++step.decoding;
+    step.context_tokens += request.planned;
+    step.drafts += drafts;
+  }
+  if (slice.yields) {
+    request.ahead += 1 + drafts;
+    request.drafts_ahead += drafts;
+    ++step.sampled;
+  }
+  step.slices.push_back(slice);
+}
+
+// Plans the running requests. `decodes`, `prompts`: includes decoding requests, and requests with uncomputed
+// prompts.
+void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
+  for (std::size_t i = 0; i < running_.size(); ++i) {
+    Request& request = *running_[i];
+    if (request.given_up) continue;
+    const int64_t left = request.known_tokens() + request.ahead - request.planned;
+    const int64_t tokens = slice_tokens(request, request.planned, budget);
+    // The next token is not its last one, whatever becomes of the previous step's drafts.
+    const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
+    if (tokens <= 0 || sure >= request.output_tokens) continue;
+    // With those drafts it could exceed the longest sequence: it waits for the step to end.
+    if (request.drafts_ahead > 0 && request.planned + tokens >= tokens_.max_model_len) continue;
+    const bool is_decoding = is_decode(request, left);
+    if (!(is_decoding ? decodes : prompts)) continue;
+    const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
+    while (i < running_.size() && !grow(request, request.planned + tokens + drafts)) {
+      preempt();
+      step.preempted = true;
+    }
+    if (i >= running_.size()) return;  // the request was the last one and is preempted itself
+    add_slice(step, request, tokens, drafts);
+    budget -= tokens + drafts;
+  }
+}
+
+void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
+  bool blocked = false;
+  for (std::size_t place = 0; place < waiting_.size() && budget > 0 && slot_is_free();) {
+    // A restored request already holds blocks and may pass requests that hold none.
+    if (blocked && restored_waiting_ == 0) return;
+    if ((blocked && !waiting_[place]->restored) || !admit(place, step, budget, blocked)) ++place;
+  }
+}
+
+// Admits the request if possible. True iff it has left the queue.
+bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked) {
+  Request& request = *waiting_[place];
+  Found found;
+  if (!request.restored) {
+    const Lookup ready = admissions_.look_up(request, found);
+    if (ready == Lookup::passes) return false;
+    if (ready == Lookup::waits) {
+      blocked = true;
+      return false;
+    }
+  }
+  if (!fits(request, found)) {
+    blocked = lacks_blocks_ = true;
+    return false;
+  }
+  const bool computes = request.restored || found.load_tokens == 0;
+  const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
+  const int64_t left = request.known_tokens() - there;
+  const bool is_too_long = !serving_.chunked_prefill && left > budget;
+  if (computes && left > 0 && (is_too_long || slice_tokens(request, there, budget) == 0)) {
+    blocked = true;
+    return false;
+  }
+  RequestPtr owned = std::move(waiting_[place]);
+  waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
+  Lookup how = Lookup::computes;
+  if (request.restored) {
+    --restored_waiting_;
+  } else {
+    pool_.hold(request.chain, found.gpu.tokens, request.holding);
+    request.planned = request.computed = found.gpu.tokens + request.free_tokens;
+    how = admissions_.admit(request);
+  }
+  step.admitted = true;
+  if (how != Lookup::computes) {
+    request.phase = RequestPhase::loading;
+    if (how == Lookup::computes_beside) ++computing_beside_;
+    loading_.push_back(std::move(owned));
+    return true;
+  }
+  request.phase = RequestPhase::running;
+  request.prompt_end = request.known_tokens();
+  running_.push_back(std::move(owned));
+  const int64_t tokens = slice_tokens(request, request.planned, budget);
+  if (tokens == 0 && request.known_tokens() > request.planned) return true;
+  KVCAP_CHECK(grow(request, request.planned + tokens));
+  add_slice(step, request, tokens, 0);
+  budget -= tokens;
+  return true;
+}
+
+bool Scheduler::fits(const Request& request, const Found& found) const {
+  int64_t free = pool_.free() - found.gpu.unheld;
+  if (serving_.watermark > 0 && !running_.empty()) {
+    free -= static_cast<int64_t>(serving_.watermark * static_cast<double>(pool_.total()));
+  }
+  int64_t tokens = with_lookahead(request.known_tokens());
+  // Loaded contexts are not preempted. A request with blocks for only its first slice might be preempted
+  // endlessly for want of its second slice, for which loaded requests wait as well.
+  bool owes = found.load_tokens > 0 || (serving_.admission == Admission::chunk && parks());
+  if (serving_.admission == Admission::chunk && !owes) {
+    const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
+    const int64_t there = std::max(held + request.free_tokens, request.planned);
+    tokens = std::min(tokens, with_lookahead(there + serving_.max_num_batched_tokens));
+  } else if (reserves_output()) {
+    tokens = reserved_tokens(request);
+    owes = true;
+  }
+  const int64_t needed = pool_.owed_blocks(request.holding, found.gpu.tokens, in_blocks(request, tokens));
+  if (needed > free) return false;
+  return !owes || needed + found.gpu.shared <= free - owed_blocks(&request) - pool_.shared();
+}
+
+// Returns the blocks that requests with blocks will need before they have computed their prompts (or, if
+// answers are reserved, before they end). `but`: a request that is not counted, or nullptr.
+int64_t Scheduler::owed_blocks(const Request* but) const {
+  int64_t owed = 0;
+  const auto add = [&](const Request& request) {
+    if (&request == but) return;
+    int64_t tokens = with_lookahead(request.known_tokens());
+    if (reserves_output()) tokens = reserved_tokens(request);
+    owed += std::max<int64_t>(0, pool_.owed_blocks(request.holding, 0, in_blocks(request, tokens)));
+  };
+  for (const RequestPtr& request : running_) add(*request);
+  for (const RequestPtr& request : loading_) add(*request);
+  if (restored_waiting_ == 0) return owed;
+  for (const RequestPtr& request : waiting_) {
+    if (request->restored) add(*request);
+  }
+  return owed;
+}
+
+// Returns the missing blocks for the request's first `tokens` tokens.
+int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const {
+  return pool_.missing_blocks(request.holding, in_blocks(request, tokens));
+}
+
+// Takes blocks for the first `tokens` tokens of the sequence. Returns false if there is no room.
+bool Scheduler::grow(Request& request, int64_t tokens) {
+  const int64_t computed = in_pool(request);
+  if (!pool_.grow(computed, in_blocks(request, with_lookahead(tokens)), request.holding)) return false;
+  name_blocks(request, tokens);
+  return true;
+}
+
+void Scheduler::take_blocks(Request& request, int64_t tokens) {
+  pool_.take_loaded(in_blocks(request, tokens), request.holding);
+}
+
+// Names blocks as soon as they are planned to be full, and blocks of generated tokens when these are known.
+void Scheduler::name_blocks(Request& request, int64_t tokens) {
+  if (!request.named) return;
+  const int64_t most = serving_.cache_generated ? request.known_tokens() : request.prompt_tokens();
+  pool_.name(request.chain, std::min(tokens, most), request.holding);
+}
+
+void Scheduler::preempt() {
+  RequestPtr victim = std::move(running_.back());
+  running_.pop_back();
+  int64_t generated = 0, answers = 0;
+  for (const RequestPtr& request : running_) {
+    generated += request->generated + kStepsAfterPreemption;
+    answers += request->output_tokens;
+  }
+  output_share_ = std::min(1.0, static_cast<double>(generated) / static_cast<double>(answers + 1));
+  pool_.give_back(victim->holding);
+  victim->orphans += victim->ahead - victim->drafts_ahead;
+  victim->planned = victim->computed = victim->ahead = victim->drafts_ahead = 0;
+  victim->free_tokens = victim->unused_tokens = 0;
+  victim->restored = victim->fused = false;
+  victim->phase = RequestPhase::waiting;
+  admissions_.preempted(*victim);
+  waiting_.push_front(std::move(victim));
+}
+
+void Scheduler::outlook(StepPlan& step) const {
+  step.clear();
+  int64_t budget = serving_.max_num_batched_tokens;
+  for (const RequestPtr& request : running_) {
+    if (request->given_up) continue;
+    const int64_t left = request->known_tokens() + request->ahead - request->planned;
+    const int64_t tokens = std::min(left, budget);
+    const int64_t sure = request->generated + request->ahead - request->drafts_ahead;
+    if (tokens <= 0 || sure >= request->output_tokens) continue;
+    Slice slice{.request = request.get(), .tokens = tokens, .first = request->planned};
+    slice.decode = is_decode(*request, tokens);
+    slice.yields = tokens == left;
+    if (slice.decode) {
+      slice.drafts = left == 1 ? draft_tokens(*request, budget) : 0;
+      slice.tokens += slice.drafts;
+      ++step.decoding;
+      step.drafts += slice.drafts;
+      step.context_tokens += slice.first + slice.tokens;
+    }
+    step.sampled += slice.yields;
+    step.slices.push_back(slice);
+    budget -= slice.tokens;
+  }
+}
+
+// ---- repeated steps ----
+
+int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t at_most) const {
+  for (const Slice& slice : step.slices) {
+    const Request& request = *slice.request;
+    at_most = std::min(at_most, request.output_tokens - request.generated - (has_following ? 2 : 1));
+    // A waiting request may need a block that leaves a window.
+    if (lacks_blocks_) {
+      at_most = std::min(at_most, pool_.steps_before_drop(request.holding, in_pool(request)));
+    }
+  }
+  const auto fit = [&](int64_t steps) {
+    int64_t needed = 0;
+    for (const Slice& slice : step.slices) {
+      needed += missing_blocks(*slice.request, slice.request->planned + steps);
+    }
+    return needed <= pool_.free();
+  };
+  // The reservation of an admission falls with every step.
+  const double least = kLeastOfShare * serving_.reserved_output_share;
+  if (lacks_blocks_ && serving_.admission == Admission::reserve_share && output_share_ > least) return 0;
+  if (at_most <= 0) return 0;
+  if (fit(at_most)) return at_most;
+  int64_t low = 0;
+  int64_t high = at_most;
+  while (low + 1 < high) {
+    const int64_t middle = low + (high - low) / 2;
+    (fit(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
+                     const std::function<void(int64_t)>& begins) {
+  growths_.clear();
+  note_decodes(steps);
+  for (const Slice& slice : step.slices) {
+    Request& request = *slice.request;
+    KvGrowth growth{&request.holding, in_pool(request)};
+    if (request.named) {
+      growth.chain = request.chain;
+      growth.nameable = serving_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
+    }
+    growths_.push_back(growth);
+  }
+  pool_.grow_by_steps(growths_, steps, begins);
+  for (Slice& slice : step.slices) {
+    Request& request = *slice.request;
+    request.generated += steps;
+    request.computed += steps;
+    request.planned += steps;
+    slice.first += steps;
+    name_blocks(request, request.planned);
+  }
+  step.context_tokens += steps * step.decoding;
+  if (!following) return;
+  for (Slice& slice : following->slices) slice.first += steps;
+  following->context_tokens += steps * following->decoding;
+}
+
+// ---- ends of slices ----
+
+int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
+  Request& request = *slice.request;
+  const int64_t yielded = std::min(tokens, request.output_tokens - request.generated);
+  if (request.orphans > 0) {  // preempted while the step ran
+    --request.orphans;
+    request.generated += yielded;
+    return yielded;
+  }
+  if (request.phase != RequestPhase::running) return 0;
+  request.computed += slice.tokens - slice.drafts;
+  if (request.computed < request.known_tokens()) return 0;
+  // Rejected drafts, and drafts beyond the end, were planned in vain.
+  request.ahead -= 1 + slice.drafts;
+  request.drafts_ahead -= slice.drafts;
+  request.planned -= 1 + slice.drafts - yielded;
+  request.computed += yielded - 1;
+  request.generated += yielded;
+  name_blocks(request, request.planned);
+  return yielded;
+}
+
+RequestPtr Scheduler::remove(Request& request) {
+  pool_.give_back(request.holding);
+  if (request.phase == RequestPhase::running) return take_from(running_, request);
+  KVCAP_CHECK(request.phase == RequestPhase::waiting);
+  if (request.restored) --restored_waiting_;
+  return take_from(waiting_, request);
+}
+
+// ---- restored contexts ----
+
+void Scheduler::loaded(Request& request) {
+  RequestPtr owned = take_from(loading_, request);
+  request.phase = RequestPhase::waiting;
+  request.restored = true;
+  ++restored_waiting_;
+  name_blocks(request, request.computed);
+  const auto behind = std::find_if(waiting_.begin(), waiting_.end(),
+                                   [&](const RequestPtr& one) { return one->number > request.number; });
+  waiting_.insert(behind, std::move(owned));
+}
+
+void Scheduler::computed_beside(Request& request) {
+  RequestPtr owned = take_from(loading_, request);
+  --computing_beside_;
+  request.phase = RequestPhase::running;
+  request.restored = true;
+  request.prompt_end = request.known_tokens();
+  ++request.generated;
+  name_blocks(request, request.planned);
+  running_.push_back(std::move(owned));
+}
+
+}  // namespace kvcap

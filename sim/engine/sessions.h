@@ -1,0 +1,89 @@
+// Sessions: the state of sessions and texts that does not depend on nodes. One object serves a whole fleet.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/key_map.h"
+#include "cost/identification.h"
+#include "engine/arrivals.h"
+#include "engine/keeping.h"
+#include "engine/options.h"
+#include "engine/prompt.h"
+#include "metrics/recorder.h"
+#include "state/store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+// Sequence of a turn that is about to be served.
+struct TurnText {
+  std::vector<SequenceRun> runs;  // whole sequence: history, new tokens, answer
+  std::vector<Part> prompt;       // parts of its prompt that tiers may hold, from its beginning
+  std::vector<Part> answer;       // pieces that its answer completes
+  int64_t history_tokens = 0;     // prompt tokens that earlier turns may have left
+  int64_t input_tokens = 0;       // remaining prompt tokens
+  bool cold = true;               // no earlier turn has left a part of its history
+  std::size_t history_runs = 0;   // number of runs in its history
+  bool was_cut = false;           // the history lost its front at this turn
+  bool truncated = false;         // the history or the input was truncated
+};
+
+// A history that lost its front at this turn: the last `tokens` tokens of the text `key` are left.
+struct Cut {
+  Key key = 0;
+  int64_t tokens = 0;
+};
+
+// Returns the key under which tiers store the context that a session begins with.
+Key context_text(const Workload& workload, uint32_t session);
+
+class Sessions {
+ public:
+  Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
+           int64_t max_model_len);
+
+  // Returns the sequence of a turn that arrives now. An overflowing history loses its front permanently;
+  // `cuts` receives the affected texts.
+  TurnText open(const Arrival& arrival, std::vector<Cut>* cuts = nullptr) const;
+  // Notes the answer to the turn with sequence `text`, on which later turns build. Returns the parts to
+  // store; `cuts` receives what the discard list (KeepingOptions::retained_share) removed.
+  std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
+  // Notes that no later turn of the session arrives.
+  void end(uint32_t session);
+  // Returns the facts that are known of a turn before its service.
+  TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
+  // Records the turn as rejected or failed, as in `record`, and the turns that therefore never arrive.
+  // Returns the number of the latter.
+  uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
+
+  Arrivals arrivals;
+  KeySet seen;                                 // keys of all parts that turns have left
+  std::unordered_map<Key, ChunkScore> scores;  // if some tier keeps the highest scores
+
+ private:
+  using Runs = std::vector<SequenceRun>;
+
+  Runs context_of(uint32_t session) const;
+  Runs history_of(const Arrival& arrival) const;
+  bool continues_text(const Arrival& arrival) const;
+  Key own_text(uint32_t session, uint32_t number) const;
+  void cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid, std::vector<Cut>* cuts) const;
+  void remember(const Arrival& arrival, Runs runs);
+
+  const Workload& workload_;
+  ServingOptions serving_;
+  KeepingOptions keeping_;
+  int64_t max_model_len_;
+  bool has_pieces_;
+  // Sequence at the end of each session's last turn; of every turn of sessions that branch.
+  std::vector<uint32_t> slot_of_session_;
+  std::vector<Runs> slots_;
+  std::vector<uint32_t> free_slots_;
+  std::unordered_map<uint64_t, Runs> of_turns_;
+  std::unordered_map<uint32_t, uint32_t> closed_turns_;  // for sessions that branch
+};
+
+}  // namespace kvcap

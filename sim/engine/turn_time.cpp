@@ -1,0 +1,60 @@
+// Estimates of a StepTime: a prompt on an idle engine, and a turn on a full one.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/step_time.h"
+
+namespace kvcap {
+
+double StepTime::idle_prefill_s(PrefillChunk prompt) const {
+  double sum_s = 0;
+  std::vector<PrefillChunk> chunks;
+  for (int64_t left = std::max<int64_t>(1, prompt.new_tokens), first = prompt.cached_tokens; left > 0;) {
+    const int64_t tokens = std::min(left, serving_.max_num_batched_tokens);
+    left -= tokens;
+    chunks.clear();
+    Decodes decodes;
+    add_slice(tokens, first, chunks, decodes);
+    first += tokens;
+    const double gpu_s = mixed_s(chunks, decodes, left == 0 ? 1 : 0) + drafter_s(chunks, decodes);
+    sum_s += step_s(gpu_s, host_s(1)) + draft_step_s();
+  }
+  return sum_s;
+}
+
+// With b concurrent requests, o output tokens and c computed prompt tokens per turn (means over turns), a
+// step computes b decoding rows and b c / o rows of prompts, and b / o turns end with it. So the work per
+// turn is o / b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and
+// the step's token budget.
+double StepTime::turn_s(const MeanTurn& turn,
+                        const std::function<double(double tokens)>& sequences_at_once) const {
+  const int64_t drafts = speculation_ ? speculation_->draft_tokens() : 0;
+  const double outputs = std::max(1.0, turn.output_tokens);
+  // Steps that a turn takes part in.
+  const double steps = std::max(1.0, speculation_ ? outputs / speculation_->acceptance_length() : outputs);
+  const double context = turn.prompt_tokens + outputs / 2;
+  const double rows_of_sequence = static_cast<double>(1 + drafts) + turn.computed_tokens / steps;
+  const double most = std::min({static_cast<double>(serving_.max_num_seqs), sequences_at_once(context),
+                                static_cast<double>(serving_.max_num_batched_tokens) / rows_of_sequence});
+  const double sequences = std::max(1.0, std::floor(most));
+  const Decodes decodes{.sequences = static_cast<int64_t>(sequences),
+                        .context_tokens = std::llround(sequences * context),
+                        .drafts = static_cast<int64_t>(sequences) * drafts};
+  const auto computed = std::max<int64_t>(1, std::llround(turn.computed_tokens));
+  const PrefillChunk prompt{
+      .new_tokens = computed,
+      .cached_tokens = std::max<int64_t>(0, std::llround(turn.prompt_tokens) - computed)};
+  const int64_t rows = std::llround(sequences * rows_of_sequence);
+  // Other ranks are assumed to have the same load.
+  const double layer_s =
+      cost_.linear_layer_s(rows, (cost_.placement().ranks - 1) * rows) +
+      cost_.decode_attentions_layer_s(decodes.sequences, decodes.queries()).at_s(sequences * context) +
+      sequences / steps * cost_.attention_layer_s(prompt);
+  double gpu_s =
+      static_cast<double>(cost_.model().num_hidden_layers) * layer_s + cost_.head_s(decodes.rows());
+  const double decoding_s = drafter_s({}, decodes);
+  gpu_s += decoding_s + sequences / steps * (drafter_s({&prompt, 1}, decodes) - decoding_s);
+  return steps / sequences * (step_s(gpu_s, host_s(static_cast<std::size_t>(sequences))) + draft_step_s());
+}
+
+}  // namespace kvcap

@@ -1,0 +1,57 @@
+// Engines: the behaviour of serving engines as presets of ServingOptions. A preset is a set of defaults that
+// a scenario may override. `vllm` has the defaults of ServingOptions.
+//
+// Each row names its sources; the values are those of the stored versions of 2025 and 2026.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "engine/options.h"
+#include "spec/engine_version.h"
+#include "spec/hardware_profile.h"
+#include "spec/model_spec.h"
+
+namespace kvcap {
+
+struct EngineRow {
+  EngineKind engine;
+  std::string_view name;
+  std::string_view summary;     // one line
+  std::string_view sources;     // file@commit
+  std::string_view leaves_out;  // features of the real engine that are not modelled
+  void (*preset)(ServingOptions& options);
+};
+
+std::span<const EngineRow> engine_table();  // in the order of the enumeration
+const EngineRow& engine_row(EngineKind engine);
+
+// Returns the options of an engine without any given values.
+ServingOptions options_of(EngineKind engine);
+
+// Returns how tokens are sampled for requests without own settings: as the model's publisher recommends;
+// TensorRT-LLM takes the most likely token.
+std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model);
+SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
+
+// vLLM's defaults that depend on its version and on the GPU. Large GPUs have at least kVllmLargeGpu_gib and
+// are not A100.
+inline constexpr double kVllmLargeGpu_gib = 70;
+struct VllmDefaults {
+  int64_t max_num_seqs = 256;  // of the API server
+  int64_t max_num_batched_tokens = 2048;
+  double gpu_memory_utilization = 0.9;
+  bool async_scheduling = true;
+  OneTokenSlices one_token_slices = OneTokenSlices::decode;
+  AttentionBackend attention_backend = AttentionBackend::flash_attn;
+};
+VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
+
+// Returns the options with which the newest API server of an engine starts. Scenarios have those of
+// options_of() instead, so that max_num_seqs does not depend on the GPU.
+ServingOptions server_options(EngineKind engine, const Gpu& gpu);
+
+// FlashAttention and vLLM's Triton kernel process prompts and decodes in one call, other backends in two.
+MixedAttention mixed_attention_of(AttentionBackend backend);
+
+}  // namespace kvcap

@@ -1,0 +1,31 @@
+// StepErrorRow: the error of an engine's whole steps relative to the sum of their simulated kernels.
+//
+// Kernels have their own errors (spec/machine_errors.h), which compare one program with another. An engine's
+// step also has kernels, gaps and fusions that no table lists; they make steps longer and are known only from
+// runs of whole engines.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "engine/options.h"
+#include "spec/engine_version.h"
+#include "spec/machine_errors.h"
+
+namespace kvcap {
+
+struct StepErrorRow {
+  EngineKind engine = EngineKind::vllm;
+  EngineVersion from;    // valid up to the next row's of its kind
+  bool experts = false;  // true: models with experts
+  // ln(measured / simulated) without host times: mean, and standard deviation over models and machines.
+  double bias = 0;
+  double sigma = 0;
+  std::string_view source;   // the runs that it is derived from
+  std::string_view outside;  // in words, what the row covers without measurements; "": nothing
+};
+
+std::span<const StepErrorRow> step_error_table();
+const StepErrorRow& step_errors_of(EngineKind engine, EngineVersion version, bool experts);
+
+}  // namespace kvcap

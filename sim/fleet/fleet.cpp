@@ -1,0 +1,394 @@
+#include "fleet/fleet.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/prompt.h"
+
+namespace kvcap {
+namespace {
+
+// Dates closer than this are equal: the resolution of the World.
+constexpr double kResolution_s = 2e-9;
+constexpr uint32_t kNowhere = std::numeric_limits<uint32_t>::max();
+
+}  // namespace
+
+Fleet::Fleet(const FleetParts& parts)
+    : parts_(parts),
+      sessions_(*parts.instance.workload, *parts.instance.engine->serving, *parts.instance.engine->keeping,
+                parts.instance.engine->max_model_len),
+      index_(parts.options.router, parts.stores.size()),
+      members_(parts.stores.size()),
+      facts_(parts.stores.size()) {
+  const auto add_pool = [&](std::size_t first, std::size_t members) {
+    pools_.push_back(
+        {.first = first,
+         .members = members,
+         .router = Router(parts.options, parts.seed),
+         .last_node = std::vector<uint32_t>(parts.instance.workload->sessions.size(), kNowhere)});
+  };
+  const std::optional<DisaggregationOptions>& disaggregation = parts.options.disaggregation;
+  add_pool(0, disaggregation ? static_cast<std::size_t>(disaggregation->prefill_replicas) : members_.size());
+  const std::size_t first_decode = pools_.front().members;
+  if (disaggregation) add_pool(first_decode, members_.size() - first_decode);
+  for (const NodeFailure& failure : parts.options.failures) {
+    const auto node = static_cast<std::size_t>(failure.replica);
+    changes_.push_back({failure.at_s, node, false});
+    changes_.push_back({failure.at_s + failure.down_s, node, true});
+  }
+  // At the same date, recoveries precede failures: a node may fail again as soon as it is up.
+  std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
+    return a.at_s != b.at_s ? a.at_s < b.at_s : a.up > b.up;
+  });
+  if (parts.instance.workload->warm_start) {
+    Pool& pool = pools_.front();
+    for (std::size_t i = 0; i < pool.last_node.size(); ++i) {
+      if (parts.instance.workload->sessions[i].context_tokens == 0) continue;
+      pool.last_node[i] =
+          static_cast<uint32_t>(home_of(parts.instance.workload->context_key(i), pool.members));
+    }
+  }
+  for (std::size_t node = 0; node < members_.size(); ++node) start(node);
+}
+
+void Fleet::start(std::size_t node) {
+  InstanceParts parts = parts_.instance;
+  if (decodes_only(node)) {
+    parts.engine = parts_.decode;
+    parts.handover = nullptr;
+  }
+  Member& member = members_[node];
+  member.restorer = parts_.make_restorer(node);
+  parts.sessions = &sessions_;
+  parts.store = &parts_.stores[node];
+  parts.node = &parts_.world->node(node);
+  parts.restorer = member.restorer.get();
+  parts.wake = [this, unit = unit_of(node)] {
+    if (!alone()) due_.insert(unit, {parts_.world->now_s(), unit});
+    parts_.world->wake();
+  };
+  parts.number = node;
+  parts.sees_arrivals = alone();
+  parts.fleet.ended = [this, node](const Arrival&) {
+    --facts_[node].turns;
+    ++ended_;
+  };
+  const bool reports =
+      !alone() && pools_.front().router.needs_beliefs() && parts_.options.router.index == IndexKind::events;
+  if (reports) {
+    parts.fleet.stored = [this, node](std::span<const Part> stored) {
+      index_.stored(node, stored, parts_.world->now_s());
+    };
+    parts.fleet.evicted = [this, node](Key part, int64_t first_token, double at_s) {
+      index_.evicted(node, part, first_token, at_s);
+    };
+  }
+  if (!alone()) {
+    parts.fleet.lost_its_front = [this, node](Key key) {
+      for (std::size_t other = 0; other < members_.size(); ++other) {
+        if (other != node) parts_.stores[other].own().erase(key);
+      }
+    };
+  }
+  if (parts.handover) {
+    parts.fleet.hands_over = [this, node](const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
+      handed_over_.push_back({arrival, node, handover});
+    };
+    parts.fleet.fits_decoder = [this](int64_t tokens) { return members_.back().instance->fits(tokens); };
+  }
+  member.instance = std::make_unique<Instance>(parts);
+  facts_[node].up = true;
+  due_.insert(unit_of(node), {parts_.world->now_s(), unit_of(node)});
+}
+
+double Fleet::advance(double now_s) {
+  if (alone()) return advance_only(now_s);
+  at_work_.clear();
+  change_nodes(now_s);
+  // Steps that end now end before turns arrive, and turns arrive before the next steps begin.
+  for (Slot unit = due_.first(); unit != kNoSlot && due_.first_rank().value <= now_s + kResolution_s;
+       unit = due_.first()) {
+    call_again_or_work(unit, now_s);
+  }
+  give_up(now_s);
+  route_arrivals(now_s);
+  route_handed_over(now_s);
+  work(now_s);
+  if (parts_.instance.check_invariants) check(now_s);
+  if (has_ended()) {
+    if (parts_.instance.check_invariants) check_ended();
+    ended_s_ = now_s;
+    return -1;
+  }
+  if (!handed_over_.empty()) return now_s;
+  double next_s = std::min(sessions_.arrivals.next_s(), sessions_.arrivals.next_give_up_s());
+  if (due_.first() != kNoSlot) next_s = std::min(next_s, due_.first_rank().value);
+  if (next_change_ < changes_.size()) next_s = std::min(next_s, changes_[next_change_].at_s);
+  return next_s;
+}
+
+// Advances a single node, which sees its arrivals itself while a step runs.
+double Fleet::advance_only(double now_s) {
+  Instance& only = *members_.front().instance;
+  if (const std::optional<double> busy_until_s = only.finish(now_s)) return *busy_until_s;
+  Arrivals& arrivals = sessions_.arrivals;
+  while (true) {
+    give_up(std::min(now_s, arrivals.next_s()));
+    if (arrivals.next_s() > now_s + kResolution_s) break;
+    ++facts_.front().turns;
+    ++routed_;
+    only.take(arrivals.pop());
+  }
+  if (has_ended()) {
+    ended_s_ = now_s;
+    only.record_levels(now_s);
+    if (parts_.instance.check_invariants) check_ended();
+    return -1;
+  }
+  const double next_s = only.proceed(now_s);
+  if (!has_ended()) return next_s;
+  return advance_only(now_s);
+}
+
+void Fleet::call_again_or_work(Slot unit, double now_s) {
+  due_.erase(unit);
+  if (const std::optional<double> busy_until_s = finish(unit, now_s)) {
+    due_.insert(unit, {*busy_until_s, unit});
+  } else {
+    at_work_.push_back(unit);
+  }
+}
+
+// Lets units between two steps admit requests and begin the next step.
+void Fleet::work(double now_s) {
+  for (Slot unit : at_work_) due_.insert(unit, {proceed(unit, now_s), unit});
+  if (parts_.shared && parts_.shared->has(Tier::remote)) {
+    parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote),
+                                    now_s);
+  }
+}
+
+// ---- routing ----
+
+void Fleet::route_arrivals(double now_s) {
+  while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
+}
+
+// Returns the parts of a turn's prompt, including new tokens.
+std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
+  return parts_of(first_tokens(text.runs, text.history_tokens + text.input_tokens),
+                  parts_.instance.engine->keeping->chunk_tokens);
+}
+
+// Updates the router's facts about each node, including the indexed tokens of this prompt.
+void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
+  const bool looks = parts_.options.router.index == IndexKind::exact;
+  for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
+    NodeFacts& facts = facts_[node];
+    facts = {.up = facts.up, .turns = facts.turns};
+    if (!facts.up) continue;
+    Instance& instance = *members_[node].instance;
+    instance.catch_up(now_s);
+    const EngineFacts engine = instance.facts();
+    facts.waiting = engine.waiting;
+    facts.held_share = engine.held_share;
+    facts.prefill_tokens = engine.prefill_tokens;
+    facts.decode_tokens = engine.decode_tokens;
+    if (looks) {
+      facts.found_tokens = instance.found_tokens(text);
+    } else {
+      facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
+    }
+    // Full caches are equally full, so nodes are compared by the tokens sent to them, or by the tokens
+    // running there.
+    const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
+    facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
+  }
+}
+
+std::optional<std::size_t> Fleet::assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s) {
+  uint32_t& last_node = pool.last_node[arrival.session];
+  const std::optional<std::size_t> before =
+      last_node == kNowhere ? std::nullopt : std::optional<std::size_t>(last_node);
+  const std::optional<std::size_t> chosen = choose_node(arrival, pool, before, now_s);
+  if (!chosen) return std::nullopt;
+  moved = before && before != chosen;
+  last_node = static_cast<uint32_t>(*chosen);
+  ++facts_[*chosen].turns;
+  ++routed_;
+  return chosen;
+}
+
+std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool,
+                                              std::optional<std::size_t> before, double now_s) {
+  if (!pool.router.needs_beliefs()) return choose_by_facts(pool, before, 1);
+  const TurnText text = sessions_.open(arrival);
+  const std::vector<Part> prompt = prompt_parts(text);
+  learn(pool, text, prompt, now_s);
+  const std::optional<std::size_t> chosen =
+      choose_by_facts(pool, before, text.history_tokens + text.input_tokens);
+  if (!chosen || parts_.options.router.index == IndexKind::exact) return chosen;
+  int64_t there = 0;
+  for (int64_t tokens : members_[*chosen].instance->found_tokens(text)) there += tokens;
+  parts_.instance.recorder->believed(facts_[*chosen].all_found(), there);
+  index_.routed(*chosen, prompt, now_s);
+  return chosen;
+}
+
+std::optional<std::size_t> Fleet::choose_by_facts(Pool& pool, std::optional<std::size_t> before,
+                                                  int64_t prompt_tokens) {
+  if (parts_.ranks == 1) {
+    if (before) before = *before - pool.first;
+    const std::optional<std::size_t> chosen =
+        pool.router.choose(std::span(facts_).subspan(pool.first, pool.members), before, prompt_tokens);
+    if (!chosen) return std::nullopt;
+    return pool.first + *chosen;
+  }
+  node_facts_.assign(members_.size() / parts_.ranks, {});
+  for (std::size_t member = 0; member < members_.size(); ++member) {
+    NodeFacts& facts = node_facts_[member / parts_.ranks];
+    facts.up = facts_[member].up;
+    facts.turns += facts_[member].turns;
+    if (facts_[member].all_found() > facts.all_found()) facts.found_tokens = facts_[member].found_tokens;
+    facts.waiting += facts_[member].waiting;
+    facts.indexed_tokens += facts_[member].indexed_tokens;
+    facts.held_share += facts_[member].held_share / static_cast<double>(parts_.ranks);
+    facts.prefill_tokens += facts_[member].prefill_tokens;
+    facts.decode_tokens += facts_[member].decode_tokens;
+  }
+  if (before) before = *before / parts_.ranks;
+  const std::optional<std::size_t> node = pool.router.choose(node_facts_, before, prompt_tokens);
+  if (!node) return std::nullopt;
+  return least_loaded_rank(*node);
+}
+
+std::size_t Fleet::least_loaded_rank(std::size_t node) const {
+  const auto load = [this](std::size_t member) {
+    const Instance& instance = *members_[member].instance;
+    return 3 * instance.waiting() + instance.turns();  // 4 waiting + running
+  };
+  std::size_t least = node * parts_.ranks;
+  for (std::size_t member = least + 1; member < (node + 1) * parts_.ranks; ++member) {
+    if (load(member) < load(least)) least = member;
+  }
+  return least;
+}
+
+void Fleet::route(Arrival arrival, double now_s) {
+  const std::optional<std::size_t> chosen = assign(arrival, pools_.front(), arrival.moved, now_s);
+  if (!chosen) {
+    held_.push_back(arrival);
+    // Recorded for the first node, which is down.
+    parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
+    return;
+  }
+  members_[*chosen].instance->take(arrival);
+  tell(*chosen, now_s);
+}
+
+// Informs the unit of an arrival, which may end its running steps earlier.
+void Fleet::tell(std::size_t member, double now_s) {
+  const Slot unit = unit_of(member);
+  if (std::find(at_work_.begin(), at_work_.end(), unit) != at_work_.end()) return;
+  call_again_or_work(unit, now_s);
+}
+
+// A turn that is taken over may end another turn's step, which hands over more turns.
+void Fleet::route_handed_over(double now_s) {
+  while (!handed_over_.empty()) {
+    for (const HandedOver& turn : std::exchange(handed_over_, {})) {
+      bool moved = false;
+      const std::optional<std::size_t> chosen = assign(turn.arrival, pools_.back(), moved, now_s);
+      KVCAP_CHECK(chosen.has_value());
+      turn.handover->send_through(parts_.world->between(turn.from, *chosen));
+      members_[*chosen].instance->take_over(turn.arrival, turn.handover);
+      tell(*chosen, now_s);
+    }
+  }
+}
+
+// ---- clients that give up ----
+
+void Fleet::give_up(double now_s) {
+  while (sessions_.arrivals.next_give_up_s() <= now_s + kResolution_s) give_up_one(now_s);
+}
+
+void Fleet::give_up_one(double now_s) {
+  Recorder& recorder = *parts_.instance.recorder;
+  const Arrival given_up = sessions_.arrivals.give_up();
+  recorder.abandoned();
+  drop_held(given_up, now_s);
+  if (!sessions_.arrivals.is_last(given_up)) return;
+  TurnRecord record = sessions_.record_of(given_up, sessions_.open(given_up));
+  ++record.abandoned;
+  record.failed = true;
+  record.e2el_s = given_up.deadline_s - record.arrival_s;
+  const uint32_t unborn = sessions_.end_unanswered(given_up, record, given_up.deadline_s, recorder);
+  if (parts_.instance.finished_turns) *parts_.instance.finished_turns += 1 + unborn;
+}
+
+// Drops a turn that waits while no node is up.
+void Fleet::drop_held(const Arrival& given_up, double now_s) {
+  const auto same = [&](const Arrival& one) { return one.number == given_up.number; };
+  if (std::erase_if(held_, same) == 0) return;
+  parts_.instance.recorder->dropped(now_s - given_up.time_s);
+  parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
+}
+
+// ---- failures ----
+
+void Fleet::change_nodes(double now_s) {
+  while (next_change_ < changes_.size() && changes_[next_change_].at_s <= now_s + kResolution_s) {
+    const Change& change = changes_[next_change_++];
+    if (!change.up) {
+      fail(change.node, now_s);
+      continue;
+    }
+    for (std::size_t rank = 0; rank < parts_.ranks; ++rank) start(change.node * parts_.ranks + rank);
+    const std::deque<Arrival> waiting = std::exchange(held_, {});
+    if (!waiting.empty()) parts_.instance.recorder->level(Level::waiting, 0, now_s);
+    for (const Arrival& arrival : waiting) route(arrival, now_s);
+  }
+}
+
+// Fails the node with all its ranks.
+void Fleet::fail(std::size_t node, double now_s) {
+  std::vector<Arrival> lost;
+  for (std::size_t rank = 0; rank < parts_.ranks; ++rank) {
+    fail_rank(node * parts_.ranks + rank, now_s, lost);
+  }
+  std::stable_sort(lost.begin(), lost.end(),
+                   [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+  for (Arrival& arrival : lost) {
+    ++arrival.retries;
+    parts_.instance.recorder->retried();
+    route(arrival, now_s);
+  }
+}
+
+void Fleet::fail_rank(std::size_t node, double now_s, std::vector<Arrival>& all_lost) {
+  Member& member = members_[node];
+  const std::vector<Arrival> lost = member.instance->fail(now_s);
+  all_lost.insert(all_lost.end(), lost.begin(), lost.end());
+  parts_.world->node(node).drop_all();
+  member.instance.reset();
+  member.restorer.reset();
+  parts_.stores[node].fail();
+  if (due_.contains(unit_of(node))) due_.erase(unit_of(node));
+  std::erase(at_work_, unit_of(node));
+  index_.lost(node);
+  routed_ -= facts_[node].turns;
+  facts_[node] = {.up = false};
+  for (Level level : {Level::waiting, Level::running, Level::kv_tokens}) {
+    parts_.instance.recorder->level(level, 0, now_s, node);
+  }
+  for (Tier tier : kTiers) {
+    if (parts_.shared && parts_.shared->has(tier)) continue;
+    parts_.instance.recorder->level(stored_in(tier), 0, now_s, node);
+  }
+}
+
+}  // namespace kvcap

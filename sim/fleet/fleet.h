@@ -1,0 +1,144 @@
+// Fleet: the nodes that serve a workload, as a passive machine whose owner has the clock and calls advance().
+// Its router sends each arriving turn to a node; nodes fail and recover.
+//
+// A failing node loses its turns, its own tiers and all transfers on its links. Its turns are immediately
+// routed again in order of arrival and start over from their prompts: TTFT counts from the first arrival to
+// the first token of the completed answer. While no node is up, turns wait. A node recovers empty.
+//
+// A node of data_parallel_size ranks has one member per rank, each an engine with its own queue, KV blocks
+// and tiers. The router chooses a node, and the least loaded rank of the node takes the turn: the one with
+// the least 4 * waiting + running, the first of equals (vLLM's DPLBAsyncMPClient, whose counts are up to 100
+// ms old; these are current). Ranks fail together. Ranks that share experts step together (in_lockstep): all
+// plan, then all compute for as long as the slowest.
+//
+// Clients give up at their own time, independent of the engines; each engine drops the attempt as soon as it
+// can (abandonment.cpp). The run ends when all engines have done so.
+//
+// With disaggregated prefill and decode a turn is routed twice by the same rule: to a node that computes
+// prompts, and from there to a node that decodes. It counts as a turn of each.
+//
+// A single node that never fails sees its arrivals directly: routing them costs no events.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/instance.h"
+#include "engine/sessions.h"
+#include "fleet/options.h"
+#include "fleet/router.h"
+#include "fleet/router_index.h"
+#include "state/node_store.h"
+#include "state/orders.h"
+
+namespace kvcap {
+
+// Collaborators of a fleet; all outlive it.
+struct FleetParts {
+  World* world = nullptr;  // has one node per store
+  FleetOptions options;
+  uint64_t seed = 1;            // seeds the random choices of a router
+  std::size_t ranks = 1;        // per node
+  bool in_lockstep = false;     // the ranks of a node step together
+  std::span<NodeStore> stores;  // one per rank and node
+  Store* shared = nullptr;      // the tier below all of them, or nullptr
+  std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
+  InstanceParts instance;  // except what differs between nodes
+  // Of nodes that only decode. Not null iff fleet.disaggregation is present; the other nodes then have a
+  // handover plan.
+  const EngineModel* decode = nullptr;
+};
+
+// Returns the node that stores a context before the first arrival, if contexts are preloaded.
+constexpr std::size_t home_of(Key context, std::size_t nodes) {
+  return static_cast<std::size_t>(context % nodes);
+}
+
+class Fleet {
+ public:
+  explicit Fleet(const FleetParts& parts);
+
+  // Processes what is due at `now_s`. Returns the time of the next call (infinity: when woken), or a negative
+  // number once every session has ended.
+  double advance(double now_s);
+  double ended_s() const { return ended_s_; }
+
+ private:
+  struct Member {
+    std::unique_ptr<Restorer> restorer;
+    std::unique_ptr<Instance> instance;  // null while the node is down
+  };
+  // A failure or recovery of a node.
+  struct Change {
+    double at_s = 0;
+    std::size_t node = 0;
+    bool up = false;
+  };
+
+  // Nodes of which one serves a turn; `first` and `members` count members.
+  struct Pool {
+    std::size_t first = 0, members = 0;
+    Router router;
+    std::vector<uint32_t> last_node;  // member per session; kNowhere before its first turn
+  };
+
+  bool decodes_only(std::size_t member) const { return parts_.decode && member >= pools_.front().members; }
+  // True iff every session has ended and no engine works for clients that have given up.
+  bool has_ended() const { return sessions_.arrivals.ended() && routed_ == ended_; }
+  bool alone() const { return members_.size() == 1 && changes_.empty(); }
+  double advance_only(double now_s);
+  std::size_t step_ranks() const { return parts_.in_lockstep ? parts_.ranks : 1; }
+  // Returns the unit of a member: the ranks that step together. due_ and at_work_ contain units.
+  Slot unit_of(std::size_t member) const { return static_cast<Slot>(member / step_ranks()); }
+  void start(std::size_t member);
+  void call_again_or_work(Slot unit, double now_s);
+  std::optional<double> finish(Slot unit, double now_s);
+  double proceed(Slot unit, double now_s);
+  // Returns the member of a pool that gets the turn. `moved`: another member served its session before.
+  std::optional<std::size_t> assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s);
+  std::optional<std::size_t> choose_node(const Arrival& arrival, Pool& pool,
+                                         std::optional<std::size_t> before, double now_s);
+  void learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s);
+  std::vector<Part> prompt_parts(const TurnText& text) const;
+  std::optional<std::size_t> choose_by_facts(Pool& pool, std::optional<std::size_t> before,
+                                             int64_t prompt_tokens);
+  void tell(std::size_t member, double now_s);
+  void route_handed_over(double now_s);
+  std::size_t least_loaded_rank(std::size_t node) const;
+  void give_up(double now_s);
+  void give_up_one(double now_s);
+  void drop_held(const Arrival& given_up, double now_s);
+  void change_nodes(double now_s);
+  void fail(std::size_t node, double now_s);
+  void fail_rank(std::size_t member, double now_s, std::vector<Arrival>& lost);
+  void route_arrivals(double now_s);
+  void route(Arrival arrival, double now_s);
+  void work(double now_s);
+  // Checks that abort when an invariant is broken (invariants.cpp); check_ended(): everything was released.
+  void check(double now_s) const;
+  void check_ended() const;
+  void check_pins() const;
+
+  FleetParts parts_;
+  Sessions sessions_;
+  std::vector<Pool> pools_;  // one of all nodes; or prefill nodes, then decode nodes
+  RouterIndex index_;        // contents of nodes as routers assume them, unless routers read the stores
+  std::vector<Member> members_;
+  std::vector<NodeFacts> facts_;       // by member
+  std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
+  std::vector<Change> changes_;        // ordered by date
+  std::size_t next_change_ = 0;
+  std::deque<Arrival> held_;             // waiting while no node is up
+  std::vector<HandedOver> handed_over_;  // turns that need a decode node
+  SlotHeap due_;                         // units by the time of their next call
+  std::vector<Slot> at_work_;            // scratch of advance(): units between two steps
+  int64_t routed_ = 0, ended_ = 0;
+  double ended_s_ = 0;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,139 @@
+#include "fleet/router.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace kvcap {
+namespace {
+
+constexpr double kQueueLength = 128;  // queue length at which llm-d's queue score is 0
+
+bool less_loaded(const NodeFacts& a, const NodeFacts& b) { return a.turns < b.turns; }
+
+}  // namespace
+
+Router::Router(const FleetOptions& options, uint64_t seed)
+    : options_(options), memory_{.random = RandomStream(seed, "router")} {}
+
+std::optional<std::size_t> Router::choose(std::span<const NodeFacts> nodes, std::optional<std::size_t> before,
+                                          int64_t prompt_tokens) {
+  RouterCall call{nodes, before, prompt_tokens, options_, memory_};
+  const std::optional<std::size_t> chosen = routing_row(options_.routing).choose(call);
+  if (chosen && !call.stays) memory_.next = (*chosen + 1) % nodes.size();
+  return chosen;
+}
+
+std::optional<std::size_t> choose_round_robin(RouterCall& call) {
+  return best_node(call, [](const NodeFacts&, const NodeFacts&) { return false; });
+}
+
+std::optional<std::size_t> choose_least_loaded(RouterCall& call) { return best_node(call, less_loaded); }
+
+std::optional<std::size_t> choose_session_affinity(RouterCall& call) {
+  call.stays = call.before && call.nodes[*call.before].up;
+  return call.stays ? call.before : best_node(call, less_loaded);
+}
+
+std::optional<std::size_t> choose_prefix_aware(RouterCall& call) {
+  const std::optional<std::size_t> least = best_node(call, less_loaded);
+  const int64_t most_turns = least ? call.nodes[*least].turns + call.options.load_bound : 0;
+  return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) {
+    const bool a_may = a.turns <= most_turns, b_may = b.turns <= most_turns;
+    if (a_may != b_may) return a_may;
+    return a.all_found() != b.all_found() ? a.all_found() > b.all_found() : less_loaded(a, b);
+  });
+}
+
+std::optional<std::size_t> choose_random(RouterCall& call) {
+  const std::span<const NodeFacts> nodes = call.nodes;
+  std::vector<std::size_t> up;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    if (nodes[node].up) up.push_back(node);
+  }
+  if (up.empty()) return std::nullopt;
+  return up[static_cast<std::size_t>(call.memory.draw() * static_cast<double>(up.size()))];
+}
+
+std::optional<std::size_t> choose_cache_aware(RouterCall& call) {
+  const std::span<const NodeFacts> nodes = call.nodes;
+  const std::optional<std::size_t> least = best_node(call, less_loaded);
+  if (!least) return std::nullopt;
+  const std::optional<std::size_t> most =
+      best_node(call, [](const NodeFacts& a, const NodeFacts& b) { return less_loaded(b, a); });
+  const int64_t few = nodes[*least].turns, many = nodes[*most].turns;
+  const bool is_unbalanced =
+      many - few > call.options.router.balance_abs &&
+      static_cast<double>(many) > call.options.router.balance_rel * static_cast<double>(few);
+  if (is_unbalanced) return least;
+  const std::optional<std::size_t> holds_most =
+      cheapest_node(call, [](const NodeFacts& node) { return -node.all_found(); });
+  const double share =
+      static_cast<double>(nodes[*holds_most].all_found()) / static_cast<double>(call.prompt_tokens);
+  if (share > call.options.router.cache_threshold) return holds_most;
+  return cheapest_node(call, [](const NodeFacts& node) { return node.indexed_tokens; });
+}
+
+std::optional<std::size_t> choose_dynamo(RouterCall& call) {
+  const std::span<const NodeFacts> nodes = call.nodes;
+  const RouterOptions& router = call.options.router;
+  const auto cost = [&](const NodeFacts& node) {
+    const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
+    const double overlap = static_cast<double>(found[index(Tier::hbm)]) +
+                           router.dram_credit * static_cast<double>(found[index(Tier::dram)]) +
+                           router.far_credit * static_cast<double>(node.found_beyond_dram());
+    const double prefill =
+        static_cast<double>(node.prefill_tokens + call.prompt_tokens) - router.overlap_credit * overlap;
+    return router.prefill_scale * std::max(prefill, 0.0) + static_cast<double>(node.decode_tokens);
+  };
+  const std::optional<std::size_t> least = cheapest_node(call, cost);
+  if (!least || router.temperature <= 0) return least;
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const NodeFacts& node : nodes) {
+    if (!node.up) continue;
+    low = std::min(low, cost(node));
+    high = std::max(high, cost(node));
+  }
+  if (high <= low) return choose_random(call);
+  const auto weight = [&](const NodeFacts& node) {
+    return node.up ? std::exp(-(cost(node) - low) / (high - low) / router.temperature) : 0;
+  };
+  double left = 0;
+  for (const NodeFacts& node : nodes) left += weight(node);
+  left *= call.memory.draw();
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    left -= weight(nodes[i]);
+    if (nodes[i].up && left < 0) return i;
+  }
+  return least;
+}
+
+std::optional<std::size_t> choose_weighted(RouterCall& call) {
+  const std::span<const NodeFacts> nodes = call.nodes;
+  const RouterOptions& router = call.options.router;
+  std::vector<uint64_t>& cold = call.memory.cold;
+  cold.resize(nodes.size());
+  const bool is_miss =
+      std::all_of(nodes.begin(), nodes.end(), [](const NodeFacts& node) { return node.all_found() == 0; });
+  const auto score = [&](const NodeFacts& node) {
+    const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
+    const double prefix = (router.gpu_tier_weight * static_cast<double>(found[index(Tier::hbm)]) +
+                           router.dram_tier_weight * static_cast<double>(found[index(Tier::dram)]) +
+                           router.far_tier_weight * static_cast<double>(node.found_beyond_dram())) /
+                          static_cast<double>(call.prompt_tokens);
+    const double queue = 0.5 * std::max(0.0, 1 - static_cast<double>(node.waiting) / kQueueLength);
+    double sum = router.prefix_weight * prefix + router.kv_weight * (1 - node.held_share) +
+                 router.queue_weight * queue;
+    if (!is_miss || router.no_hit_weight <= 0) return sum;
+    const auto place = static_cast<std::size_t>(&node - nodes.data());
+    const auto later =
+        std::count_if(cold.begin(), cold.end(), [&](uint64_t other) { return other > cold[place]; });
+    return sum + router.no_hit_weight * static_cast<double>(later) / static_cast<double>(nodes.size());
+  };
+  const std::optional<std::size_t> chosen =
+      cheapest_node(call, [&](const NodeFacts& node) { return -score(node); });
+  if (chosen && is_miss) cold[*chosen] = ++call.memory.cold_prompts;
+  return chosen;
+}
+
+}  // namespace kvcap
