@@ -109,10 +109,10 @@ TEST_F(DataFiles, ThatAreMissingHaveAStandInOnlyWhereTheScenarioSaysSo) {
   const Scenario scenario = load(source);
   EXPECT_EQ(make_workload(scenario.workload, 1).turns[0].input_tokens, 5u);
   ASSERT_EQ(scenario.notes.size(), 1u);
-  EXPECT_EQ(
-      scenario.notes[0],
-      "STAND-IN DATA: $KVCAP_DATA/traces/x.jsonl is not there, ../traces/small.jsonl is read instead; these "
-      "results are not those of the real data (workload.source.stand_in; scenarios/data.md)");
+  EXPECT_EQ(scenario.notes[0],
+            "STAND-IN DATA: $KVCAP_DATA/traces/x.jsonl does not exist, ../traces/small.jsonl is read "
+            "instead; these "
+            "results are not those of the real data (workload.source.stand_in; scenarios/data.md)");
   // The resolved scenario still asks for the real data.
   EXPECT_NE(scenario.resolved_json.find("$KVCAP_DATA/traces/x.jsonl"), std::string::npos);
 

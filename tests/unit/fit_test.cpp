@@ -421,7 +421,7 @@ TEST(EngineTimes, OfAProfileAreTheDefaultsOfServing) {
   EXPECT_EQ(taken.serving.step_overhead_s, 0);
   EXPECT_EQ(
       std::count(taken.notes.begin(), taken.notes.end(),
-                 "serving.request_overhead_s 20 ms: of the hardware profile, measured with vllm 0.15.1"),
+                 "serving.request_overhead_s 20 ms: from the hardware profile, measured with vllm 0.15.1"),
       1);
   std::vector<std::string> stated = measured;
   stated.push_back("serving.request_overhead_s=0.001");

@@ -142,14 +142,14 @@ TEST(LaunchLine, NineThousandUnknownFlagsAreOneShortLine) {
   for (int i = 0; i < 9000; ++i) many += " --unknown" + std::to_string(i);
   EXPECT_EQ(
       error_of_line(many),
-      "--from: --unknown0 is no known flag of vllm; --unknown1 is no known flag of vllm; --unknown2 is no "
-      "known flag of vllm; so are 8997 more; --ignore-flags unknown0,unknown1,unknown2,unknown3,unknown4,"
+      "--from: --unknown0 is not a known flag of vllm; --unknown1 is not a known flag of vllm; --unknown2 is "
+      "not a known flag of vllm; and 8997 more; --ignore-flags unknown0,unknown1,unknown2,unknown3,unknown4,"
       "unknown5,unknown6,unknown7,unknown8,unknown9,unknown10,unknown11,... leaves them out");
   for (int i = 0; i < 9000; ++i) strays += " stray";
-  EXPECT_EQ(
-      error_of_line(strays),
-      "--from: \"stray\" belongs to no flag; \"stray\" belongs to no flag; \"stray\" belongs to no flag; "
-      "so are 8997 more; --ignore-flags stray leaves it out");
+  EXPECT_EQ(error_of_line(strays),
+            "--from: \"stray\" does not belong to a flag; \"stray\" does not belong to a flag; \"stray\" "
+            "does not belong to a flag; "
+            "so are 8997 more; --ignore-flags stray leaves it out");
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST(YamlFile, ThatIsNoneIsRefusedWithItsLine) {
             "a.yaml: the top level is not a YAML mapping; write one \"key: value\" per line");
   EXPECT_EQ(yaml_error("a: 1\n---\nb: 2\n"), "a.yaml: found 2 YAML documents, allowed: one");
   EXPECT_EQ(yaml_error("a: 1\n? [x]\n: 2\n"),
-            "a.yaml:2: found a key that is no word, allowed: words as keys");
+            "a.yaml:2: found a key that is not a scalar, allowed: plain keys");
   // Ten aliases of ten, six times: a million words in 200 bytes.
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 7; ++i) {
@@ -113,8 +113,8 @@ TEST_F(LaunchFiles, ThatNameUnknownKeysAreRefusedWithFileAndLine) {
       file("serve.yaml", "model: Qwen/Qwen3-8B\nmax-num-seqz: 64\n\nenforce-eager: true\n");
   EXPECT_EQ(error_of("vllm serve --config " + config),
             "--from: " + config +
-                ":2: max-num-seqz is no known flag of vllm; did you mean \"--max-num-seqs\"?; " + config +
-                ":4: enforce-eager changes the answer and is not simulated; --ignore-flags "
+                ":2: max-num-seqz is not a known flag of vllm; did you mean \"--max-num-seqs\"?; " + config +
+                ":4: enforce-eager affects the result and is not simulated; --ignore-flags "
                 "max-num-seqz,enforce-eager leaves them out");
   EXPECT_EQ(error_of("vllm serve --config " + config, {"max-num-seqz", "enforce-eager"}), "accepted");
   EXPECT_TRUE(has(
@@ -154,7 +154,7 @@ TEST_F(LaunchFiles, OfTensorRtLlmAreReadAndTheLinesFlagsWin) {
   EXPECT_EQ(value_of(line, "policy.name"), "trtllm_offload");
   EXPECT_TRUE(
       has(error_of("trtllm-serve Qwen/Qwen3-8B --config " + file("pp.yaml", "pipeline_parallel_size: 2\n")),
-          "pp.yaml:1: pipeline_parallel_size 2 changes the answer and is not simulated"));
+          "pp.yaml:1: pipeline_parallel_size 2 affects the result and is not simulated"));
 }
 
 TEST_F(LaunchFiles, OfLmcacheAreReadAndVariablesWin) {
@@ -170,7 +170,7 @@ TEST_F(LaunchFiles, OfLmcacheAreReadAndVariablesWin) {
   EXPECT_EQ(value_of(read, "policy.save_generated"), "true");
   EXPECT_TRUE(has(value_of(read, "policy.tiers"), "64424509440.0")) << "60 GiB";
   EXPECT_TRUE(has(error_of("LMCACHE_CONFIG_FILE=" + file("p2p.yaml", "enable_p2p: true\n") + line),
-                  "p2p.yaml:1: enable_p2p true changes the answer"));
+                  "p2p.yaml:1: enable_p2p true affects the result"));
   EXPECT_EQ(error_of("LMCACHE_CONFIG_FILE=" + path("p2p.yaml") + line, {"enable_p2p"}), "accepted");
   EXPECT_TRUE(has(error_of("LMCACHE_CONFIG_FILE=" + file("neg.yaml", "max_local_cpu_size: -5\n") + line),
                   "neg.yaml:1: max_local_cpu_size: found \"-5\", allowed: 0 or more GiB"));
@@ -235,7 +235,8 @@ TEST_F(LaunchFiles, RunPrintsTheLineBackWithItsFieldsAndWarnings) {
   EXPECT_TRUE(has(outcome.out, "  change nothing here: --port, --kv-transfer-config.kv_connector\n"))
       << outcome.out;
   EXPECT_TRUE(has(outcome.out, "  left out (--ignore-flags): --enforce-eager\n"));
-  EXPECT_TRUE(has(outcome.out, "  warning: NixlConnector moves KV between servers: fleet.disaggregation"));
+  EXPECT_TRUE(
+      has(outcome.out, "  warning: NixlConnector moves KV between servers; use fleet.disaggregation"));
   const Outcome json = kvcap({"run", path("chat.json"), "--json", "--ignore-flags", "enforce-eager", "--from",
                               "vllm serve meta-llama/Llama-3.1-8B-Instruct --enforce-eager "
                               "--kv-transfer-config.kv_connector NixlConnector"});
@@ -279,7 +280,7 @@ std::string kind_of(const std::string& message) {
                                           {"found model", "model"},
                                           {"not simulated", "not simulated"},
                                           {"is no known flag", "unknown flag"},
-                                          {"belongs to no flag", "unknown flag"}}) {
+                                          {"does not belong to a flag", "unknown flag"}}) {
     if (has(message, part)) return kind;
   }
   return "other";

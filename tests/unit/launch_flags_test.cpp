@@ -73,12 +73,12 @@ TEST(IgnoredFlags, NeedNoNameWhereTheyHaveTheEnginesDefault) {
 TEST(IgnoredFlags, NeedNoNameWhereTheySayAgainWhatTheLineSays) {
   const std::string vllm = "vllm serve Qwen/Qwen3-8B -dp 4 -dpl ";
   EXPECT_EQ(error_of(vllm + "4"), "accepted");
-  EXPECT_TRUE(has(error_of(vllm + "2"), "-dpl 2 changes the answer"));
+  EXPECT_TRUE(has(error_of(vllm + "2"), "-dpl 2 affects the result"));
   const std::string sglang =
       "sglang serve Qwen/Qwen3-8B --speculative-algorithm NEXTN --speculative-num-steps 3 "
       "--speculative-eagle-topk 1 --speculative-num-draft-tokens ";
   EXPECT_EQ(error_of(sglang + "4"), "accepted") << "a chain of 3 and one more";
-  EXPECT_TRUE(has(error_of(sglang + "8"), "--speculative-num-draft-tokens 8 changes the answer"));
+  EXPECT_TRUE(has(error_of(sglang + "8"), "--speculative-num-draft-tokens 8 affects the result"));
 }
 
 TEST(IgnoredFlags, AreNamedByAnyOfTheirSpellings) {
@@ -88,7 +88,7 @@ TEST(IgnoredFlags, AreNamedByAnyOfTheirSpellings) {
     EXPECT_EQ(read.left_out, (Texts{"-pp", "--enable_lora", "--speculative-config"})) << name;
   }
   EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B", {"enforce-eager"}).notes,
-            Texts{"--ignore-flags enforce-eager: the line has no such flag"});
+            Texts{"--ignore-flags enforce-eager: the line does not have this flag"});
 }
 
 // ---- spellings ----
@@ -103,7 +103,7 @@ TEST(Spellings, OfFlagsAreThoseThatArgparseUnderstands) {
       error_of(line + "--max-num 4"),
       "--from: --max-num: found the beginning of --max-num-seqs and --max-num-batched-tokens, allowed: the "
       "whole name");
-  EXPECT_TRUE(has(error_of("trtllm-serve Qwen/Qwen3-8B --max_batch 4"), "is no known flag of trtllm"));
+  EXPECT_TRUE(has(error_of("trtllm-serve Qwen/Qwen3-8B --max_batch 4"), "is not a known flag of trtllm"));
 }
 
 TEST(Spellings, OfWordProcessorsAreTold) {
@@ -200,10 +200,10 @@ TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
   EXPECT_EQ(error_of(line + "awq"), "accepted");
   EXPECT_EQ(value_of(line + "awq", "model.weight_bytes_per_element"), "") << "as the file says";
   EXPECT_EQ(error_of(line + "gptq"),
-            "--from: --quantization: found \"gptq\", allowed: awq, which the model's config.json says");
+            "--from: --quantization: found \"gptq\", allowed: awq, as in the model's config.json");
   std::filesystem::remove_all(folder);
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B -q awq"),
-            "--from: -q: found \"awq\", allowed: fp8, or a model whose config.json says awq");
+            "--from: -q: found \"awq\", allowed: fp8, or a model with this method in its config.json: awq");
   EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B -q fp8", "model.weight_bytes_per_element"), "1");
   EXPECT_EQ(error_of("vllm serve openai/gpt-oss-120b -q mxfp4"), "accepted");
 }

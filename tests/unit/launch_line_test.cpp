@@ -186,10 +186,9 @@ TEST(LaunchLine, OfCopiesThatShareNoExpertsStartsServersOfTheirOwn) {
   EXPECT_EQ(sglang.serving.data_parallel_size, 1);
   EXPECT_EQ(scenario_of("sglang serve Qwen/Qwen3-8B --tp 2 --dp 3").serving.data_parallel_size, 3);
   EXPECT_EQ(scenario_of("vllm serve Qwen/Qwen3-30B-A3B -tp 2 -dp 3").serving.data_parallel_size, 3);
-  EXPECT_EQ(
-      read_launch_line("sglang serve Qwen/Qwen3-30B-A3B --tp 2 --dp 3").notes,
-      Texts{"--dp-size 3 without --enable-dp-attention: SGLang's ranks share no experts and are 3 servers "
-            "here, each with the DRAM, the SSDs and the price of one"});
+  EXPECT_EQ(read_launch_line("sglang serve Qwen/Qwen3-30B-A3B --tp 2 --dp 3").notes,
+            Texts{"--dp-size 3 without --enable-dp-attention: SGLang's ranks share no experts and are "
+                  "simulated as 3 servers, each with its own DRAM, SSDs and price"});
 }
 
 TEST(LaunchLine, WithoutChunksComputesWholePrompts) {
@@ -225,7 +224,7 @@ TEST(LaunchLine, OfAnImageHasTheDefaultsOfItsVersion) {
 
 TEST(LaunchLine, RefusesWhatWouldBeAnotherMachine) {
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B -tp 4 -pp 2"),
-            "--from: -pp 2 changes the answer and is not simulated; --ignore-flags pp leaves it out");
+            "--from: -pp 2 affects the result and is not simulated; --ignore-flags pp leaves it out");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --pipeline-parallel-size 1"), "accepted");
   EXPECT_NE(error_of("trtllm-serve Qwen/Qwen3-8B --cp_size 2"), "accepted");
 }
@@ -336,7 +335,7 @@ TEST(LaunchLine, OfLmcacheWithoutAnyTierKeepsNothing) {
       "LMCACHE_LOCAL_CPU=False LMCACHE_CHUNK_SIZE=512 vllm serve Qwen/Qwen3-8B "
       "--kv-transfer-config.kv_connector LMCacheConnectorV1";
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"LMCACHE_LOCAL_CPU=False leaves LMCache no tier, so that it keeps nothing"});
+            Texts{"LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; it keeps nothing"});
   EXPECT_EQ(scenario_of(line).policy.name, "recompute");
   EXPECT_FALSE(scenario_of(line).policy.chunk_tokens);
 }
@@ -371,7 +370,7 @@ TEST(LaunchLine, OfMooncakesConnectorHasNoHostCache) {
   EXPECT_EQ(scenario.policy.tiers->front().kind, Tier::remote);
   EXPECT_EQ(scenario.policy.tiers->front().eviction, EvictionKind::sharded_lru);
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line says no size of Mooncake Store: all remote storage of the hardware is taken"});
+            Texts{"the line has no size of Mooncake Store; it gets all remote storage of the hardware"});
 }
 
 TEST(LaunchLine, TellsMooncakesUrlFromOtherServersOfLmcache) {
@@ -417,9 +416,10 @@ TEST(LaunchLine, IgnoresSettingsOfStacksThatItDoesNotTurnOn) {
 
 TEST(LaunchLine, TakesNoFlagForAValue) {
   const std::string text = "vllm serve Qwen/Qwen3-8B --new-switch -tp 4 --other -q=fp8";
-  EXPECT_EQ(error_of(text),
-            "--from: --new-switch is no known flag of vllm; --other is no known flag of vllm; --ignore-flags "
-            "new-switch,other leaves them out");
+  EXPECT_EQ(
+      error_of(text),
+      "--from: --new-switch is not a known flag of vllm; --other is not a known flag of vllm; --ignore-flags "
+      "new-switch,other leaves them out");
   const LaunchLine line = read_launch_line(text, {"new-switch", "other"});
   EXPECT_TRUE(line.notes.empty());
   const auto says = [&](const char* one) {
@@ -432,13 +432,13 @@ TEST(LaunchLine, TakesNoFlagForAValue) {
             Texts{"--new-number"});
   EXPECT_EQ(
       error_of("vllm serve Qwen/Qwen3-8B --max-num-seqs -tp 4"),
-      "--from: --max-num-seqs: found \"\", allowed: a number, perhaps with k, K, m, M, g or G behind it");
+      "--from: --max-num-seqs: found \"\", allowed: a number, optionally followed by k, K, m, M, g or G");
 }
 
 TEST(LaunchLine, SaysWhereAHostCacheHasNoSizeOrNothingBeginsIt) {
   EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector OffloadingConnector")
                 .notes,
-            Texts{"the line says no size of the host cache: all DRAM of the hardware is taken"});
+            Texts{"the line has no size of the host cache; it gets all DRAM of the hardware"});
   const LaunchLine alone =
       read_launch_line("DYN_KVBM_CPU_CACHE_GB=100 python -m dynamo.vllm --model Qwen/Qwen3-8B");
   EXPECT_EQ(alone.notes, Texts{"host cache settings are ignored: the line enables no connector"});
@@ -491,10 +491,11 @@ TEST(LaunchLine, OfTensorRtLlmSetsWhatItsFlagsSay) {
 }
 
 TEST(LaunchLine, IsToldAllThatItsFlagsDoNotDoAtOnce) {
-  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --max-num-seqz 5 --enforce-eager --port 8000 stray"),
-            "--from: --max-num-seqz is no known flag of vllm; did you mean \"--max-num-seqs\"?; \"stray\" "
-            "belongs to no flag; --enforce-eager changes the answer and is not simulated; --ignore-flags "
-            "max-num-seqz,stray,enforce-eager leaves them out");
+  EXPECT_EQ(
+      error_of("vllm serve Qwen/Qwen3-8B --max-num-seqz 5 --enforce-eager --port 8000 stray"),
+      "--from: --max-num-seqz is not a known flag of vllm; did you mean \"--max-num-seqs\"?; \"stray\" "
+      "does not belong to a flag; --enforce-eager affects the result and is not simulated; --ignore-flags "
+      "max-num-seqz,stray,enforce-eager leaves them out");
 }
 
 TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
@@ -507,10 +508,10 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
        "--from: found model \"Qwen/Qwen3-8C\", allowed: a name of kvcap show models or the path of a "
        "config.json; did you mean \"qwen3-8b\"?"},
       {"vllm serve Qwen/Qwen3-8B -tp two",
-       "--from: -tp: found \"two\", allowed: a number, perhaps with k, K, m, M, g or G behind it"},
+       "--from: -tp: found \"two\", allowed: a number, optionally followed by k, K, m, M, g or G"},
       {"vllm serve Qwen/Qwen3-8B --kv-offloading-backend disk",
        "--from: --kv-offloading-backend: found \"disk\", allowed: native, lmcache"},
-      {"vllm serve 'Qwen", "--from: found a quote ' that does not end"},
+      {"vllm serve 'Qwen", "--from: found a quote ' without its end"},
       {"vllm serve Qwen/Qwen3-8B -tp 1.5", "--from: -tp: found \"1.5\", allowed: an integer"},
       {"vllm serve Qwen/Qwen3-8B --enable-prefix-caching=false",
        "--from: --enable-prefix-caching: found \"false\", allowed: no value"},

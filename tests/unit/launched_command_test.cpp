@@ -26,8 +26,9 @@ TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
       kvcap({"compare", path("chat.json"), "--from",
              std::string(kLine) + " --kv-transfer-config.kv_connector NixlConnector", "--draws", "0"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(outcome.err,
-            "kvcap: --from: NixlConnector moves KV between servers: fleet.disaggregation simulates that\n");
+  EXPECT_EQ(
+      outcome.err,
+      "kvcap: --from: NixlConnector moves KV between servers; use fleet.disaggregation to simulate it\n");
   EXPECT_TRUE(has(outcome.out, "llama-3.1-8b")) << "the line's model, not the scenario's";
   EXPECT_TRUE(has(outcome.out, "as launched     recompute       lmcache        hcache")) << outcome.out;
   EXPECT_TRUE(has(outcome.out,

@@ -311,8 +311,8 @@ TEST(Curves, RiseFromPointToPoint) {
   EXPECT_NE(
       error_of(
           R"(hardware.ssd.read_curve=[{"block_bytes":2,"bytes_per_s":5},{"block_bytes":4,"bytes_per_s":4}])")
-          .find(
-              "hardware.ssd.read_curve.1.bytes_per_s: found 4, allowed: at least that of smaller pieces, 5"),
+          .find("hardware.ssd.read_curve.1.bytes_per_s: found 4, allowed: at least the rate of smaller "
+                "pieces, 5"),
       std::string::npos);
   // Another queue depth is another curve.
   EXPECT_EQ(

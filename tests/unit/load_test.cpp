@@ -419,9 +419,10 @@ TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
 
 TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
   const std::string help = scenario_fields_help();
-  EXPECT_NE(help.find("  serving.tensor_parallel_size\n"
-                      "      an integer from 1 to 1024 [GPUs], default 1: GPUs that share every layer\n"),
-            std::string::npos);
+  EXPECT_NE(
+      help.find("  serving.tensor_parallel_size\n"
+                "      an integer from 1 to 1024 [GPUs], default 1: GPUs over which each layer is divided\n"),
+      std::string::npos);
   EXPECT_NE(help.find("  policy.tiers.0.eviction\n      " + joined(kEvictionNames)), std::string::npos);
   EXPECT_NE(help.find("  workload.source.kind\n      " + joined(source_names()) + ", required: "),
             std::string::npos);

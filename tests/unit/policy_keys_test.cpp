@@ -214,7 +214,7 @@ TEST(PolicyForms, AreSaidWhereTheyAreNotTheNames) {
   EXPECT_EQ(policy_summary(with_preset({.name = "hcache"})), policy_row("hcache").summary);
   EXPECT_EQ(
       policy_summary(with_preset({.name = "kv_offload", .keep = Keep::hidden, .restore = Restore::project})),
-      "keep KV in host tiers, load it back (but keep hidden, restore project)");
+      "keep KV in host tiers and load it (but keep hidden, restore project)");
 }
 
 // HyperInfer's defaults belong to its restoration: under another placement it still selects, and its

@@ -54,18 +54,17 @@ TEST(SpeculativeScenario, SaysThatItsAcceptanceIsGiven) {
 
 TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
   const std::vector<std::string> layers = {R"(serving.speculative={"method":"layers","draft_tokens":1})"};
-  EXPECT_TRUE(
-      notes(with(layers),
-            "serving.speculative.acceptance_length is not given: 1.6 is assumed, the low end of what is "
-            "published of EAGLE heads (vllm-project/vllm#16035"));
-  EXPECT_TRUE(
-      notes(with(layers), "set it, or serving.speculative.acceptance_rate, to what your server logs"));
+  EXPECT_TRUE(notes(with(layers),
+                    "serving.speculative.acceptance_length is not given: 1.6 is assumed, the low end of "
+                    "published values for EAGLE heads (vllm-project/vllm#16035"));
+  EXPECT_TRUE(notes(with(layers),
+                    "set it, or serving.speculative.acceptance_rate, to the value in your server's log"));
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1"}),
-                    "1.76 is assumed, the low end of what is published "
-                    "of MTP layers (DeepSeek-V3 report, section 5.4.3"));
+                    "1.76 is assumed, the low end of published values "
+                    "for MTP layers (DeepSeek-V3 report, section 5.4.3"));
   // Heads that did not come with the model's checkpoint.
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1", "serving.speculative.draft_layers=1"}),
-                    "1.6 is assumed, the low end of what is published of EAGLE heads"));
+                    "1.6 is assumed, the low end of published values for EAGLE heads"));
   EXPECT_FALSE(notes(with({layers[0], "serving.speculative.acceptance_rate=0.5"}), "assumed"));
 }
 
@@ -106,10 +105,9 @@ TEST(SpeculativeScenario, RefusesDraftersThatDoNotFitTheModelOrTheGpus) {
   std::vector<std::string> recurrent = ngrams;
   recurrent.push_back(
       R"(model.layer_groups=[{"layers":4,"attention":"recurrent","recurrent":{"heads":2,"head_dim":8,"state_size":8}}])");
-  EXPECT_EQ(
-      error_of(recurrent),
-      "--set serving.speculative.draft_tokens=2: found 2, allowed: 0 where layers are recurrent (their state "
-      "cannot go back before a rejected draft)");
+  EXPECT_EQ(error_of(recurrent),
+            "--set serving.speculative.draft_tokens=2: found 2, allowed: 0 for models with recurrent layers "
+            "(their state cannot be rolled back after a rejected draft)");
   const std::vector<std::string> odd = {"serving.tensor_parallel_size=2",
                                         "serving.speculative.method=draft_model",
                                         "serving.speculative.draft_tokens=2",
