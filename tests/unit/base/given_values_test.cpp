@@ -149,7 +149,7 @@ TEST(LaunchLine, NineThousandUnknownFlagsAreOneShortLine) {
   EXPECT_EQ(error_of_line(strays),
             "--from: \"stray\" does not belong to a flag; \"stray\" does not belong to a flag; \"stray\" "
             "does not belong to a flag; "
-            "so are 8997 more; --ignore-flags stray leaves it out");
+            "and 8997 more; --ignore-flags stray leaves it out");
 }
 
 }  // namespace
