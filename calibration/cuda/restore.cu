@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "calibration/cuda_support.h"
+#include "calibration/cuda/support.h"
 
 namespace kvcap::calibration {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "calibration/case_state.h"
+#include "calibration/cases/state.h"
 
 namespace kvcap::calibration {
 namespace {

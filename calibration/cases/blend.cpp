@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "calibration/case_state.h"
+#include "calibration/cases/state.h"
 
 namespace kvcap::calibration {
 

@@ -65,7 +65,7 @@ void with_type(Format format, const Work& work) {
   }
 }
 
-// Enqueue the operations of backend.h (cuda_kernels.cu, cuda_attention.cu, cuda_restore.cu).
+// Enqueue the operations of backend.h (kernels.cu, attention.cu, restore.cu).
 void launch(const Rope& rope, cudaStream_t stream);
 void launch(const RmsNorm& norm, cudaStream_t stream);
 void launch(const SiluMultiply& silu, cudaStream_t stream);

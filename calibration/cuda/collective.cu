@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/cuda_collective.h"
-#include "calibration/cuda_support.h"
+#include "calibration/cuda/collective.h"
+#include "calibration/cuda/support.h"
 #ifdef KVCAP_HAS_NCCL
 #include <nccl.h>
 #endif

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "calibration/cuda_collective.h"
-#include "calibration/cuda_support.h"
+#include "calibration/cuda/collective.h"
+#include "calibration/cuda/support.h"
 #include "calibration/datasheet.h"
 #ifdef KVCAP_HAS_CUFILE
 #include <cufile.h>

@@ -1,6 +1,6 @@
 #include <chrono>
 
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 
 namespace kvcap::calibration {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "calibration/fit.h"
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 
 namespace kvcap::calibration {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <thread>
 
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 
 namespace kvcap::calibration {
 namespace {

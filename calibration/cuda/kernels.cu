@@ -1,5 +1,5 @@
 // Element-wise kernels. All are memory-bound: a thread moves 16 bytes at a time if the width allows.
-#include "calibration/cuda_support.h"
+#include "calibration/cuda/support.h"
 #include "calibration/random_value.h"
 
 namespace kvcap::calibration {

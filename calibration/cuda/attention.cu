@@ -8,7 +8,7 @@
 // splits.
 #include <algorithm>
 
-#include "calibration/cuda_support.h"
+#include "calibration/cuda/support.h"
 
 namespace kvcap::calibration {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 
 namespace kvcap::calibration {
 

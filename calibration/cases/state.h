@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "calibration/case_run.h"
+#include "calibration/cases/run.h"
 #include "cost/importance.h"
 
 namespace kvcap::calibration {

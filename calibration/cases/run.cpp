@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "calibration/case_state.h"
+#include "calibration/cases/state.h"
 #include "calibration/random_value.h"
 
 namespace kvcap::calibration {

@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "calibration/random_value.h"
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 
 namespace kvcap::calibration {
 namespace {

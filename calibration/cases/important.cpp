@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "calibration/case_state.h"
+#include "calibration/cases/state.h"
 #include "calibration/random_value.h"
 #include "cost/identification.h"
 
