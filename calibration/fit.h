@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 #include "spec/hardware_profile.h"
 
 namespace kvcap::calibration {

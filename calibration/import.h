@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 #include "spec/hardware_profile.h"
 
 namespace kvcap::calibration {

@@ -125,7 +125,8 @@ ModelSpec read_model(std::string_view json) {
 std::vector<ModelSpec> catalogue_models() {
   std::vector<ModelSpec> models;
   for (const EmbeddedFile& file : embedded_files()) {
-    if (file.path.starts_with("models/") && file.path.ends_with(".json")) models.push_back(read_model(file.text));
+    if (file.path.starts_with("models/") && file.path.ends_with(".json"))
+      models.push_back(read_model(file.text));
   }
   return models;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "calibration/check.h"
-#include "calibration/sweeps.h"
+#include "calibration/sweeps/sweeps.h"
 #include "spec/hardware_profile.h"
 
 namespace kvcap::calibration {

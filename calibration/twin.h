@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/case_run.h"
+#include "calibration/cases/run.h"
 
 namespace kvcap::calibration {
 

@@ -18,7 +18,7 @@ struct Invariant {
 };
 
 inline constexpr std::string_view kAfterEvents = "after every event";
-inline constexpr std::string_view kInTurn = "after every event; of a large store or pool a part";
+inline constexpr std::string_view kInTurn = "after every event; for a large store or pool, a part of it";
 inline constexpr std::string_view kAtTheEnd = "at the end of a run";
 inline constexpr std::string_view kAlways = "after every event and at the end of a run";
 inline constexpr std::string_view kSoak = "Soak.FortyRandomScenariosBreakNoLaw";
@@ -26,12 +26,13 @@ inline constexpr std::string_view kSoak = "Soak.FortyRandomScenariosBreakNoLaw";
 inline constexpr Invariant kInvariants[] = {
     {"INV-CLOCK", "Time never goes back.", kAfterEvents, "InstanceDeathTest.StopsWhenTimeGoesBack"},
     {"INV-GPU-TIME",
-     "Restorations get GPU time no faster than the clock runs, and none is taken back. A step has started, "
-     "and its GPU time is at most its length.",
+     "Restorations get GPU time no faster than the clock runs, and keep it. A running step has started in "
+     "the past, and its GPU time is at most its length.",
      kAfterEvents, kSoak},
-    {"INV-TURNS", "Every turn that arrived was answered, refused or given up once, or is still inside.",
+    {"INV-TURNS",
+     "Every turn that arrived was answered, rejected or abandoned exactly once, or is still in the system.",
      kAlways, "FinishedRunDeathTest.ATurnIsLost"},
-    {"INV-PHASES", "A request is in the list of its phase and has the marks of that phase.", kAfterEvents,
+    {"INV-PHASES", "A request is in the list of its phase, and its fields match that phase.", kAfterEvents,
      kSoak},
     {"INV-LIMITS", "At most max_num_seqs requests run, and at most max_queued_turns wait.", kAfterEvents,
      kSoak},
@@ -40,26 +41,30 @@ inline constexpr Invariant kInvariants[] = {
      "max_num_batched_tokens.",
      kAfterEvents, kSoak},
     {"INV-ROOM",
-     "A request holds the blocks that its tokens need, and a waiting one holds none. The blocks that "
-     "reserve_output promised are free.",
+     "A request holds the blocks that its tokens need, and a waiting request holds none. The blocks that "
+     "reserve_output has reserved are free.",
      kAfterEvents, kSoak},
     {"INV-BLOCKS",
-     "Free, cached and held blocks add up to the pool. A block counts as many holders as requests hold it.",
+     "Free, cached and held blocks add up to the pool. The reference count of a block is the number of "
+     "requests that hold it.",
      kInTurn, "BlockPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
     {"INV-TREE",
-     "A block stays as long as any block behind it. Parents and children in the prefix tree know each other.",
+     "A block is not evicted before the blocks that follow it. Parents and children in the prefix tree refer "
+     "to each other.",
      kInTurn, "BlockPoolAtRandom.DoesWhatARecordOfEveryBlockDoes"},
     {"INV-GROUPS",
-     "A block is held and found in one group of layers. A request holds no more blocks of a group than its "
-     "rule allows.",
+     "A block belongs to one group of layers. A request holds no more blocks of a group than the rule of the "
+     "group allows.",
      kInTurn, "GroupPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
     {"INV-LOADS", "Every load in progress belongs to a request that waits for it.", kAfterEvents, kSoak},
-    {"INV-FOUND", "The store still holds what a lookup has just found.", "when a request is admitted", kSoak},
-    {"INV-PINS", "A store has one pin for each part of a prompt in use and for each fetch.", kAfterEvents,
+    {"INV-FOUND", "The store still holds the hits of the latest lookup.", "when a request is admitted",
      kSoak},
-    {"INV-FORECAST", "The look-ahead knows the waiting requests and nothing else.", kAfterEvents, kSoak},
+    {"INV-PINS", "A store has one pin for each part of a prompt in use and for each prefetch.", kAfterEvents,
+     kSoak},
+    {"INV-FORECAST", "The look-ahead has exactly the waiting requests.", kAfterEvents, kSoak},
     {"INV-NODES",
-     "The router's view of a node is right: whether it is up, how many turns it has, when it is called next.",
+     "The router's view of a node is correct: whether it is up, its number of turns, the time of its next "
+     "event.",
      kAlways, kSoak},
     {"INV-INDEX", "A store finds each context by its key, in exactly the tiers that hold it.", kInTurn,
      kSoak},
@@ -72,9 +77,9 @@ inline constexpr Invariant kInvariants[] = {
      "A tier holds at most as much of a context as the tiers nearer to the GPU. Only inclusive tiers hold a "
      "context twice.",
      kInTurn, kSoak},
-    {"INV-STORED", "The tokens that came minus the tokens that left are the tokens stored.", kInTurn, kSoak},
-    {"INV-MOVES", "Somebody performed every move that a store asked for. No count of moves is negative.",
-     kInTurn, kSoak},
+    {"INV-STORED", "The tokens added minus the tokens removed are the tokens stored.", kInTurn, kSoak},
+    {"INV-MOVES", "Every move that a store requested was performed. No count of moves is negative.", kInTurn,
+     kSoak},
     {"INV-EMPTY", "After the last turn no request, load, pin or held block is left.", kAtTheEnd, kSoak},
     {"INV-TIMES",
      "A turn's times contain each other: the parts of its restoration, service TTFT, TTFT, end-to-end "
@@ -83,14 +88,14 @@ inline constexpr Invariant kInvariants[] = {
     {"INV-HITS",
      "A turn finds at most its history; its hits in each tier add up to its hits, and it uses no more.",
      kAtTheEnd, "FinishedRunDeathTest.ATurnFindsMoreThanItsHistory"},
-    {"INV-READS", "The bytes read from a tier are those of the contexts found there.", kAtTheEnd,
+    {"INV-READS", "The bytes read from a tier are those of its hits.", kAtTheEnd,
      "FinishedRunDeathTest.ATierIsReadWhereNothingWasFound"},
     {"INV-FULL", "No tier and no KV pool exceeds its capacity, and no utilization exceeds 1.", kAtTheEnd,
      "FinishedRunDeathTest.ALinkIsBusierThanAlways"},
     {"INV-LEVELS", "No level of a time series is negative.", kAtTheEnd,
      "FinishedRunDeathTest.ALevelIsNegative"},
     {"INV-LITTLE",
-     "Little's law: the mean number of turns inside times the duration is the sum of their latencies.",
+     "Little's law: the mean number of turns in the system times the duration is the sum of their latencies.",
      kAtTheEnd, "FinishedRunDeathTest.TurnsStayLongerThanTheirLatencies"},
 };
 

@@ -31,13 +31,13 @@ struct TierRow {
 
 inline constexpr std::array kTierRows = {
     TierRow{Tier::hbm, "hbm", "GPU memory", "GPU memory", Resource::gpu, Resource::gpu, ""},
-    TierRow{Tier::dram, "dram", "DRAM", "DRAM", Resource::dram, Resource::dram, "the node's memory"},
+    TierRow{Tier::dram, "dram", "DRAM", "DRAM", Resource::dram, Resource::dram, "memory of the node"},
     TierRow{Tier::cxl, "cxl", "CXL memory", "CXL memory", Resource::cxl_read, Resource::cxl_write,
-            "one memory expander behind CXL, and how many", true},
+            "one CXL memory expander, and the number of them", true},
     TierRow{Tier::ssd, "ssd", "SSD", "SSDs", Resource::ssd_read, Resource::ssd_write,
-            "one device, and how many"},
+            "one SSD, and the number of SSDs"},
     TierRow{Tier::remote, "remote", "remote", "remote storage", Resource::remote, Resource::remote,
-            "storage behind the network"},
+            "storage in the network"},
 };
 
 inline constexpr std::size_t kTierCount = kTierRows.size();

@@ -10,7 +10,7 @@
 //   r_l  part common to all heads: r0 up to depth lb, from there linear to r1 at the last layer
 //
 // The parameters are fitted to HyperInfer's figures of real models (4, 5a, 8, 20, 21); the paper has no such
-// model. tests/unit/importance_test.cpp shows the results for OPT-30B's shape and their accuracy.
+// model. tests/unit/cost/importance_test.cpp shows the results for OPT-30B's shape and their accuracy.
 #pragma once
 
 #include <cstdint>

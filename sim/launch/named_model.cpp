@@ -89,8 +89,8 @@ NamedModel named_model(const std::string& written) {
   if (cached_config(written)) return {.name = written};
   NamedModel taken = nearest_model(written);
   taken.note = written + " is not in the catalogue: " + taken.name +
-               " is used, the same name without what its" + " endings say of training and packing" +
-               (taken.is_8bit ? ", with weights of 8 bits" : "");
+               " is used, the same name without suffixes for training and packaging" +
+               (taken.is_8bit ? ", with 8-bit weights" : "");
   return taken;
 }
 

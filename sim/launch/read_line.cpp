@@ -209,7 +209,7 @@ class Reader {
     refuse_conditional();
     refuse();
     for (const std::string& name : ignored_) {
-      if (!used_.contains(name)) note("--ignore-flags " + name + ": the line has no such flag");
+      if (!used_.contains(name)) note("--ignore-flags " + name + ": the line does not have this flag");
     }
     std::vector<FlagSetting> all = std::move(file_settings_);
     all.insert(all.end(), settings_.begin(), settings_.end());
@@ -252,7 +252,7 @@ class Reader {
         text += known->second;
       } else if (more.starts_with(":-") || more.starts_with("-")) {
         const std::string other = more.substr(more.find('-') + 1);
-        note("$" + name + " is not set on the line: its default " + other + " is taken");
+        note("$" + name + " is not set on the line; its default " + other + " is used");
         text += other;
       } else {
         text += word.substr(i, close + has_braces - i);
@@ -424,8 +424,7 @@ class Reader {
       if (row->form == FlagForm::yaml_file) files_.push_back(one);
       if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) refused_.push_back(one);
       if (row->effect == FlagEffect::kernels && changes_answer(*row, one)) {
-        note(one.shown +
-             " chooses among kernels, graphs or threads: times are those of the engine's own choice");
+        note(one.shown + " selects kernels, graphs or threads; times are those of the engine's default");
       }
       if (row->effect == FlagEffect::of_hybrids || row->effect == FlagEffect::of_length)
         conditional_.emplace_back(one, row->effect);
@@ -438,7 +437,7 @@ class Reader {
 
   void take_unknown(const Given& one) {
     if (one.is_variable) {
-      note(one.flag + " is not known: what it changes is not simulated" +
+      note(one.flag + " is not known; its effect is not simulated" +
            suggestion(one.flag, flag_names(line_.engine)));
     } else {
       unknown_.push_back(one);
@@ -531,24 +530,24 @@ class Reader {
   void refuse() const {
     std::vector<std::string> reasons, refused;
     const auto and_more = [&](std::size_t all) {
-      if (all > kMostNamed) reasons.push_back("so are " + std::to_string(all - kMostNamed) + " more");
+      if (all > kMostNamed) reasons.push_back("and " + std::to_string(all - kMostNamed) + " more");
     };
     for (const Given& one : std::span(unknown_).first(std::min(unknown_.size(), kMostNamed))) {
-      reasons.push_back(one.shown + " is no known flag of " + std::string(kvcap::name(line_.engine)) +
+      reasons.push_back(one.shown + " is not a known flag of " + std::string(kvcap::name(line_.engine)) +
                         suggestion(normal_flag(one.flag), flag_names(line_.engine)));
     }
     and_more(unknown_.size());
     for (const std::string& word : std::span(strays_).first(std::min(strays_.size(), kMostNamed)))
-      reasons.push_back("\"" + word + "\" belongs to no flag");
+      reasons.push_back("\"" + word + "\" does not belong to a flag");
     and_more(strays_.size());
     for (const Given& one : refused_) {
       constexpr std::size_t kShort = 40;
       const bool has_value = !one.value.empty() && one.value.size() < kShort;
       refused.push_back(one.shown + (has_value ? " " + one.value : ""));
     }
-    if (refused.size() == 1) reasons.push_back(refused[0] + " changes the answer and is not simulated");
+    if (refused.size() == 1) reasons.push_back(refused[0] + " affects the result and is not simulated");
     if (refused.size() > 1) {
-      reasons.push_back(first_few(refused, 2 * kMostNamed) + " change the answer and are not simulated");
+      reasons.push_back(first_few(refused, 2 * kMostNamed) + " affect the result and are not simulated");
     }
     if (reasons.empty()) return;
     std::string text = "--from: ", list;

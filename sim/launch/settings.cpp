@@ -160,7 +160,7 @@ class Overrides {
       case FlagForm::words:
         if (const std::optional<std::string> said = word_value(row, value)) return set(row, *said);
         if (first_name(row) == "--generation-config" && lower_case(value) != "auto")
-          note(flag + " " + value + " is not read: serving.sampling says its top_k and top_p");
+          note(flag + " " + value + " is not read; set serving.sampling for its top_k and top_p");
         return;
       case FlagForm::present:
         if (row.field == "policy") return;  // policy_of has read it
@@ -199,7 +199,7 @@ class Overrides {
         return;
       case FlagForm::storage:  // policy_of has read it
         if (value == "NixlConnector" || value == "MooncakeConnector" || value == "P2pNcclConnector") {
-          note(value + " moves KV between servers: fleet.disaggregation simulates that");
+          note(value + " moves KV between servers; use fleet.disaggregation to simulate it");
         }
         return;
       case FlagForm::yaml_file:
@@ -245,7 +245,7 @@ class Overrides {
       if (lower_case(one.word) == lower_case(said.value)) loads_as = one.value;
     }
     if (!method.empty() && !is_same_quantization(method, said.value)) {
-      refuse_value(said.flag, said.value, method + ", which the model's config.json says");
+      refuse_value(said.flag, said.value, method + ", as in the model's config.json");
     }
     const bool is_quantised = is_8bit || !method.empty() || model.weight_bytes_per_element < 2 ||
                               (model.experts && model.experts->weight_bytes_per_element.value_or(2) < 2);
@@ -253,7 +253,7 @@ class Overrides {
     if (loads_as.empty()) {
       refuse_value(said.flag, said.value,
                    std::string(said.row->words).substr(0, said.row->words.find('=')) +
-                       ", or a model whose config.json says " + said.value);
+                       ", or a model with this method in its config.json: " + said.value);
     }
     fields_["model.weight_bytes_per_element"] = loads_as;
     fields_["model.activation_bytes_per_element"] = loads_as;
@@ -276,7 +276,7 @@ class Overrides {
     } catch (const InputError&) {
       if (said == "draft_model") throw;
       note(drafter_->flag + " " + drafter_->value +
-           " is not in the catalogue: drafts take one more layer of the model");
+           " is not in the catalogue; one additional layer of the model drafts");
       // Not for layers that are part of the model's own checkpoint.
       if (!is_assistant) fields_.try_emplace("serving.speculative.draft_layers", "1");
     }
@@ -317,8 +317,9 @@ class Overrides {
       fields_.erase("serving.data_parallel_size");
       fields_["fleet.replicas"] = std::to_string(ranks);
       const std::string count = std::to_string(ranks);
-      note("--dp-size " + count + " without --enable-dp-attention: SGLang's ranks share no experts and are " +
-           count + " servers here, each with the DRAM, the SSDs and the price of one");
+      note("--dp-size " + count +
+           " without --enable-dp-attention: SGLang's ranks share no experts and are simulated as " + count +
+           " servers, each with its own DRAM, SSDs and price");
     }
   }
 
@@ -329,7 +330,7 @@ class Overrides {
     if (*said == -1) {
       tokens = longest_prompt();
       note("--chunked-prefill-size -1: a step computes up to " + std::to_string(tokens) +
-           " tokens of prompts, each as a whole");
+           " tokens of whole prompts");
       fields_["serving.chunked_prefill"] = "false";
     }
     fields_["serving.max_num_batched_tokens"] = std::to_string(tokens);
@@ -363,18 +364,18 @@ class Overrides {
     if (line_.host_blocks) tiers_["dram"];  // its size depends on the model and is set later
     if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
       has_host_cache_ = false;
-      note("the line says no size of Mooncake Store: all remote storage of the hardware is taken");
+      note("the line has no size of Mooncake Store; it gets all remote storage of the hardware");
     }
     if (!has_host_cache_) tiers_.erase("dram");
     if (policy_ == "lmcache" && !has_host_cache_ && tiers_.empty()) {
       policy_.clear();
       std::erase_if(fields_, [](const auto& field) { return field.first.starts_with("policy."); });
-      note("LMCACHE_LOCAL_CPU=False leaves LMCache no tier, so that it keeps nothing");
+      note("LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; it keeps nothing");
     }
     const auto dram = tiers_.find("dram");
     const bool is_sized = (dram != tiers_.end() && !dram->second.empty()) || line_.host_blocks;
     if ((policy_ == "vllm_offload" || policy_ == "kvbm") && has_host_cache_ && !is_sized) {
-      note("the line says no size of the host cache: all DRAM of the hardware is taken");
+      note("the line has no size of the host cache; it gets all DRAM of the hardware");
     }
   }
 

@@ -59,7 +59,7 @@ std::optional<double> suffixed(const std::string& text, std::span<const Suffix> 
 
 double number_value(std::string_view flag, const std::string& value) {
   if (const std::optional<double> number = suffixed(value, kSuffixes)) return *number;
-  refuse_value(flag, value, "a number, perhaps with k, K, m, M, g or G behind it");
+  refuse_value(flag, value, "a number, optionally followed by k, K, m, M, g or G");
 }
 
 double bytes_value(std::string_view flag, const std::string& value) {

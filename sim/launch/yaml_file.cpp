@@ -55,7 +55,7 @@ class Flattener {
   void take_members(const std::string& prefix, const YAML::Node& map, int depth) {
     for (const auto& member : map) {
       const int line = member.first.Mark().line + 1;
-      if (!member.first.IsScalar()) fail(line, "found a key that is no word, allowed: words as keys");
+      if (!member.first.IsScalar()) fail(line, "found a key that is not a scalar, allowed: plain keys");
       const std::string& name = member.first.Scalar();
       const std::string key = prefix.empty() ? name : prefix + "." + name;
       take(name == "<<" ? prefix : key, member.second, line, depth + 1);
@@ -87,7 +87,8 @@ static std::vector<YamlEntry> entries_of(std::string_view text, const std::strin
     throw InputError(file + ": found " + std::to_string(documents.size()) + " YAML documents, allowed: one");
   }
   if (documents[0].IsNull()) return {};
-  if (!documents[0].IsMap()) throw InputError(file + ": the top level is not a YAML mapping; write one \"key: value\" per line");
+  if (!documents[0].IsMap())
+    throw InputError(file + ": the top level is not a YAML mapping; write one \"key: value\" per line");
   Flattener flattener(file);
   flattener.take("", documents[0], 1, 0);
   return std::move(flattener.entries);
@@ -98,7 +99,7 @@ std::vector<YamlEntry> parse_yaml(std::string_view text, const std::string& file
     return entries_of(text, file);
   } catch (const YAML::Exception& error) {
     throw InputError(file + ":" + std::to_string(std::max(0, error.mark.line) + 1) +
-                     ": no YAML: " + error.msg);
+                     ": not valid YAML: " + error.msg);
   }
 }
 

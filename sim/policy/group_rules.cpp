@@ -16,7 +16,7 @@ bool has_windows(const std::vector<LayerGroup>& groups) {
 std::string_view asks(Restore restore) {
   switch (restore) {
     case Restore::blend:
-      return "it computes single tokens again between keys and values of all others";
+      return "it recomputes single tokens between keys and values of all others";
     case Restore::important:
       return "it chooses among the keys of all tokens in every layer";
     case Restore::copy:

@@ -128,199 +128,153 @@ void settle_write_policy(PolicyOptions& options) {
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing below the GPU: the engine and its own prefix cache", "nothing",
               "prefill of history and new tokens together",
-              "wins when turns are short, storage is slow or dear, or the GPU has nothing else to do; loses "
-              "as histories "
-              "grow, since its work grows with their length and more",
+              "wins with short turns, slow or expensive storage, or an idle GPU; loses with long histories, because its work grows faster than their length",
               Keep::none, Restore::recompute, kAsIs},
     PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
-              "everything, in memory that costs nothing",
-              "nothing to restore; only the new tokens are prefilled",
-              "cannot be built; no lossless policy beats it, so it shows what a policy still loses",
-              Keep::all, Restore::none, kAsIs},
-    PolicyRow{"kv_offload", "keep KV in host tiers, load it back", "keys and values of every layer",
-              "all layers loaded, then the new tokens prefilled; or layer by layer with preload: layerwise",
-              "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
-              "when KV is "
-              "twice the hidden state and the link is the bottleneck",
+              "everything, in memory without cost", "no restoration; only the new tokens are prefilled",
+              "a bound that no lossless policy beats; the distance to it is the cost of a policy", Keep::all,
+              Restore::none, kAsIs},
+    PolicyRow{"kv_offload", "keep KV in host tiers and load it", "keys and values of every layer",
+              "loads all layers, then prefills the new tokens; with preload: layerwise, layer by layer",
+              "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache when KV is twice the hidden state and the link is the bottleneck",
               Keep::kv, Restore::load, kAsIs},
+    PolicyRow{"cached_attention",
+              "keep the KV of sessions in DRAM and SSD; prefetch and evict by the waiting queue",
+              "keys and values of every layer, without positions",
+              "layer by layer during the prefill of the new tokens, from DRAM, to which look-ahead has prefetched it",
+              "wins with a queue, which shows the next uses, and with DRAM much faster than SSD; with an empty queue it is LRU, and with grouped queries or short histories loads are short anyway",
+              Keep::kv, Restore::load,
+              [](PolicyOptions& options) {
+                prefer(options.preload, Preload::layerwise);
+                prefer(options.look_ahead, true);
+                prefer(options.write, WriteMode::back);
+                prefer(options.decoupled_positions, true);
+                prefer(options.eviction, EvictionKind::next_use);
+                prefer(options.eviction_unit, EvictionUnit::context);
+              }},
     PolicyRow{
-        "cached_attention",
-        "keep the KV of sessions in DRAM and SSD, fetch and evict by what waits in the queue",
-        "keys and values of every layer, without positions",
-        "layer by layer under the prefill of the new tokens; from DRAM, where look-ahead has fetched it",
-        "wins where turns queue, so that the queue says what is needed next, and where DRAM is much faster "
-        "than "
-        "SSD; with an empty queue it is LRU, and with grouped queries or short histories there is little to "
-        "hide",
-        Keep::kv, Restore::load,
-        [](PolicyOptions& options) {
-          prefer(options.preload, Preload::layerwise);
-          prefer(options.look_ahead, true);
-          prefer(options.write, WriteMode::back);
-          prefer(options.decoupled_positions, true);
-          prefer(options.eviction, EvictionKind::next_use);
-          prefer(options.eviction_unit, EvictionUnit::context);
-        }},
-    PolicyRow{
-        "hcache", "keep hidden states, project them back to KV while loading",
+        "hcache", "keep hidden states and project them to KV while loading",
         "hidden states of most layers, KV or tokens of the rest",
-        "loads of one layer overlap the projection of the layer before; the rest is loaded as KV or "
-        "recomputed so "
-        "that link and GPU finish together",
-        "wins with multi-head attention when link and GPU are balanced: half the bytes of KV, a sixth of "
-        "recomputation's work; loses with grouped-query attention, where hidden states are larger than KV",
+        "loads a layer while the layer before is projected; other layers are loaded as KV or recomputed, so that link and GPU finish together",
+        "wins with multi-head attention and a balance of link and GPU: half the bytes of KV, a sixth of the work of recomputation; loses with grouped-query attention, where hidden states are larger than KV",
         Keep::hidden, Restore::project, kAsIs},
-    PolicyRow{
-        "cacheblend", "load chunks wherever they stand, compute a share of their tokens again",
-        "keys and values of chunks, without positions (or their hidden states)",
-        "the first layer computes all tokens, each later one a share of those found and all others, while "
-        "the "
-        "next layer's are loaded; the whole prompt is one pass",
-        "wins where prompts are put together from texts that others use in another order; loses to "
-        "prefix_caching where the order is always the same, to full_reuse where the order does not matter",
-        Keep::kv, Restore::blend, kChunksAnywhere},
-    PolicyRow{
-        "prefix_caching", "load the leading chunks that stand as they stood before",
-        "keys and values of every chunk, once for each text that stood before it",
-        "the chunks up to the first that is missing are loaded, the rest is prefilled",
-        "wins where prompts begin alike; loses where only the first chunk is found, and keeps many versions "
-        "of the same chunk. As CacheBlend compares it: loading is free",
-        Keep::kv, Restore::load, kPrefixCaching},
-    PolicyRow{"full_reuse", "load chunks wherever they stand and take them as they are",
+    PolicyRow{"cacheblend", "load chunks at any position and recompute a share of their tokens",
+              "keys and values of chunks, without positions (or their hidden states)",
+              "the first layer computes all tokens, later layers compute a share of the hits and all other tokens, while the next layer is loaded; one pass over the whole prompt",
+              "wins with prompts that combine shared texts in different orders; loses to prefix_caching if the order is always the same, and to full_reuse if quality does not depend on it",
+              Keep::kv, Restore::blend, kChunksAnywhere},
+    PolicyRow{"prefix_caching", "load the leading chunks with an unchanged prefix",
+              "keys and values of every chunk, once per prefix",
+              "loads the chunks up to the first miss and prefills the rest",
+              "wins with common prefixes; loses if only the first chunk is a hit, and keeps many versions of a chunk. As in CacheBlend's comparison, loading is free",
+              Keep::kv, Restore::load, kPrefixCaching},
+    PolicyRow{"full_reuse", "load chunks at any position and use them unchanged",
               "keys and values of chunks, without positions",
-              "layer by layer under the prefill of what was not found, nothing computed again",
-              "answers first of all that load; its answers suffer, for no chunk knows of those before it",
+              "layer by layer during the prefill of the other tokens, without recomputation",
+              "the fastest policy that loads; answers are worse, because chunks were computed without those before them",
               Keep::kv, Restore::load, kFullReuse},
-    PolicyRow{"map_reduce", "one call a chunk for a summary, one more over the summaries",
-              "keys and values of chunks, each at the beginning of its own call",
-              "each call loads its chunk; all arrive together, the last when the others have been answered. "
-              "A summary "
-              "has map_tokens tokens, the last call the summaries and the question as its prompt",
-              "hardly ever: it generates a summary of every chunk before the answer begins", Keep::kv,
-              Restore::load, kMapReduce},
-    PolicyRow{"map_rerank", "one call a chunk, each with an answer and its score",
-              "keys and values of chunks, each at the beginning of its own call",
-              "each call loads its chunk, answers and scores; all arrive together. Which answer is picked, "
-              "and so its "
-              "first token, is known when the last has ended",
-              "wins where answers are short and stand in one chunk; its answers suffer elsewhere", Keep::kv,
+    PolicyRow{"map_reduce", "one call per chunk for a summary, and one over the summaries",
+              "keys and values of chunks, each as the prefix of its own call",
+              "each call loads its chunk. The calls of the chunks arrive together, the last call after their answers. A summary has map_tokens tokens; the prompt of the last call is the summaries and the question",
+              "rarely wins: it generates a summary of every chunk before the answer", Keep::kv, Restore::load,
+              kMapReduce},
+    PolicyRow{"map_rerank", "one call per chunk, each with an answer and its score",
+              "keys and values of chunks, each as the prefix of its own call",
+              "each call loads its chunk, answers, and scores its answer. The calls arrive together; the chosen answer, and with it the first token, is known when the last call has ended",
+              "wins with short answers that one chunk contains; other answers are worse", Keep::kv,
               Restore::load, kMapRerank},
-    PolicyRow{
-        "hyperinfer", "load only what the request attends to most of a shared prefix",
-        "keys and values of every layer in chunks, the most important tokens first, and three heads' keys "
-        "once more",
-        "layer by layer: three heads' keys, then the keys and values of the tokens that they find important "
-        "(of all heads' keys where they disagree); the other tokens take no part",
-        "wins where long prefixes are shared and their KV lies on slow storage; its answers differ a little, "
-        "and short prefixes or fast links leave nothing to save",
-        Keep::kv, Restore::important,
-        [](PolicyOptions& options) {
-          prefer_chunks(options, EvictionKind::score);
-          prefer(options.score, Score::importance);
-        },
-        "sorting and rewriting chunks every 10 minutes, which the paper does aside in less than a minute in "
-        "all (IV-D1, VI-E): tokens are in order from the start and stay so, nothing is written for it; the "
-        "look-up in mapping lists, under 2 % of the TTFT"},
+    PolicyRow{"hyperinfer", "load only the tokens of a shared prefix that the request attends to most",
+              "keys and values of every layer in chunks, the most important tokens first, and a copy of three heads' keys",
+              "layer by layer: three heads' keys, then keys and values of the tokens that these identify as important (from all heads' keys if the three disagree); other tokens are not used",
+              "wins with long shared prefixes on slow storage; answers differ slightly, and short prefixes or fast links leave nothing to save",
+              Keep::kv, Restore::important,
+              [](PolicyOptions& options) {
+                prefer_chunks(options, EvictionKind::score);
+                prefer(options.score, Score::importance);
+              },
+              "sorting and rewriting of chunks every 10 minutes, which takes the paper less than a minute in the background (IV-D1, VI-E): tokens are always in order; the look-up in mapping lists, under 2 % of the TTFT"},
     PolicyRow{"as_like", "load all of a shared prefix: HyperInfer's AS-like, without look-ahead",
               "keys and values of every layer in chunks",
-              "layer by layer under the prefill of the new tokens",
-              "lossless; loses to hyperinfer where loading takes longer than the prefill", Keep::kv,
+              "layer by layer during the prefill of the new tokens",
+              "lossless; loses to hyperinfer if loading takes longer than the prefill", Keep::kv,
               Restore::important,
               [](PolicyOptions& options) {
                 prefer_chunks(options, EvictionKind::lru);
                 prefer_all_keys(options);
                 prefer(options.retention, 1.0);
               }},
-    PolicyRow{"h2o_lru", "load all keys of a shared prefix, and the values that each head finds important",
-              "keys and values of every layer in chunks",
-              "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LRU",
-              "as hyperinfer, but all keys are loaded", Keep::kv, Restore::important,
-              [](PolicyOptions& options) {
-                prefer_chunks(options, EvictionKind::lru);
-                prefer_all_keys(options);
-              }},
-    PolicyRow{"h2o_lfu", "h2o_lru with caches that keep what is used most often",
-              "keys and values of every layer in chunks",
-              "layer by layer: all keys, then every head's own important values; HyperInfer's AS+H2O+LFU",
-              "as h2o_lru; better where the same prefixes stay popular", Keep::kv, Restore::important,
-              [](PolicyOptions& options) {
-                prefer_chunks(options, EvictionKind::score);
-                prefer_all_keys(options);
-                prefer(options.score, Score::frequency);
-              }},
     PolicyRow{
-        "adaptive", "keep what hcache would, choose turn by turn how it comes back",
-        "hidden states of most layers, KV of the rest; KV alone where it is smaller",
-        "leading layers recomputed, hidden states projected, KV loaded, or the whole history prefilled with "
-        "the new tokens: whatever gives the first token first behind what links and GPU have to do",
-        "wins where lengths or load vary, as long as the machine keeps up; once turns queue for memory "
-        "kv_offload is ahead, for projecting takes GPU time and what is kept as hidden states cannot come "
-        "back "
-        "otherwise; keeps more bytes than hcache where that recomputes layers",
-        Keep::hidden, Restore::fastest, kAsIs},
-    PolicyRow{"npu_copy", "static-graph NPU: KV windows in place, copied with every token",
-              "KV, in host tiers; of running sequences max_model_len slots in one piece",
-              "KV copied into the window, then the new tokens prefilled",
-              "the least memory of the three; each decoded token reads and writes the whole window", Keep::kv,
-              Restore::copy, kReserve<100>},
-    PolicyRow{"npu_reserve_2x", "static-graph NPU: buffers of two windows, never copied within one",
-              "KV, in host tiers; of running sequences 2 (max_model_len - 1) slots in one piece",
-              "KV copied into the window, then the new tokens prefilled",
-              "the fastest decode of the three, at twice the memory; impractical where models are large",
+        "h2o_lru", "load all keys of a shared prefix, and the values of each head's important tokens",
+        "keys and values of every layer in chunks",
+        "layer by layer: all keys, then the values of each head's important tokens; HyperInfer's AS+H2O+LRU",
+        "as hyperinfer, but it loads all keys", Keep::kv, Restore::important,
+        [](PolicyOptions& options) {
+          prefer_chunks(options, EvictionKind::lru);
+          prefer_all_keys(options);
+        }},
+    PolicyRow{
+        "h2o_lfu", "h2o_lru with LFU caches", "keys and values of every layer in chunks",
+        "layer by layer: all keys, then the values of each head's important tokens; HyperInfer's AS+H2O+LFU",
+        "as h2o_lru; better if the same prefixes stay popular", Keep::kv, Restore::important,
+        [](PolicyOptions& options) {
+          prefer_chunks(options, EvictionKind::score);
+          prefer_all_keys(options);
+          prefer(options.score, Score::frequency);
+        }},
+    PolicyRow{"adaptive", "keep what hcache keeps, and choose the restoration of each turn",
+              "hidden states of most layers, KV of the rest; only KV if it is smaller",
+              "recomputes first layers, projects hidden states, loads KV, or prefills the whole history with the new tokens: the fastest, given the work that links and GPU already have",
+              "wins with varying lengths or load on a stable machine; if turns queue for memory, kv_offload wins, because projection takes GPU time and hidden states have no other restoration; keeps more bytes than hcache if that recomputes layers",
+              Keep::hidden, Restore::fastest, kAsIs},
+    PolicyRow{"npu_copy", "static-graph NPU: KV windows without reserve, copied with every token",
+              "KV in host tiers; running sequences have contiguous buffers of max_model_len slots",
+              "copies KV into the window, then prefills the new tokens",
+              "the least memory of the npu policies; each decoded token reads and writes the whole window",
+              Keep::kv, Restore::copy, kReserve<100>},
+    PolicyRow{"npu_reserve_2x", "static-graph NPU: buffers of two windows, without copies",
+              "KV in host tiers; running sequences have contiguous buffers of 2 (max_model_len - 1) slots",
+              "copies KV into the window, then prefills the new tokens",
+              "the fastest decode of the npu policies, with twice the memory; impractical for large models",
               Keep::kv, Restore::copy, kReserve<200>},
-    PolicyRow{"npu_reserve_1_5x", "static-graph NPU: buffers of one and a half windows, seldom copied",
-              "KV, in host tiers; of running sequences 1.5 (max_model_len - 1) slots in one piece",
-              "KV copied into the window, then the new tokens prefilled",
-              "the compromise: an answer longer than half a window pauses for one copy", Keep::kv,
+    PolicyRow{"npu_reserve_1_5x", "static-graph NPU: buffers of one and a half windows, rarely copied",
+              "KV in host tiers; running sequences have contiguous buffers of 1.5 (max_model_len - 1) slots",
+              "copies KV into the window, then prefills the new tokens",
+              "a compromise: an answer longer than half a window pauses for one copy", Keep::kv,
               Restore::copy, kReserve<150>},
-    PolicyRow{
-        "vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
-        "keys and values of prompts in blocks of the engine's, of all layers",
-        "blocks beyond the GPU's own hits are loaded while the request is parked and others run",
-        "wins where DRAM holds much more than the GPU's prefix cache; costs a little where nothing comes "
-        "back, and answers are computed again (save_generated)",
-        Keep::kv, Restore::load, kVllmOffload,
-        "the eviction order arc, a load timeout, transfers between instances", kAllOfDram, kVllmOtherTiers},
-    PolicyRow{
-        "lmcache", "LMCache in vLLM's process: full chunks of 256 tokens of a prompt, 5 GiB a GPU",
-        "keys and values of prompts in chunks, of all layers",
-        "loaded before the step in which the request begins, for which all requests of it wait (load: "
-        "parked is enable_async_loading)",
-        "as vllm_offload, with farther tiers behind DRAM; its default of 5 GiB a GPU holds little, and "
-        "what is beyond the last full chunk is computed again",
-        Keep::kv, Restore::load, kLmcache,
-        "CacheGen's compression, lazy offload, chunks that overlap what the GPU has (loaded as a whole), "
-        "its multi-process mode",
-        kLmcacheTiers, kSsdAndRemote},
-    PolicyRow{
-        "hicache", "SGLang's HiCache: a host cache of twice the GPU's behind the radix tree",
-        "keys and values of every layer, answers included",
-        "from DRAM layer by layer under the prefill; from farther tiers only what was prefetched to DRAM "
-        "while the request was queued",
-        "wins where contexts come back soon and the host cache holds them; as tiers are inclusive the "
-        "largest alone counts. With best_effort and an empty queue nothing comes from farther tiers",
-        Keep::kv, Restore::load, kHicache,
-        "prefetches of less than 256 tokens (not made there), the half of the host cache that prefetches "
-        "may take, host copies that stay while the GPU has its own, blocking copies of write_back",
-        kHicacheTiers, kSsdAndRemote},
-    PolicyRow{
-        "kvbm", "Dynamo's KVBM: blocks go to DRAM when they are full, to SSD when they are used again",
-        "keys and values of every layer, answers included",
-        "loaded between two passes while others run; load: layerwise is its intra-pass onboarding",
-        "wins where some contexts come back often: the filter spares the SSD what is used once. DRAM has "
-        "to be larger than the GPU's cache and SSD larger than DRAM",
-        Keep::kv, Restore::load, kKvbm, "the decay of its frequencies, four transfers of 16 blocks at a time",
-        kKvbmTiers},
-    PolicyRow{
-        "trtllm_offload", "TensorRT-LLM's host cache: what the GPU evicts, until it is needed again",
-        "keys and values that the GPU has evicted, which move back up",
-        "copied back before the step that uses them, for which all wait",
-        "wins where DRAM is not much larger than the GPU's cache: tiers exclude each other, so that their "
-        "sizes add up",
-        Keep::kv, Restore::load, kTrtllmOffload,
-        "priorities in the host cache: all blocks have the default of 35, which is offloaded "
-        "(serving.retain_first_tokens is a higher one in the GPU's cache)",
-        kAllOfDram},
+    PolicyRow{"vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
+              "keys and values of prompts in the engine's blocks, with all layers",
+              "loads the blocks that the GPU does not have, while the request is parked and others run",
+              "wins if DRAM holds much more than the GPU's prefix cache; costs little without hits; answers are recomputed (save_generated)",
+              Keep::kv, Restore::load, kVllmOffload,
+              "the eviction order arc, a load timeout, transfers between instances", kAllOfDram,
+              kVllmOtherTiers},
+    PolicyRow{"lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
+              "keys and values of prompts in chunks, with all layers",
+              "loads before the step in which the request begins; all requests of the step wait (load: parked is enable_async_loading)",
+              "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, and tokens after the last full chunk are recomputed",
+              Keep::kv, Restore::load, kLmcache,
+              "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a whole), its multi-process mode",
+              kLmcacheTiers, kSsdAndRemote},
+    PolicyRow{"hicache", "SGLang's HiCache: a host cache of twice the GPU's cache below the radix tree",
+              "keys and values of every layer, answers included",
+              "from DRAM layer by layer during the prefill; from farther tiers only if prefetched to DRAM while the request waits",
+              "wins if contexts return soon and the host cache holds them; tiers are inclusive, so that only the largest counts. With best_effort and an empty queue, farther tiers have no hits",
+              Keep::kv, Restore::load, kHicache,
+              "the minimum of 256 tokens of a prefetch, the limit of half of the host cache for prefetches, host copies that stay while the GPU has its own, blocking copies of write_back",
+              kHicacheTiers, kSsdAndRemote},
+    PolicyRow{"kvbm", "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",
+              "keys and values of every layer, answers included",
+              "loads between two passes while others run; load: layerwise is its intra-pass onboarding",
+              "wins if some contexts return often: the SSD does not get contexts that are used once. DRAM has to be larger than the GPU's cache, and SSD larger than DRAM",
+              Keep::kv, Restore::load, kKvbm,
+              "the decay of its frequencies, four transfers of 16 blocks at a time", kKvbmTiers},
+    PolicyRow{"trtllm_offload", "TensorRT-LLM's host cache: blocks that the GPU evicts, until their next use",
+              "keys and values that the GPU has evicted; a use moves them back",
+              "copies them back before the step that uses them; all its requests wait",
+              "wins if DRAM is not much larger than the GPU's cache: tiers are exclusive, so that their sizes add up",
+              Keep::kv, Restore::load, kTrtllmOffload,
+              "priorities in the host cache: all blocks have the default of 35, which is offloaded (serving.retain_first_tokens is a higher one in the GPU's cache)",
+              kAllOfDram},
 };
 
 constexpr auto kNames = [] {
@@ -344,20 +298,21 @@ constexpr auto kImportant = [](PolicyOptions& options) {
 };
 
 constexpr std::array kRestorations = {
-    RestoreRow{Restore::none, "nothing has to come back", kAll, kAsIs, make_ideal},
-    RestoreRow{Restore::recompute, "the whole prompt is prefilled", kNone, kAsIs, make_recompute},
-    RestoreRow{Restore::load, "KV of every layer is loaded, with preload: layerwise under the prefill", kKv,
+    RestoreRow{Restore::none, "no restoration; contexts stay on the GPU", kAll, kAsIs, make_ideal},
+    RestoreRow{Restore::recompute, "prefills the whole prompt", kNone, kAsIs, make_recompute},
+    RestoreRow{Restore::load, "loads KV of every layer; with preload: layerwise during the prefill", kKv,
                kAsIs, make_kv_offload},
-    RestoreRow{Restore::copy, "KV is copied into the window of a static graph (npu_*)", kKv, kAsIs,
+    RestoreRow{Restore::copy, "copies KV into the window of a static graph (npu_*)", kKv, kAsIs,
                make_npu_buffers},
-    RestoreRow{Restore::project, "hidden states are loaded and projected, layers divided by split (hcache)",
+    RestoreRow{Restore::project, "loads and projects hidden states; split divides the layers (hcache)",
                kHidden, kAsIs, make_hcache, true},
-    RestoreRow{Restore::fastest, "turn by turn the first of recomputing, projecting and loading (adaptive)",
-               kKvOrHidden, kAsIs, make_adaptive, true},
-    RestoreRow{Restore::blend, "layers are loaded and a share of the tokens computed again (cacheblend)",
-               kKvOrHidden, kAsIs, make_cacheblend, true},
-    RestoreRow{Restore::important, "what the turn attends to most is loaded (hyperinfer)", kKv, kImportant,
-               make_hyperinfer},
+    RestoreRow{Restore::fastest,
+               "the fastest of recomputing, projecting and loading for each turn (adaptive)", kKvOrHidden,
+               kAsIs, make_adaptive, true},
+    RestoreRow{Restore::blend, "loads layers and recomputes a share of the tokens (cacheblend)", kKvOrHidden,
+               kAsIs, make_cacheblend, true},
+    RestoreRow{Restore::important, "loads the tokens that the turn attends to most (hyperinfer)", kKv,
+               kImportant, make_hyperinfer},
 };
 static_assert(kRestorations.size() == kRestoreNames.size());
 
@@ -365,16 +320,15 @@ static_assert(kRestorations.size() == kRestoreNames.size());
 std::string reuse_note(const PolicyOptions& options) {
   switch (options.calls.value_or(Calls::single)) {
     case Calls::map_reduce:
-      return "answers from summaries of single chunks: F1 below cacheblend's (CacheBlend 7.2)";
+      return "answers from summaries of single chunks: lower F1 than cacheblend (CacheBlend 7.2)";
     case Calls::map_rerank:
-      return "answers from single chunks: much worse than cacheblend's (CacheBlend 7.2)";
+      return "answers from single chunks: much lower F1 than cacheblend (CacheBlend 7.2)";
     case Calls::single:
       break;
   }
   const bool as_they_are = stores(options) && options.restore != Restore::blend;
   if (options.match != Match::chunk || !as_they_are) return "";
-  return "chunks take no notice of what stands before them: F1 or Rouge-L 0.15 to 0.35 below "
-         "cacheblend's (CacheBlend 7)";
+  return "chunks do not attend to the chunks before them: F1 or Rouge-L 0.15 to 0.35 below cacheblend (CacheBlend 7)";
 }
 
 constexpr Restore own_restoration(Keep keep) {

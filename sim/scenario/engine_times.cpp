@@ -36,8 +36,8 @@ void take_engine(Document& document) {
   if (taken.empty()) return;
   const std::string name = text_of(member(engine, "name")), version = text_of(member(engine, "version"));
   document.notes.push_back(
-      taken + ": of the hardware profile, measured with " +
-      (name.empty() ? "an engine that it does not name" : name + (version.empty() ? "" : " " + version)));
+      taken + ": from the hardware profile, measured with " +
+      (name.empty() ? "an unnamed engine" : name + (version.empty() ? "" : " " + version)));
 }
 
 }  // namespace kvcap

@@ -42,7 +42,7 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
     throw InputError(places.at(field) + ": found \"" + source.stand_in + "\", " +
                      missing_data(source.stand_in));
   }
-  scenario.notes.push_back("STAND-IN DATA: " + written + " is not there, " + source.stand_in +
+  scenario.notes.push_back("STAND-IN DATA: " + written + " does not exist, " + source.stand_in +
                            " is read instead; these results are not those of the real data (workload.source."
                            "stand_in; scenarios/data.md)");
   source.kind = source_table().front().name;

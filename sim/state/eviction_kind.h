@@ -52,10 +52,10 @@ inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::lfu, "lfu", "the least often used", make_lfu},
     EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
     EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
-                "the oldest in a small queue that only what is used again gets out of", make_s3_fifo},
+                "the oldest of a small queue; a second use moves entries to the main queue", make_s3_fifo},
     EvictionRow{EvictionKind::arc, "arc",
-                "the least recently used of what was used once or of what was used again, by which of them "
-                "comes back after it left (vLLM)",
+                "the least recently used of the entries with one use or of those with more, balanced by "
+                "returns of evicted entries (vLLM)",
                 make_arc},
     EvictionRow{.kind = EvictionKind::sharded_lru,
                 .name = "sharded_lru",
@@ -63,18 +63,18 @@ inline constexpr std::array kEvictions = {
                 .make = make_sharded_lru,
                 .by_object = true},
     EvictionRow{EvictionKind::next_use, "next_use",
-                "what a waiting request needs latest, before it what none needs", make_next_use},
+                "entries that no waiting request needs, then those that are needed last", make_next_use},
     EvictionRow{.kind = EvictionKind::score,
                 .name = "score",
-                .summary = "the lowest score, and nothing for a newcomer with a lower one",
+                .summary = "the lowest score; a new entry with a lower score is not admitted",
                 .make = make_score,
                 .scores = true},
     EvictionRow{.kind = EvictionKind::belady,
                 .name = "belady",
-                .summary = "what the workload needs latest, which only a bound can know",
+                .summary = "the entry that the workload needs last (a bound)",
                 .make = make_next_use,
                 .clairvoyant = true},
-    EvictionRow{EvictionKind::none, "none", "nothing: a full tier takes nothing more", make_none},
+    EvictionRow{EvictionKind::none, "none", "nothing; a full tier accepts no more", make_none},
 };
 inline constexpr auto kEvictionNames = [] {
   std::array<std::string_view, kEvictions.size()> names;

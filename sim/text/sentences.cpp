@@ -400,7 +400,7 @@ std::string unanswered_text(const std::vector<Setting>& settings) {
 }
 
 // Phrases of the notes that belong next to the answer: how GPUs without NVLink communicate
-// (cost/peer_collectives.h), the acceptance of drafts (scenario/check_speculative.cpp), and defaults that
+// (cost/peer_collectives.h), the acceptance of drafts (scenario/checks/speculative.cpp), and defaults that
 // moved since the scenario was written (scenario/moved_defaults.h).
 constexpr std::string_view kAssumptions[] = {"set hardware.peer to", " is assumed, the low end of",
                                              "default moved since kvcap ",

@@ -1,6 +1,6 @@
 // A small random transformer's contexts, really stored and really restored by every policy, against the same
 // contexts prefilled as a whole.
-#include "calibration/case_run.h"
+#include "calibration/cases/run.h"
 
 #include <gtest/gtest.h>
 

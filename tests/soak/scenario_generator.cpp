@@ -7,47 +7,19 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "base/random.h"
 #include "cost/gpu_memory.h"
 #include "policy/table.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
+#include "soak/dice.h"
 #include "spec/tiers.h"
 #include "workload/generators/few_shot.h"
 #include "workload/generators/long_context.h"
 
 namespace kvcap::soak {
 namespace {
-
-class Dice {
- public:
-  explicit Dice(uint64_t number, const char* name = "soak") : stream_(number, name) {}
-
-  bool chance(double share) { return unit() < share; }
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(unit() * static_cast<double>(high - low + 1));
-  }
-  double within(double low, double high) { return low + unit() * (high - low); }
-  // Returns a log-uniform value.
-  double spread(double low, double high) { return low * std::pow(high / low, unit()); }
-  int64_t tokens(double low, double high) { return static_cast<int64_t>(std::llround(spread(low, high))); }
-  template <class List>
-  auto pick(const List& list) {
-    return *(std::begin(list) + between(0, std::ssize(list) - 1));
-  }
-  template <class Value>
-  Value pick(std::initializer_list<Value> list) {
-    return *(list.begin() + between(0, static_cast<int64_t>(list.size()) - 1));
-  }
-
- private:
-  double unit() { return stream_.uniform(next_++); }
-
-  RandomStream stream_;
-  uint64_t next_ = 0;
-};
 
 class Generator {
  public:
@@ -597,77 +569,8 @@ class Generator {
   double rate_ = 1;
 };
 
-// Changes a generated workload in place.
-class Variation {
- public:
-  Variation(Workload& workload, uint64_t number) : workload_(workload), dice_(number, "soak workload") {}
-
-  void add_documents() {
-    if (!dice_.chance(0.35)) return;
-    const int64_t documents = dice_.between(1, 4);
-    std::vector<uint32_t> tokens;
-    for (int64_t i = 0; i < documents; ++i) {
-      tokens.push_back(static_cast<uint32_t>(dice_.tokens(1, 3000)));
-    }
-    for (Session& session : workload_.sessions) {
-      if (session.document != kOwnContext || dice_.chance(0.2)) continue;
-      const int64_t document = dice_.between(0, documents - 1);
-      session.document = static_cast<uint32_t>(document);
-      session.context_tokens = tokens[static_cast<std::size_t>(document)];
-      session.history_grows = !dice_.chance(0.1);
-    }
-  }
-
-  void add_branches() {
-    if (!dice_.chance(0.3)) return;
-    const double straight = dice_.within(0, 1);
-    for (const Session& session : workload_.sessions) {
-      workload_.parents.push_back(kNoParent);
-      for (int64_t turn = 1; turn < session.turn_count; ++turn) {
-        const int64_t parent = dice_.chance(straight) ? turn - 1 : dice_.between(-1, turn - 1);
-        workload_.parents.push_back(static_cast<int32_t>(parent));
-      }
-    }
-  }
-
-  // A piece is the same text in every turn and so has one length.
-  void add_pieces() {
-    if (!dice_.chance(0.35)) return;
-    const int64_t texts = dice_.between(1, 30);
-    std::vector<uint32_t> tokens;
-    for (int64_t i = 0; i < texts; ++i) tokens.push_back(static_cast<uint32_t>(dice_.tokens(1, 600)));
-    workload_.piece_keys = PieceKeys::text;
-    workload_.piece_begin.push_back(0);
-    for (Turn& turn : workload_.turns) {
-      for (int64_t i = dice_.between(-1, 4); i > 0; --i) {
-        const auto text = static_cast<std::size_t>(dice_.between(0, texts - 1));
-        workload_.pieces.push_back({1000 + text, tokens[text]});
-        // Some end within the input, some within the answer.
-        if (dice_.chance(0.9))
-          turn.input_tokens += tokens[text];
-        else
-          turn.output_tokens += tokens[text];
-      }
-      workload_.piece_begin.push_back(workload_.pieces.size());
-    }
-  }
-
- private:
-  Workload& workload_;
-  Dice dice_;
-};
-
 }  // namespace
 
 std::string scenario_json(uint64_t number) { return Generator(number).scenario().dump(2); }
-
-void vary(Workload& workload, const PolicyOptions& policy, uint64_t number) {
-  Variation variation(workload, number);
-  // Only turns without shared texts can be divided into calls.
-  if (with_preset(policy).calls.value_or(Calls::single) != Calls::single) return;
-  variation.add_documents();
-  variation.add_branches();
-  if (workload.piece_begin.empty()) variation.add_pieces();
-}
 
 }  // namespace kvcap::soak

@@ -139,15 +139,15 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      "sessions_per_s, requests_per_s",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1},{"from_s":0,"sessions_per_s":1}]}}})",
-     "chat.json: workload.arrivals.rates.1.from_s: found 0, allowed: more than the rate before has, 0", true},
+     "chat.json: workload.arrivals.rates.1.from_s: found 0, allowed: more than that of the rate before, 0",
+     true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1,"ramp":true}]}}})",
      "chat.json: workload.arrivals.rates.0.ramp: found true, allowed: false for the last rate (no rate "
      "follows)",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1},{"from_s":9,"requests_per_s":0}]}}})",
      "chat.json: workload.arrivals.rates.1.requests_per_s: found 0, allowed: more than 0 for the last rate "
-     "(the "
-     "other sessions would never arrive)",
+     "(else the remaining sessions never arrive)",
      true},
     {R"({"workload":{"arrivals":{"period_s":9,"rates":[{"from_s":0,"sessions_per_s":1},{"from_s":9,"sessions_per_s":0}]}}})",
      "chat.json: workload.arrivals.period_s: found 9, allowed: more than the last rate's from_s, 9", true},
@@ -216,8 +216,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      "chat.json: serving.speculative.acceptance_rate: found 1.5, allowed: a number from 0 to 1"},
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":2,"acceptance_rate":0.5}}})",
      "chat.json: serving.speculative.acceptance_rate: found 0.5, allowed: none beside acceptance_length = 2 "
-     "(one "
-     "follows from the other)",
+     "(each determines the other)",
      true},
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":3.5}}})",
      "chat.json: serving.speculative.acceptance_length: found 3.5, allowed: at most draft_tokens + 1 = 3",
@@ -392,18 +391,18 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"transfer":"pul"}}})",
      R"(chat.json: fleet.disaggregation.transfer: found "pul", allowed: pull, push; did you mean "pull"?)"},
     {R"({"fleet":{"disaggregation":{"prefill_replicas":1}}})",
-     "chat.json: fleet.replicas: found 1, allowed: at least 2 beside fleet.disaggregation: one node computes "
-     "prompts, another decodes",
+     "chat.json: fleet.replicas: found 1, allowed: at least 2 with fleet.disaggregation: a prefill node and "
+     "a decode node",
      true},
     {R"({"fleet":{"replicas":3,"disaggregation":{"prefill_replicas":3}}})",
      "chat.json: fleet.disaggregation.prefill_replicas: found 3, allowed: less than fleet.replicas = 3 (the "
      "other nodes decode)",
      true},
     {R"({"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"granularity":"layerwise"}}})",
-     R"(chat.json: fleet.disaggregation.granularity: found "layerwise", allowed: end where fleet.disaggregation.transfer is "pull" (who pulls begins when the prompt is computed))",
+     R"(chat.json: fleet.disaggregation.granularity: found "layerwise", allowed: end where fleet.disaggregation.transfer is "pull" (a pull begins after the prefill))",
      true},
     {R"({"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"transfer":"push","lease_s":30}}})",
-     R"(chat.json: fleet.disaggregation.lease_s: found 30, allowed: null where fleet.disaggregation.transfer is "push" (blocks are reserved before))",
+     R"(chat.json: fleet.disaggregation.lease_s: found 30, allowed: null where fleet.disaggregation.transfer is "push" (the decode node reserves blocks before the prefill))",
      true},
     {R"({"hardware":{"peer":"hosts"}})",
      R"(chat.json: hardware.peer: found "hosts", allowed: direct, switch, host; did you mean "host"?)",
@@ -412,17 +411,15 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      R"(chat.json: fleet.disaggregation.link: found "nvlink", allowed: nic (the hardware has no nvlink))",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"failures":[{"replica":0,"at_s":5,"down_s":1}],"disaggregation":{"prefill_replicas":1}}})",
-     "chat.json: fleet.failures: found 1 failures, allowed: none beside fleet.disaggregation (failures of "
-     "its "
-     "nodes are not modelled)",
+     "chat.json: fleet.failures: found 1 failures, allowed: none with fleet.disaggregation (failures of its "
+     "nodes are not simulated)",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1}},"policy":{"name":"cacheblend"}})",
-     R"(chat.json: policy.restore: found "blend", allowed: none, recompute, load, project, fastest beside fleet.disaggregation (decode nodes are sent the whole KV of a prompt))",
+     R"(chat.json: policy.restore: found "blend", allowed: none, recompute, load, project, fastest with fleet.disaggregation (decode nodes receive the whole KV of a prompt))",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1}},"serving":{"data_parallel_size":2}})",
-     "chat.json: serving.data_parallel_size: found 2, allowed: 1 beside fleet.disaggregation (pools of ranks "
-     "are "
-     "not modelled)",
+     "chat.json: serving.data_parallel_size: found 2, allowed: 1 with fleet.disaggregation (ranks are not "
+     "simulated there)",
      true},
     {R"({"fleet":{"failures":[{"replica":0,"at_s":5}]}})",
      "chat.json: fleet.failures.0.down_s: missing, required"},

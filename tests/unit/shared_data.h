@@ -20,8 +20,8 @@ inline bool has_shared_data(const std::string& name = "") {
 }  // namespace kvcap
 
 // The test ends here, skipped, where the file is not there.
-#define KVCAP_NEEDS_SHARED_DATA(name)                                                           \
-  if (has_shared_data(name)) {                                                                  \
-  } else                                                                                        \
+#define KVCAP_NEEDS_SHARED_DATA(name)                                                                \
+  if (has_shared_data(name)) {                                                                       \
+  } else                                                                                             \
     GTEST_SKIP() << "needs public data that are not part of the project (tests/public_data.md): no " \
                  << shared_data(name)

@@ -32,7 +32,7 @@ class DisaggregationCheck {
     const int64_t replicas = scenario_.fleet.replicas;
     if (replicas < 2) {
       fail("fleet.replicas", std::to_string(replicas),
-           "at least 2 beside fleet.disaggregation: one node computes prompts, another decodes");
+           "at least 2 with fleet.disaggregation: a prefill node and a decode node");
     }
     if (options_.prefill_replicas >= replicas) {
       fail(own("prefill_replicas"), std::to_string(options_.prefill_replicas),
@@ -44,12 +44,12 @@ class DisaggregationCheck {
     const bool pulls = options_.transfer == KvTransfer::pull;
     if (pulls && options_.granularity == TransferGranularity::layerwise) {
       fail(own("granularity"), "\"layerwise\"",
-           "end where fleet.disaggregation.transfer is \"pull\" (who pulls begins when the prompt is "
-           "computed)");
+           "end where fleet.disaggregation.transfer is \"pull\" (a pull begins after the prefill)");
     }
     if (!pulls && options_.lease_s) {
       fail(own("lease_s"), number_text(*options_.lease_s),
-           "null where fleet.disaggregation.transfer is \"push\" (blocks are reserved before)");
+           "null where fleet.disaggregation.transfer is \"push\" (the decode node reserves blocks before the "
+           "prefill)");
     }
   }
 
@@ -58,7 +58,7 @@ class DisaggregationCheck {
       fail(own("link"), "\"nic\"",
            std::string(scenario_.hardware.nvlink ? "nvlink" : "a link that the hardware has") +
                " (the hardware has no nic; --set 'hardware.nic={\"count\":8,\"bandwidth_bytes_per_s\":50e9}' "
-               "gives it some)");
+               "adds NICs)");
     }
     if (options_.link == TransferLink::nvlink && !scenario_.hardware.nvlink) {
       fail(own("link"), "\"nvlink\"", "nic (the hardware has no nvlink)");
@@ -69,15 +69,15 @@ class DisaggregationCheck {
   void check_rest() const {
     if (!scenario_.fleet.failures.empty()) {
       fail("fleet.failures", std::to_string(scenario_.fleet.failures.size()) + " failures",
-           "none beside fleet.disaggregation (failures of its nodes are not modelled)");
+           "none with fleet.disaggregation (failures of its nodes are not simulated)");
     }
     if (scenario_.serving.data_parallel_size > 1) {
       fail("serving.data_parallel_size", std::to_string(scenario_.serving.data_parallel_size),
-           "1 beside fleet.disaggregation (pools of ranks are not modelled)");
+           "1 with fleet.disaggregation (ranks are not simulated there)");
     }
     if (scenario_.serving.speculative && scenario_.serving.speculative->draft_tokens > 0) {
       fail("serving.speculative.draft_tokens", std::to_string(scenario_.serving.speculative->draft_tokens),
-           "0 beside fleet.disaggregation (a drafter's own KV is not moved)");
+           "0 with fleet.disaggregation (the drafter's KV is not transferred)");
     }
   }
 
@@ -87,16 +87,16 @@ class DisaggregationCheck {
     const Restore restore = *options.restore;
     if (restore == Restore::blend || restore == Restore::important || restore == Restore::copy) {
       fail("policy.restore", "\"" + std::string(name(restore)) + "\"",
-           "none, recompute, load, project, fastest beside fleet.disaggregation (decode nodes are sent the "
+           "none, recompute, load, project, fastest with fleet.disaggregation (decode nodes receive the "
            "whole KV of a prompt)");
     }
     if (options.retention.value_or(1) < 1) {
       fail("policy.retention", number_text(*options.retention),
-           "1 beside fleet.disaggregation (decode nodes are sent the whole KV of a prompt)");
+           "1 with fleet.disaggregation (decode nodes receive the whole KV of a prompt)");
     }
     if (options.match == Match::chunk) {
       fail("policy.match", "\"chunk\"",
-           "session, prefix beside fleet.disaggregation (decode nodes find prompts by their prefixes)");
+           "session, prefix with fleet.disaggregation (decode nodes look prompts up by prefix)");
     }
   }
 

@@ -58,7 +58,7 @@ void check_curve(const std::vector<Point>& points, const Places& places, const s
       }
       if (point.bytes_per_s < before.bytes_per_s) {
         fail(places, below(at, "bytes_per_s"), number_text(point.bytes_per_s),
-             "at least that of smaller pieces, " + number_text(before.bytes_per_s));
+             "at least the rate of smaller pieces, " + number_text(before.bytes_per_s));
       }
       break;
     }

@@ -46,7 +46,7 @@ void check_tiers(const Scenario& scenario, const Places& places) {
     const Tier tier = tiers[i].kind;
     const std::string quoted = "\"" + std::string(name(tier)) + "\"";
     for (std::size_t j = 0; j < i; ++j) {
-      if (tiers[j].kind == tier) fail(places, below(path, "kind"), quoted + " again", "each tier once");
+      if (tiers[j].kind == tier) fail(places, below(path, "kind"), quoted + " twice", "each tier once");
     }
     if (i > 0 && tier < tiers[i - 1].kind) {
       fail(places, below(path, "kind"), quoted + " after \"" + std::string(name(tiers[i - 1].kind)) + "\"",
@@ -57,13 +57,12 @@ void check_tiers(const Scenario& scenario, const Places& places) {
     }
     if (tiers[i].exclusive && with_preset(scenario.policy).keep == Keep::hidden) {
       fail(places, below(path, "exclusive"), "true with policy.keep \"hidden\"",
-           "false; true with \"kv\" (the GPU has no hidden states to give back)");
+           "false; true with \"kv\" (the GPU has no hidden states)");
     }
     if (tier == Tier::hbm && !keeps_every_token(scenario.model)) {
-      fail(
-          places, below(path, "kind"), quoted,
-          "host tiers, for a model whose layers keep a window or a state (what the GPU keeps of its contexts "
-          "is in the prefix cache: serving.prefix_caching)");
+      fail(places, below(path, "kind"), quoted,
+           "host tiers for a model whose layers keep a window or a state (use serving.prefix_caching for the "
+           "GPU)");
     }
     const std::optional<double> available = available_bytes(scenario, tier);
     if (!available)
@@ -118,7 +117,7 @@ void check_layout(const Scenario& scenario, const Places& places) {
   if (options.block_layout != BlockLayout::cross_layer || options.restore != Restore::load) return;
   if (options.preload.value_or(Preload::none) != Preload::layerwise) return;
   fail(places, "policy.block_layout", "\"cross_layer\" with preload \"layerwise\"",
-       "layer; cross_layer with preload \"none\" (a block of all layers brings no layer before the others)");
+       "layer; cross_layer with preload \"none\" (a block of all layers cannot be loaded layer by layer)");
 }
 
 // Checks the options that saving at eviction requires: the GPU evicts cached KV only.
@@ -127,11 +126,11 @@ void check_victims(const Scenario& scenario, const Places& places) {
   if (options.save_at != SaveAt::eviction || !stores(options)) return;
   if (options.keep == Keep::hidden) {
     fail(places, "policy.save_at", "\"eviction\" with keep \"hidden\"",
-         "turn_end, step; eviction with keep \"kv\" (the GPU evicts no hidden states)");
+         "turn_end, step; eviction with keep \"kv\" (the GPU does not cache hidden states)");
   }
   if (!scenario.serving.prefix_caching) {
     fail(places, "policy.save_at", "\"eviction\" with serving.prefix_caching false",
-         "turn_end, step; eviction with prefix_caching true (without it the GPU keeps nothing to evict)");
+         "turn_end, step; eviction with prefix_caching true (without it the GPU has nothing to evict)");
   }
   const auto beside = [&](const char* field, const char* found, const char* allowed) {
     fail(places, field, std::string(found) + " with save_at \"eviction\"", allowed);

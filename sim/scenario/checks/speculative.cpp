@@ -19,7 +19,7 @@ class SpeculativeCheck {
     check_acceptance();
     if (options_.draft_tokens > 0 && scenario_.model.is_recurrent()) {
       fail("draft_tokens", std::to_string(options_.draft_tokens),
-           "0 where layers are recurrent (their state cannot go back before a rejected draft)");
+           "0 for models with recurrent layers (their state cannot be rolled back after a rejected draft)");
     }
     if (options_.draft_model) check_draft_model(*options_.draft_model);
   }
@@ -45,7 +45,7 @@ class SpeculativeCheck {
     if (options_.acceptance_length && options_.acceptance_rate) {
       fail("acceptance_rate", number_text(*options_.acceptance_rate),
            "none beside acceptance_length = " + number_text(*options_.acceptance_length) +
-               " (one follows from the other)");
+               " (each determines the other)");
     }
     const auto most = static_cast<double>(options_.draft_tokens + 1);
     if (options_.acceptance_length && *options_.acceptance_length > most) {
@@ -79,9 +79,9 @@ std::string acceptance_note(const SpeculativeOptions& options, const ModelSpec& 
     char length[32];
     std::snprintf(length, sizeof length, "%.3g", mean_tokens_of_step(options, model));
     return field + "acceptance_length is not given: " + length +
-           " is assumed, the low end of what is published of " + std::string(assumed.drafter) + " (" +
+           " is assumed, the low end of published values for " + std::string(assumed.drafter) + " (" +
            std::string(assumed.source) + "); set it, or " + field +
-           "acceptance_rate, to what your server logs";
+           "acceptance_rate, to the value in your server's log";
   }
   const std::string given = options.acceptance_length
                                 ? "acceptance_length " + number_text(*options.acceptance_length)
@@ -99,8 +99,8 @@ void check_speculative(Scenario& scenario, const Places& places) {
   scenario.notes.push_back(acceptance_note(options, scenario.model));
   if (options.method == DraftMethod::ngram && scenario.serving.async_scheduling) {
     scenario.notes.emplace_back(
-        "steps are planned ahead although the host drafts: vLLM's ngram method turns "
-        "serving.async_scheduling off");
+        "steps are planned ahead although the host drafts; vLLM disables serving.async_scheduling with "
+        "ngram");
   }
 }
 

@@ -65,13 +65,13 @@ void check_rates(const std::vector<ArrivalRate>& rates, bool repeats, const Plac
       fail(places, path + ".from_s", number_text(one.from_s), "0 for the first rate");
     if (i > 0 && !(one.from_s > rates[i - 1].from_s)) {
       fail(places, path + ".from_s", number_text(one.from_s),
-           "more than the rate before has, " + number_text(rates[i - 1].from_s));
+           "more than that of the rate before, " + number_text(rates[i - 1].from_s));
     }
     if (is_last && one.ramp)
       fail(places, path + ".ramp", "true", "false for the last rate (no rate follows)");
     if (is_last && one.sessions_per_s.value_or(0) + one.requests_per_s.value_or(0) == 0) {
       fail(places, path + (one.sessions_per_s ? ".sessions_per_s" : ".requests_per_s"), "0",
-           "more than 0 for the last rate (the other sessions would never arrive)");
+           "more than 0 for the last rate (else the remaining sessions never arrive)");
     }
   }
 }
@@ -89,7 +89,7 @@ void note_unused_rate(const ArrivalOptions& arrivals, std::vector<std::string>& 
     note(!arrivals.rates.empty(), "rates");
     note(arrivals.period_s.has_value(), "period_s");
   } else if (arrivals.period_s && arrivals.rates.empty()) {
-    notes.push_back("workload.arrivals.period_s is not used: there are no rates that could repeat");
+    notes.push_back("workload.arrivals.period_s is not used: workload.arrivals.rates is empty");
   }
   if (arrivals.process != ArrivalProcess::trace) note(arrivals.speed != 1, "speed");
   if (arrivals.process == ArrivalProcess::closed_loop) return;
@@ -116,7 +116,7 @@ void check_warmup(const Scenario& scenario, const Places& places) {
   const WorkloadOptions& workload = scenario.workload;
   if (workload.run_length == RunLength::steady && workload.arrivals.process == ArrivalProcess::trace) {
     fail(places, "workload.run_length", "\"steady\" with arrivals.process \"trace\"",
-         "fixed (a trace is as long as it is)");
+         "fixed (a trace has a fixed length)");
   }
   if (workload.warmup == Warmup::turns || workload.warmup_turns == 0) return;
   fail(places, "workload.warmup_turns", std::to_string(workload.warmup_turns),
@@ -127,8 +127,7 @@ void note_unused_retries(Scenario& scenario) {
   const WorkloadOptions& workload = scenario.workload;
   if (!workload.retries || workload.retries->count == 0 || workload.client_timeout_s) return;
   scenario.notes.push_back(
-      "workload.retries is not used: clients retry what times out, and workload.client_timeout_s says no "
-      "time");
+      "workload.retries is not used: clients retry after timeouts, and workload.client_timeout_s is not set");
 }
 
 void check_name(const std::string& found, const std::vector<std::string>& known, const Places& places,

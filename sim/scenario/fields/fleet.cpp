@@ -7,67 +7,75 @@ using namespace field_specs;
 
 static void describe(FieldVisitor& v, NodeFailure& o) {
   v.field("replica", o.replica,
-          {.meaning = "which node; the first is 0", .min = 0, .max = kMaxReplicas - 1, .required = true});
+          {.meaning = "index of the node, from 0", .min = 0, .max = kMaxReplicas - 1, .required = true});
   v.field("at_s", o.at_s,
-          {.meaning = "when it is lost", .unit = "s", .min = 0, .max = kMaxYears_s, .required = true});
-  v.field("down_s", o.down_s, positive("until it is back, empty", "s"));
+          {.meaning = "time at which the node fails",
+           .unit = "s",
+           .min = 0,
+           .max = kMaxYears_s,
+           .required = true});
+  v.field("down_s", o.down_s, positive("time until it is back, with empty tiers", "s"));
 }
 
 static void describe(FieldVisitor& v, RouterOptions& o) {
   const auto weight = [](std::string_view meaning) {
     return FieldSpec{.meaning = meaning, .min = 0, .max = 1e6};
   };
-  v.field(
-      "index", o.index,
-      {.meaning = "what the router believes of the nodes: what lies there, what they have reported, or what "
-                  "it has sent there"});
-  v.field("event_delay_s", o.event_delay_s, not_negative("events: until a report is heard", "s"));
+  v.field("index", o.index,
+          {.meaning = "router's knowledge of the nodes' contents: the actual contents (exact), those "
+                      "reported by events (events), or the prompts that it routed there (approximate)"});
+  v.field("event_delay_s", o.event_delay_s,
+          not_negative("events: delay until the router receives an event", "s"));
   v.field("index_tokens", o.index_tokens,
-          {.meaning = "approximate: remembered of one node, the least recently used leaving first",
+          {.meaning = "approximate: size of the index per node, with LRU eviction",
            .unit = "tokens",
            .min = 1,
            .max = 1e15,
-           .absent = "any number"});
+           .absent = "unlimited"});
   v.field("index_ttl_s", o.index_ttl_s,
-          positive_or_absent("approximate: until what was not sent again is forgotten", "s", "never"));
-  v.field("prefix_weight", o.prefix_weight, weight("weighted: of the share of the prompt that lies there"));
-  v.field("kv_weight", o.kv_weight, weight("weighted: of the share of KV blocks that nobody holds"));
-  v.field("queue_weight", o.queue_weight, weight("weighted: of half of 1 - waiting turns / 128"));
-  v.field("no_hit_weight", o.no_hit_weight,
-          weight("weighted: of prompts that nobody has going where none went for longest"));
-  v.field("gpu_tier_weight", o.gpu_tier_weight, weight("weighted: of what lies on the GPU"));
-  v.field("dram_tier_weight", o.dram_tier_weight, weight("weighted: of what lies in DRAM"));
-  v.field("far_tier_weight", o.far_tier_weight, weight("weighted: of what lies farther"));
-  v.field("overlap_credit", o.overlap_credit, weight("dynamo: of what needs no prefill"));
-  v.field("dram_credit", o.dram_credit, weight("dynamo: of that, what lies in DRAM"));
-  v.field("far_credit", o.far_credit, weight("dynamo: of that, what lies farther"));
+          positive_or_absent("approximate: time after the last use until an entry is dropped", "s", "never"));
+  v.field("prefix_weight", o.prefix_weight, weight("weighted: weight of the prompt's hit rate on the node"));
+  v.field("kv_weight", o.kv_weight, weight("weighted: weight of the share of free KV blocks"));
+  v.field("queue_weight", o.queue_weight,
+          weight("weighted: weight of the queue score, (1 - waiting turns / 128) / 2"));
+  v.field(
+      "no_hit_weight", o.no_hit_weight,
+      weight(
+          "weighted: for prompts without a hit, weight of the time since the node last got such a prompt"));
+  v.field("gpu_tier_weight", o.gpu_tier_weight, weight("weighted: weight of a hit on the GPU"));
+  v.field("dram_tier_weight", o.dram_tier_weight, weight("weighted: weight of a hit in DRAM"));
+  v.field("far_tier_weight", o.far_tier_weight, weight("weighted: weight of a hit in a farther tier"));
+  v.field("overlap_credit", o.overlap_credit, weight("dynamo: credit for tokens that need no prefill"));
+  v.field("dram_credit", o.dram_credit, weight("dynamo: credit for such tokens in DRAM"));
+  v.field("far_credit", o.far_credit, weight("dynamo: credit for such tokens in a farther tier"));
   v.field("prefill_scale", o.prefill_scale,
-          weight("dynamo: of tokens to prefill, against those that decode"));
-  v.field("temperature", o.temperature, weight("dynamo: 0 takes the cheapest node, more draws one"));
-  v.field("cache_threshold", o.cache_threshold,
-          {.meaning = "cache_aware: cached share of a prompt above which the router follows the cache",
-           .min = 0,
-           .max = 1});
+          weight("dynamo: weight of tokens to prefill relative to those that decode"));
+  v.field("temperature", o.temperature,
+          weight("dynamo: 0 chooses the node with the lowest cost; larger values choose at random by cost"));
+  v.field(
+      "cache_threshold", o.cache_threshold,
+      {.meaning = "cache_aware: hit rate of a prompt above which the router chooses the node with the hit",
+       .min = 0,
+       .max = 1});
   v.field("balance_abs", o.balance_abs,
-          {.meaning = "cache_aware: difference of loads up to which the router follows the cache",
+          {.meaning = "cache_aware: difference of loads up to which the router prefers hits",
            .unit = "turns",
            .min = 0,
            .max = kMaxCount});
-  v.field("balance_rel", o.balance_rel,
-          {.meaning = "cache_aware: ratio of loads up to which the router follows the cache",
-           .min = 1,
-           .max = 1e6});
+  v.field(
+      "balance_rel", o.balance_rel,
+      {.meaning = "cache_aware: ratio of loads up to which the router prefers hits", .min = 1, .max = 1e6});
 }
 
 static void describe(FieldVisitor& v, PoolOptions& o) {
   v.field("max_num_seqs", o.max_num_seqs,
-          {.meaning = "of these nodes",
+          {.meaning = "value for these nodes",
            .unit = "requests",
            .min = 1,
            .max = kMaxCount,
            .absent = "serving.max_num_seqs"});
   v.field("max_num_batched_tokens", o.max_num_batched_tokens,
-          {.meaning = "of these nodes",
+          {.meaning = "value for these nodes",
            .unit = "tokens",
            .min = 1,
            .max = 1e9,
@@ -76,47 +84,48 @@ static void describe(FieldVisitor& v, PoolOptions& o) {
 
 static void describe(FieldVisitor& v, DisaggregationOptions& o) {
   v.field("prefill_replicas", o.prefill_replicas,
-          {.meaning = "nodes that compute prompts, the first ones; the others decode",
+          {.meaning = "nodes that compute prompts (the first ones); the others decode",
            .unit = "nodes",
            .min = 1,
            .max = kMaxReplicas - 1,
            .required = true});
   v.field("transfer", o.transfer,
-          {.meaning = "the decode node asks for a prompt's KV once it is computed, or reserves blocks when "
-                      "its computation begins and is sent it"});
+          {.meaning = "pull: the decode node requests a prompt's KV after its prefill; push: it reserves "
+                      "blocks when the prefill begins and receives the KV"});
   v.field("granularity", o.granularity,
-          {.meaning = "KV moves when the whole prompt is computed, or (push) each layer as soon as it is"});
-  v.field("link", o.link, {.meaning = "what carries KV between nodes: hardware.nic or hardware.nvlink"});
+          {.meaning = "KV moves after the whole prefill (end), or with push layer by layer (layerwise)"});
+  v.field("link", o.link, {.meaning = "link between nodes for KV: hardware.nic or hardware.nvlink"});
   v.field("lease_s", o.lease_s,
-          {.meaning = "pull: KV that nobody has begun to fetch for so long is given up, and the decode node "
-                      "computes the prompt itself",
+          {.meaning = "pull: time until KV that no decode node has begun to fetch is dropped; the decode "
+                      "node then computes the prompt",
            .unit = "s",
            .min = 0,
            .max = kMaxYears_s,
-           .absent = "kept until it is fetched"});
-  v.field("prefill", o.prefill,
-          {.meaning = "what the nodes that compute prompts set otherwise than serving"});
-  v.field("decode", o.decode, {.meaning = "what the nodes that decode set otherwise than serving"});
+           .absent = "until it is fetched"});
+  v.field("prefill", o.prefill, {.meaning = "settings of the prefill nodes that differ from serving"});
+  v.field("decode", o.decode, {.meaning = "settings of the decode nodes that differ from serving"});
 }
 
 void describe(FieldVisitor& v, FleetOptions& o) {
-  v.field(
-      "replicas", o.replicas,
-      {.meaning = "nodes, each the whole profile and model", .unit = "nodes", .min = 1, .max = kMaxReplicas});
-  v.field("routing", o.routing, {.meaning = "which node serves a turn"});
-  v.field("router", o.router, {.meaning = "what the router believes and weighs"});
+  v.field("replicas", o.replicas,
+          {.meaning = "number of nodes, each with the whole profile and model",
+           .unit = "nodes",
+           .min = 1,
+           .max = kMaxReplicas});
+  v.field("routing", o.routing, {.meaning = "router: how a node is chosen for a turn"});
+  v.field("router", o.router, {.meaning = "options of the router"});
   v.field(
       "load_bound", o.load_bound,
-      {.meaning = "prefix_aware: lead over the least loaded node at which what is stored no longer counts",
+      {.meaning =
+           "prefix_aware: turns more than the least loaded node, up to which a node with a hit is preferred",
        .unit = "turns",
        .min = 0,
        .max = kMaxCount});
-  v.field("shared_remote", o.shared_remote,
-          {.meaning = "the remote tier is one store behind one link for all nodes"});
-  v.field("failures", o.failures, {.meaning = "nodes that are lost with what they hold"});
-  v.field(
-      "disaggregation", o.disaggregation,
-      {.meaning = "nodes that compute prompts, and others that decode", .absent = "every node does both"});
+  v.field("shared_remote", o.shared_remote, {.meaning = "all nodes share one remote store and its link"});
+  v.field("failures", o.failures, {.meaning = "node failures; a failed node loses its contents"});
+  v.field("disaggregation", o.disaggregation,
+          {.meaning = "disaggregated serving: separate nodes for prefill and decode",
+           .absent = "every node does both"});
 }
 
 }  // namespace kvcap

@@ -18,6 +18,8 @@ struct ModelFile {
   LatentAttention latent;
 };
 
+constexpr std::string_view kByDtype = "by torch_dtype";
+
 double bytes_of_dtype(std::string_view dtype) {
   if (dtype == "float32") return 4;
   return dtype == "float16" || dtype == "bfloat16" ? 2 : 1;
@@ -62,58 +64,62 @@ ModelSpec model_of(const ModelFile& file) {
 }  // namespace
 
 static void describe(FieldVisitor& v, Experts& o) {
-  v.field("count", o.count, required_count("routed experts of a layer"));
-  v.field("active", o.active, required_count("routed experts that one token goes through"));
+  v.field("count", o.count, required_count("routed experts per layer"));
+  v.field("active", o.active, required_count("routed experts per token"));
   v.field("shared", o.shared,
-          {.meaning = "experts that every token goes through", .min = 0, .max = kMaxCount});
-  v.field("intermediate_size", o.intermediate_size, required_count("width of one expert"));
-  v.field("shared_intermediate_size", o.shared_intermediate_size,
-          {.meaning = "width of one shared expert; 0: as a routed one", .min = 0, .max = kMaxCount});
+          {.meaning = "shared experts, which process every token", .min = 0, .max = kMaxCount});
+  v.field("intermediate_size", o.intermediate_size, required_count("FFN width of a routed expert"));
+  v.field(
+      "shared_intermediate_size", o.shared_intermediate_size,
+      {.meaning = "FFN width of a shared expert; 0: that of a routed expert", .min = 0, .max = kMaxCount});
   v.field("dense_layers", o.dense_layers,
-          {.meaning = "layers with a dense FFN instead", .min = 0, .max = kMaxCount});
+          {.meaning = "layers that have a dense FFN instead of experts", .min = 0, .max = kMaxCount});
   v.field("hidden_size", o.hidden_size,
-          {.meaning = "width that routed experts work on; 0: the model's", .min = 0, .max = kMaxCount});
-  const auto bytes = [](std::string_view meaning, std::string_view absent) {
-    return FieldSpec{.meaning = meaning, .unit = "bytes", .min = 0.125, .max = 8, .absent = absent};
-  };
+          {.meaning = "hidden size of the routed experts; 0: the model's", .min = 0, .max = kMaxCount});
   v.field("weight_bytes_per_element", o.weight_bytes_per_element,
-          bytes("of a routed expert's weight", "weight_bytes_per_element of the model"));
+          element_bytes("size of a routed expert's weight", "weight_bytes_per_element of the model"));
   v.field("activation_bytes_per_element", o.activation_bytes_per_element,
-          bytes("of what enters a routed expert's GEMMs", "activation_bytes_per_element of the model"));
+          element_bytes("size of an input of a routed expert's GEMMs",
+                        "activation_bytes_per_element of the model"));
 }
 
 static void describe(FieldVisitor& v, LatentAttention& o) {
   v.field("kv_lora_rank", o.kv_lora_rank, required_count("latent size of keys and values"));
   v.field("q_lora_rank", o.q_lora_rank,
-          {.meaning = "latent size of queries; 0: none", .min = 0, .max = kMaxCount});
-  v.field("qk_rope_head_dim", o.qk_rope_head_dim, count("rotary key"));
-  v.field("qk_nope_head_dim", o.qk_nope_head_dim, count("keys without position"));
-  v.field("v_head_dim", o.v_head_dim, count("values"));
+          {.meaning = "latent size of queries; 0: queries have no latent", .min = 0, .max = kMaxCount});
+  v.field("qk_rope_head_dim", o.qk_rope_head_dim, count("key dimensions with rotary position"));
+  v.field("qk_nope_head_dim", o.qk_nope_head_dim, count("key dimensions without position, per head"));
+  v.field("v_head_dim", o.v_head_dim, count("value dimensions per head"));
 }
 
 static void describe(FieldVisitor& v, Indexer& o) {
-  v.field("layers", o.layers,
-          {.meaning = "layers with an indexer of their own; 0: all", .min = 0, .max = kMaxCount});
+  v.field(
+      "layers", o.layers,
+      {.meaning = "layers that compute an index; the others reuse it; 0: all", .min = 0, .max = kMaxCount});
   v.field("heads", o.heads, count("heads of the indexer"));
-  v.field("head_dim", o.head_dim, count("size of one of its heads"));
+  v.field("head_dim", o.head_dim, count("size of an indexer head"));
   v.field("bytes_per_token", o.bytes_per_token,
-          {.meaning = "its key of a token in one layer", .unit = "bytes", .min = 1, .max = 1e6});
+          {.meaning = "indexer key of a token in one layer", .unit = "bytes", .min = 1, .max = 1e6});
   v.field("top_k", o.top_k, count("tokens that a query attends to", "tokens"));
 }
 
 static void describe(FieldVisitor& v, RecurrentState& o) {
-  v.field("heads", o.heads, required_count("heads of the state: Mamba-2's, or value heads"));
-  v.field("head_dim", o.head_dim, required_count("size of one head, or of a value"));
-  v.field("state_size", o.state_size, required_count("elements of state for each of them, or of a key"));
-  v.field("groups", o.groups,
-          {.meaning = "groups that share B and C, or key heads", .min = 0, .max = kMaxCount});
-  v.field("conv_kernel", o.conv_kernel, count("taps of the causal convolution", "tokens"));
-  v.field("dt_rank", o.dt_rank,
-          {.meaning = "rank of Mamba-1's step; 0: a step for each head", .min = 0, .max = kMaxCount});
+  v.field("heads", o.heads,
+          required_count("heads of the state (Mamba-2), or value heads (linear attention)"));
+  v.field("head_dim", o.head_dim, required_count("size of a head, or of a value"));
+  v.field("state_size", o.state_size,
+          required_count("state elements per channel (Mamba-2), or size of a key"));
+  v.field(
+      "groups", o.groups,
+      {.meaning = "groups of heads that share B and C (Mamba-2), or key heads", .min = 0, .max = kMaxCount});
+  v.field("conv_kernel", o.conv_kernel, count("width of the causal convolution", "tokens"));
+  v.field(
+      "dt_rank", o.dt_rank,
+      {.meaning = "rank of the step size (Mamba-1); 0: one step size per head", .min = 0, .max = kMaxCount});
   v.field("state_bytes_per_element", o.state_bytes_per_element,
-          {.meaning = "of the state", .unit = "bytes", .min = 0.125, .max = 8});
+          {.meaning = "size of a state element", .unit = "bytes", .min = 0.125, .max = 8});
   v.field("conv_bytes_per_element", o.conv_bytes_per_element,
-          {.meaning = "of the convolution's inputs", .unit = "bytes", .min = 0.125, .max = 8});
+          {.meaning = "size of a stored input of the convolution", .unit = "bytes", .min = 0.125, .max = 8});
 }
 
 // Describes a count of a LayerGroup; 0 means the model's value.
@@ -125,49 +131,44 @@ static void own_count(FieldVisitor& v, std::string_view name, int64_t& value, st
 }
 
 static void describe(FieldVisitor& v, LayerGroup& o) {
-  v.field("layers", o.layers, required_count("layers that are alike"));
-  v.field("attention", o.attention, {.meaning = "what a layer keeps of a context"});
+  v.field("layers", o.layers, required_count("layers of this group"));
+  v.field("attention", o.attention,
+          {.meaning = "attention of these layers, which determines the state that they keep"});
   own_count(v, "window_tokens", o.window_tokens,
-            "sliding: newest tokens that a token sees, itself included; chunked: size of a chunk", "none");
+            "sliding: tokens in the window, including the current token; chunked: tokens per chunk", "none");
   own_count(v, "num_attention_heads", o.num_attention_heads, "query heads", "the model's");
   own_count(v, "num_key_value_heads", o.num_key_value_heads, "KV heads", "the model's");
-  own_count(v, "head_dim", o.head_dim, "size of one head's query and key", "the model's");
-  own_count(v, "value_head_dim", o.value_head_dim, "size of one head's value", "head_dim");
-  v.field("keys_are_values", o.keys_are_values, {.meaning = "one copy serves as keys and values"});
+  own_count(v, "head_dim", o.head_dim, "size of a head's query and key", "the model's");
+  own_count(v, "value_head_dim", o.value_head_dim, "size of a head's value", "head_dim");
+  v.field("keys_are_values", o.keys_are_values, {.meaning = "keys and values are one tensor"});
   bool given = o.kv_bytes_per_element > 0;
   v.number("kv_bytes_per_element", o.kv_bytes_per_element, &given,
-           {.meaning = "of a stored key or value",
+           {.meaning = "size of an element of the KV cache",
             .unit = "bytes",
             .min = 0.125,
             .max = 8,
             .absent = "the model's"});
   if (!given) o.kv_bytes_per_element = 0;
   v.field("kv_bytes_per_token", o.kv_bytes_per_token,
-          {.meaning = "of one layer, where a format packs more than elements",
+          {.meaning = "KV cache of one layer, for formats that store more than the elements",
            .unit = "bytes",
            .min = 1,
            .max = 1e9,
-           .absent = "by elements"});
+           .absent = "from the number of elements"});
   v.field("latent", o.latent, {.meaning = "latent attention", .absent = "the model's"});
-  v.field("indexer", o.indexer, {.meaning = "keys that choose what is attended to", .absent = "none"});
-  v.field("recurrent", o.recurrent, {.meaning = "the state of a recurrent layer", .absent = "none"});
+  v.field("indexer", o.indexer,
+          {.meaning = "sparse attention: an indexer selects the tokens that a query attends to",
+           .absent = "none"});
+  v.field("recurrent", o.recurrent, {.meaning = "state of a recurrent layer", .absent = "none"});
 }
 
 void describe(FieldVisitor& v, ModelSpec& model) {
   ModelFile file = file_of(model);
   ModelSpec& o = file.model;
-  const FieldSpec bytes = {.unit = "bytes", .min = 0.125, .max = 8, .absent = "by torch_dtype"};
-  const auto bytes_or = [&bytes](std::string_view meaning, std::string_view absent) {
-    FieldSpec spec = bytes;
-    spec.meaning = meaning;
-    spec.absent = absent;
-    return spec;
-  };
-  const auto bytes_of = [&](std::string_view meaning) { return bytes_or(meaning, bytes.absent); };
   v.schema(kModelSchema, false);
-  v.field("name", o.name, {.meaning = "how results call the model"});
+  v.field("name", o.name, {.meaning = "name in results"});
   v.field("num_hidden_layers", o.num_hidden_layers, required_count("transformer layers"));
-  v.field("hidden_size", o.hidden_size, required_count("width of a hidden state"));
+  v.field("hidden_size", o.hidden_size, required_count("size of a hidden state"));
   v.field("num_attention_heads", o.num_attention_heads, required_count("query heads"));
   v.field("num_key_value_heads", file.key_value_heads,
           {.meaning = "KV heads", .min = 1, .max = kMaxCount, .absent = "num_attention_heads"});
@@ -176,43 +177,50 @@ void describe(FieldVisitor& v, ModelSpec& model) {
            .min = 1,
            .max = kMaxCount,
            .absent = "hidden_size / num_attention_heads"});
-  v.field("intermediate_size", o.intermediate_size, required_count("width of the FFN"));
-  v.field("vocab_size", o.vocab_size, {.meaning = "vocabulary", .min = 1, .max = 1e8, .required = true});
-  v.field("max_position_embeddings", o.max_position_embeddings,
-          {.meaning = "longest sequence", .unit = "tokens", .min = 1, .max = 1e9, .required = true});
-  v.field("sampling", o.sampling,
-          {.meaning = "how its publisher proposes to draw tokens (generation_config.json)",
-           .absent = "from all tokens"});
+  v.field("intermediate_size", o.intermediate_size, required_count("FFN width"));
+  v.field("vocab_size", o.vocab_size,
+          {.meaning = "size of the vocabulary", .min = 1, .max = 1e8, .required = true});
+  v.field(
+      "max_position_embeddings", o.max_position_embeddings,
+      {.meaning = "longest supported sequence", .unit = "tokens", .min = 1, .max = 1e9, .required = true});
+  v.field(
+      "sampling", o.sampling,
+      {.meaning = "sampling recommended by the publisher (generation_config.json)", .absent = "no filter"});
   v.field("torch_dtype", o.torch_dtype, {.meaning = "number format of the weights", .allowed = kDtypeNames});
-  v.field("ffn", o.ffn, {.meaning = "three matrices (gated) or two (plain)"});
-  v.field("position_encoding", o.position_encoding, {.meaning = "how positions enter"});
-  v.field("qk_norm", o.qk_norm, {.meaning = "norm of queries and keys: of each head, or over all heads"});
-  v.field("tie_word_embeddings", o.tie_word_embeddings, {.meaning = "one matrix embeds and predicts words"});
+  v.field("ffn", o.ffn, {.meaning = "gated: three matrices; plain: two"});
+  v.field("position_encoding", o.position_encoding, {.meaning = "position encoding"});
+  v.field("qk_norm", o.qk_norm, {.meaning = "normalisation of queries and keys: per head or over all heads"});
+  v.field("tie_word_embeddings", o.tie_word_embeddings,
+          {.meaning = "embedding and output projection share one matrix"});
   v.field("attention_output_gate", o.attention_output_gate,
-          {.meaning = "queries are projected twice: once more for a gate"});
-  v.field("weight_bytes_per_element", file.weight_bytes, bytes_of("of a stored weight"));
-  v.field("kv_bytes_per_element", file.kv_bytes, bytes_of("of a stored key or value"));
-  v.field("hidden_bytes_per_element", file.hidden_bytes, bytes_of("of a stored hidden state"));
+          {.meaning = "attention output has a gate, a second projection of the query's size"});
+  v.field("weight_bytes_per_element", file.weight_bytes, element_bytes("size of a weight", kByDtype));
+  v.field("kv_bytes_per_element", file.kv_bytes,
+          element_bytes("size of an element of the KV cache", kByDtype));
+  v.field("hidden_bytes_per_element", file.hidden_bytes,
+          element_bytes("size of an element of a hidden state", kByDtype));
   v.field("activation_bytes_per_element", o.activation_bytes_per_element,
-          bytes_or("of what enters a GEMM: 1 for FP8 arithmetic", "hidden_bytes_per_element"));
+          element_bytes("size of a GEMM's input element; 1 for FP8 arithmetic", "hidden_bytes_per_element"));
   v.field("attention_weight_bytes_per_element", o.attention_weight_bytes_per_element,
-          bytes_or("of a weight of attention and recurrent layers", "weight_bytes_per_element"));
+          element_bytes("size of a weight of attention and recurrent layers", "weight_bytes_per_element"));
   v.field("attention_activation_bytes_per_element", o.attention_activation_bytes_per_element,
-          bytes_or("of what enters their GEMMs", "activation_bytes_per_element"));
+          element_bytes("size of an input element of their GEMMs", "activation_bytes_per_element"));
   v.field("embedding_bytes_per_element", o.embedding_bytes_per_element,
-          bytes_or("of the embedding and the output projection", "weight_bytes_per_element"));
+          element_bytes("size of a weight of the embedding and the output projection",
+                        "weight_bytes_per_element"));
   v.field("output_bytes_per_element", o.output_bytes_per_element,
-          bytes_or("of the output projection", "embedding_bytes_per_element"));
+          element_bytes("size of a weight of the output projection", "embedding_bytes_per_element"));
   v.field("vision_parameters", o.vision_parameters,
-          {.meaning = "of a vision tower and its projector, in 16 bits; text does not pass them",
+          {.meaning = "parameters of the vision tower and its projector, in 16 bits; text does not use them",
            .min = 0,
            .max = 1e12});
-  v.field("draft_layers", o.draft_layers,
-          {.meaning = "layers for multi-token prediction: in the checkpoint, not loaded without it",
-           .min = 0,
-           .max = 100});
+  v.field(
+      "draft_layers", o.draft_layers,
+      {.meaning = "layers for multi-token prediction in the checkpoint; loaded only for speculative decoding",
+       .min = 0,
+       .max = 100});
   v.field("uncounted_weight_bytes", o.uncounted_weight_bytes,
-          {.meaning = "that the checkpoint has beside what shapes and formats count, or lacks",
+          {.meaning = "size of the checkpoint minus the size computed from shapes and formats",
            .unit = "bytes",
            .min = -1e14,
            .max = 1e14});
@@ -223,17 +231,19 @@ void describe(FieldVisitor& v, ModelSpec& model) {
            .max = kMaxCount,
            .absent = "none"});
   v.field("q_lora_rank", file.latent.q_lora_rank,
-          {.meaning = "latent size of its queries; 0: none", .min = 0, .max = kMaxCount});
-  v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim, count("its rotary key"));
-  v.field("qk_nope_head_dim", file.latent.qk_nope_head_dim, count("its keys without position"));
-  v.field("v_head_dim", file.latent.v_head_dim, count("its values"));
+          {.meaning = "latent size of its queries; 0: queries have no latent", .min = 0, .max = kMaxCount});
+  v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim, count("its key dimensions with rotary position"));
+  v.field("qk_nope_head_dim", file.latent.qk_nope_head_dim,
+          count("its key dimensions without position, per head"));
+  v.field("v_head_dim", file.latent.v_head_dim, count("its value dimensions per head"));
   v.field("layer_groups", o.layer_groups,
-          {.meaning = "layers by what they keep of a context; none: all alike"});
+          {.meaning = "groups of layers with different attention or state; empty: all layers are alike"});
   v.field("feed_forward_layers", o.ffn_layers,
           {.meaning = "layers with an FFN", .min = 0, .max = kMaxCount, .absent = "num_hidden_layers"});
-  v.field("hugging_face", o.hugging_face,
-          {.meaning = "names there of models with this shape and these weights, with spaces between"});
-  v.field("source", o.source, {.meaning = "where the shape comes from"});
+  v.field(
+      "hugging_face", o.hugging_face,
+      {.meaning = "names on Hugging Face of models with this shape and weight format, separated by spaces"});
+  v.field("source", o.source, {.meaning = "source of the shape"});
   model = model_of(file);
 }
 

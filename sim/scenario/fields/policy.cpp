@@ -9,7 +9,7 @@ using namespace field_specs;
 
 static std::string_view eviction_meaning() {
   static const std::string text = [] {
-    std::string summaries = "what leaves a full tier first. ";
+    std::string summaries = "eviction order, by what a full tier evicts first. ";
     for (const EvictionRow& row : kEvictions) {
       if (&row != kEvictions.begin()) summaries += "; ";
       summaries += std::string(row.name) + ": " + std::string(row.summary);
@@ -22,7 +22,7 @@ static std::string_view eviction_meaning() {
 static void describe(FieldVisitor& v, TierOptions& o) {
   std::string kind(name(o.kind));
   v.field("kind", kind,
-          {.meaning = "which tier; mooncake_store: remote, with Mooncake Store's defaults",
+          {.meaning = "tier; mooncake_store: remote with Mooncake Store's defaults",
            .required = true,
            .allowed = kTierKindNames});
   for (Tier tier : kTiers) {
@@ -30,44 +30,47 @@ static void describe(FieldVisitor& v, TierOptions& o) {
   }
   if (kind == kTierKindNames.back()) o = mooncake_store();
   v.field("capacity_bytes", o.capacity_bytes,
-          positive_or_absent("for stored state", "bytes", "all there is"));
+          positive_or_absent("capacity for stored state", "bytes", "that of the hardware"));
   v.field("capacity_per_gpu_bytes", o.capacity_per_gpu_bytes,
-          positive_or_absent("in place of capacity_bytes: so many for each GPU of the engine", "bytes",
-                             "capacity_bytes says"));
+          positive_or_absent("capacity per GPU of the engine, in place of capacity_bytes", "bytes",
+                             "from capacity_bytes"));
   v.field("capacity_over_gpu", o.capacity_over_gpu,
-          {.meaning = "in place of capacity_bytes: times what the engine's KV blocks hold",
+          {.meaning = "capacity over the size of the engine's KV cache, in place of capacity_bytes",
            .min = 1e-3,
            .max = 1e6,
-           .absent = "capacity_bytes says"});
+           .absent = "from capacity_bytes"});
   v.field("eviction", o.eviction,
           {.meaning = eviction_meaning(),
            .absent = "the policy's",
            .fallback = name_of(kPolicyDefaults.eviction)});
   v.field("free_fraction", o.free_fraction,
-          {.meaning = "share that is kept free by evicting ahead", .min = 0, .max = 1, .below_max = true});
+          {.meaning = "share of the capacity that background eviction keeps free",
+           .min = 0,
+           .max = 1,
+           .below_max = true});
   v.field("evict_at", o.evict_at,
-          {.meaning = "share of the capacity beyond which evict_share of it leaves at once",
+          {.meaning = "share of the capacity above which evict_share of it is evicted at once",
            .min = kMinShare,
            .max = 1,
-           .absent = "what leaves makes room for what comes"});
-  v.field("evict_share", o.evict_share, share("of the capacity that leaves then"));
-  v.field("lease_s", o.lease_s, not_negative("for which what was read does not leave", "s"));
+           .absent = "evictions only make room"});
+  v.field("evict_share", o.evict_share, share("share of the capacity that is then evicted"));
+  v.field("lease_s", o.lease_s, not_negative("time after a read during which a context is not evicted", "s"));
   v.field("soft_pin_s", o.soft_pin_s,
-          not_negative("after its last use for which what several sessions can share (documents, pieces of "
-                       "prompts) leaves only when nothing else can",
+          not_negative("time after the last use during which contexts that sessions share (documents, "
+                       "pieces) are evicted last",
                        "s"));
-  v.field(
-      "after_uses", o.after_uses,
-      {.meaning = "uses of a context before it enters from a nearer tier; the turn that computes it is one",
-       .min = 1,
-       .max = kMaxCount});
-  v.field("replicas", o.replicas, {.meaning = "copies of what is stored", .min = 1, .max = 100});
+  v.field("after_uses", o.after_uses,
+          {.meaning =
+               "uses of a context before it enters from a nearer tier, including the turn that computes it",
+           .min = 1,
+           .max = kMaxCount});
+  v.field("replicas", o.replicas, {.meaning = "copies of stored state", .min = 1, .max = 100});
   v.field("exclusive", o.exclusive,
-          {.meaning = "hbm: what lies here takes no room in the first host tier, if a farther one has it"});
+          {.meaning = "hbm: contexts here take no room in the first host tier if a farther tier has them"});
 }
 
 void describe(FieldVisitor& v, PolicyOptions& o) {
-  v.field("name", o.name, {.meaning = "a preset for all that follows", .allowed = policy_names()});
+  v.field("name", o.name, {.meaning = "preset of all other keys", .allowed = policy_names()});
   for_each_policy_key([&](const auto& key) { v.field(key.name, o.*key.value, key.spec); });
 }
 

@@ -12,31 +12,33 @@ static void describe(FieldVisitor& v, SloOptions& o) {
 
 static void describe(FieldVisitor& v, BillingOptions& o) {
   v.field("storage", o.storage,
-          {.meaning = "of tiers whose size nobody chose: all that the profile has, or what the run fills"});
+          {.meaning = "billed size of tiers without a given size: the profile's capacity (provisioned), or "
+                      "the size that the run fills (filled)"});
   v.field("whole_servers", o.whole_servers,
-          {.meaning = "GPUs are bought in servers of hardware.gpu.per_server"});
+          {.meaning = "whole servers of hardware.gpu.per_server GPUs are billed"});
   v.field("prices", o.prices,
-          {.meaning = "file of prices that take the place of the profile's (kvcap.prices/1); empty: none"});
+          {.meaning = "file with prices that replace the profile's (kvcap.prices/1); empty: none"});
 }
 
 void describe(FieldVisitor& v, Scenario& o) {
   v.schema(kScenarioSchema, true);
-  v.field("name", o.name, {.meaning = "how results call the scenario"});
+  v.field("name", o.name, {.meaning = "name in results"});
   v.field("kvcap_version", o.kvcap_version,
-          {.meaning = "the kvcap that wrote the file; the answer lists defaults that have moved since",
-           .absent = "this one"});
+          {.meaning = "version of kvcap that wrote the file; the result lists defaults that changed since",
+           .absent = "this version"});
   v.field("model", o.model, {.required = true, .reference = "model"});
   v.field("hardware", o.hardware, {.required = true, .reference = "hardware profile"});
-  v.field("serving", o.serving, {.meaning = "the engine; names as in vLLM"});
-  v.field("fleet", o.fleet, {.meaning = "how many nodes there are, and which serves a turn"});
-  v.field("workload", o.workload, {.meaning = "what is asked of it", .required = true});
+  v.field("serving", o.serving, {.meaning = "serving engine; names as in vLLM"});
+  v.field("fleet", o.fleet, {.meaning = "nodes and routing"});
+  v.field("workload", o.workload, {.meaning = "sessions and their arrivals", .required = true});
   v.field("policy", o.policy, {.reference = "policy"});
-  v.field("slo", o.slo, {.meaning = "targets that define goodput"});
-  v.field("billing", o.billing, {.meaning = "what is paid for, and at whose prices"});
-  v.field("fidelity", o.fidelity, {.meaning = "one transfer per tier, or every layer simulated"});
+  v.field("slo", o.slo, {.meaning = "latency targets, which define goodput"});
+  v.field("billing", o.billing, {.meaning = "billed capacity and prices"});
+  v.field("fidelity", o.fidelity,
+          {.meaning = "request: one transfer per tier; layer: every layer is simulated"});
   v.field("replications", o.replications,
-          {.meaning = "runs with seeds seed, seed + 1, ...", .min = 1, .max = 10000});
-  v.field("seed", o.seed, {.meaning = "of all random streams", .min = 0, .max = kMaxInteger});
+          {.meaning = "number of runs, with seeds seed, seed + 1, ...", .min = 1, .max = 10000});
+  v.field("seed", o.seed, {.meaning = "seed of all random streams", .min = 0, .max = kMaxInteger});
 }
 
 }  // namespace kvcap

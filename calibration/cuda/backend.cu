@@ -1,0 +1,334 @@
+// CUDA backend: device 0, GEMMs by cuBLAS, other operations by the kernels in this folder.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "calibration/cuda/collective.h"
+#include "calibration/cuda/support.h"
+#include "calibration/datasheet.h"
+#ifdef KVCAP_HAS_CUFILE
+#include <cufile.h>
+#endif
+
+namespace kvcap::calibration {
+namespace {
+
+constexpr int64_t kCublasWorkspaceBytes = 64 << 20;
+
+class CudaEvent : public Event {
+ public:
+  CudaEvent() { require(cudaEventCreate(&event_), "event"); }
+  ~CudaEvent() override { cudaEventDestroy(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  void synchronize() override { require(cudaEventSynchronize(event_), "event"); }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+class CudaGraph : public Graph {
+ public:
+  explicit CudaGraph(cudaGraph_t graph) {
+    const cudaError_t error = cudaGraphInstantiate(&executable_, graph, 0);
+    cudaGraphDestroy(graph);
+    require(error, "graph");
+  }
+  ~CudaGraph() override { cudaGraphExecDestroy(executable_); }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  cudaGraphExec_t get() const { return executable_; }
+
+ private:
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+void free_device(void* data) { cudaFree(data); }
+void free_pinned(void* data) { cudaFreeHost(data); }
+
+Buffer allocate_device(int64_t bytes) {
+  void* data = nullptr;
+  require(cudaMalloc(&data, static_cast<std::size_t>(bytes)), "device memory");
+  return {data, bytes, free_device};
+}
+
+class CudaStream : public Stream {
+ public:
+  explicit CudaStream(int sm_count) : sm_count_(sm_count) {
+    require(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+  }
+  ~CudaStream() override {
+    cudaStreamSynchronize(stream_);
+    if (cublas_) cublasDestroy(cublas_);
+    cudaStreamDestroy(stream_);
+  }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+
+  void copy(void* to, const void* from, int64_t bytes) override {
+    require(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_), "copy");
+  }
+  void zero(void* data, int64_t bytes) override {
+    require(cudaMemsetAsync(data, 0, static_cast<std::size_t>(bytes), stream_), "zero");
+  }
+  void fill_random(Format format, void* data, int64_t count, uint64_t seed) override {
+    launch_fill_random(format, data, count, seed, stream_);
+  }
+  // Row-major C = A W^T is column-major C^T = W A^T.
+  void gemm(const Gemm& g) override {
+    prepare();
+    const cudaDataType type = g.format == Format::float16 ? CUDA_R_16F : CUDA_R_16BF;
+    if (g.format == Format::float32) throw BackendError("the CUDA backend computes in float16 and bfloat16");
+    const float one = 1;
+    const float zero = 0;
+    const auto m = static_cast<int>(g.m);
+    const auto n = static_cast<int>(g.n);
+    const auto k = static_cast<int>(g.k);
+    require(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, g.w, type, k, g.a, type, k, &zero,
+                         g.c, type, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+            "gemm");
+  }
+  void attention(const Attention& attention) override {
+    prepare();
+    calibration::launch(attention, sm_count_, attention_workspace(), stream_);
+  }
+  void rope(const Rope& rope) override { calibration::launch(rope, stream_); }
+  void rms_norm(const RmsNorm& norm) override { calibration::launch(norm, stream_); }
+  void silu_multiply(const SiluMultiply& silu) override { calibration::launch(silu, stream_); }
+  void add(const Add& add) override { calibration::launch(add, stream_); }
+  void move_rows(const MoveRows& move) override { calibration::launch(move, stream_); }
+  void attention_mass(const AttentionMass& mass) override {
+    prepare();
+    calibration::launch(mass, attention_workspace(), stream_);
+  }
+  void row_distance(const RowDistance& distance) override { calibration::launch(distance, stream_); }
+  void empty_kernel() override { launch_empty(stream_); }
+
+  void record(Event& event) override {
+    require(cudaEventRecord(dynamic_cast<CudaEvent&>(event).get(), stream_), "record");
+  }
+  void wait(Event& event) override {
+    require(cudaStreamWaitEvent(stream_, dynamic_cast<CudaEvent&>(event).get(), 0), "wait");
+  }
+  void synchronize() override { require(cudaStreamSynchronize(stream_), "stream"); }
+
+  void begin_capture() override {
+    prepare();
+    require(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "capture");
+  }
+  std::unique_ptr<Graph> end_capture() override {
+    cudaGraph_t graph = nullptr;
+    require(cudaStreamEndCapture(stream_, &graph), "capture");
+    return std::make_unique<CudaGraph>(graph);
+  }
+  void launch(Graph& graph) override {
+    require(cudaGraphLaunch(dynamic_cast<CudaGraph&>(graph).get(), stream_), "graph");
+  }
+
+ private:
+  // Allocates: not in the constructor, because most streams only copy, and not within a capture.
+  void prepare() {
+    if (cublas_) return;
+    cublas_workspace_ = allocate_device(kCublasWorkspaceBytes);
+    attention_workspace_ = allocate_device(kAttentionWorkspaceBytes);
+    require(cublasCreate(&cublas_), "handle");
+    require(cublasSetStream(cublas_, stream_), "stream");
+    require(cublasSetWorkspace(cublas_, cublas_workspace_.data(), kCublasWorkspaceBytes), "workspace");
+  }
+
+  float* attention_workspace() const { return reinterpret_cast<float*>(attention_workspace_.data()); }
+
+  cudaStream_t stream_ = nullptr;
+  int sm_count_;
+  Buffer cublas_workspace_, attention_workspace_;
+  cublasHandle_t cublas_ = nullptr;
+};
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  require(cudaDeviceGetAttribute(&value, which, 0), "attribute");
+  return value;
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+// Returns one line of nvidia-smi's output; empty if the tool is missing.
+std::string ask_driver(const std::string& query) {
+  const std::string command =
+      "nvidia-smi -i 0 --query-gpu=" + query + " --format=csv,noheader,nounits 2>/dev/null";
+  FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return "";
+  char line[256] = {};
+  const bool answered = std::fgets(line, sizeof line, pipe) != nullptr;
+  pclose(pipe);
+  std::string text = answered ? line : "";
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+std::optional<double> scaled(const std::string& text, double unit) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str()) return std::nullopt;
+  return value * unit;
+}
+
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(int count) : count_(count) {
+    require(cudaSetDevice(0), "device");
+    require(cudaGetDeviceProperties(&properties_, 0), "properties");
+    open_direct();
+  }
+  ~CudaBackend() override { close_direct(); }
+  CudaBackend(const CudaBackend&) = delete;
+  CudaBackend& operator=(const CudaBackend&) = delete;
+
+  DeviceInfo info() const override {
+    DeviceInfo info;
+    info.backend = "cuda";
+    info.name = properties_.name;
+    int driver = 0;
+    int runtime = 0;
+    require(cudaDriverGetVersion(&driver), "driver version");
+    require(cudaRuntimeGetVersion(&runtime), "runtime version");
+    const std::string release = ask_driver("driver_version");
+    info.software = (release.empty() ? "" : "driver " + release + ", ") + "CUDA " + version_text(driver) +
+                    " (built with " + version_text(runtime) + "), cuBLAS " + std::to_string(CUBLAS_VERSION);
+    info.count = count_;
+    info.sm_count = properties_.multiProcessorCount;
+    info.memory_bytes = static_cast<double>(properties_.totalGlobalMem);
+    info.host_memory_bytes =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    info.cache_bytes = static_cast<double>(properties_.l2CacheSize);
+    info.nominal_flops = datasheet_flops(info.name);
+    const double clock_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate);
+    const double width_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth) / 8.0;
+    if (clock_hz > 0) info.nominal_bandwidth_bytes_per_s = 2 * clock_hz * width_bytes;
+    info.formats = {Format::float16, Format::bfloat16};
+    info.notes = {
+        "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
+        "decode with keys split over blocks)"};
+    return info;
+  }
+  DeviceState state() const override {
+    std::istringstream answer(ask_driver("clocks.sm,clocks.mem,temperature.gpu,power.draw"));
+    std::string field[4];
+    for (std::string& one : field) std::getline(answer, one, ',');
+    return {scaled(field[0], 1e6), scaled(field[1], 1e6), scaled(field[2], 1), scaled(field[3], 1)};
+  }
+  Buffer allocate(Place place, int64_t bytes) override {
+    if (place == Place::device) return allocate_device(bytes);
+    if (place == Place::pinned) {
+      void* data = nullptr;
+      require(cudaHostAlloc(&data, static_cast<std::size_t>(bytes), cudaHostAllocDefault), "pinned memory");
+      std::memset(data, 0, static_cast<std::size_t>(bytes));
+      return {data, bytes, free_pinned};
+    }
+    constexpr int64_t kPageBytes = 4096;
+    const int64_t whole_pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    void* data = std::aligned_alloc(kPageBytes, static_cast<std::size_t>(whole_pages));
+    if (!data) throw BackendError("no " + std::to_string(bytes) + " bytes of memory");
+    std::memset(data, 0, static_cast<std::size_t>(whole_pages));
+    return {data, bytes, std::free};
+  }
+  std::unique_ptr<Stream> make_stream() override {
+    return std::make_unique<CudaStream>(properties_.multiProcessorCount);
+  }
+  std::unique_ptr<Event> make_event() override { return std::make_unique<CudaEvent>(); }
+  double elapsed_s(const Event& start, const Event& end) const override {
+    float milliseconds = 0;
+    require(cudaEventElapsedTime(&milliseconds, dynamic_cast<const CudaEvent&>(start).get(),
+                                 dynamic_cast<const CudaEvent&>(end).get()),
+            "elapsed time");
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+
+  std::unique_ptr<Collective> make_collective() override { return make_cuda_collective(count_); }
+  std::optional<std::pair<double, double>> peer_link() override {
+    int reachable = 0;
+    if (count_ < 2 || cudaDeviceCanAccessPeer(&reachable, 0, 1) != cudaSuccess || reachable == 0) {
+      return std::nullopt;
+    }
+    constexpr int64_t kLargeBytes = 256 << 20;
+    constexpr int64_t kSmallBytes = 256;
+    cudaDeviceEnablePeerAccess(1, 0);  // already enabled is not an error
+    cudaGetLastError();
+    const Buffer from = allocate_device(kLargeBytes);
+    require(cudaSetDevice(1), "device 1");
+    const Buffer to = allocate_device(kLargeBytes);
+    require(cudaSetDevice(0), "device 0");
+    const double small_s = peer_copy_s(to, from, kSmallBytes, 200);
+    const double large_s = peer_copy_s(to, from, kLargeBytes, 10);
+    return std::pair{static_cast<double>(kLargeBytes) / large_s, small_s};
+  }
+
+#ifdef KVCAP_HAS_CUFILE
+  bool can_read_direct() const override { return direct_; }
+  void read_direct(int file, int64_t offset_bytes, const Buffer& to, int64_t to_offset_bytes,
+                   int64_t bytes) override {
+    CUfileDescr_t description{};
+    description.handle.fd = file;
+    description.type = CU_FILE_HANDLE_TYPE_OPAQUE_FD;
+    CUfileHandle_t handle = nullptr;
+    if (cuFileHandleRegister(&handle, &description).err != CU_FILE_SUCCESS) {
+      throw BackendError("cuFile: the file cannot be registered");
+    }
+    const ssize_t read =
+        cuFileRead(handle, to.data(), static_cast<std::size_t>(bytes), offset_bytes, to_offset_bytes);
+    cuFileHandleDeregister(handle);
+    if (read != bytes) throw BackendError("cuFile: a read of " + std::to_string(bytes) + " bytes failed");
+  }
+
+ private:
+  // Without the kernel module cuFile copies through host memory, which would not be a direct read.
+  void open_direct() {
+    direct_ = std::filesystem::exists("/proc/driver/nvidia-fs") && cuFileDriverOpen().err == CU_FILE_SUCCESS;
+  }
+  void close_direct() {
+    if (direct_) cuFileDriverClose();
+  }
+
+  bool direct_ = false;
+#else
+ private:
+  void open_direct() {}
+  void close_direct() {}
+#endif
+
+  double peer_copy_s(const Buffer& to, const Buffer& from, int64_t bytes, int copies) {
+    const std::unique_ptr<Stream> stream = make_stream();
+    CudaEvent start;
+    CudaEvent end;
+    stream->copy(to.data(), from.data(), bytes);
+    stream->record(start);
+    for (int i = 0; i < copies; ++i) stream->copy(to.data(), from.data(), bytes);
+    stream->record(end);
+    end.synchronize();
+    return elapsed_s(start, end) / copies;
+  }
+
+  int count_;
+  cudaDeviceProp properties_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(std::string* why) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    *why = error == cudaSuccess ? "no device" : cudaGetErrorString(error);
+    return nullptr;
+  }
+  return std::make_unique<CudaBackend>(count);
+}
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,83 @@
+// Helpers of the CUDA sources: error checks of calls, dispatch on formats, and kernel launches.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <string>
+
+#include "calibration/backend.h"
+
+namespace kvcap::calibration {
+
+inline void require(cudaError_t error, const char* what) {
+  if (error != cudaSuccess)
+    throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
+}
+inline void require(cublasStatus_t status, const char* what) {
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw BackendError(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(status));
+  }
+}
+// Throws BackendError if the preceding launch was rejected.
+inline void require_launch(const char* kernel) { require(cudaGetLastError(), kernel); }
+
+inline __device__ float to_float(__half x) { return __half2float(x); }
+inline __device__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+template <typename T>
+__device__ T from_float(float x);
+template <>
+inline __device__ __half from_float<__half>(float x) {
+  return __float2half_rn(x);
+}
+template <>
+inline __device__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
+  return __float2bfloat16_rn(x);
+}
+
+// Element-wise kernels: threads per block, and 16-bit elements in the 16 bytes that a thread moves at a time.
+inline constexpr int kThreads = 256;
+inline constexpr int kWide = 8;
+
+template <typename T, int V>
+struct alignas(sizeof(T) * V) Pack {
+  T values[V];
+};
+
+// Returns the number of blocks for one item per thread; grid strides cover items beyond `most_blocks`.
+inline unsigned blocks_for(int64_t items, int64_t most_blocks = 1 << 16) {
+  return static_cast<unsigned>(std::clamp<int64_t>((items + kThreads - 1) / kThreads, 1, most_blocks));
+}
+
+// Calls work(T{}) with the type of the format.
+template <typename Work>
+void with_type(Format format, const Work& work) {
+  switch (format) {
+    case Format::float16:
+      return work(__half{});
+    case Format::bfloat16:
+      return work(__nv_bfloat16{});
+    case Format::float32:
+      throw BackendError("the CUDA backend computes in float16 and bfloat16");
+  }
+}
+
+// Enqueue the operations of backend.h (kernels.cu, attention.cu, restore.cu).
+void launch(const Rope& rope, cudaStream_t stream);
+void launch(const RmsNorm& norm, cudaStream_t stream);
+void launch(const SiluMultiply& silu, cudaStream_t stream);
+void launch(const Add& add, cudaStream_t stream);
+void launch(const MoveRows& move, cudaStream_t stream);
+void launch(const RowDistance& distance, cudaStream_t stream);
+void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed, cudaStream_t stream);
+void launch_empty(cudaStream_t stream);
+inline constexpr float kLog2E = 1.4426950408889634F;
+// Size of `workspace`, which belongs to the stream.
+inline constexpr int64_t kAttentionWorkspaceBytes = 64 << 20;
+void launch(const Attention& attention, int sm_count, float* workspace, cudaStream_t stream);
+void launch(const AttentionMass& mass, float* workspace, cudaStream_t stream);
+
+}  // namespace kvcap::calibration

@@ -1,0 +1,257 @@
+// Flags of a launch line that are not simulated, their spellings and their values, and connectors.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "unit/launch_lines.h"
+
+namespace kvcap::launch_flags_test {
+namespace {
+
+using namespace launch_lines;
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+// ---- flags that are not simulated ----
+
+TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B ";
+  for (const char* flag :
+       {"--enforce-eager", "--enable-lora", "--scheduling-policy priority",
+        "--long-prefill-token-threshold 2048", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
+        "--cpu-offload-gb 10", "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
+        "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--hf-overrides '{\"num_hidden_layers\":2}'",
+        "--lora-modules a=b c=d", "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
+    EXPECT_TRUE(has(error_of(line + flag), "not simulated")) << flag << ": " << error_of(line + flag);
+    const std::string error = error_of(line + flag), hint = "--ignore-flags ";
+    const std::size_t begin = error.find(hint) + hint.size();
+    const std::string name = error.substr(begin, error.find(' ', begin) - begin);
+    EXPECT_EQ(error_of(line + flag, {name}), "accepted") << name;
+  }
+}
+
+TEST(IgnoredFlags, NeedNoNameWhereTheyChooseKernelsAlone) {
+  for (const char* flag : {"--disable-custom-all-reduce", "-cc.pass_config.fuse_norm_quant=True",
+                           "--compilation-config '{\"pass_config\": {\"fuse_act_quant\": true}}'",
+                           "--moe-backend flashinfer_trtllm", "--cudagraph-capture-sizes 1 2 4"}) {
+    EXPECT_EQ(error_of(std::string("vllm serve Qwen/Qwen3-8B ") + flag), "accepted") << flag;
+  }
+  EXPECT_EQ(error_of("python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --cuda-graph-max-bs 64"),
+            "accepted");
+}
+
+TEST(IgnoredFlags, NeedNoNameWhereTheyHaveTheEnginesDefault) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B ";
+  for (const char* flag : {"-pp 1",
+                           "--scheduling-policy fcfs",
+                           "--long-prefill-token-threshold 0",
+                           "--cpu-offload-gb 0.0",
+                           "--dtype bfloat16",
+                           "--no-enforce-eager",
+                           "-O3",
+                           "-O 2",
+                           "--optimization-level=3",
+                           "--compilation-config 3",
+                           "--enable-chunked-prefill",
+                           "--compilation-config '{\"mode\":3}'",
+                           "--swap-space 16",
+                           "--rope-theta 5e6 --max-model-len 65536",
+                           "--disable-hybrid-kv-cache-manager",
+                           "--max-num-seqs None",
+                           "--mm-encoder-tp-mode data",
+                           "--limit-mm-per-prompt '{\"image\": 4}'",
+                           "--limit-mm-per-prompt.video 0",
+                           "--limit-mm-per-prompt image=2"}) {
+    EXPECT_EQ(error_of(line + flag), "accepted") << flag;
+  }
+  EXPECT_TRUE(
+      has(error_of("vllm serve google/gemma-3-27b-it --disable-hybrid-kv-cache-manager"), "not simulated"));
+}
+
+TEST(IgnoredFlags, NeedNoNameWhereTheySayAgainWhatTheLineSays) {
+  const std::string vllm = "vllm serve Qwen/Qwen3-8B -dp 4 -dpl ";
+  EXPECT_EQ(error_of(vllm + "4"), "accepted");
+  EXPECT_TRUE(has(error_of(vllm + "2"), "-dpl 2 affects the result"));
+  const std::string sglang =
+      "sglang serve Qwen/Qwen3-8B --speculative-algorithm NEXTN --speculative-num-steps 3 "
+      "--speculative-eagle-topk 1 --speculative-num-draft-tokens ";
+  EXPECT_EQ(error_of(sglang + "4"), "accepted") << "a chain of 3 and one more";
+  EXPECT_TRUE(has(error_of(sglang + "8"), "--speculative-num-draft-tokens 8 affects the result"));
+}
+
+TEST(IgnoredFlags, AreNamedByAnyOfTheirSpellings) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B -pp 2 --enable_lora --speculative-config '{broken'";
+  for (const char* name : {"pp", "-pp", "pipeline-parallel-size", "--pipeline_parallel_size"}) {
+    const LaunchLine read = read_launch_line(line, {name, "enable-lora", "speculative-config"});
+    EXPECT_EQ(read.left_out, (Texts{"-pp", "--enable_lora", "--speculative-config"})) << name;
+  }
+  EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B", {"enforce-eager"}).notes,
+            Texts{"--ignore-flags enforce-eager: the line does not have this flag"});
+}
+
+// ---- spellings ----
+
+TEST(Spellings, OfFlagsAreThoseThatArgparseUnderstands) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B ";
+  EXPECT_EQ(value_of(line + "--tensor-parallel 4", "serving.tensor_parallel_size"), "4");
+  EXPECT_EQ(value_of(line + "-tp=4", "serving.tensor_parallel_size"), "4");
+  EXPECT_EQ(value_of(line + "--max_num_batched_tokens=25.6k", "serving.max_num_batched_tokens"), "25600");
+  EXPECT_EQ(value_of(line + "--max-num-batched-tokens 1K", "serving.max_num_batched_tokens"), "1024");
+  EXPECT_EQ(
+      error_of(line + "--max-num 4"),
+      "--from: --max-num: found the beginning of --max-num-seqs and --max-num-batched-tokens, allowed: the "
+      "whole name");
+  EXPECT_TRUE(has(error_of("trtllm-serve Qwen/Qwen3-8B --max_batch 4"), "is not a known flag of trtllm"));
+}
+
+TEST(Spellings, OfWordProcessorsAreTold) {
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B \u2014max-num-seqs 4"),
+            "--from: found the typographic dash \"\u2014\" in \"\u2014max-num-seqs\", allowed: - and --");
+  EXPECT_TRUE(has(error_of("vllm serve Qwen/Qwen3-8B \u2013tp 4"), "typographic dash"));
+  EXPECT_TRUE(has(error_of("vllm serve Qwen/Qwen3-8B -\u2013tp 4"), "typographic dash"));
+  EXPECT_TRUE(has(error_of("vllm serve Qwen/Qwen3-8B --kv-transfer-config \u2018{}\u2019"), "allowed: '"));
+  EXPECT_TRUE(has(error_of("vllm serve Qwen/Qwen3-8B\u00a0-tp 4"), "a plain space"));
+  // Inside of plain quotes and words they are letters.
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --chat-template 'it\u2019s \u2014 so'"), "accepted");
+}
+
+TEST(Spellings, OfShellsAreUnderstood) {
+  EXPECT_EQ(value_of("export TP=4; vllm serve Qwen/Qwen3-8B -tp $TP", "serving.tensor_parallel_size"), "4");
+  EXPECT_EQ(value_of("model=Qwen/Qwen3-8B\nvllm serve ${model} --port $PORT", "model"), "qwen3-8b");
+  EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B -tp ${TP:-2}", "serving.tensor_parallel_size"), "2");
+  EXPECT_EQ(
+      error_of("vllm serve Qwen/Qwen3-8B -tp $TP"),
+      "--from: -tp: found \"$TP\", a variable that the line does not set; allowed: its value, or NAME=value "
+      "before");
+  EXPECT_TRUE(has(error_of("vllm serve $MODEL"), "found \"$MODEL\", a variable"));
+  EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B \\\n  -tp 4 # four\n --port 80 > log 2>&1 &",
+                     "serving.tensor_parallel_size"),
+            "4");
+  EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=0,1 HF_TOKEN=x nohup vllm serve Qwen/Qwen3-8B"), "accepted");
+}
+
+TEST(Spellings, OfProgramsAreThoseThatStartAnEngine) {
+  for (const char* line :
+       {"python3 -m vllm.entrypoints.api_server --model Qwen/Qwen3-8B",
+        "python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B",
+        "python -m vllm.entrypoints.cli.main serve Qwen/Qwen3-8B", "uv run vllm serve Qwen/Qwen3-8B",
+        "python vllm/entrypoints/openai/api_server.py --model Qwen/Qwen3-8B",
+        "docker run --gpus all --entrypoint vllm vllm/vllm-openai:v0.11.0 serve Qwen/Qwen3-8B",
+        "docker run vllm/vllm-openai python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B",
+        "docker run nvcr.io/nvidia/vllm:26.06-py3 vllm serve Qwen/Qwen3-8B",
+        "docker run lmsysorg/sglang:latest python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B",
+        "docker run image /bin/bash -lc \"export A=1 && vllm serve Qwen/Qwen3-8B --port 80; sleep 1\"",
+        "mpirun -n 2 trtllm-llmapi-launch trtllm-serve Qwen/Qwen3-8B"}) {
+    EXPECT_EQ(value_of(line, "model"), "qwen3-8b") << line;
+  }
+}
+
+// ---- values ----
+
+TEST(FlagValues, ThatAreBrokenJsonAreRefused) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B ";
+  for (const char* flag :
+       {"--kv-transfer-config '{\"kv_connector\":'", "--kv-transfer-config [1]",
+        "--kv-transfer-config LMCacheConnectorV1", "--speculative-config '{method: ngram}'",
+        "--limit-mm-per-prompt '{\"image\": 4'", "--hf-overrides '{\"a\":1'",
+        "--structured-outputs-config '{'", "--compilation-config '{\"mode\":3'"}) {
+    EXPECT_TRUE(has(error_of(line + flag), "allowed: JSON (in single quotes)"))
+        << flag << error_of(line + flag);
+  }
+}
+
+TEST(FlagValues, ThatAreNegativeOrAbsurdAreRefused) {
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --kv-offloading-size -5"),
+            "--from: --kv-offloading-size: found \"-5\", allowed: 0 or more GiB, at most 1e18 bytes");
+  for (const char* flags :
+       {"--kv-offloading-size 1e12", "--kv-offloading-size nan", "--kv-cache-memory-bytes -1",
+        "--kv-cache-memory-bytes 0", "--num-gpu-blocks-override -5", "--num-gpu-blocks-override 0",
+        "--kv-transfer-config "
+        "'{\"kv_connector\":\"OffloadingConnector\",\"kv_connector_extra_config\":{\"num_cpu_blocks\":-1}}'",
+        "--kv-transfer-config "
+        "'{\"kv_connector\":\"OffloadingConnector\",\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":-1}}"
+        "'"}) {
+    EXPECT_TRUE(has(error_of(std::string("vllm serve Qwen/Qwen3-8B ") + flags), "allowed: ")) << flags;
+  }
+  EXPECT_TRUE(has(error_of("sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-size -1"),
+                  "0 or more GB"));
+}
+
+TEST(FlagValues, OfConservativenessAreSharesOfAnswers) {
+  const std::string line = "sglang serve Qwen/Qwen3-8B --schedule-conservativeness ";
+  EXPECT_EQ(value_of(line + "0.5", "serving.reserved_output_share"), "0.35");
+  EXPECT_EQ(value_of(line + "2", "serving.reserved_output_share"), "1.0") << "as the server clamps 1.4";
+}
+
+TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("kvcap_awq_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "config.json") << R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama",
+             "num_hidden_layers": 4, "hidden_size": 256,
+             "num_attention_heads": 8, "intermediate_size": 512, "vocab_size": 1000,
+             "max_position_embeddings": 4096,
+             "torch_dtype": "float16",
+             "quantization_config": {"quant_method": "awq", "bits": 4, "group_size": 128}})";
+  const std::string line = "vllm serve " + folder.string() + "/config.json --quantization ";
+  EXPECT_EQ(error_of(line + "awq_marlin"), "accepted");
+  EXPECT_EQ(error_of(line + "awq"), "accepted");
+  EXPECT_EQ(value_of(line + "awq", "model.weight_bytes_per_element"), "") << "as the file says";
+  EXPECT_EQ(error_of(line + "gptq"),
+            "--from: --quantization: found \"gptq\", allowed: awq, as in the model's config.json");
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B -q awq"),
+            "--from: -q: found \"awq\", allowed: fp8, or a model with this method in its config.json: awq");
+  EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B -q fp8", "model.weight_bytes_per_element"), "1");
+  EXPECT_EQ(error_of("vllm serve openai/gpt-oss-120b -q mxfp4"), "accepted");
+}
+
+TEST(Connectors, InsideOfMultiConnectorAreRead) {
+  const std::string begin =
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+      "'{\"kv_connector\":\"MultiConnector\",\"kv_role\":\"kv_both\","
+      "\"kv_connector_extra_config\":{\"connectors\":[{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_"
+      "both\"},";
+  const LaunchLine line =
+      read_launch_line(begin + "{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\"}]}}'");
+  EXPECT_EQ(value_of(line, "policy.name"), "lmcache");
+  ASSERT_EQ(line.notes.size(), 1U);
+  EXPECT_TRUE(has(line.notes[0], "NixlConnector moves KV between servers"));
+  EXPECT_TRUE(has(value_of(begin + "{\"kv_connector\":\"OffloadingConnector\",\"kv_role\":\"kv_both\","
+                                   "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":10000000000}}]}}'",
+                           "policy.tiers"),
+                  "10000000000.0"));
+  EXPECT_TRUE(has(
+      error_of(begin +
+               "{\"kv_connector\":\"OffloadingConnector\"},{\"kv_connector\":\"LMCacheConnectorV1\"}]}}'"),
+      "allowed: one connector that stores KV"));
+}
+
+TEST(Connectors, OfOffloadingEvictByTheOrderThatTheyName) {
+  const auto line = [](const std::string& order) {
+    return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+           "'{\"kv_connector\":\"OffloadingConnector\",\"kv_role\":\"kv_both\","
+           "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":40000000000,\"eviction_policy\":\"" +
+           order + "\"}}'";
+  };
+  for (const std::string order : {"lru", "arc"}) EXPECT_EQ(value_of(line(order), "policy.eviction"), order);
+  EXPECT_TRUE(has(error_of(line("lfu")), "found \"lfu\", allowed: lru, arc"));
+}
+
+TEST(Connectors, OfSimpleOffloadingHaveItsSizesAndSaveLazily) {
+  const auto line = [](const std::string& extra) {
+    return "vllm serve Qwen/Qwen3-8B -tp 2 --kv-transfer-config "
+           "'{\"kv_connector\":\"SimpleCPUOffloadConnector\","
+           "\"kv_role\":\"kv_both\",\"kv_connector_extra_config\":{" +
+           extra + "}}'";
+  };
+  EXPECT_TRUE(has(value_of(line("\"cpu_bytes_to_use\":40000000000"), "policy.tiers"), "40000000000.0"));
+  EXPECT_TRUE(
+      has(value_of(line("\"cpu_bytes_to_use_per_rank\":40000000000"), "policy.tiers"), "80000000000.0"));
+  EXPECT_EQ(value_of(line("\"lazy_offload\":true"), "policy.save_at"), "eviction");
+}
+
+}  // namespace
+}  // namespace kvcap::launch_flags_test
