@@ -5,7 +5,7 @@
 //
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
-//    "quantities": {"names": {name: {"title", "unit", "scale", "better"}}, "endings", "headlines"},
+//    "quantities": {"names": {name: {"title", "unit", "scale", "better"}}, "endings", "headlines", "overview"},
 //    "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache", "resources",
 //                  "restoration", "sweep", "plan", "capacity", "validation", "changes"}}
 //

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "base/text/note.h"
 #include "cost/peer_collectives.h"
 #include "des/world.h"
 #include "metrics/recorder.h"
@@ -69,7 +70,7 @@ RunFacts facts_of(const Scenario& scenario, const Workload& workload, const Mach
   }
   if (machine.cost().tensor_parallel_size() * machine.cost().placement().ranks > 1) {
     const std::string assumed = peer_assumption(scenario.hardware);
-    if (!assumed.empty()) facts.notes.push_back(assumed);
+    if (!assumed.empty()) facts.notes.push_back(noted(NoteKind::assumption, assumed));
   }
   const std::string too_long = note_on_long_turns(workload, machine.max_model_len());
   if (!too_long.empty()) facts.notes.push_back(too_long);

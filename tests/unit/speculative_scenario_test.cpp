@@ -56,16 +56,16 @@ TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
   const std::vector<std::string> layers = {R"(serving.speculative={"method":"layers","draft_tokens":1})"};
   EXPECT_TRUE(
       notes(with(layers),
-            "serving.speculative.acceptance_length is not given: 1.6 is assumed, the low end of what is "
-            "published of EAGLE heads (vllm-project/vllm#16035"));
+            "assumed: serving.speculative.acceptance_length 1.6, the low end of what is published of EAGLE "
+            "heads (vllm-project/vllm#16035"));
   EXPECT_TRUE(
       notes(with(layers), "set it, or serving.speculative.acceptance_rate, to what your server logs"));
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1"}),
-                    "1.76 is assumed, the low end of what is published "
+                    "acceptance_length 1.76, the low end of what is published "
                     "of MTP layers (DeepSeek-V3 report, section 5.4.3"));
   // Heads that did not come with the model's checkpoint.
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1", "serving.speculative.draft_layers=1"}),
-                    "1.6 is assumed, the low end of what is published of EAGLE heads"));
+                    "acceptance_length 1.6, the low end of what is published of EAGLE heads"));
   EXPECT_FALSE(notes(with({layers[0], "serving.speculative.acceptance_rate=0.5"}), "assumed"));
 }
 
