@@ -16,6 +16,7 @@ export const ms_of_s: Unit = { symbol: "ms", scale: 1000 };
 let table = new Map<string, Quantity>();
 let endings: (Unit & { ending: string })[] = [];
 let headline_metrics: string[] = [];
+let overview_metrics: string[] = [];
 
 const unit_at = (place: Place): Unit => ({
   symbol: place.at("unit").text ?? "",
@@ -35,6 +36,7 @@ export function read_quantities(place: Place): void {
     .at("endings")
     .items.map((row) => ({ ...unit_at(row), ending: row.at("ending").text ?? "" }));
   headline_metrics = place.at("headlines").texts;
+  overview_metrics = place.at("overview").texts;
 }
 
 // Returns the unit of a metric, or of a scenario's field by the end of its name.
@@ -52,6 +54,8 @@ export function better(name: string): number {
 
 // Returns the most important metrics.
 export const headlines = (): readonly string[] => headline_metrics;
+// Returns the metrics of the first table: those of the terminal, and a few more.
+export const overview_rows = (): readonly string[] => overview_metrics;
 
 const stored = "stored_bytes_";
 // Kinds of tiers, from near to far.

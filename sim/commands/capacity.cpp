@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -20,14 +19,14 @@
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/require.h"
+#include "documents/kind.h"
 #include "metrics/write.h"
 #include "scenario/load.h"
-#include "text/sentences.h"
+#include "text/capacity_text.h"
+#include "text/result_sentences.h"
 
 namespace kvcap {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct CapacityArgs {
   FromArgs from;
@@ -40,8 +39,6 @@ struct CapacityArgs {
   bool resume = false;
   bool json = false;
 };
-
-constexpr std::size_t kCapacityColumns = 100;
 
 // True iff the metric gets worse with the load; for other metrics a search from below does not find the
 // highest load that meets a target.
@@ -71,94 +68,6 @@ std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scena
   throw InputError(args.scenario_path +
                    ": slo: missing, required without --meet, e.g. --set slo.ttft_ms=1000 or --meet "
                    "'p99_ttft_ms<=1000'");
-}
-
-std::string targets_text(const std::vector<Target>& meet) {
-  std::string all;
-  for (const Target& one : meet) {
-    std::string text = one.metric;
-    if (std::isfinite(one.min)) text = format_number(one.min) + " <= " + text;
-    if (std::isfinite(one.max)) text += " <= " + format_number(one.max);
-    all += (all.empty() ? "" : ", ") + text;
-  }
-  return all;
-}
-
-std::string range_text(const CapacityAnswer& answer) {
-  return format_number(answer.sure) +
-         (std::isinf(answer.beyond) ? " or more" : " to " + format_number(answer.beyond));
-}
-
-std::string sentence_of(const CapacityQuestion& question, const CapacityAnswer& answer) {
-  const std::string targets = targets_text(question.meet);
-  if (!(answer.load > 0)) return "No load meets " + targets + ": the least misses " + answer.limit + ".";
-  return "Capacity: " + format_number(answer.load) +
-         (question.closed_loop ? " active sessions" : " requests/s") + " meet " + targets + " (" +
-         (question.seeds > 1 ? "95 % interval " + range_text(answer) + ", " : "no interval of ") +
-         format_count(question.seeds, "seed") + "). " +
-         (answer.limit.empty() ? "More was not tried." : "More misses " + answer.limit + ".");
-}
-
-// Returns the goodput if there are targets, else the throughput, in requests/s.
-double served_per_s(const LoadPoint& one) {
-  const double goodput = one.metric("request_goodput").mean;
-  return std::isnan(goodput) ? one.metric("request_throughput").mean : goodput;
-}
-
-struct CapacityColumn {
-  const char* name;
-  const char* unit;
-  const char* metric;
-  double scale = 1;
-  bool is_alarm = false;  // shown only if it is not 0
-};
-constexpr CapacityColumn kCurveColumns[] = {
-    {"TTFT mean", "ms", "mean_ttft_ms"},        {"p99", "ms", "p99_ttft_ms"},
-    {"TPOT p99", "ms", "p99_tpot_ms"},          {"rejected", "%", "rejected_share", 100, true},
-    {"failed", "%", "failed_share", 100, true}, {"truncated", "%", "truncated_share", 100, true},
-    {"output", "tokens/s", "output_throughput"}};
-
-// Returns one row per load: metrics, a bar for the requests served, and the targets missed.
-std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& answer) {
-  constexpr std::size_t kWidth = 11, kLongestMark = 12;
-  std::vector<CapacityColumn> columns;
-  for (const CapacityColumn& one : kCurveColumns) {
-    const bool is_shown =
-        !one.is_alarm || std::any_of(answer.curve.begin(), answer.curve.end(),
-                                     [&](const LoadPoint& at) { return at.metric(one.metric).mean > 0; });
-    if (is_shown) columns.push_back(one);
-  }
-  const std::size_t taken = kWidth * (columns.size() + 2) + 2 + kLongestMark;
-  const double bar =
-      std::min(20.0, static_cast<double>(kCapacityColumns - std::min(kCapacityColumns, taken)));
-  double most = 0;
-  for (const LoadPoint& one : answer.curve) most = std::max(most, served_per_s(one));
-  std::string names = right_aligned(question.closed_loop ? "sessions" : "requests", kWidth);
-  std::string units = right_aligned(question.closed_loop ? "active" : "/s", kWidth);
-  for (const CapacityColumn& one : columns) {
-    names += right_aligned(one.name, kWidth);
-    units += right_aligned(one.unit, kWidth);
-  }
-  std::string text =
-      names + right_aligned("good", kWidth) + '\n' + units + right_aligned("requests/s", kWidth) + '\n';
-  for (const LoadPoint& one : answer.curve) {
-    text += right_aligned(format_number(one.load), kWidth);
-    for (const CapacityColumn& column : columns)
-      text += right_aligned(format_number(one.metric(column.metric).mean * column.scale), kWidth);
-    text += right_aligned(format_number(served_per_s(one)), kWidth) + "  ";
-    text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? bar * served_per_s(one) / most : 0)),
-                        '#');
-    const Verdict verdict = one.stability();
-    if (verdict != Verdict::stable) {
-      text.append(" ").append(name(verdict));
-    } else if (!one.missed.empty()) {
-      text += " misses";
-    } else if (one.verdict == Judgement::unclear) {
-      text += " unclear";
-    }
-    text += '\n';
-  }
-  return text;
 }
 
 // JSON has no NaN or infinity; they become null.
@@ -327,10 +236,9 @@ void capacity(const CapacityArgs& args) {
     print(json);
   } else {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
-    for (const std::string& line : wrap(sentence_of(question, answer), kCapacityColumns)) text += line + "\n";
+    text += wrapped(document_sentences(object));
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
-    for (const std::string& one : assumptions(scenario.notes))
-      for (const std::string& line : wrap(one, kCapacityColumns)) text += line + "\n";
+    text += wrapped(assumptions(scenario.notes));
     text += flags_text(scenario, from.line.written_model, question, answer, others) + launched_text(from);
     print(text);
   }

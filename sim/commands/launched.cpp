@@ -21,7 +21,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kTextColumns = 100;
 constexpr const char* kFromHelp =
     "an engine's launch line to start from, on the scenario's hardware and workload: "
     "'vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100'";

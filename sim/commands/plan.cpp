@@ -1,7 +1,6 @@
 // kvcap plan: finds the cheapest configuration that meets the targets, and its neighbours.
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "documents/kind.h"
 #include "plan/break_even.h"
 #include "plan/search/plan_draws.h"
 #include "plan/search/plan_simulate.h"
@@ -23,12 +23,10 @@
 #include "plan/search/purchase.h"
 #include "scenario/load.h"
 #include "text/plan_text.h"
-#include "text/sentences.h"
+#include "text/result_sentences.h"
 
 namespace kvcap {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct PlanArgs {
   std::string path;
@@ -255,12 +253,10 @@ Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
 void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) {
   if (!plan.break_even) throw InputError(args.path + ": break_even: missing, required for --break-even");
   const BreakEvenMap map = break_even_map(plan);
-  if (!out.empty()) write_file(out, break_even_object(plan, map).dump(2) + "\n");
-  if (args.json) {
-    print_format("%s\n", break_even_object(plan, map).dump(2).c_str());
-  } else {
-    print(break_even_text(plan, map));
-  }
+  const Json object = break_even_object(plan, map);
+  const std::string json = object.dump(2) + "\n";
+  if (!out.empty()) write_file(out, json);
+  print(args.json ? json : break_even_text(plan, map, document_sentences(object)));
 }
 
 // Returns the launch line of the answer, and the flags of its neighbours.
@@ -361,7 +357,8 @@ void plan(const PlanArgs& args) {
   if (args.json) {
     print_format("%s\n", object.dump(2).c_str());
   } else {
-    print(plan_text(report) + plan_draws_text(plan, draws) + flags_text(report) + launched_text(from));
+    print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
+          launched_text(from));
   }
   if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
 }

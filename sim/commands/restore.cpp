@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "commands/commands.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "documents/kind.h"
 #include "plan/workers.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
@@ -30,8 +30,6 @@
 
 namespace kvcap {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct RestoreArgs {
   std::string model, hardware;
@@ -224,30 +222,21 @@ void print_table(const Json& report) {
                message_line(report["model"].get<std::string>()).c_str(),
                message_line(report["hardware"].get<std::string>()).c_str(), report["tokens"].get<long long>(),
                report["tier"].get<std::string>().c_str(), report["new_tokens"].get<long long>());
-  print_format("%-17s %9s %9s %12s %21s %10s %9s\n", "", "restore", "TTFT", "closed form", "layers", "stored",
-               "bound by");
+  print_format("%-17s %9s %9s %12s %21s %10s %10s\n", "", "restore", "TTFT", "closed form", "layers",
+               "stored", "bottleneck");
   print_format("%-17s %9s %9s %12s %21s %10s\n", "", "ms", "ms", "ms", "hidden/KV/recomputed", "KiB/token");
-  const Json* fastest = nullptr;
   for (const Json& entry : report["policies"]) {
     const Json& schedule = entry["schedule"];
     char layers[60];
     std::snprintf(layers, sizeof layers, "%lld/%lld/%lld", schedule["hidden_layers"].get<long long>(),
                   schedule["kv_layers"].get<long long>(), schedule["recompute_layers"].get<long long>());
-    print_format("%-17s %9.2f %9.2f %12.2f %21s %10.1f %9s\n", entry["policy"].get<std::string>().c_str(),
+    print_format("%-17s %9.2f %9.2f %12.2f %21s %10.1f %10s\n", entry["policy"].get<std::string>().c_str(),
                  1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
                  1e3 * entry["closed_form_restore_s"].get<double>(), layers,
                  entry["stored_bytes_per_token"].get<double>() / 1024,
                  entry["bound"].get<std::string>().c_str());
-    // Policies that are free by assumption are not candidates for the fastest.
-    const bool free_loads =
-        entry["read_bytes"].get<double>() > 0 && entry["closed_form_restore_s"].get<double>() < 1e-9;
-    const bool buildable = entry["policy"] != "ideal" && !free_loads;
-    if (buildable && (!fastest || entry["ttft_s"].get<double>() < (*fastest)["ttft_s"].get<double>()))
-      fastest = &entry;
   }
-  if (fastest && report["policies"].size() > 1) {
-    print_format("\n%s answers first.\n", (*fastest)["policy"].get<std::string>().c_str());
-  }
+  print("\n" + wrapped(document_sentences(report)));
   for (const Json& note : report["notes"]) print("note: " + plain_line(note.get<std::string>()) + "\n");
   for (const Json& entry : report["policies"]) {
     for (const Json& note : entry["notes"]) print("note: " + plain_line(note.get<std::string>()) + "\n");
@@ -294,7 +283,7 @@ void restore(const RestoreArgs& args) {
 
 void add_restore(CLI::App& app) {
   auto args = std::make_shared<RestoreArgs>();
-  Command command(app, "restore", "how long each policy takes to bring one context back");
+  Command command(app, "restore", "how long each policy takes to restore one context");
   command.value("--model", args->model, "catalogue name or file").required();
   command.value("--hardware", args->hardware, "catalogue name or file").required();
   command.value("--tokens", args->tokens, "tokens of context").required();

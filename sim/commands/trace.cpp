@@ -21,6 +21,7 @@
 #include "base/text/utf8.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "documents/kind.h"
 #include "scenario/load.h"
 #include "workload/logs/gz_file.h"
 #include "workload/source.h"
@@ -242,11 +243,10 @@ void print_stats(const TraceArgs& args) {
   if (stats.history_token_share == 0) {
     notes.push_back("no request has a prefix or a session that an earlier one had: no reuse can show");
   }
-  if (args.json) {
-    print(stats_json(stats, workload, input.options.source.kind, notes));
-  } else {
-    print_table(args.files.front(), stats, input.options.source.kind, notes);
-  }
+  const std::string json = stats_json(stats, workload, input.options.source.kind, notes);
+  if (args.json) return print(json);
+  print_table(args.files.front(), stats, input.options.source.kind, notes);
+  print("\n" + wrapped(document_sentences(Json::parse(json))));
 }
 
 // ---- convert, generate ----

@@ -10,10 +10,12 @@
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
+#include "base/text/format.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
+#include "documents/kind.h"
 #include "validate/runs/run_comparison.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"
@@ -99,10 +101,12 @@ void validate(const ValidateArgs& args) {
   }
   const std::vector<Check> checks = checks_for(args);
   const std::span<const Headline> shown = args.studies.empty() ? headlines() : std::span<const Headline>();
-  const std::string text = args.json       ? validation_json(checks)
-                           : args.markdown ? validation_markdown(checks, shown)
-                                           : validation_table(checks);
-  if (!args.out.empty()) write_file(args.out + "/validation.json", validation_json(checks));
+  const std::string json = validation_json(checks);
+  const std::string text =
+      args.json       ? json
+      : args.markdown ? validation_markdown(checks, shown)
+                      : validation_table(checks) + "\n" + wrapped(document_sentences(Json::parse(json)));
+  if (!args.out.empty()) write_file(args.out + "/validation.json", json);
   print(text);
   const std::string broken = broken_promises(checks);
   if (!broken.empty()) throw CheckFailed("outside the stated accuracy: " + broken);

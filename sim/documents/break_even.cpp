@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -27,20 +29,19 @@ std::vector<std::string> map_sentences(const Json& map) {
   order.reserve(wins.size());
   for (const auto& [policy, count] : wins) order.emplace_back(-count, policy);
   std::sort(order.begin(), order.end());
-  std::vector<std::string> items;
-  items.reserve(order.size());
-  for (const auto& [count, policy] : order)
-    items.push_back(policy + (items.empty() ? " wins " : " ") + format_count(-count));
-  std::vector<std::string> said = {"Of " + format_count(cells) + " (" + text_of(map, "across") + ", " +
-                                   text_of(map, "down") + ") pairs, " + joined(items) + "."};
+  const std::string winners = joined(order, ", ", [&](const auto& one) {
+    return one.second + (&one == order.data() ? " wins " : " ") + format_count(-one.first);
+  });
+  std::vector<std::string> said = {fmt::format("Of {} ({}, {}) pairs, {}.", format_count(cells),
+                                               text_of(map, "across"), text_of(map, "down"), winners)};
   if (compared > 0)
-    said.push_back("The closed form names the same winner in " + format_count(same) + " of " +
-                   format_count(compared) + ".");
+    said.push_back(fmt::format("The closed form names the same winner in {} of {}.", format_count(same),
+                               format_count(compared)));
   if (const Json& boundaries = list_of(map, "boundaries"); !boundaries.empty()) {
     const Json& first = boundaries.front();
-    said.push_back("At " + text_of(map, "down") + " " + text_of(first, "down") + ", " +
-                   text_of(first, "from") + " gives way to " + text_of(first, "to") + " at " +
-                   text_of(map, "across") + " " + format_number(number_of(first, "simulated")) + ".");
+    said.push_back(fmt::format("At {} {}, {} gives way to {} at {} {}.", text_of(map, "down"),
+                               text_of(first, "down"), text_of(first, "from"), text_of(first, "to"),
+                               text_of(map, "across"), format_number(number_of(first, "simulated"))));
   }
   return said;
 }

@@ -1,9 +1,15 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
+#include "base/float_values.h"
 #include "base/text/format.h"
+#include "base/text/joined.h"
+#include "documents/items.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
+#include "text/capacity_text.h"
+#include "text/sentence.h"
 
 namespace kvcap {
 namespace {
@@ -11,96 +17,155 @@ namespace {
 constexpr DocumentPart kCapacityParts[] = {{"capacity", Json::value_t::object},
                                            {"curve", Json::value_t::array}};
 
-struct ViewColumn {
-  const char* metric;
-  bool is_alarm = false;  // shown only if it is not 0
-
-  Unit unit() const { return find_quantity(metric)->unit; }
-  std::string head() const { return find_quantity(metric)->title + " " + std::string(unit().symbol); }
-};
-constexpr ViewColumn kColumns[] = {
-    {"mean_ttft_ms"},       {"p99_ttft_ms"},           {"p99_tpot_ms"},       {"rejected_share", true},
-    {"failed_share", true}, {"truncated_share", true}, {"output_throughput"}, {"request_goodput"}};
-
 double metric_of(const Json& point, const char* metric) {
   return number_of(value_of(point, "metrics"), metric);
 }
 
 bool is_closed_loop(const Json& capacity) { return text_of(capacity, "unit") == "concurrency"; }
 
-std::string targets_text(const Json& capacity) {
-  std::string text;
-  const Json& meet = value_of(capacity, "meet");
-  if (!meet.is_object()) return text;
-  for (const auto& [metric, bounds] : meet.items()) {
-    std::string one = metric;
-    if (const double min = number_of(bounds, "min"); !std::isnan(min))
-      one = format_number(min) + " <= " + one;
-    if (const double max = number_of(bounds, "max"); !std::isnan(max)) one += " <= " + format_number(max);
-    text += (text.empty() ? "" : ", ") + one;
+double load_of(const Json& capacity) { return number_of(value_of(capacity, "capacity"), "mean"); }
+
+// ---- sentences ----
+
+struct CapacitySubject {
+  const Json& json;
+  const char* unserved = "";  // rejected, failed or truncated
+
+  double end(std::size_t which) const {
+    const Json& interval = list_of(value_of(json, "capacity"), "interval");
+    const double value = which < interval.size() ? number_or_nan(interval[which]) : kNaN;
+    return std::isfinite(value) ? value : kNaN;
   }
-  return text;
+  const Json& last() const { return list_of(json, "curve").back(); }
+  double last_load() const {
+    return number_of(last(), is_closed_loop(json) ? "concurrency" : "requests_per_s");
+  }
+  // The share of unserved turns at the load that has the most.
+  double most_unserved() const {
+    double most = 0;
+    for (const Json& point : list_of(json, "curve"))
+      most = std::fmax(most, metric_of(point, (std::string(unserved) + "_share").c_str()));
+    return most;
+  }
+};
+using CapacitySentence = Sentence<CapacitySubject>;
+
+bool knows(const CapacitySubject& s, std::string_view key) { return !value_of(s.json, key).is_null(); }
+std::span<const PlaceOfText<CapacitySubject>> places_of(const CapacitySubject&);
+
+bool is_none(const CapacitySubject& s) { return !(load_of(s.json) > 0); }
+
+constexpr CapacitySentence kCapacityVerdict[] = {
+    {"No load meets {targets}: the least misses {limit}.", is_none},
+    {"{policy} serves {load} {unit} within {targets}{interval}; {more}."},
+};
+constexpr CapacitySentence kCapacityInterval[] = {
+    {" (one seed, so chance is not excluded)",
+     [](const CapacitySubject& s) { return value_of(s.json, "seeds") == 1; }},
+    {"", [](const CapacitySubject& s) { return std::isnan(s.end(0)); }},
+    {" (95 % interval {from} or more{seeds})", [](const CapacitySubject& s) { return std::isnan(s.end(1)); }},
+    {" (95 % interval {from} to {to}{seeds})"},
+};
+constexpr CapacitySentence kMore[] = {
+    {"more was not tried", [](const CapacitySubject& s) { return text_of(s.json, "limit").empty(); }},
+    {"more misses {limit}"},
+};
+// The highest load of the curve.
+constexpr CapacitySentence kAbove[] = {
+    {"At {last load} {unit} p99 TTFT is {last p99} ms{last goodput}.",
+     [](const CapacitySubject& s) {
+       return !is_none(s) && !list_of(s.json, "curve").empty() && s.last_load() > load_of(s.json) &&
+              !std::isnan(metric_of(s.last(), "p99_ttft_ms"));
+     }},
+};
+constexpr CapacitySentence kUnservedTurns[] = {
+    {"Up to {unserved share} of the turns fail.",
+     [](const CapacitySubject& s) {
+       return s.most_unserved() > 0 && s.unserved == std::string_view("failed");
+     }},
+    {"Up to {unserved share} of the turns are {unserved}.",
+     [](const CapacitySubject& s) { return s.most_unserved() > 0; }},
+};
+
+// Returns "p99_ttft_ms <= 500, 0.5 <= token_hit_rate".
+std::string targets_text(const CapacitySubject& s) {
+  std::vector<std::string> targets;
+  const Json& meet = value_of(s.json, "meet");
+  if (!meet.is_object()) return "";
+  for (const auto& [metric, bounds] : meet.items()) {
+    const double min = number_of(bounds, "min"), max = number_of(bounds, "max");
+    targets.push_back((std::isnan(min) ? "" : format_number(min) + " <= ") + metric +
+                      (std::isnan(max) ? "" : " <= " + format_number(max)));
+  }
+  return joined(targets);
 }
 
-std::string interval_text(const Json& capacity) {
-  const Json& interval = list_of(value_of(capacity, "capacity"), "interval");
-  if (interval.size() != 2) return "";
-  const double low = number_or_nan(interval[0]), high = number_or_nan(interval[1]);
-  return " (95 % interval " + format_number(low) +
-         (std::isnan(high) ? " or more" : " to " + format_number(high)) + ")";
-}
+const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
+    {"policy", [](const CapacitySubject& s) { return text_of(s.json, "policy"); }},
+    {"load", [](const CapacitySubject& s) { return format_number(load_of(s.json)); }},
+    {"unit",
+     [](const CapacitySubject& s) {
+       return std::string(is_closed_loop(s.json) ? "active sessions" : "requests/s");
+     }},
+    {"targets", targets_text},
+    {"limit", [](const CapacitySubject& s) { return text_of(s.json, "limit"); }},
+    {"more", [](const CapacitySubject& s) { return first_said(kMore, s); }},
+    {"interval", [](const CapacitySubject& s) { return first_said(kCapacityInterval, s); }},
+    {"from", [](const CapacitySubject& s) { return format_number(s.end(0)); }},
+    {"to", [](const CapacitySubject& s) { return format_number(s.end(1)); }},
+    {"seeds",
+     [](const CapacitySubject& s) {
+       const double seeds = number_of(s.json, "seeds");
+       return std::isnan(seeds) ? "" : ", " + format_count(std::llround(seeds), "seed");
+     }},
+    {"last load", [](const CapacitySubject& s) { return format_number(s.last_load()); }},
+    {"last p99", [](const CapacitySubject& s) { return format_number(metric_of(s.last(), "p99_ttft_ms")); }},
+    {"last goodput",
+     [](const CapacitySubject& s) {
+       const double good = metric_of(s.last(), "request_goodput");
+       return std::isnan(good) ? "" : " and " + format_number(good) + " requests/s meet the slo";
+     }},
+    {"unserved", [](const CapacitySubject& s) { return std::string(s.unserved); }},
+    {"unserved share", [](const CapacitySubject& s) { return format_percent(s.most_unserved()); }},
+};
+std::span<const PlaceOfText<CapacitySubject>> places_of(const CapacitySubject&) { return kCapacityPlaces; }
 
 std::vector<std::string> capacity_sentences(const Json& capacity) {
-  const double load = number_of(value_of(capacity, "capacity"), "mean");
-  const std::string policy = text_of(capacity, "policy"), limit = text_of(capacity, "limit");
-  if (!(load > 0)) return {"No load meets " + targets_text(capacity) + ": the least misses " + limit + "."};
-  const std::string unit = is_closed_loop(capacity) ? " active sessions" : " requests/s";
-  std::vector<std::string> said = {policy + " serves " + format_number(load) + unit + " within " +
-                                   targets_text(capacity) + interval_text(capacity) + "; " +
-                                   (limit.empty() ? "more was not tried." : "more misses " + limit + ".")};
-  const Json& curve = list_of(capacity, "curve");
-  if (curve.empty()) return said;
-  const Json& last = curve.back();
-  const double at = number_of(last, is_closed_loop(capacity) ? "concurrency" : "requests_per_s");
-  if (const double p99_ms = metric_of(last, "p99_ttft_ms"); at > load && !std::isnan(p99_ms)) {
-    const double good = metric_of(last, "request_goodput");
-    said.push_back("At " + format_number(at) + unit + " p99 TTFT is " + format_number(p99_ms) + " ms" +
-                   (std::isnan(good) ? "" : " and " + format_number(good) + " requests/s meet the slo") +
-                   ".");
-  }
-  for (const char* what : {"rejected", "failed", "truncated"}) {
-    const auto most = std::max_element(curve.begin(), curve.end(), [what](const Json& a, const Json& b) {
-      return !(metric_of(a, what) >= metric_of(b, what));
-    });
-    const double share = metric_of(*most, (std::string(what) + "_share").c_str());
-    if (!(share > 0)) continue;
-    said.push_back("Up to " + format_percent(share) + " of the turns " +
-                   (std::string_view(what) == "failed" ? "fail." : "are " + std::string(what) + "."));
-  }
-  return said;
+  std::vector<std::string> texts = {first_said(kCapacityVerdict, {capacity})};
+  if (is_none({capacity})) return texts;
+  texts.push_back(first_said(kAbove, {capacity}));
+  for (const char* what : {"rejected", "failed", "truncated"})
+    texts.push_back(first_said(kUnservedTurns, {capacity, what}));
+  std::erase(texts, "");
+  return texts;
 }
+
+// ---- views ----
 
 // Adds one row per load of the curve; columns of rejected, failed and truncated turns only if there are such
 // turns.
 void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& capacity = document.content;
   const Json& curve = list_of(capacity, "curve");
-  std::vector<ViewColumn> columns;
-  for (const ViewColumn& one : kColumns) {
+  std::vector<CapacityColumn> columns;
+  for (const CapacityColumn& one : kCapacityColumns) {
     const bool happens = std::any_of(curve.begin(), curve.end(),
                                      [&](const Json& point) { return metric_of(point, one.metric) > 0; });
     if (!one.is_alarm || happens) columns.push_back(one);
   }
   const bool closed_loop = is_closed_loop(capacity);
   Cells head = {closed_loop ? "active sessions" : "requests/s"};
-  for (const ViewColumn& one : columns) head.push_back(one.head());
+  for (const CapacityColumn& one : columns) {
+    const Quantity& row = *find_quantity(one.metric);
+    head.push_back(row.title + " " + std::string(row.unit.symbol));
+  }
   head.emplace_back("misses");
   std::vector<Cells> rows;
   for (const Json& point : curve) {
     Cells& row = rows.emplace_back();
     row.push_back(format_number(number_of(point, closed_loop ? "concurrency" : "requests_per_s")));
-    for (const ViewColumn& one : columns)
-      row.push_back(format_number(one.unit().scale * metric_of(point, one.metric)));
+    for (const CapacityColumn& one : columns)
+      row.push_back(format_number(find_quantity(one.metric)->unit.scale * metric_of(point, one.metric)));
     const std::string missed = text_of(point, "missed");
     const std::string stable = text_of(point, "stable");
     row.push_back(stable == "stable" || stable.empty() ? missed : stable);
@@ -125,6 +190,10 @@ void capacity_csv(const ReportDocument& document, CsvRows& rows) {
   }
 }
 
+std::string capacity_key(const Json& capacity) {
+  return name_of(capacity) + "\n" + text_of(capacity, "policy");
+}
+
 }  // namespace
 
 const DocumentKind kCapacityDocument = {.schema = "kvcap.capacity/1",
@@ -132,6 +201,7 @@ const DocumentKind kCapacityDocument = {.schema = "kvcap.capacity/1",
                                         .parts = kCapacityParts,
                                         .add_csv = capacity_csv,
                                         .add_markdown = capacity_markdown,
-                                        .sentences = capacity_sentences};
+                                        .sentences = capacity_sentences,
+                                        .key = capacity_key};
 
 }  // namespace kvcap

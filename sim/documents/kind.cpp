@@ -10,4 +10,9 @@ const DocumentKind* find_document_kind(std::string_view schema) {
   return found == kDocumentKinds.end() ? nullptr : *found;
 }
 
+std::vector<std::string> document_sentences(const Json& document) {
+  const DocumentKind* kind = find_document_kind(text_of(document, "schema"));
+  return kind && kind->sentences ? kind->sentences(document) : std::vector<std::string>();
+}
+
 }  // namespace kvcap

@@ -64,4 +64,8 @@ inline constexpr std::array kDocumentKinds = {&kResultDocument,    &kCompareDocu
 // Null for a schema that is none of these.
 const DocumentKind* find_document_kind(std::string_view schema);
 
+// Returns what is said of one document, its verdict first. The terminal, Markdown, the page and a comparison
+// before and after say it in these words.
+std::vector<std::string> document_sentences(const Json& document);
+
 }  // namespace kvcap

@@ -1,11 +1,12 @@
 #include <cmath>
-#include <limits>
+#include <span>
 
 #include "base/float_values.h"
 #include "base/text/format.h"
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "text/sentence.h"
 
 namespace kvcap {
 namespace {
@@ -16,11 +17,10 @@ constexpr DocumentPart kPlanParts[] = {{"judged", Json::value_t::array}};
 std::string estimate_text(const Json& candidate, const std::string& metric) {
   const Json& value = value_of(value_of(candidate, "metrics"), metric);
   const Json& interval = value_of(value, "interval");
-  double half_width = std::numeric_limits<double>::quiet_NaN();
+  double half_width = kNaN;
   if (interval.is_array() && interval.size() == 2) {
     half_width = (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2;
-    if (half_width <= 1e-9 * std::abs(number_of(value, "mean")))
-      half_width = std::numeric_limits<double>::quiet_NaN();
+    if (half_width <= 1e-9 * std::abs(number_of(value, "mean"))) half_width = kNaN;
   }
   return format_interval(number_of(value, "mean"), half_width);
 }
@@ -29,40 +29,100 @@ std::string changes_text(const Json& candidate) {
   return joined(texts_of(list_of(candidate, "changes")), " ");
 }
 
+// ---- sentences ----
+
+struct PlanSubject {
+  const Json& json;
+
+  const Json& answer() const { return value_of(json, "answer"); }
+  std::size_t rivals() const { return list_of(json, "rivals").size(); }
+  // The change of p99 TTFT by the best neighbour of the answer.
+  double next_change_ms() const {
+    const Json& marginals = list_of(json, "marginal");
+    if (marginals.empty()) return kNaN;
+    return number_of(value_of(value_of(marginals.front(), "change"), "p99_ttft_ms"), "mean");
+  }
+};
+using PlanSentence = Sentence<PlanSubject>;
+
+bool knows(const PlanSubject& s, std::string_view key) { return !value_of(s.json, key).is_null(); }
+std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&);
+
+bool has_no_answer(const PlanSubject& s) { return s.answer().is_null(); }
+
+constexpr PlanSentence kPlanVerdict[] = {
+    {"No configuration meets every target{effort}. Nearest is {nearest}, which is saturated.",
+     [](const PlanSubject& s) {
+       return has_no_answer(s) && text_of(value_of(s.json, "nearest"), "reason") == "unstable";
+     },
+     {"nearest"}},
+    {"No configuration meets every target{effort}. Nearest is {nearest}, which misses {nearest misses}.",
+     has_no_answer,
+     {"nearest"}},
+    {"No configuration meets every target{effort}.", has_no_answer},
+    {"Buy {purchase}: {objective} {answer objective}, p99 TTFT {answer p99} ms{effort}.",
+     nullptr,
+     {"purchase"}},
+    {"The answer is {answer}: {objective} {answer objective}, p99 TTFT {answer p99} ms{effort}."},
+};
+constexpr PlanSentence kPlanCertainty[] = {
+    {"These runs do not show whether {rivals} meet the targets.",
+     [](const PlanSubject& s) { return has_no_answer(s) && s.rivals() > 0; }},
+    {"These runs do not distinguish it from {rivals}.", [](const PlanSubject& s) { return s.rivals() > 0; }},
+    {"One seed, so chance is not excluded: a larger max_replications gives the targets intervals.",
+     [](const PlanSubject& s) { return value_of(s.json, "clear") == false; },
+     {"clear"}},
+    {"It is clear: over {seeds} every target is met beyond its interval, with an error of 5 % over all looks "
+     "at "
+     "it, and nothing judged is as cheap.",
+     [](const PlanSubject& s) { return !has_no_answer(s); },
+     {"clear"}},
+};
+constexpr PlanSentence kPlanRest[] = {
+    {"{note}", nullptr, {"note"}},
+    {"The target with the least room is {binding}.", nullptr, {"binding"}},
+    {"What to buy next: {next}, p99 TTFT {next gain} ms lower.",
+     [](const PlanSubject& s) { return s.next_change_ms() < 0; }},
+};
+
+const PlaceOfText<PlanSubject> kPlanPlaces[] = {
+    {"effort",
+     [](const PlanSubject& s) {
+       const std::string simulations = text_of(s.json, "simulations");
+       return simulations.empty() ? "" : " (" + simulations + " simulations)";
+     }},
+    {"nearest", [](const PlanSubject& s) { return changes_text(value_of(s.json, "nearest")); }},
+    {"nearest misses", [](const PlanSubject& s) { return text_of(value_of(s.json, "nearest"), "reason"); }},
+    {"purchase", [](const PlanSubject& s) { return text_of(s.json, "purchase"); }},
+    {"answer", [](const PlanSubject& s) { return changes_text(s.answer()); }},
+    {"objective", [](const PlanSubject& s) { return text_of(s.json, "minimize"); }},
+    {"answer objective",
+     [](const PlanSubject& s) { return estimate_text(s.answer(), text_of(s.json, "minimize")); }},
+    {"answer p99", [](const PlanSubject& s) { return estimate_text(s.answer(), "p99_ttft_ms"); }},
+    {"rivals",
+     [](const PlanSubject& s) {
+       return format_count(static_cast<int64_t>(s.rivals()),
+                           has_no_answer(s) ? "configuration" : "other configuration");
+     }},
+    {"seeds",
+     [](const PlanSubject& s) {
+       return format_count(std::lround(number_of(s.answer(), "replications")), "seed");
+     }},
+    {"note", [](const PlanSubject& s) { return text_of(s.json, "note"); }},
+    {"binding", [](const PlanSubject& s) { return text_of(s.json, "binding"); }},
+    {"next", [](const PlanSubject& s) { return text_of(list_of(s.json, "marginal").front(), "what"); }},
+    {"next gain", [](const PlanSubject& s) { return format_number(-s.next_change_ms()); }},
+};
+std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&) { return kPlanPlaces; }
+
 std::vector<std::string> plan_sentences(const Json& plan) {
-  std::vector<std::string> said;
-  const std::string objective = text_of(plan, "minimize");
-  const Json& answer = value_of(plan, "answer");
-  const std::string simulations = text_of(plan, "simulations");
-  const std::string effort = simulations.empty() ? "" : " (" + simulations + " simulations)";
-  if (answer.is_null()) {
-    const Json& nearest = value_of(plan, "nearest");
-    said.push_back("No configuration meets every target" + effort + "." +
-                   (nearest.is_null() ? ""
-                                      : " Nearest is " + changes_text(nearest) + ", which misses " +
-                                            text_of(nearest, "reason") + "."));
-    return said;
-  }
-  const std::string purchase = text_of(plan, "purchase");
-  said.push_back((purchase.empty() ? "The answer is " + changes_text(answer) : "Buy " + purchase) + ": " +
-                 objective + " " + estimate_text(answer, objective) + ", p99 TTFT " +
-                 estimate_text(answer, "p99_ttft_ms") + " ms" + effort + ".");
-  if (const std::string note = text_of(plan, "note"); !note.empty()) said.push_back(note);
-  const std::size_t rivals = list_of(plan, "rivals").size();
-  if (rivals > 0)
-    said.push_back("These runs do not distinguish it from " + format_count(static_cast<int64_t>(rivals)) +
-                   (rivals == 1 ? " other configuration." : " other configurations."));
-  const std::string binding = text_of(plan, "binding");
-  if (!binding.empty()) said.push_back("The target with the least room is " + binding + ".");
-  if (const Json& marginals = list_of(plan, "marginal"); !marginals.empty()) {
-    const Json& first = marginals.front();
-    const double change_ms = number_of(value_of(value_of(first, "change"), "p99_ttft_ms"), "mean");
-    if (change_ms < 0)
-      said.push_back("What to buy next: " + text_of(first, "what") + ", p99 TTFT " +
-                     format_number(-change_ms) + " ms lower.");
-  }
-  return said;
+  std::vector<std::string> texts = {first_said(kPlanVerdict, {plan}), first_said(kPlanCertainty, {plan})};
+  for (std::string& one : all_said(kPlanRest, {plan})) texts.push_back(std::move(one));
+  std::erase(texts, "");
+  return texts;
 }
+
+// ---- views ----
 
 void plan_markdown(const ReportDocument& document, MarkdownPage& page) {
   const std::string objective = text_of(document.content, "minimize");
@@ -99,17 +159,6 @@ void plan_changes(const ReportDocument& then, const ReportDocument& now, std::ve
   changes.push_back({now.name, "answer", objective, objective, "", mean(then), mean(now), kNaN});
 }
 
-void plan_change_sentences(const ReportDocument& then, const ReportDocument& now,
-                           std::vector<std::string>& sentences) {
-  const auto answer = [](const ReportDocument& plan) {
-    const Json& found = value_of(plan.content, "answer");
-    return found.is_null() ? "none" : changes_text(found);
-  };
-  const std::string was = answer(then), is = answer(now);
-  sentences.push_back(now.name + ": the answer is " +
-                      (was == is ? "the same: " + is : is + "; it was " + was) + ".");
-}
-
 }  // namespace
 
 const DocumentKind kPlanDocument = {.schema = "kvcap.plan_result/1",
@@ -119,7 +168,6 @@ const DocumentKind kPlanDocument = {.schema = "kvcap.plan_result/1",
                                     .add_markdown = plan_markdown,
                                     .sentences = plan_sentences,
                                     .key = name_of,
-                                    .add_changes = plan_changes,
-                                    .add_change_sentences = plan_change_sentences};
+                                    .add_changes = plan_changes};
 
 }  // namespace kvcap

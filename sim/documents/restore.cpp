@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "text/sentence.h"
 
 namespace kvcap {
 namespace {
@@ -18,56 +20,103 @@ bool is_buildable(const Json& entry) {
   return text_of(entry, "policy") != "ideal" && !is_free;
 }
 
-std::vector<std::string> restore_sentences(const Json& restore) {
-  std::vector<const Json*> entries;
+// ---- sentences ----
+
+double restore_s(const Json& entry) { return number_of(entry, "restore_s"); }
+
+// The policy that restores fastest, and the one whose simulation is farthest from the closed form.
+struct RestoreSubject {
+  explicit RestoreSubject(const Json& restore) : json(restore) {
+    for (const Json& entry : list_of(restore, "policies")) {
+      if (is_buildable(entry) && restore_s(entry) > 0) order.push_back(&entry);
+      // The error is a share of the whole TTFT, because a restoration of 0 s has no relative error.
+      const double off =
+          std::abs(restore_s(entry) - number_of(entry, "closed_form_restore_s")) / number_of(entry, "ttft_s");
+      if (off > farthest) {
+        farthest = off;
+        farthest_policy = text_of(entry, "policy");
+      }
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const Json* a, const Json* b) { return restore_s(*a) < restore_s(*b); });
+  }
+
+  const Json& best() const { return *order.front(); }
+  std::string layers(const char* kind) const { return text_of(value_of(best(), "schedule"), kind); }
+
+  const Json& json;
+  std::vector<const Json*> order;  // those that can be built, the fastest first
   double farthest = 0;
   std::string farthest_policy;
-  for (const Json& entry : list_of(restore, "policies")) {
-    if (is_buildable(entry) && number_of(entry, "restore_s") > 0) entries.push_back(&entry);
-    // The error is a share of the whole TTFT, because a restoration of 0 s has no relative error.
-    const double off = std::abs(number_of(entry, "restore_s") - number_of(entry, "closed_form_restore_s")) /
-                       number_of(entry, "ttft_s");
-    if (off > farthest) {
-      farthest = off;
-      farthest_policy = text_of(entry, "policy");
-    }
-  }
-  if (entries.empty()) return {};
-  std::stable_sort(entries.begin(), entries.end(), [](const Json* a, const Json* b) {
-    return number_of(*a, "restore_s") < number_of(*b, "restore_s");
-  });
-  const Json& best = *entries.front();
-  const std::string policy = text_of(best, "policy");
-  // Factors over the next policy that is noticeably slower, and over the slowest.
-  std::vector<std::string> factors;
-  const auto factor_of = [&](const Json* other) {
-    return number_of(*other, "restore_s") / number_of(best, "restore_s");
-  };
-  const auto next = std::find_if(entries.begin(), entries.end(),
+};
+using RestoreSentence = Sentence<RestoreSubject>;
+
+bool knows(const RestoreSubject& s, std::string_view key) { return !value_of(s.json, key).is_null(); }
+std::span<const PlaceOfText<RestoreSubject>> places_of(const RestoreSubject&);
+
+constexpr RestoreSentence kRestoreVerdict[] = {
+    {"{policy} restores {tokens} tokens of {model} from {tier} on {hardware} in {ms} ms{factors}."},
+};
+constexpr RestoreSentence kRestoreLayers[] = {
+    {"{policy} keeps {KiB} KiB per token and restores {hidden} layers from hidden states, {KV} from keys and "
+     "values and {recomputed} from tokens; {bottleneck}."},
+};
+constexpr RestoreSentence kRestoreBottleneck[] = {
+    {"loading is the bottleneck", [](const RestoreSubject& s) { return text_of(s.best(), "bound") == "io"; }},
+    {"the GPU is the bottleneck",
+     [](const RestoreSubject& s) { return text_of(s.best(), "bound") == "compute"; }},
+    {"loading and the GPU finish together"},
+};
+constexpr RestoreSentence kRestoreAgreement[] = {
+    {"Simulation and closed form agree.", [](const RestoreSubject& s) { return s.farthest < 1e-6; }},
+    {"Simulation and closed form differ by at most {farthest} of TTFT ({farthest policy})."},
+};
+
+// Returns the factors over the next policy that is noticeably slower, and over the slowest.
+std::string factors_text(const RestoreSubject& s) {
+  const auto factor_of = [&](const Json* other) { return restore_s(*other) / restore_s(s.best()); };
+  const auto next = std::find_if(s.order.begin(), s.order.end(),
                                  [&](const Json* other) { return factor_of(other) > kNoticeable; });
-  const auto last = entries.empty() ? entries.end() : entries.end() - 1;
-  for (auto other = next; other != entries.end(); other = other == last ? entries.end() : last)
-    factors.push_back(format_number(factor_of(*other)) + "x faster than " + text_of(**other, "policy"));
-  const double tokens = number_of(restore, "tokens");
-  std::vector<std::string> said = {
-      policy + " restores " + (std::isnan(tokens) ? "" : format_count(std::llround(tokens))) + " tokens of " +
-      text_of(restore, "model") + " from " + text_of(restore, "tier") + " on " +
-      text_of(restore, "hardware") + " in " + format_number(1e3 * number_of(best, "restore_s")) + " ms" +
-      (factors.empty() ? "." : ": " + joined(factors) + ".")};
-  const Json& schedule = value_of(best, "schedule");
-  const std::string bound = text_of(best, "bound");
-  said.push_back(policy + " keeps " + format_number(number_of(best, "stored_bytes_per_token") / 1024) +
-                 " KiB per token and restores " + text_of(schedule, "hidden_layers") +
-                 " layers from hidden states, " + text_of(schedule, "kv_layers") +
-                 " from keys and values and " + text_of(schedule, "recompute_layers") + " from tokens; " +
-                 (bound == "io"        ? "loading is the bottleneck."
-                  : bound == "compute" ? "the GPU is the bottleneck."
-                                       : "loading and the GPU finish together."));
-  said.push_back(farthest < 1e-6 ? "Simulation and closed form agree."
-                                 : "Simulation and closed form differ by at most " +
-                                       format_percent(farthest) + " of TTFT (" + farthest_policy + ").");
-  return said;
+  if (next == s.order.end()) return "";
+  std::vector<const Json*> slower = {*next};
+  if (s.order.back() != *next) slower.push_back(s.order.back());
+  return ": " + joined(slower, ", ", [&](const Json* other) {
+           return format_number(factor_of(other)) + "x faster than " + text_of(*other, "policy");
+         });
 }
+
+const PlaceOfText<RestoreSubject> kRestorePlaces[] = {
+    {"policy", [](const RestoreSubject& s) { return text_of(s.best(), "policy"); }},
+    {"tokens",
+     [](const RestoreSubject& s) {
+       const double tokens = number_of(s.json, "tokens");
+       return std::isnan(tokens) ? "" : format_count(std::llround(tokens));
+     }},
+    {"model", [](const RestoreSubject& s) { return text_of(s.json, "model"); }},
+    {"tier", [](const RestoreSubject& s) { return text_of(s.json, "tier"); }},
+    {"hardware", [](const RestoreSubject& s) { return text_of(s.json, "hardware"); }},
+    {"ms", [](const RestoreSubject& s) { return format_number(1e3 * restore_s(s.best())); }},
+    {"factors", factors_text},
+    {"KiB",
+     [](const RestoreSubject& s) {
+       return format_number(number_of(s.best(), "stored_bytes_per_token") / 1024);
+     }},
+    {"hidden", [](const RestoreSubject& s) { return s.layers("hidden_layers"); }},
+    {"KV", [](const RestoreSubject& s) { return s.layers("kv_layers"); }},
+    {"recomputed", [](const RestoreSubject& s) { return s.layers("recompute_layers"); }},
+    {"bottleneck", [](const RestoreSubject& s) { return first_said(kRestoreBottleneck, s); }},
+    {"farthest", [](const RestoreSubject& s) { return format_percent(s.farthest); }},
+    {"farthest policy", [](const RestoreSubject& s) { return s.farthest_policy; }},
+};
+std::span<const PlaceOfText<RestoreSubject>> places_of(const RestoreSubject&) { return kRestorePlaces; }
+
+std::vector<std::string> restore_sentences(const Json& restore) {
+  const RestoreSubject s(restore);
+  if (s.order.empty()) return {};
+  return {first_said(kRestoreVerdict, s), first_said(kRestoreLayers, s), first_said(kRestoreAgreement, s)};
+}
+
+// ---- views ----
 
 std::string ms(const Json& object, std::string_view key) {
   return format_number(1e3 * number_of(object, key));
@@ -89,7 +138,7 @@ void restore_markdown(const ReportDocument& document, MarkdownPage& page) {
                     text_of(entry, "bound")});
   }
   page.table({"policy", "restore ms", "TTFT ms", "closed form ms", "layers hidden/KV/recomputed",
-              "stored KiB/token", "bound by"},
+              "stored KiB/token", "bottleneck"},
              rows, 1);
 }
 

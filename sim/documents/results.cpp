@@ -9,8 +9,8 @@
 #include "base/text/joined.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
+#include "text/result_sentences.h"
 #include "text/result_table.h"
-#include "text/sentences.h"
 
 namespace kvcap {
 namespace {
@@ -102,6 +102,13 @@ std::vector<Difference> read_differences(const Json& compare) {
   add_differences(list_of(compare, "differences"), differences);
   add_differences(list_of(compare, "pairs"), differences);
   return differences;
+}
+
+Comparison comparison_of(const ResultGroup& group) {
+  std::vector<Setting> settings;
+  for (std::size_t i = 0; i < group.results.size(); ++i)
+    settings.push_back({group.labels[i], &group.results[i]});
+  return {std::move(settings), group.differences};
 }
 
 std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& documents, bool is_before) {

@@ -8,6 +8,7 @@
 #include "documents/document.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
+#include "text/comparison.h"
 #include "text/markdown_page.h"
 
 namespace kvcap {
@@ -22,6 +23,9 @@ struct ResultGroup {
 
 // Returns the groups of one side, in the order of the inputs.
 std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& inputs, bool is_before);
+
+// Returns the facts of a group for its sentences. The group must outlive them.
+Comparison comparison_of(const ResultGroup& group);
 
 // Reads "kvcap.result/1", without turns. Missing values stay empty.
 RunResult read_result(const Json& json);

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -58,12 +60,12 @@ std::string best_text(const Json& sweep, const std::vector<SettingColumn>& param
   const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
     return values[a].get<double>() < values[b].get<double>();
   });
-  std::string text = "The least " + metric.title + " is at " + point_text(parameters, *least) + ", " +
-                     value_text(values[*least].get<double>(), metric);
-  if (*most != *least)
-    text += ", and the greatest at " + point_text(parameters, *most) + ", " +
-            value_text(values[*most].get<double>(), metric);
-  return text + ".";
+  const auto at = [&](std::size_t row) {
+    return fmt::format("at {}, {}", point_text(parameters, row),
+                       value_text(values[row].get<double>(), metric));
+  };
+  if (*most == *least) return fmt::format("The least {} is {}.", metric.title, at(*least));
+  return fmt::format("The least {} is {}, and the greatest {}.", metric.title, at(*least), at(*most));
 }
 
 // Returns a sentence on the parameter whose values differ most in the median of the metric, as a ratio.
@@ -86,9 +88,9 @@ std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& 
     const double ratio = high->first / low->first;
     if (!(ratio > greatest) || !std::isfinite(ratio)) continue;
     greatest = ratio;
-    text = parameter.name + " moves " + metric.title + " most: its median is " +
-           value_text(low->first, metric) + " at " + low->second + " and " + value_text(high->first, metric) +
-           " at " + high->second + ".";
+    text = fmt::format("{} moves {} most: its median is {} at {} and {} at {}.", parameter.name, metric.title,
+                       value_text(low->first, metric), low->second, value_text(high->first, metric),
+                       high->second);
   }
   return text;
 }

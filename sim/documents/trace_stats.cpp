@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "base/text/format.h"
@@ -10,17 +12,17 @@ std::vector<std::string> trace_sentences(const Json& stats) {
   std::vector<std::string> said;
   const double found = number_of(stats, "infinite_cache_token_hit_rate");
   if (!std::isnan(found))
-    said.push_back("A store that keeps everything finds " + format_percent(found) +
-                   " of all prompt tokens; history is " +
-                   format_percent(number_of(stats, "history_token_share")) + " of them.");
+    said.push_back(
+        fmt::format("A store that keeps everything finds {} of all prompt tokens; history is {} of them.",
+                    format_percent(found), format_percent(number_of(stats, "history_token_share"))));
   // The least capacity of the curve that finds 90 % of what an unlimited store finds.
   constexpr double kMost = 0.9;
   for (const Json& point : list_of(stats, "miss_ratio_curve")) {
     const double hits = 1 - number_of(point, "token_miss_ratio");
     if (!(found > 0) || !(hits >= kMost * found)) continue;
-    said.push_back("LRU over " + format_number(number_of(point, "capacity_tokens")) + " tokens finds " +
-                   format_percent(hits) + ", of " + format_number(number_of(stats, "total_context_tokens")) +
-                   " tokens that there are.");
+    said.push_back(fmt::format("LRU over {} tokens finds {}, of {} tokens that there are.",
+                               format_number(number_of(point, "capacity_tokens")), format_percent(hits),
+                               format_number(number_of(stats, "total_context_tokens"))));
     break;
   }
   return said;
@@ -44,6 +46,7 @@ const DocumentKind kTraceDocument = {.schema = "kvcap.trace_stats/1",
                                      .page = "cache",
                                      .add_csv = trace_csv,
                                      .add_markdown = trace_markdown,
-                                     .sentences = trace_sentences};
+                                     .sentences = trace_sentences,
+                                     .key = [](const Json&) { return std::string(); }};
 
 }  // namespace kvcap

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <map>
 
 #include "base/text/format.h"
@@ -35,19 +37,20 @@ std::vector<std::string> validation_sentences(const Json& validation) {
   const int64_t judged = verdicts["inside"] + verdicts["near"] + verdicts["outside"];
   if (judged + verdicts["not comparable"] == 0) return {};
   std::vector<std::string> said = {
-      "Of " + format_count(judged) + " numbers beside published, measured or analytic ones " +
-      format_count(verdicts["inside"]) + " are inside, " + format_count(verdicts["near"]) + " near and " +
-      format_count(verdicts["outside"]) + " outside; " + format_count(verdicts["not comparable"]) +
-      " cannot be compared."};
-  if (no_tests > 0) said.push_back(format_count(no_tests) + " more were fitted to, or given.");
-  if (promised > 0)
-    said.push_back(broken.empty() ? "All " + format_count(promised) + " that are promised hold."
-                                  : "Outside the stated accuracy: " + joined(broken) + ".");
+      fmt::format("Of {} numbers beside published, measured or analytic ones {} are inside, {} near and {} "
+                  "outside; {} cannot "
+                  "be compared.",
+                  format_count(judged), format_count(verdicts["inside"]), format_count(verdicts["near"]),
+                  format_count(verdicts["outside"]), format_count(verdicts["not comparable"]))};
+  if (no_tests > 0) said.push_back(fmt::format("{} more were fitted to, or given.", format_count(no_tests)));
+  if (promised > 0 && broken.empty())
+    said.push_back(fmt::format("All {} that are promised hold.", format_count(promised)));
+  if (!broken.empty()) said.push_back(fmt::format("Outside the stated accuracy: {}.", joined(broken)));
   if (worst) {
     const std::string reason = text_of(*worst, "reason");
-    said.push_back("Farthest off is " + text_of(*worst, "id") + ", " +
-                   format_percent(number_of(*worst, "error")) +
-                   (reason.empty() ? "." : ": " + reason + (reason.ends_with('.') ? "" : ".")));
+    said.push_back(fmt::format("Farthest off is {}, {}{}{}", text_of(*worst, "id"),
+                               format_percent(number_of(*worst, "error")),
+                               reason.empty() ? "" : ": " + reason, reason.ends_with('.') ? "" : "."));
   }
   return said;
 }

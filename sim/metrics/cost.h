@@ -42,9 +42,6 @@
 
 namespace kvcap {
 
-// First words of the note on storage whose size was not set.
-inline constexpr std::string_view kBillsAll = "bills all ";
-
 // Sums over turns; rejected turns are excluded.
 struct Served {
   double input_tokens = 0;  // history included

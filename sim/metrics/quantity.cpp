@@ -28,27 +28,32 @@ constexpr Unit kUsdPerMillion{"$/M tokens"};
 
 using enum Better;
 using enum QuantityKind;
+using enum Visibility;
 
-// A row with <tier>, <resource> or <statistic> in its name becomes one row per tier, resource or statistic.
+// A row with <tier>, <resource> or <statistic> in its name becomes one row per tier, resource or statistic;
+// `members`: those that are shown as `shown`, the others are details. Tables show rows in this order.
 struct Row {
   std::string_view name, title;
   Unit unit;
   Better better = neither;
   QuantityKind kind = metric;
+  Visibility shown = details;
+  std::string_view members = {};
+  bool is_real_only = false;
 };
 
 constexpr Row kRows[] = {
     {"duration", "duration", kSeconds, less},
     {"completed", "completed turns", kTurns, more},
-    {"rejected", "rejected turns", kTurns, less},
-    {"failed", "failed turns", kTurns, less},
-    {"abandoned", "abandoned turns", kTurns, less},
-    {"truncated", "truncated turns", kTurns, less},
+    {"rejected", "rejected turns", kTurns, less, metric, alarm},
+    {"failed", "failed turns", kTurns, less, metric, alarm},
+    {"abandoned", "abandoned turns", kTurns, less, metric, overview},
+    {"truncated", "truncated turns", kTurns, less, metric, alarm},
     {"rejected_share", "rejected", kPercent, less},
     {"failed_share", "failed", kPercent, less},
     {"truncated_share", "truncated", kPercent, less},
     {"stable", "stable", kNone, more},
-    {"stable.verdict", "stable", kNone, neither, text},
+    {"stable.verdict", "stable", kNone, neither, text, overview},
     {"stable.reason", "why", kNone, neither, text},
     {"offered_load", "offered load", kNone},
     {"offered_bound_by", "offered load is of", kNone, neither, text},
@@ -57,41 +62,41 @@ constexpr Row kRows[] = {
     {"wasted_prompt_tokens", "wasted prompt tokens", kTokens, less},
     {"wasted_output_tokens", "wasted output tokens", kTokens, less},
     {"request_throughput", "throughput", kRequestsPerS, more},
-    {"output_throughput", "output", kTokensPerS, more},
+    {"output_throughput", "output", kTokensPerS, more, metric, headline},
     {"total_token_throughput", "prompts and output", kTokensPerS, more},
-    {"request_goodput", "goodput", kRequestsPerS, more},
+    {"request_goodput", "goodput", kRequestsPerS, more, metric, overview},
     {"rates.from_s", "rates from", kSeconds},
     {"rates.to_s", "rates to", kSeconds},
     {"rates.steady", "rates cover a steady window", kNone},
 
-    {"<statistic>_ttft_ms", "<statistic> TTFT", kMs, less},
+    {"<statistic>_ttft_ms", "<statistic> TTFT", kMs, less, metric, everywhere, "mean p99"},
     {"<statistic>_service_ttft_ms", "<statistic> TTFT without the queue", kMs, less},
     {"<statistic>_cold_ttft_ms", "<statistic> TTFT of first turns", kMs, less},
-    {"<statistic>_warm_ttft_ms", "<statistic> TTFT of later turns", kMs, less},
-    {"<statistic>_tpot_ms", "<statistic> TPOT", kMs, less},
-    {"<statistic>_itl_ms", "<statistic> ITL", kMs, less},
-    {"<statistic>_e2el_ms", "<statistic> E2EL", kMs, less},
+    {"<statistic>_warm_ttft_ms", "<statistic> TTFT of later turns", kMs, less, metric, known, "mean"},
+    {"<statistic>_tpot_ms", "<statistic> TPOT", kMs, less, metric, overview, "mean"},
+    {"<statistic>_itl_ms", "<statistic> ITL", kMs, less, metric, everywhere, "p99"},
+    {"<statistic>_e2el_ms", "<statistic> E2EL", kMs, less, metric, headline, "mean"},
     {"<statistic>_queue_ms", "<statistic> queueing", kMs, less},
     {"<statistic>_restore_ms", "<statistic> restoration", kMs, less},
     {"mean_service_ttft_with_history_ms", "mean TTFT with history, without the queue", kMs, less},
 
-    {"token_hit_rate", "token hit rate", kPercent, more},
+    {"token_hit_rate", "token hit rate", kPercent, more, metric, everywhere},
     {"request_hit_rate", "request hit rate", kPercent, more},
     {"hit_tokens.<tier>", "hit tokens from <tier>", kTokens, more},
     {"used_tokens.<tier>", "tokens used from <tier>", kTokens},
-    {"stored_bytes_per_token", "stored", kKibPerToken},
+    {"stored_bytes_per_token", "stored", kKibPerToken, neither, metric, everywhere, {}, true},
     {"peak_stored_bytes.<tier>", "peak stored in <tier>", kGb},
     {"read_bytes.<tier>", "read from <tier>", kGb},
     {"written_bytes.<tier>", "written to <tier>", kGb},
 
-    {"utilization.<resource>", "<resource> busy", kPercent},
-    {"bound_by", "bottleneck", kNone, neither, text},
+    {"utilization.<resource>", "<resource> busy", kPercent, neither, metric, everywhere, "gpu"},
+    {"bound_by", "bottleneck", kNone, neither, text, overview},
     {"bottleneck.<resource>", "bottleneck is <resource>", kPercent},
     {"bottleneck.none", "no bottleneck", kPercent},
     {"kv_capacity_tokens", "KV capacity", kTokens},
     {"peak_kv_tokens", "peak KV in use", kTokens},
     {"preemptions", "preemptions", kNone, less},
-    {"retried", "retried turns", kTurns, less},
+    {"retried", "retried turns", kTurns, less, metric, overview},
     {"saves_refused", "saves refused", kNone, less},
     {"saves_waiting_bytes", "peak waiting to be saved", kGb, less},
     {"routing.imbalance", "busiest over mean node", kNone},
@@ -103,10 +108,10 @@ constexpr Row kRows[] = {
     {"disaggregation.transfers", "KV transfers", kNone},
     {"disaggregation.transfers_given_up", "KV transfers given up", kNone, less},
     {"disaggregation.transfer_bytes", "KV transferred", kGb},
-    {"disaggregation.mean_transfer_ms", "mean KV transfer", kMs, less},
-    {"disaggregation.transfer_share_of_ttft", "KV transfers' share of TTFT", kPercent, less},
-    {"disaggregation.prefill_gpu_utilization", "prefill GPUs busy", kPercent},
-    {"disaggregation.decode_gpu_utilization", "decode GPUs busy", kPercent},
+    {"disaggregation.mean_transfer_ms", "mean KV transfer", kMs, less, metric, alarm},
+    {"disaggregation.transfer_share_of_ttft", "KV transfers' share of TTFT", kPercent, less, metric, alarm},
+    {"disaggregation.prefill_gpu_utilization", "prefill GPUs busy", kPercent, neither, metric, alarm},
+    {"disaggregation.decode_gpu_utilization", "decode GPUs busy", kPercent, neither, metric, alarm},
 
     {"kv_buffer.reserved_bytes", "KV reserved per sequence", kGb},
     {"kv_buffer.copied_bytes", "KV copied", kGb, less},
@@ -116,7 +121,7 @@ constexpr Row kRows[] = {
     {"speculation.drafts", "drafts", kNone},
     {"speculation.draft_tokens", "drafted tokens", kTokens},
     {"speculation.accepted_tokens", "accepted tokens", kTokens, more},
-    {"speculation.mean_acceptance_length", "mean acceptance length", kTokens, more},
+    {"speculation.mean_acceptance_length", "mean acceptance length", kTokens, more, metric, known},
     {"speculation.acceptance_rate", "acceptance rate", kPercent, more},
 
     {"ttft_breakdown_ms.retries", "retries", kMs, less},
@@ -135,18 +140,18 @@ constexpr Row kRows[] = {
     {"cost.gpu_usd", "GPUs", kUsd, less},
     {"cost.<host>_usd", "<host>", kUsd, less},
     {"cost.total_usd", "total", kUsd, less},
-    {"cost.usd_per_hour", "cost per hour", kUsdPerHour, less},
-    {"cost.usd_per_million_output_tokens", "cost", kUsdPerMillion, less},
+    {"cost.usd_per_hour", "cost per hour", kUsdPerHour, less, metric, overview, {}, true},
+    {"cost.usd_per_million_output_tokens", "cost", kUsdPerMillion, less, metric, everywhere, {}, true},
     {"cost.usd_per_million_tokens", "cost of prompts and output", kUsdPerMillion, less},
     {"cost.ssd_wear_usd", "SSD wear", kUsd, less},
     {"cost.energy_usd", "energy", kUsd, less},
     {"cost.storage_usd", "storage", kUsd, less},
-    {"cost.storage_usd_per_hit", "storage", {"$/M hits", 1e6}, less},
+    {"cost.storage_usd_per_hit", "storage", {"$/M hits", 1e6}, less, metric, known, {}, true},
     {"cost.usd_per_gpu_hour", "price of a GPU", kUsdPerHour, less},
     {"cost.usd_per_saved_gpu_hour", "storage cost of a saved GPU hour", kUsd, less},
     {"saved_gpu_hours", "GPU hours saved", {"h"}, more},
     {"energy.kwh", "energy", {"kWh"}, less},
-    {"energy.joules_per_output_token", "energy", {"J/token"}, less},
+    {"energy.joules_per_output_token", "energy", {"J/token"}, less, metric, known, {}, true},
     {"ssd_writes.bytes_per_day", "SSD writes", {"TB/day", 1e-12}, less},
     {"ssd_writes.rated_share", "SSD writes over rated writes", kPercent, less},
     {"ssd_writes.lifetime_years", "SSD lifetime", {"years"}, more},
@@ -171,11 +176,6 @@ constexpr Row kRows[] = {
     {"stored_bytes_<tier>", "stored in <tier>", kGb, neither, series},
     {"<resource>_utilization", "<resource>", kPercent, neither, series},
 };
-
-constexpr std::string_view kHeadlines[] = {
-    "mean_ttft_ms",           "p99_ttft_ms",       "p99_itl_ms",
-    "mean_e2el_ms",           "output_throughput", "token_hit_rate",
-    "stored_bytes_per_token", "utilization.gpu",   "cost.usd_per_million_output_tokens"};
 
 using Member = std::pair<std::string_view, std::string_view>;  // word in names, word in titles
 constexpr std::array<Member, 6> kStatistics = {{{"mean", "mean"},
@@ -203,20 +203,26 @@ std::string with(std::string_view text, std::string_view place, std::string_view
   return at == std::string::npos ? filled : filled.replace(at, place.size(), member);
 }
 
+bool has_word(std::string_view words, std::string_view word) {
+  return (" " + std::string(words) + " ").find(" " + std::string(word) + " ") != std::string::npos;
+}
+
 std::vector<Quantity> all_rows() {
   std::vector<Quantity> all;
   for (const Row& row : kRows) {
-    const auto add = [&](std::string name, std::string title) {
-      all.push_back({std::move(name), std::move(title), row.unit, row.better, row.kind});
+    const auto add = [&](std::string name, std::string title, Visibility shown) {
+      all.push_back(
+          {std::move(name), std::move(title), row.unit, row.better, row.kind, shown, row.is_real_only});
     };
     const std::size_t from = row.name.find('<');
     if (from == std::string_view::npos) {
-      add(std::string(row.name), std::string(row.title));
+      add(std::string(row.name), std::string(row.title), row.shown);
       continue;
     }
     const std::string_view place = row.name.substr(from, row.name.find('>') + 1 - from);
     for (const auto& [name, title] : members_of(place.substr(1, place.size() - 2)))
-      add(with(row.name, place, name), with(row.title, place, title));
+      add(with(row.name, place, name), with(row.title, place, title),
+          has_word(row.members, name) ? row.shown : details);
   }
   return all;
 }
@@ -263,7 +269,8 @@ const Quantity* find_quantity(std::string_view name) {
 
 std::vector<const Quantity*> headline_metrics() {
   std::vector<const Quantity*> metrics;
-  for (std::string_view name : kHeadlines) metrics.push_back(find_quantity(name));
+  for (const Quantity& one : quantities())
+    if (one.shown == headline || one.shown == everywhere) metrics.push_back(&one);
   return metrics;
 }
 

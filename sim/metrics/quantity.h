@@ -26,19 +26,31 @@ enum class QuantityKind {
   series,        // time series in a result
 };
 
+// Where tables of results show a metric. On the terminal a row needs room, unless it is one of the last two.
+enum class Visibility {
+  details,     // JSON, CSV and the page's tables of everything
+  overview,    // Markdown and the page's first table
+  known,       // also the terminal; as above where some result knows it
+  headline,    // also the comparison before and after
+  everywhere,  // also where no result knows it
+  alarm,       // whenever it is not 0
+};
+
 struct Quantity {
   std::string name;   // "p99_ttft_ms"
   std::string title;  // "p99 TTFT"
   Unit unit;
   Better better = Better::neither;
   QuantityKind kind = QuantityKind::metric;
+  Visibility shown = Visibility::details;
+  bool is_real_only = false;  // not meaningful for a bound, which cannot be built
 };
 
 const std::vector<Quantity>& quantities();
 // Returns null for an unknown name.
 const Quantity* find_quantity(std::string_view name);
 
-// Returns the metrics that most readers look at first.
+// Returns the metrics that most readers look at first: those shown as headline or everywhere.
 std::vector<const Quantity*> headline_metrics();
 
 // Returns the names of all numeric metrics, and "stable" (RunResult::number).

@@ -7,7 +7,7 @@
 #include "base/text/format.h"
 #include "documents/kind.h"
 #include "documents/results.h"
-#include "text/sentences.h"
+#include "text/result_sentences.h"
 
 namespace kvcap {
 namespace {
@@ -37,6 +37,30 @@ std::string change_text(const Change& change) {
   const double width = change.half_width > 0 ? change.half_width : kNaN;
   return change.what + " " + difference_text(change.difference(), width, change.unit) + " (" +
          format_number(change.after) + " against " + value_text(change.before, change.unit) + " before)";
+}
+
+// Returns the verdict on one side beside that on the other.
+std::string verdict_text(const std::string& name, const std::vector<std::string>& then,
+                         const std::vector<std::string>& now) {
+  if (then.empty() || now.empty()) return "";
+  if (then.front() == now.front()) return name + ", as before: " + now.front();
+  return name + ": " + now.front() + " Before: " + then.front();
+}
+
+// Adds the verdicts on results of one scenario; those of a single group per side whatever their scenarios.
+void add_result_verdicts(const std::vector<ReportDocument>& documents, std::vector<std::string>& texts) {
+  const std::vector<ResultGroup> before = result_groups(documents, true),
+                                 after = result_groups(documents, false);
+  const auto scenario_of = [](const ResultGroup& group) {
+    return group.results.empty() ? "" : group.results.front().scenario_name;
+  };
+  for (const ResultGroup& now : after) {
+    const auto then = std::find_if(before.begin(), before.end(), [&](const ResultGroup& one) {
+      return scenario_of(one) == scenario_of(now) || (before.size() == 1 && after.size() == 1);
+    });
+    if (then == before.end()) continue;
+    texts.push_back(verdict_text(now.name, sentences(comparison_of(*then)), sentences(comparison_of(now))));
+  }
 }
 
 // Returns the changes of one setting: significant ones, others, or that nothing has changed.
@@ -72,10 +96,16 @@ std::vector<Change> changes(const std::vector<ReportDocument>& documents) {
 }
 
 std::vector<std::string> change_sentences(const std::vector<ReportDocument>& documents) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> texts;
   if (std::none_of(documents.begin(), documents.end(),
                    [](const ReportDocument& one) { return one.is_before; }))
-    return sentences;
+    return texts;
+  add_result_verdicts(documents, texts);
+  each_pair(documents, [&](const DocumentKind& kind, const ReportDocument& then, const ReportDocument& now) {
+    if (kind.sentences)
+      texts.push_back(verdict_text(now.name, kind.sentences(then.content), kind.sentences(now.content)));
+  });
+  std::erase(texts, "");
   const std::vector<Change> all = changes(documents);
   const auto is_check = [](const Change& change) { return change.metric == "error"; };
   for (std::size_t i = 0; i < all.size();) {
@@ -84,13 +114,13 @@ std::vector<std::string> change_sentences(const std::vector<ReportDocument>& doc
     for (; i < all.size() && all[i].input == all[first].input && all[i].setting == all[first].setting; ++i)
       one.push_back(&all[i]);
     if (!is_check(all[first]))
-      sentences.push_back(setting_text(all[first].input + ", " + all[first].setting, one));
+      texts.push_back(setting_text(all[first].input + ", " + all[first].setting, one));
   }
   each_pair(documents, [&](const DocumentKind& kind, const ReportDocument& then, const ReportDocument& now) {
-    if (kind.add_change_sentences) kind.add_change_sentences(then, now, sentences);
+    if (kind.add_change_sentences) kind.add_change_sentences(then, now, texts);
   });
-  if (sentences.empty()) sentences.push_back("Both sides have nothing in common that could be compared.");
-  return sentences;
+  if (texts.empty()) texts.push_back("Both sides have nothing in common that could be compared.");
+  return texts;
 }
 
 }  // namespace kvcap

@@ -32,7 +32,7 @@ std::string script_text(const std::string& json) {
 
 // Returns the table of quantities in the page's format.
 Json quantities_json() {
-  Json names = Json::object(), endings = Json::array(), headlines = Json::array();
+  Json names = Json::object(), endings = Json::array(), headlines = Json::array(), overview = Json::array();
   for (const Quantity& one : quantities()) {
     names[one.name] = {{"title", one.title},
                        {"unit", one.unit.symbol},
@@ -41,10 +41,12 @@ Json quantities_json() {
                                   : one.better == Better::less ? -1
                                                                : 0}};
   }
+  for (const Quantity& one : quantities())
+    if (one.shown >= Visibility::overview) overview.push_back(one.name);
   for (const auto& [ending, unit] : unit_endings())
     endings.push_back({{"ending", ending}, {"unit", unit.symbol}, {"scale", unit.scale}});
   for (const Quantity* metric : headline_metrics()) headlines.push_back(metric->name);
-  return {{"names", names}, {"endings", endings}, {"headlines", headlines}};
+  return {{"names", names}, {"endings", endings}, {"headlines", headlines}, {"overview", overview}};
 }
 
 }  // namespace

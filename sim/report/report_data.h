@@ -5,8 +5,9 @@
 //
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
-//    "quantities": {"names": {name: {"title", "unit", "scale", "better"}}, "endings", "headlines"},
-//    "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache", "resources",
+//    "quantities": {"names": {name: {"title", "unit", "scale", "better"}}, "endings", "headlines",
+//    "overview"}, "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache",
+//    "resources",
 //                  "restoration", "sweep", "plan", "capacity", "validation", "changes"}}
 //
 // A content is a document of one of the kinds of documents/kind.h. `quantities` is the table of

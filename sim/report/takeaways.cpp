@@ -7,7 +7,7 @@
 #include "documents/kind.h"
 #include "documents/results.h"
 #include "report/changes.h"
-#include "text/sentences.h"
+#include "text/result_sentences.h"
 
 namespace kvcap {
 namespace {
@@ -52,15 +52,12 @@ class Pages {
 };
 
 void speak_of_results(const ResultGroup& group, Pages& pages) {
-  std::vector<Setting> settings;
-  for (std::size_t i = 0; i < group.results.size(); ++i)
-    settings.push_back({group.labels[i], &group.results[i]});
-  if (settings.empty()) return;
-  pages.add("overview", group.name, headline(settings, group.differences));
-  pages.add("overview", group.name, sentences(settings, group.differences));
-  pages.add("latency", group.name, latency_sentences(settings, group.differences));
-  pages.add("cache", group.name, cache_sentences(settings));
-  pages.add("resources", group.name, resource_sentences(settings));
+  if (group.results.empty()) return;
+  const Comparison results = comparison_of(group);
+  pages.add("overview", group.name, sentences(results));
+  pages.add("latency", group.name, latency_sentences(results));
+  pages.add("cache", group.name, cache_sentences(results));
+  pages.add("resources", group.name, resource_sentences(results));
 }
 
 }  // namespace

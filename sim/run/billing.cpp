@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/text/format.h"
+#include "base/text/note.h"
 #include "metrics/cost.h"
 #include "spec/tiers.h"
 
@@ -44,7 +45,7 @@ void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
                           "); a longer run may fill more: " + field + " sets the size");
     return;
   }
-  facts.notes.push_back(std::string(kBillsAll) + all + ", " + format_number(usd_per_hour) +
+  facts.notes.push_back(noted(NoteKind::unsized_bill, all) + ", " + format_number(usd_per_hour) +
                         " $ an hour: nobody chose the size; " + field + " does" +
                         (is_whole ? "" : ", and billing.storage=filled bills what the run fills"));
 }

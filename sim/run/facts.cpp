@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/note.h"
 #include "cost/peer_collectives.h"
 #include "fleet/router.h"
 #include "policy/table.h"
@@ -60,7 +61,7 @@ RunFacts facts_of(const Setup& setup, double duration_s) {
   }
   if (machine.cost().tensor_parallel_size() * machine.cost().placement().ranks > 1) {
     const std::string assumed = peer_assumption(scenario.hardware);
-    if (!assumed.empty()) facts.notes.push_back(assumed);
+    if (!assumed.empty()) facts.notes.push_back(noted(NoteKind::assumption, assumed));
   }
   const std::string too_long = note_on_long_turns(workload, machine.max_model_len());
   if (!too_long.empty()) facts.notes.push_back(too_long);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text/note.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {
@@ -67,7 +68,7 @@ std::string quoted(std::string_view value) {
 
 std::string note_of(const MovedDefault& row, const std::string& written_by) {
   const std::string field(row.field);
-  return "default moved since kvcap " + written_by + ": " + field + " is " + std::string(row.to) + ", was " +
+  return noted(NoteKind::moved_default, written_by) + ": " + field + " is " + std::string(row.to) + ", was " +
          std::string(row.from) + "; " + std::string(row.effect) + "; --set " + field + "=" +
          quoted(row.from) + " restores it";
 }
@@ -82,7 +83,7 @@ std::vector<std::string> notes_of_moved_defaults(const Scenario& scenario, const
   std::vector<std::string> notes;
   if (!written_by) return notes;
   if (*written_by > parse_engine_version(KVCAP_VERSION)) {
-    notes.push_back("the scenario was written by kvcap " + *scenario.kvcap_version +
+    notes.push_back(noted(NoteKind::newer_scenario, *scenario.kvcap_version) +
                     ", this is " KVCAP_VERSION ": its defaults may be others");
   }
   for (const MovedDefault& row : kMoved) {

@@ -4,13 +4,14 @@
 #include "text/plan_text.h"
 
 namespace kvcap {
-std::string break_even_text(const Plan& plan, const BreakEvenMap& map) {
+std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std::vector<std::string>& said) {
   const BreakEven& asked = *plan.break_even;
-  std::string text = plan.name + ": who answers first, and how many times sooner than the second\n";
+  std::string text = wrapped(said) + "\n" + plan.name +
+                     ": the policy with the least TTFT, and how many times longer the second takes\n";
   for (std::size_t p = 0; p < asked.policies.size(); ++p) {
     text += std::string(p == 0 ? "" : ", ") + static_cast<char>('a' + p) + " = " + asked.policies[p];
   }
-  text += "; *: the closed form says another\n\n";
+  text += "; *: the closed form names another\n\n";
   std::size_t name_width = asked.down.name().size();
   for (const std::string& value : asked.down.values) name_width = std::max(name_width, value.size());
   std::size_t width = 9;
@@ -32,7 +33,7 @@ std::string break_even_text(const Plan& plan, const BreakEvenMap& map) {
     }
     text += '\n';
   }
-  if (map.boundaries.empty()) return text + "\nNowhere across does the winner change.\n";
+  if (map.boundaries.empty()) return text;
   text += "\nWhere the winner changes, simulated (closed form):\n";
   for (const Boundary& one : map.boundaries) {
     text += "  " + asked.down.name() + "=" + asked.down.values[one.row] + ": " +

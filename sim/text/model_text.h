@@ -15,7 +15,7 @@ namespace kvcap {
 std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                        const ModelReport& report);
 
-// Returns "97 % of machines", or that all or none of the drawn machines agree.
+// Returns "97 % of 32 plausible machines", or that all or none of them agree.
 std::string machines_text(double share, int64_t draws);
 
 }  // namespace kvcap

@@ -1,29 +1,26 @@
 #include "text/plan_advice_text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/text/format.h"
+#include "text/comparison.h"
 
 namespace kvcap {
 namespace {
 
-void add_binding(Page& page, const PlanReport& report) {
+void add_next_cheaper(Page& page, const PlanReport& report) {
   const Plan& plan = *report.plan;
-  const Candidate& best = *report.result.best;
   page.line();
-  const Target* binding = binding_target(plan, best);
-  if (binding) {
-    page.sentence("Binding: " + binding->metric + " has the least room, " +
-                  format_percent(slack(*binding, best.metric(binding->metric).mean)) + " of its bound.");
-  }
   if (!report.result.next_better) {
     page.sentence("Nothing cheaper had to be judged on the whole workload.");
     return;
   }
   const Candidate& cheaper = *report.result.next_better;
-  page.sentence("The next cheaper one that was judged, " + values_of(cheaper.changes) + " at " +
-                interval_text(cheaper.metric(plan.minimize)) + ", " + failure_text(cheaper) + ".");
+  page.sentence(fmt::format("The next cheaper one that was judged, {} at {}, {}.", values_of(cheaper.changes),
+                            interval_text(cheaper.metric(plan.minimize)), failure_text(cheaper)));
 }
 
 void add_marginals(Page& page, const PlanReport& report) {
@@ -73,16 +70,6 @@ void add_robustness(Page& page, const PlanReport& report) {
   }
 }
 
-const char* doing(const std::string& part) {
-  if (part == "api") return "in the API server";
-  if (part == "queue") return "queueing";
-  if (part == "lookup") return "looking up";
-  if (part == "load") return "loading";
-  if (part == "restore_compute") return "projecting or recomputing";
-  if (part == "prefill") return "prefilling";
-  return "waiting for others in the same steps (batching)";
-}
-
 // Returns "GPU -1.20, DRAM +0.100": parts of at least 1 % of the largest, in descending order.
 std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
   std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& a, const PartDifference& b) {
@@ -95,7 +82,7 @@ std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
     if (!(std::abs(value) > kNoticeable * std::abs(parts.front().difference.mean))) continue;
     if (!text.empty()) text += ", ";
     text += is_time ? interval_text({std::abs(value), one.difference.half_width}) +
-                          (value < 0 ? " less " : " more ") + doing(one.name)
+                          (value < 0 ? " less " : " more ") + doing_in_part(one.name)
                     : one.name + " " + signed_number(value);
   }
   return text;
@@ -113,16 +100,15 @@ std::string bottleneck_text(const Candidate& candidate) {
 void add_why(Page& page, const PlanReport& report) {
   const Why& why = report.why;
   page.line();
-  page.sentence("Bottleneck, by share of the time: " + bottleneck_text(*report.result.best) + ".");
+  page.sentence(fmt::format("Bottleneck, by share of the time: {}.", bottleneck_text(*report.result.best)));
   if (!why.runner_up) return;
-  std::string text = "Against the runner-up, " + values_of(why.runner_up->changes) + ": " +
-                     report.plan->minimize + " " + signed_text(why.objective);
-  if (const std::string costs = differences_text(why.costs, false); !costs.empty())
-    text += " (" + costs + ")";
-  text += "; mean TTFT " + signed_text(why.ttft_ms) + " ms";
-  if (const std::string parts = differences_text(why.ttft_parts_ms, true); !parts.empty())
-    text += ": " + parts;
-  page.sentence(text + ". Its bottleneck: " + bottleneck_text(*why.runner_up) + ".");
+  const std::string costs = differences_text(why.costs, false),
+                    parts = differences_text(why.ttft_parts_ms, true);
+  page.sentence(fmt::format("Against the runner-up, {}: {} {}{}; mean TTFT {} ms{}. Its bottleneck: {}.",
+                            values_of(why.runner_up->changes), report.plan->minimize,
+                            signed_text(why.objective), costs.empty() ? "" : " (" + costs + ")",
+                            signed_text(why.ttft_ms), parts.empty() ? "" : ": " + parts,
+                            bottleneck_text(*why.runner_up)));
 }
 
 void add_flips(Page& page, const PlanReport& report) {
@@ -151,7 +137,7 @@ void add_flips(Page& page, const PlanReport& report) {
 }  // namespace
 
 void add_advice(Page& page, const PlanReport& report) {
-  add_binding(page, report);
+  add_next_cheaper(page, report);
   add_why(page, report);
   add_marginals(page, report);
   add_robustness(page, report);

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include "base/text/format.h"
 #include "text/model_text.h"
 #include "text/plan_text.h"
@@ -9,31 +11,34 @@ std::string plan_draws_text(const Plan& plan, const PlanDraws& draws) {
   if (draws.draws == 0) return "";
   Page page;
   page.line();
-  page.sentence("How far the model can be trusted: on " + std::to_string(draws.draws) +
-                " machines that are consistent with what was measured" +
-                (draws.is_shortened ? ", runs of " + format_count(draws.sessions, "session") + ":" : ":"));
+  page.sentence(fmt::format(
+      "How far the model can be trusted, on {} plausible machines, which agree with the "
+      "measurements{}:",
+      draws.draws,
+      draws.is_shortened ? fmt::format(" (runs of {})", format_count(draws.sessions, "session")) : ""));
   const Finalist& answer = draws.finalists.front();
-  page.sentence("  the answer meets every target in " + machines_text(answer.meets, draws.draws) +
-                    (draws.finalists.size() > 1
-                         ? " and is the cheapest of " + std::to_string(draws.finalists.size()) +
-                               " finalists that do in " + machines_text(draws.still_best, draws.draws)
-                         : ""),
-                "    ");
+  std::string trust =
+      fmt::format("  the answer meets every target on {}", machines_text(answer.meets, draws.draws));
+  if (draws.finalists.size() > 1) {
+    trust += fmt::format(" and is the cheapest of {} finalists that do on {}", draws.finalists.size(),
+                         machines_text(draws.still_best, draws.draws));
+  }
+  page.sentence(trust, "    ");
   for (const ModelInterval& one : answer.intervals) {
     if (format_number(one.low) == format_number(one.high)) continue;
-    page.sentence("  " + one.name + ": 80 % of machines lie in " + format_number(one.low) + ".." +
-                      format_number(one.high),
+    page.sentence(fmt::format("  {}: 80 % of machines lie in {}..{}", one.name, format_number(one.low),
+                              format_number(one.high)),
                   "    ");
   }
   for (std::size_t f = 1; f < draws.finalists.size(); ++f) {
     const Finalist& one = draws.finalists[f];
-    page.sentence("  " + values_of(one.candidate->changes) + " at " + plan.minimize + " " +
-                      format_number(one.candidate->metric(plan.minimize).mean) + " meets them in " +
-                      machines_text(one.meets, draws.draws),
+    page.sentence(fmt::format("  {} at {} {} meets them on {}", values_of(one.candidate->changes),
+                              plan.minimize, format_number(one.candidate->metric(plan.minimize).mean),
+                              machines_text(one.meets, draws.draws)),
                   "    ");
   }
   if (!draws.outside.empty()) {
-    page.line("Outside of validation, so that this says nothing of it or rests on an assumption:");
+    page.line("Not validated; this assumes:");
     for (const std::string& one : draws.outside) page.sentence("  " + one + ".", "    ");
   }
   return page.take();

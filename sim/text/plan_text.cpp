@@ -1,5 +1,7 @@
 #include "text/plan_text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -110,10 +112,11 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
 void add_implied(Page& page, const Implied& implied) {
   if (implied.verified + implied.same + implied.not_looked_at == 0) return;
   page.sentence(
-      "Better ones that were ruled out because more missed as well: " + format_count(implied.verified) +
-      " were run themselves, of which " + format_count(implied.wrong) + " met the targets; " +
-      format_count(implied.same) + " lie between two with the same figures, and " +
-      format_count(implied.not_looked_at) + " were not looked at.");
+      fmt::format("Better ones that were ruled out because more missed as well: {} were run themselves, of "
+                  "which {} met the "
+                  "targets; {} lie between two with the same figures, and {} were not looked at.",
+                  format_count(implied.verified), format_count(implied.wrong), format_count(implied.same),
+                  format_count(implied.not_looked_at)));
 }
 
 // Adds, for each list value that the answer does not have, the reason.
@@ -148,41 +151,20 @@ void add_discarded(Page& page, const PlanReport& report) {
 
 void add_answer(Page& page, const PlanReport& report) {
   const Plan& plan = *report.plan;
-  const PlanResult& result = report.result;
-  if (!result.best) {
-    page.sentence("No configuration meets every target.");
-    if (result.nearest) {
-      page.sentence("Nearest: " + values_of(result.nearest->changes) +
-                    (result.nearest->reason == "unstable" ? " (saturated)" : "") + ":");
-      add_targets(page, report, *result.nearest);
-      page.line("  " + candidate_command(plan, *result.nearest));
-    }
-  } else {
-    page.sentence("Buy " + report.purchase + ": " + plan.minimize + " " +
-                  interval_text(result.best->metric(plan.minimize)) + ".");
-    add_targets(page, report, *result.best);
-    page.line("  " + candidate_command(plan, *result.best));
-    const std::string note = price_note(report);
-    if (!note.empty()) page.sentence(note);
+  const Candidate* shown = report.result.best ? report.result.best : report.result.nearest;
+  if (shown) {
+    add_targets(page, report, *shown);
+    page.line("  " + candidate_command(plan, *shown));
+  }
+  if (report.result.best)
     for (const std::string& one : report.purchase_notes) page.sentence(one);
-  }
-  if (result.rivals.empty()) {
-    if (!result.is_clear()) {
-      page.sentence(
-          "One seed, so chance is not excluded: a larger max_replications gives the targets intervals.");
-    } else if (result.best) {
-      page.sentence("Clear: every target is met beyond its interval over " +
-                    std::to_string(result.best->runs.size()) +
-                    " seeds, with an error of 5 % over all looks at it, and nothing judged is as cheap.");
-    }
-    return;
-  }
-  page.sentence("Not clear after " + std::to_string(plan.max_replications) + " seeds:");
-  for (const Candidate* rival : result.rivals) {
-    std::string text =
-        "  " + values_of(rival->changes) + " at " + interval_text(rival->metric(plan.minimize));
-    text += " " + (rival->verdict == Judgement::unclear ? failure_text(*rival) : "is not told apart");
-    page.sentence(text, "    ");
+  if (report.result.rivals.empty()) return;
+  page.sentence(fmt::format("Not clear after {} seeds:", plan.max_replications));
+  for (const Candidate* rival : report.result.rivals) {
+    page.sentence(
+        fmt::format("  {} at {} {}", values_of(rival->changes), interval_text(rival->metric(plan.minimize)),
+                    rival->verdict == Judgement::unclear ? failure_text(*rival) : "is not told apart"),
+        "    ");
   }
 }
 
@@ -210,20 +192,22 @@ std::string price_note(const PlanReport& report) {
          "hardware.gpu.price_usd_per_hour to compare it with others.";
 }
 
-std::string plan_text(const PlanReport& report) {
+std::string plan_text(const PlanReport& report, const std::vector<std::string>& said) {
   Page page;
   const PlanResult& result = report.result;
-  page.sentence(report.plan->name + ": " + format_count(result.configurations) + " configurations, " +
-                format_count(report.simulations) + " simulations, " +
-                format_count(static_cast<int64_t>(result.judged.size())) + " judged on the whole workload; " +
-                format_count(result.dropped) + " combinations dropped on short ones, " +
-                format_count(result.cannot_run) + " cannot run" +
-                (result.cannot_run > 0 ? " (the first: " + result.cannot_run_reason + ")" : ""));
+  page.sentence(fmt::format(
+      "{}: {} configurations, {} simulations, {} judged on the whole workload; {} combinations dropped on "
+      "short "
+      "ones, {} cannot run{}",
+      report.plan->name, format_count(result.configurations), format_count(report.simulations),
+      format_count(std::ssize(result.judged)), format_count(result.dropped), format_count(result.cannot_run),
+      result.cannot_run > 0 ? " (the first: " + result.cannot_run_reason + ")" : ""));
   page.line();
+  for (const std::string& one : said) page.sentence(one);
   add_answer(page, report);
   add_implied(page, result.implied);
-  page.sentence("Intervals are those that the verdicts rest on: of " + format_percent(result.confidence) +
-                ".");
+  page.sentence(fmt::format("Intervals are those that the verdicts rest on: of {}.",
+                            format_percent(result.confidence)));
   add_front(page, report);
   if (result.best) add_advice(page, report);
   add_discarded(page, report);

@@ -27,9 +27,10 @@ struct PlanReport {
   std::vector<Flip> flips;
 };
 
-std::string plan_text(const PlanReport& report);
+// `said`: the sentences on the plan's document, which the page begins with.
+std::string plan_text(const PlanReport& report, const std::vector<std::string>& said);
 std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
-std::string break_even_text(const Plan& plan, const BreakEvenMap& map);
+std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std::vector<std::string>& said);
 
 // Returns a note if missing prices make the answer look cheaper than it is; else an empty string.
 std::string price_note(const PlanReport& report);

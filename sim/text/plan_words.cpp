@@ -8,8 +8,7 @@
 namespace kvcap {
 
 void Page::sentence(const std::string& text, std::string_view indent) {
-  constexpr std::size_t kColumns = 100;
-  for (const std::string& one : wrap(text, kColumns, indent)) line(one);
+  for (const std::string& one : wrap(text, kTextColumns, indent)) line(one);
 }
 
 std::string failure_text(const Candidate& candidate) {

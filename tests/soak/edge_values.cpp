@@ -22,8 +22,8 @@
 #include "scenario/load.h"
 #include "soak/scenario_generator.h"
 #include "soak/soak.h"
+#include "text/result_sentences.h"
 #include "text/result_table.h"
-#include "text/sentences.h"
 
 namespace kvcap::soak {
 namespace {
@@ -208,7 +208,7 @@ std::string run(std::string_view bytes) {
   const RunResult result = simulate(scenario, workload, {.check_invariants = true});
   requests_csv(result.turns, [](std::string_view) {});
   if (result_table({result.policy}, {result}, {}, "").empty()) return "the table is empty";
-  sentences({{result.policy, &result}}, {});
+  sentences({{{result.policy, &result}}, {}});
   if (!nlohmann::json::accept(result_json(result))) return "the result is no JSON";
   if (serialize(deserialize(serialize(result))) != serialize(result))
     return "the result is not read as it was written";

@@ -110,10 +110,7 @@ class CapacityPage {
   }
 
   draw(): void {
-    if (this.points.length === 0) {
-      this.context.add(h("p", { class: "note" }, "No load meets the targets: there is no curve."));
-      return;
-    }
+    if (this.points.length === 0) return;
     this.context.figures(
       this.chart(
         "ttft",

@@ -70,7 +70,7 @@ const change_columns = (unit = ""): Column[] => [
 // Interprets a difference. `sign` is 1 if more is better; `noise` is the half width of its intervals.
 function reading(difference: number, sign: number, noise: number): { text: string; mark?: "good" | "bad" } {
   if (difference === 0) return { text: "same" };
-  if (Math.abs(difference) <= noise) return { text: "within the intervals" };
+  if (Math.abs(difference) <= noise) return { text: "not significant" };
   const arrow = difference > 0 ? "\u25b2" : "\u25bc";
   if (sign === 0) return { text: `${arrow} ${difference > 0 ? "more" : "less"}` };
   return sign * difference > 0
@@ -97,7 +97,7 @@ function change_cells(before: Cell, after: Cell, sign: number, noise: number): C
 }
 
 const noise_of = ({ before, after }: Pair<Run>, metric: string): number =>
-  (half_width(before, metric) ?? 0) + (half_width(after, metric) ?? 0);
+  Math.hypot(half_width(before, metric) ?? 0, half_width(after, metric) ?? 0);
 
 function metrics_of(pairs: readonly Pair<Run>[]): string[] {
   const names = pairs.flatMap(({ before, after }) =>
@@ -141,7 +141,7 @@ function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]
   return {
     id: "change",
     title: `${run.name}: change of its metrics`,
-    note: "Green is better, red is worse; grey is neither, or within the intervals.",
+    note: "Green is better, red is worse; grey is neither, or not significant.",
     says: `Changes in percent: ${list(rows.map((row) => `${row.name} ${show(row.value)}`))}.`,
     height: 66 + 24 * rows.length,
     wide: true,
@@ -181,11 +181,7 @@ function draw_runs(context: Context, before: Side, after: Side): void {
   context.figures(run_figure(context, run, first_looked_at));
   if (shown.length > 0) {
     context.add(
-      h(
-        "p",
-        { class: "note" },
-        "Within the intervals: the difference is no larger than both half widths together.",
-      ),
+      h("p", { class: "note" }, "Not significant: the 95 % interval of the difference contains zero."),
       draw_table(run_table(run, shown), `${run.name}, before and after`),
     );
   }

@@ -8,39 +8,16 @@ import { h } from "../dom.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
-import { better, title_of, unit_of } from "../quantities.ts";
+import { better, headlines, overview_rows, title_of, unit_of } from "../quantities.ts";
 import { assumptions, scenario_words } from "./scenario.ts";
-
-const headline_metrics = [
-  "mean_ttft_ms",
-  "p99_ttft_ms",
-  "mean_warm_ttft_ms",
-  "p99_itl_ms",
-  "mean_tpot_ms",
-  "output_throughput",
-  "request_goodput",
-  "token_hit_rate",
-  "stored_bytes_per_token",
-  "utilization.gpu",
-  "bound_by",
-  "stable.verdict",
-  "rejected",
-  "failed",
-  "abandoned",
-  "truncated",
-  "retried",
-  "routing.imbalance",
-  "cost.usd_per_hour",
-  "cost.usd_per_million_output_tokens",
-];
 
 // Returns a table with policies as columns. The best value of a row is bold; bounds do not count.
 function headline(runs: readonly Run[]): Table {
-  const there = (metric: string) => runs.map((run) => run.place.at("metrics").metric(metric));
-  // Usual values on one node without failures and without clients that give up; such rows are left out.
-  const usual: Record<string, number> = { failed: 0, abandoned: 0, retried: 0, "routing.imbalance": 1 };
-  const metrics = headline_metrics.filter((metric) =>
-    there(metric).some((place) => place.exists && place.number !== usual[metric]),
+  // As on the terminal, a row of zeros is shown only if most readers look for it.
+  const metrics = overview_rows().filter((metric) =>
+    runs
+      .map((run) => run.place.at("metrics").metric(metric))
+      .some((place) => place.exists && (place.number !== 0 || headlines().includes(metric))),
   );
   return {
     columns: [{ name: "" }, { name: "Unit" }, ...runs.map((run) => ({ name: run.label }))],

@@ -32,37 +32,16 @@ class PlanPage {
     this.objective = this.plan.at("minimize").text ?? this.metrics[0] ?? "";
   }
 
-  answer_words(): void {
-    const { plan, answer, context } = this;
-    const counts = `${show(plan.at("configurations").number, 6)} configurations in question, ${show(plan.at("simulations").number, 6)} simulations`;
-    if (!answer.exists) {
-      const nearest = plan.at("nearest");
-      context.add(
-        h("h2", {}, "No configuration meets the targets"),
-        h("p", { class: "note" }, counts),
-        nearest.exists ? h("p", {}, `Nearest: ${changes(nearest)}`) : null,
-      );
-      return;
-    }
+  // Draws the metrics of the answer and its command; the sentences above name it.
+  answer_table(): void {
+    if (!this.answer.exists) return;
     const panel = new CommandPanel("");
-    panel.show("Run it again:", answer.at("command").text ?? "");
-    context.add(
-      h("h2", {}, plan.at("purchase").text ?? changes(answer)),
-      h(
-        "p",
-        { class: "note" },
-        `${counts}. ${this.certainty()}` +
-          (plan.at("binding").text ? ` What binds: ${title_of(plan.at("binding").text!)}.` : ""),
-      ),
-      draw_table(candidate_table([answer], this.metrics, false), "The answer"),
+    panel.show("Run it again:", this.answer.at("command").text ?? "");
+    this.context.add(
+      h("h2", {}, "The answer"),
+      draw_table(candidate_table([this.answer], this.metrics, false), "The answer"),
       panel.element,
     );
-  }
-
-  certainty(): string {
-    if (this.plan.at("clear").value === true) return "The answer is clear: no rival is within its interval.";
-    if (this.plan.at("rivals").items.length > 0) return "Rivals are within the answer's interval.";
-    return "One seed, so chance is not excluded.";
   }
 
   // Draws all judged configurations over two metrics of the plan, with the answer and the front highlighted.
@@ -233,7 +212,7 @@ class PlanPage {
   }
 
   draw(): void {
-    this.answer_words();
+    this.answer_table();
     this.context.figures(
       this.choices(),
       this.moves(

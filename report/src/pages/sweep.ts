@@ -299,7 +299,7 @@ export function sweep(context: Context): void {
         h(
           "p",
           { class: "note" },
-          "No point is left: let the filters go, or see why the sweep's points failed.",
+          "No point is left: clear the filters, or see why the sweep's points failed.",
         ),
       );
   }

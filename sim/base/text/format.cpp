@@ -44,7 +44,7 @@ bool is_plain(double value) { return std::abs(value) >= 1e-4 && std::abs(value) 
 }  // namespace
 
 std::string format_number(double value) {
-  if (std::isnan(value)) return "-";
+  if (std::isnan(value)) return std::string(kUnknown);
   if (value == 0) return "0";
   if (!is_plain(value)) return printed("%.*e", kSignificant - 1, value);
   return with_decimals(value, kSignificant - 1 - exponent_of(value));
@@ -71,7 +71,7 @@ std::string format_count(int64_t count, std::string_view noun) {
 }
 
 std::string format_percent(double share) {
-  return std::isnan(share) ? "-" : format_number(100 * share) + " %";
+  return std::isnan(share) ? std::string(kUnknown) : format_number(100 * share) + " %";
 }
 
 std::string right_aligned(std::string_view text, std::size_t width) {
@@ -104,6 +104,13 @@ std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, s
   }
   if (!is_empty) lines.push_back(std::move(line));
   return lines;
+}
+
+std::string wrapped(const std::vector<std::string>& paragraphs, std::string_view indent) {
+  std::string text;
+  for (const std::string& paragraph : paragraphs)
+    for (const std::string& line : wrap(paragraph, kTextColumns, indent)) text += line + '\n';
+  return text;
 }
 
 }  // namespace kvcap

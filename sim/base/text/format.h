@@ -8,7 +8,10 @@
 
 namespace kvcap {
 
-// Returns three significant digits, thousands separated: 0.0123, 1.38, 51.2, 980, 12,300; "-" for NaN.
+// What tables and sentences show of a number that is not known.
+inline constexpr std::string_view kUnknown = "-";
+
+// Returns three significant digits, thousands separated: 0.0123, 1.38, 51.2, 980, 12,300; kUnknown for NaN.
 // Outside 1e-4 .. 1e12 it uses an exponent.
 std::string format_number(double value);
 // Returns value +- half_width with the same decimals, e.g. "51.2 +-0.9"; only the value if half_width is NaN.
@@ -24,8 +27,13 @@ std::string format_percent(double share);
 std::string right_aligned(std::string_view text, std::size_t width);
 std::string left_aligned(std::string_view text, std::size_t width);
 
+// Width of what is printed for people.
+inline constexpr std::size_t kTextColumns = 100;
+
 // Returns lines of at most `columns` characters, broken at spaces; lines after the first begin with `indent`.
 // Line ends inside the paragraph are shown as plain_line() does.
 std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent = "");
+// Returns paragraphs as lines of at most kTextColumns.
+std::string wrapped(const std::vector<std::string>& paragraphs, std::string_view indent = "");
 
 }  // namespace kvcap

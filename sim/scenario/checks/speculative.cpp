@@ -1,6 +1,8 @@
 // Checks serving.speculative for consistency and against the model.
 #include <cstdio>
 
+#include "base/input_error.h"
+#include "base/text/note.h"
 #include "scenario/checks/checks.h"
 #include "scenario/fields.h"
 
@@ -78,8 +80,8 @@ std::string acceptance_note(const SpeculativeOptions& options, const ModelSpec& 
     const AssumedAcceptance& assumed = assumed_acceptance(options, model);
     char length[32];
     std::snprintf(length, sizeof length, "%.3g", mean_tokens_of_step(options, model));
-    return field + "acceptance_length is not given: " + length +
-           " is assumed, the low end of published values for " + std::string(assumed.drafter) + " (" +
+    return noted(NoteKind::assumption, field + "acceptance_length ") + length +
+           ", the low end of published values for " + std::string(assumed.drafter) + " (" +
            std::string(assumed.source) + "); set it, or " + field +
            "acceptance_rate, to the value in your server's log";
   }

@@ -369,8 +369,8 @@ TEST(ModelIntervals, RankSettingsMachineByMachine) {
   EXPECT_EQ(all[0].metric, "mean_ttft_ms");
   EXPECT_DOUBLE_EQ(all[0].share, (1 + 0.5 + 0 + 1) / 4);
   EXPECT_DOUBLE_EQ(all[1].share, (0 + 0.5 + 1 + 0) / 4);
-  EXPECT_EQ(machines_text(0.969, 32), "97 % of machines");
-  EXPECT_EQ(machines_text(1, 32), "all 32 drawn machines");
+  EXPECT_EQ(machines_text(0.969, 32), "97 % of 32 plausible machines");
+  EXPECT_EQ(machines_text(1, 32), "all 32 plausible machines");
 }
 
 // Short runs of 10 and 40 ms, whole ones of 100 and 50: machines that make a 0.4 and 0.6 times as slow leave
@@ -419,12 +419,12 @@ TEST(PlanDraws, CountTheMachinesInWhichTheAnswerStillHolds) {
   for (const ModelInterval& one : draws.finalists[0].intervals) EXPECT_EQ(one.draws, 3) << one.name;
   EXPECT_EQ(draws.still_best, 0.25);
   EXPECT_EQ(plan_draws_text(plan, draws), R"(
-How far the model can be trusted: on 4 machines that are consistent with what was measured, runs of
-50 sessions:
-  the answer meets every target in 50 % of machines and is the cheapest of 2 finalists that do in 25
-    % of machines
+How far the model can be trusted, on 4 plausible machines, which agree with the measurements (runs
+of 50 sessions):
+  the answer meets every target on 50 % of 4 plausible machines and is the cheapest of 2 finalists
+    that do on 25 % of 4 plausible machines
   p99_ttft_ms: 80 % of machines lie in 92.0..116
-  kind=b at cost.usd_per_hour 1.00 meets them in 25 % of machines
+  kind=b at cost.usd_per_hour 1.00 meets them on 25 % of 4 plausible machines
 )");
   EXPECT_EQ(plan_draws_text(plan, {}), "");
 }
@@ -515,7 +515,7 @@ TEST_F(DrawsOfCompare, AddModelIntervalsAndTheShareOfMachines) {
   }
   EXPECT_TRUE(ranked);
   const std::string text = kvcap(command).out;
-  EXPECT_NE(text.find("80 % of 6 machines that are consistent with what was measured"), std::string::npos);
+  EXPECT_NE(text.find("80 % of 6 plausible machines"), std::string::npos);
   EXPECT_NE(text.find(" beats "), std::string::npos);
   EXPECT_NE(text.find("(paper) has no measured errors of some"), std::string::npos);
 }

@@ -14,7 +14,7 @@
 #include "laws/machines.h"
 #include "run/drawn_scenario.h"
 #include "scenario/load.h"
-#include "text/sentences.h"
+#include "text/result_sentences.h"
 #include "unit/cost_examples.h"
 
 namespace kvcap::peer_collectives_test {
@@ -180,7 +180,7 @@ TEST(Peer, ThatNobodyGaveIsNamedInTheAnswerOfSeveralGpus) {
     workload.sessions.push_back({.first_turn = 0, .turn_count = 1});
     workload.turns.push_back({100, 2});
     const RunResult result = laws::run(scenario, workload);
-    const bool in_words = says(sentences({{"one", &result}}, {}), assumed);
+    const bool in_words = says(sentences({{{"one", &result}}, {}}), assumed);
     EXPECT_EQ(in_words, says(result.notes, assumed));
     EXPECT_EQ(in_words, says(outside_validation({scenario}, 4096), assumed));
     return in_words;

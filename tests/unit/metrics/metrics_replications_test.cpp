@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "metrics/recorder.h"
-#include "text/sentences.h"
+#include "text/result_sentences.h"
 #include "unit/recorded_turns.h"
 
 namespace kvcap::metrics_replications_test {

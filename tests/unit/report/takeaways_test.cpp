@@ -50,8 +50,7 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
 }
 
 TEST(Takeaways, NameAnAssumedAcceptanceOnce) {
-  const std::string note =
-      "acceptance_length is not given: 1.76 is assumed, the low end of what is published";
+  const std::string note = "assumed: acceptance_length 1.76, the low end of what is published";
   Json one = result("kv_offload", 260, 30, 512, 0.9), other = result("hcache", 182, 20, 264, 0.8);
   one["notes"] = other["notes"] = {note, "loads block"};
   std::string all;
@@ -144,6 +143,14 @@ TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
               "Buy 1x A100, 2 SSDs: cost.usd_per_hour 5.50, p99 TTFT 400 +-20 ms (12 simulations).");
   expect_says(sentences, "These runs do not distinguish it from 1 other configuration.");
   expect_says(sentences, "The target with the least room is p99_ttft_ms.");
+  // Clear, or one seed; not known without rivals in documents that do not say.
+  plan["rivals"] = Json::array();
+  plan["answer"]["replications"] = 3;
+  plan["clear"] = true;
+  expect_says(said({input("p", plan)}, "plan"),
+              "It is clear: over 3 seeds every target is met beyond its interval");
+  plan["clear"] = false;
+  expect_says(said({input("p", plan)}, "plan"), "One seed, so chance is not excluded");
   plan["answer"] = nullptr;
   plan["nearest"] = {{"changes", {"x=1", "y=2"}}, {"reason", "p99_ttft_ms"}};
   sentences = said({input("p", plan)}, "plan");
@@ -273,6 +280,20 @@ TEST(Changes, AreInTheUnitsThatTheyName) {
   EXPECT_EQ(of("error").unit, "%");
   EXPECT_NEAR(of("error").before, 6, 1e-9);
   EXPECT_NEAR(of("error").after, 1, 1e-9);
+}
+
+TEST(Changes, BeginWithTheVerdictsOfBothSides) {
+  Json now = capacity_document(), then = now;
+  const auto said_of = [&] { return said({input("c", now), input("c0", then, true)}, "changes").front(); };
+  EXPECT_EQ(
+      said_of(),
+      "c, as before: hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); "
+      "more misses p99_ttft_ms.");
+  then["capacity"] = {{"mean", 0}, {"interval", nullptr}};
+  EXPECT_EQ(
+      said_of(),
+      "c: hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); more misses "
+      "p99_ttft_ms. Before: No load meets p99_ttft_ms <= 500: the least misses p99_ttft_ms.");
 }
 
 TEST(Changes, SaySoWhereNothingMatches) {

@@ -55,16 +55,16 @@ TEST(SpeculativeScenario, SaysThatItsAcceptanceIsGiven) {
 TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
   const std::vector<std::string> layers = {R"(serving.speculative={"method":"layers","draft_tokens":1})"};
   EXPECT_TRUE(notes(with(layers),
-                    "serving.speculative.acceptance_length is not given: 1.6 is assumed, the low end of "
-                    "published values for EAGLE heads (vllm-project/vllm#16035"));
+                    "assumed: serving.speculative.acceptance_length 1.6, the low end of published values for "
+                    "EAGLE heads (vllm-project/vllm#16035"));
   EXPECT_TRUE(notes(with(layers),
                     "set it, or serving.speculative.acceptance_rate, to the value in your server's log"));
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1"}),
-                    "1.76 is assumed, the low end of published values "
+                    "acceptance_length 1.76, the low end of published values "
                     "for MTP layers (DeepSeek-V3 report, section 5.4.3"));
   // Heads that did not come with the model's checkpoint.
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1", "serving.speculative.draft_layers=1"}),
-                    "1.6 is assumed, the low end of published values for EAGLE heads"));
+                    "acceptance_length 1.6, the low end of published values for EAGLE heads"));
   EXPECT_FALSE(notes(with({layers[0], "serving.speculative.acceptance_rate=0.5"}), "assumed"));
 }
 

@@ -1,0 +1,32 @@
+// NoteKind: what a note on a result is about. The kind is the note's label, the words that it begins with, so
+// that it survives in files; nobody reads it from the rest of the sentence.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kvcap {
+
+enum class NoteKind : uint8_t { assumption, moved_default, newer_scenario, unsized_bill, detail };
+
+// Those of `detail` have no label.
+inline constexpr std::array<std::string_view, 5> kNoteLabels = {
+    "assumed: ", "default moved since kvcap ", "the scenario was written by kvcap ", "bills all ", ""};
+
+// Returns a note of this kind.
+inline std::string noted(NoteKind kind, std::string_view text) {
+  return std::string(kNoteLabels[static_cast<std::size_t>(kind)]).append(text);
+}
+
+inline NoteKind kind_of(std::string_view note) {
+  std::size_t kind = 0;
+  while (!note.starts_with(kNoteLabels[kind])) ++kind;
+  return static_cast<NoteKind>(kind);
+}
+
+// True iff notes of this kind belong next to an answer: what was assumed, and defaults that moved.
+constexpr bool qualifies_answer(NoteKind kind) { return kind <= NoteKind::newer_scenario; }
+
+}  // namespace kvcap

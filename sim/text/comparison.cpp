@@ -1,0 +1,170 @@
+#include "text/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/text/format.h"
+#include "base/text/joined.h"
+
+namespace kvcap {
+namespace {
+
+// Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
+// prefill.
+struct Part {
+  std::string_view name;
+  const char* doing;
+};
+constexpr Part kTtftParts[] = {{"retries", "giving up and asking again"},
+                               {"api", "in the API server"},
+                               {"queue", "queueing"},
+                               {"lookup", "looking up"},
+                               {"load", "loading"},
+                               {"restore_compute", "projecting or recomputing"},
+                               {"prefill", "prefilling"},
+                               {"batching", "sharing steps with others"},
+                               {"decode_queue", "waiting for a decode node"},
+                               {"transfer", "moving KV"},
+                               {"first_step", "waiting for the first decode step"}};
+
+// True for parts that exist only if the API server takes time, or if nodes that prefill hand prompts to
+// others.
+bool may_be_absent(std::string_view part) {
+  return part == "api" || part == "decode_queue" || part == "transfer" || part == "first_step";
+}
+
+double part_ms(const Setting& setting, std::string_view part) {
+  const double batching_ms = setting.number("mean_batching_ms");
+  const double known_ms = std::isnan(batching_ms) ? 0 : batching_ms;
+  if (part == "batching") return known_ms;
+  const double ms = setting.number("ttft_breakdown_ms." + std::string(part));
+  if (std::isnan(ms) && may_be_absent(part)) return 0;
+  return part == "prefill" ? ms - known_ms : ms;
+}
+
+double unanswered_share(const Setting& setting) {
+  return setting.share("rejected") + setting.share("failed");
+}
+
+// Leaves the settings with the least share of unanswered turns, or at most 0.1 % more.
+void leave_out_unanswered(std::vector<Setting>& settings) {
+  constexpr double kFew = 0.001;
+  double least = 1;
+  for (const Setting& setting : settings) least = std::min(least, unanswered_share(setting));
+  std::erase_if(settings, [&](const Setting& one) { return unanswered_share(one) > least + kFew; });
+}
+
+template <typename Value>
+std::optional<Setting> least_of(const std::vector<Setting>& settings, Value value) {
+  std::optional<Setting> best;
+  for (const Setting& setting : settings)
+    if (!std::isnan(value(setting)) && (!best || value(setting) < value(*best))) best = setting;
+  return best;
+}
+
+double interval_of(const Setting& setting, std::string_view metric) {
+  for (const Interval& interval : setting.result->intervals)
+    if (interval.name == metric) return interval.half_width;
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+bool is_between(const Difference& difference, const Setting& one, const Setting& other,
+                std::string_view metric) {
+  return difference.metric == metric && difference.setting == one.label && difference.against == other.label;
+}
+
+}  // namespace
+
+double Setting::share(std::string_view what) const {
+  const double share = number(std::string(what) + "_share");
+  return std::isnan(share) ? 0 : share;
+}
+
+Comparison::Comparison(std::vector<Setting> settings, std::vector<Difference> differences)
+    : settings_(std::move(settings)), differences_(std::move(differences)) {
+  std::vector<Setting> real;
+  for (const Setting& setting : settings_) {
+    if (setting.is_ideal() && !ideal_) ideal_ = setting;
+    if (setting.result->is_bound) continue;
+    real.push_back(setting);
+    if (!setting.is_saturated()) eligible_.push_back(setting);
+  }
+  if (eligible_.empty()) eligible_ = std::move(real);
+  leave_out_unanswered(eligible_);
+}
+
+std::optional<Setting> Comparison::least(std::string_view metric, const Setting* but) const {
+  std::vector<Setting> rest = eligible_;
+  std::erase_if(rest, [&](const Setting& one) { return but && one.label == but->label; });
+  return least_of(rest, [&](const Setting& one) { return one.number(metric); });
+}
+
+std::optional<Setting> Comparison::fastest() const {
+  return least_of(eligible_, [&](const Setting& one) { return restore_ms(one); });
+}
+
+std::vector<Setting> Comparison::affordable() const {
+  std::vector<Setting> all = eligible_;
+  std::erase_if(all, [](const Setting& one) { return one.is_saturated() || !(one.number(kOutputCost) > 0); });
+  return all;
+}
+
+std::optional<Setting> Comparison::cheapest() const {
+  return least_of(affordable(), [](const Setting& one) { return one.number(kOutputCost); });
+}
+
+double Comparison::restore_ms(const Setting& setting) const {
+  return setting.number(kHistoryService) - (ideal_ ? ideal_->number(kHistoryService) : 0);
+}
+
+Difference Comparison::difference(const Setting& one, const Setting& other, std::string_view metric) const {
+  for (const Difference& paired : differences_) {
+    if (is_between(paired, one, other, metric)) return paired;
+    if (is_between(paired, other, one, metric))
+      return {one.label, other.label, paired.metric, -paired.difference, paired.half_width};
+  }
+  return {one.label, other.label, std::string(metric), one.number(metric) - other.number(metric),
+          std::hypot(interval_of(one, metric), interval_of(other, metric))};
+}
+
+std::string Comparison::doubt(const Setting& one, const Setting& other, std::string_view metric) const {
+  for (const Difference& paired : differences_) {
+    if ((is_between(paired, one, other, metric) || is_between(paired, other, one, metric)) &&
+        std::abs(paired.difference) <= paired.half_width)
+      return " (not significant)";
+  }
+  return "";
+}
+
+std::vector<std::pair<double, const char*>> ttft_parts(const Setting& setting) {
+  std::vector<std::pair<double, const char*>> parts;
+  for (const Part& part : kTtftParts) parts.emplace_back(part_ms(setting, part.name), part.doing);
+  return parts;
+}
+
+std::vector<std::pair<double, const char*>> ttft_parts_between(const Setting& one, const Setting& other) {
+  std::vector<std::pair<double, const char*>> parts = ttft_parts(one);
+  const std::vector<std::pair<double, const char*>> others = ttft_parts(other);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].first -= others[i].first;
+  return parts;
+}
+
+std::string parts_text(std::vector<std::pair<double, const char*>> parts, double whole_ms, const char* more) {
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return std::abs(a.first) > std::abs(b.first); });
+  std::erase_if(parts, [&](const auto& part) {
+    return !(std::abs(part.first) > kNoticeableShare * std::abs(whole_ms));
+  });
+  return joined(parts, ", ", [more](const auto& part) {
+    return format_number(std::abs(part.first)) + (part.first < 0 ? " less " : more) + part.second;
+  });
+}
+
+const char* doing_in_part(std::string_view part) {
+  const auto found = std::find_if(std::begin(kTtftParts), std::end(kTtftParts),
+                                  [part](const Part& one) { return one.name == part; });
+  return found == std::end(kTtftParts) ? "" : found->doing;
+}
+
+}  // namespace kvcap

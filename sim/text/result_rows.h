@@ -1,0 +1,207 @@
+// Every sentence that can be said of results, as rows. See sentence.h for how a row reads.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/resource.h"
+#include "text/comparison.h"
+#include "text/sentence.h"
+
+namespace kvcap {
+
+// What a sentence is about: a setting, and another one if it compares two.
+struct ResultSubject {
+  const Comparison& all;
+  Setting one;
+  std::optional<Setting> other = std::nullopt;
+
+  double number(std::string_view metric) const { return one.number(metric); }
+  double ratio(std::string_view metric) const { return number(metric) / other->number(metric); }
+};
+using ResultSentence = Sentence<ResultSubject>;
+
+bool knows(const ResultSubject& s, std::string_view metric);
+std::span<const PlaceOfText<ResultSubject>> places_of(const ResultSubject& s);
+
+// ---- conditions ----
+
+inline constexpr double kNearLimit = 0.5;  // a resource below this busy share is not a bottleneck
+inline constexpr std::string_view kTail = "p99_ttft_ms", kMean = "mean_ttft_ms",
+                                  kStored = "stored_bytes_per_token";
+
+inline bool is_alike(double ratio) { return std::abs(ratio - 1) < kNoticeableShare; }
+inline double mean_loss_ms(const ResultSubject& s) { return s.number(kMean) - s.other->number(kMean); }
+inline double restore_factor(const ResultSubject& s) {
+  return s.all.restore_ms(*s.other) / s.all.restore_ms(s.one);
+}
+inline double saving(const ResultSubject& s) { return 1 - s.ratio(kOutputCost); }
+// The difference in p99 TTFT.
+Difference tail_difference(const ResultSubject& s);
+// Whether the runs show which of the two has the lower p99 TTFT.
+bool is_clear(const ResultSubject& s);
+// Null if the result names none.
+const ResourceRow* bottleneck_of(const ResultSubject& s);
+double busy_share(const ResultSubject& s);
+double wear_usd_per_hour(const ResultSubject& s);
+// Whether another eligible setting stores anything.
+bool others_store(const ResultSubject& s);
+bool all_cost_the_same(const ResultSubject& s);
+// The differences in one metric of every setting against `s.one`; `with_interval`: only those with an
+// interval.
+std::vector<std::string> differences_texts(const ResultSubject& s, std::string_view metric,
+                                           bool with_interval);
+// Labels of settings: saturated ones, saturated ones whose clients give up, and those whose run is too short.
+std::string overloaded(const ResultSubject& s);
+std::string left_by_clients(const ResultSubject& s);
+std::string undecided(const ResultSubject& s);
+
+// ---- what can be said ----
+
+// The setting with the least p99 TTFT, beside the next one.
+inline constexpr ResultSentence kVerdict[] = {
+    {"These runs do not show whether {one} or {other} has the lower p99 TTFT ({p99} against {other p99} "
+     "ms{p99 difference}){; what it stores}.",
+     [](const ResultSubject& s) { return !is_clear(s); }},
+    {"{one} halves p99 TTFT against {other} ({p99} against {other p99} ms{p99 difference}){and what it "
+     "stores}.",
+     [](const ResultSubject& s) { return std::abs(s.ratio(kTail) - 0.5) < 0.02; }},
+    {"{one} lowers p99 TTFT by {p99 saving} against {other} ({p99} against {other p99} ms{p99 "
+     "difference}){and what it stores}."},
+};
+inline constexpr ResultSentence kTailDifference[] = {
+    {"; one run, so chance is not excluded",
+     [](const ResultSubject& s) { return std::isnan(tail_difference(s).half_width); }},
+    {", {p99 change} ms lower", [](const ResultSubject& s) { return tail_difference(s).difference < 0; }},
+    {", {p99 change} ms higher"},
+};
+inline constexpr ResultSentence kStores[] = {
+    {"stores nothing", [](const ResultSubject& s) { return !(s.number(kStored) > 0); }},
+    {"", [](const ResultSubject& s) { return !std::isfinite(s.ratio(kStored)); }},
+    {"stores as many bytes", [](const ResultSubject& s) { return is_alike(s.ratio(kStored)); }},
+    {"stores {bytes change} % fewer bytes", [](const ResultSubject& s) { return s.ratio(kStored) < 1; }},
+    {"stores {bytes change} % more bytes"},
+};
+
+// The setting that restores a context fastest, beside all others.
+inline constexpr ResultSentence kFastest[] = {
+    {"{one} restores a context fastest ({restore} ms per turn){restore factors}.",
+     [](const ResultSubject& s) { return s.all.ideal().has_value(); },
+     {kHistoryService}},
+    {"{one} serves turns with history fastest ({restore} ms from admission to first token){restore factors}.",
+     nullptr,
+     {kHistoryService}},
+};
+inline constexpr ResultSentence kRestoreFactor[] = {
+    {"as fast as {other}", [](const ResultSubject& s) { return restore_factor(s) < 1 + kNoticeableShare; }},
+    {"{restore factor}x faster than {other}{restore doubt}"},
+};
+inline constexpr ResultSentence kStorage[] = {
+    {"{one} stores nothing.", [](const ResultSubject& s) { return !(s.number(kStored) > 0); }},
+    {"It stores {bytes beside others}.", others_store},
+};
+inline constexpr ResultSentence kBytes[] = {
+    {"{bytes change} % fewer bytes than {other}",
+     [](const ResultSubject& s) { return s.ratio(kStored) < 1; }},
+    {"{bytes change} % more bytes than {other}"},
+};
+
+inline constexpr ResultSentence kBottleneck[] = {
+    {"No resource of {one} is near its limit; the busiest is {resource} ({busy} of the time).",
+     [](const ResultSubject& s) { return bottleneck_of(s) && busy_share(s) < kNearLimit; },
+     {"bound_by"}},
+    {"{one} is bound by {resource} (busy {busy} of the time).",
+     [](const ResultSubject& s) { return bottleneck_of(s) != nullptr; },
+     {"bound_by"}},
+};
+
+// A setting beside the ideal one, and beside the one with the next least mean TTFT.
+inline constexpr ResultSentence kLoss[] = {
+    {"Against {other} {one} loses {mean loss} ms of mean TTFT: {parts of loss}.",
+     [](const ResultSubject& s) { return mean_loss_ms(s) > kNoticeableShare * s.other->number(kMean); },
+     {kMean}},
+    {"{one} loses nothing against {other} in mean TTFT.", nullptr, {kMean}},
+};
+inline constexpr ResultSentence kGain[] = {
+    {"Over {other} it gains {mean gain} ms of mean TTFT{mean doubt}: {parts of gain}.",
+     [](const ResultSubject& s) { return -mean_loss_ms(s) > kNoticeableShare * s.number(kMean); },
+     {kMean}},
+};
+
+// All settings against the first one.
+inline constexpr ResultSentence kDifferences[] = {
+    {"p99 TTFT against {one}: {p99 intervals}.",
+     [](const ResultSubject& s) { return !differences_texts(s, kTail, true).empty(); }},
+    {"Mean TTFT against {one}, by batches of one run: {mean intervals}.",
+     [](const ResultSubject& s) { return !differences_texts(s, kMean, true).empty(); }},
+    {"p99 TTFT against {one}: {p99 differences}; one run, so chance is not excluded.",
+     [](const ResultSubject& s) { return !differences_texts(s, kTail, false).empty(); }},
+};
+
+inline constexpr ResultSentence kCheapest[] = {
+    {"All cost the same: {cost} $ per million output tokens.", all_cost_the_same, {kOutputCost}},
+    {"{one} is cheapest: {cost} $ per million output tokens, {savings}.", nullptr, {kOutputCost}},
+};
+inline constexpr ResultSentence kSaving[] = {
+    {"the same as {other}", [](const ResultSubject& s) { return saving(s) < kNoticeableShare; }},
+    {"{saving} % less than {other}{cost doubt}"},
+};
+inline constexpr ResultSentence kStorageCost[] = {
+    {"Storage costs {one} as much as the GPU time that it saves ({storage cost} $ per GPU-hour).",
+     [](const ResultSubject& s) {
+       return is_alike(s.number("cost.usd_per_saved_gpu_hour") / s.number("cost.usd_per_gpu_hour"));
+     },
+     {"cost.usd_per_saved_gpu_hour", "cost.usd_per_gpu_hour"}},
+    {"Storage costs {one} {storage cost} $ per GPU-hour that it saves; a GPU-hour costs {GPU cost} $.",
+     [](const ResultSubject& s) {
+       return s.number("cost.usd_per_saved_gpu_hour") > 0 && s.number("cost.usd_per_gpu_hour") > 0;
+     },
+     {"cost.usd_per_saved_gpu_hour", "cost.usd_per_gpu_hour"}},
+};
+
+// One setting.
+inline constexpr ResultSentence kHits[] = {
+    {"Of every 100 prompt tokens (history and new) {hits} came from stored state; {reusing} of the turns "
+     "reused some."},
+};
+inline constexpr ResultSentence kBreakdown[] = {
+    {"Mean TTFT of {mean} ms: {parts}.",
+     [](const ResultSubject& s) { return !parts_text(ttft_parts(s.one), s.number(kMean)).empty(); }},
+};
+inline constexpr ResultSentence kLeastStored[] = {
+    {"{one} stores {KiB} KiB per token, the least.",
+     [](const ResultSubject& s) { return s.all.settings().size() > 1; }},
+    {"{one} stores {KiB} KiB per token."},
+};
+inline constexpr ResultSentence kWear[] = {
+    {"{one} uses up the rated writes of the SSDs in {years} years: {wear} $ of them an hour.",
+     [](const ResultSubject& s) {
+       return s.number("ssd_writes.lifetime_years") > 0 && wear_usd_per_hour(s) > 0;
+     }},
+    {"{one} uses up the rated writes of the SSDs in {years} years.",
+     [](const ResultSubject& s) { return s.number("ssd_writes.lifetime_years") > 0; }},
+};
+inline constexpr ResultSentence kUnanswered[] = {
+    {"{one} rejects {rejected}", [](const ResultSubject& s) { return s.one.share("rejected") > 0; }},
+    {"{one} fails {failed}", [](const ResultSubject& s) { return s.one.share("failed") > 0; }},
+};
+
+// All settings.
+inline constexpr ResultSentence kHitsOfAll[] = {
+    {"What came from stored state of every 100 prompt tokens (history and new): {hits by setting}."},
+};
+inline constexpr ResultSentence kWarnings[] = {
+    {"Warning: this machine cannot serve this rate with {overloaded}: the requests inside grow throughout.",
+     [](const ResultSubject& s) { return !overloaded(s).empty(); }},
+    {"Warning: this machine cannot serve this rate with {left}: clients give up.",
+     [](const ResultSubject& s) { return !left_by_clients(s).empty(); }},
+    {"This run is too short to tell whether the machine serves this rate with {undecided} in the long run: "
+     "let it be longer (workload.run_length steady, or a longer trace).",
+     [](const ResultSubject& s) { return !undecided(s).empty(); }},
+};
+
+}  // namespace kvcap
