@@ -403,7 +403,9 @@ void compare(const CompareArgs& args) {
   const ModelReport model =
       model_report(labels, scenarios, results, {.draws = args.draws.value_or(default_draws)});
   const std::string line = scenario_line(scenarios[0], results[0]);
-  std::string table = result_table(labels, results, differences, line) + model_text(labels, results, model);
+  std::vector<Difference> compared = differences;
+  compared.insert(compared.end(), pairs.begin(), pairs.end());
+  std::string table = result_table(labels, results, compared, line) + model_text(labels, results, model);
   table += flags_of_columns(columns, scenarios, results) + launched_text(from);
   const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
   if (!args.out.empty()) {

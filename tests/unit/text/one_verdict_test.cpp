@@ -122,7 +122,7 @@ TEST_F(OneVerdict, OfARestoration) {
 }
 
 TEST_F(OneVerdict, OfAValidation) {
-  expect_one_verdict_of({"validate", "--suite", "theory", "--quick"}, "validation.json", "validation");
+  expect_one_verdict_of({"validate", "--suite", "queueing", "--quick"}, "validation.json", "validation");
 }
 
 TEST_F(OneVerdict, OfATrace) {
