@@ -288,7 +288,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      R"(chat.json: policy.tiers.1.kind: found "dram" after "ssd", allowed: tiers from near to far: {tiers})",
      true},
     {R"({"policy":{"tiers":[{"kind":"ssd"},{"kind":"ssd"}]}})",
-     R"(chat.json: policy.tiers.1.kind: found "ssd" again, allowed: each tier once)", true},
+     R"(chat.json: policy.tiers.1.kind: found "ssd" twice, allowed: each tier once)", true},
     {R"({"policy":{"tiers":[{"kind":"ssd","capacity_bytes":3e10}]}})",
      "chat.json: policy.tiers.0.capacity_bytes: found 30000000000, allowed: at most 20000000000 (what the "
      "hardware has)",
@@ -310,7 +310,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"policy":{"tiers":[{"kind":"ssd","exclusive":true}]}})",
      R"(chat.json: policy.tiers.0.exclusive: found true for "ssd", allowed: false; true for hbm)", true},
     {R"({"policy":{"name":"hcache","tiers":[{"kind":"hbm","exclusive":true},{"kind":"ssd"}]}})",
-     R"(chat.json: policy.tiers.0.exclusive: found true with policy.keep "hidden", allowed: false; true with "kv" (the GPU has no hidden states to give back))",
+     R"(chat.json: policy.tiers.0.exclusive: found true with policy.keep "hidden", allowed: false; true with "kv" (the GPU has no hidden states))",
      true},
     {R"({"policy":{"preload":"layer"}})",
      R"(chat.json: policy.preload: found "layer", allowed: none, layerwise; did you mean "layerwise"?)"},

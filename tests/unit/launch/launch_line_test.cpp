@@ -239,7 +239,7 @@ TEST(LaunchLine, SaysWhereHandoversAreSimulated) {
 TEST(LaunchLine, DraftsByAnotherLayerForHeadsThatAreInNoCatalogue) {
   const std::string line =
       R"(vllm serve Qwen/Qwen3-8B --speculative-config '{"method":"eagle3","model":"yuhuili/EAGLE3-Q","num_speculative_tokens":3}')";
-  EXPECT_TRUE(has_note(line, "one more layer"));
+  EXPECT_TRUE(has_note(line, "one additional layer"));
   EXPECT_NE(
       error_of(
           R"(vllm serve Qwen/Qwen3-8B --speculative-config '{"method":"draft_model","model":"nobody/has-it"}')"),
@@ -274,7 +274,7 @@ TEST(LaunchLine, SaysFromWhichTokensTheNextOneIsDrawn) {
   EXPECT_EQ(sampling_of(" --generation-config vllm --override-generation-config.top_k 7"),
             (Sampling{1, 7, 1}));
   const LaunchLine folder = read_launch_line("vllm serve Qwen/Qwen3-8B --generation-config /configs");
-  EXPECT_TRUE(has_note(folder, "--generation-config /configs is not read: serving.sampling says"));
+  EXPECT_TRUE(has_note(folder, "--generation-config /configs is not read; set serving.sampling"));
   EXPECT_FALSE(
       scenario_of("sglang serve Qwen/Qwen3-8B --sampling-defaults openai").serving.sampling->filters());
   EXPECT_EQ(without_method(scenario_of("sglang serve Qwen/Qwen3-8B --sampling-defaults model")), own);

@@ -123,7 +123,7 @@ TEST(LaunchLine, DraftsByOneMoreLayerForHeadsThatTheCatalogueLacks) {
   const std::string line =
       "vllm serve google/gemma-4-31B-it -tp 2 --max-model-len 8192 --speculative-config "
       R"('{"model": "google/gemma-4-31B-it-assistant", "num_speculative_tokens": 4}')";
-  EXPECT_TRUE(has_note(read_launch_line(line), "drafts take one more layer of the model"));
+  EXPECT_TRUE(has_note(read_launch_line(line), "one additional layer of the model drafts"));
   const Scenario scenario = scenario_of(line);
   EXPECT_EQ(scenario.serving.speculative->method, DraftMethod::layers);
   EXPECT_EQ(scenario.serving.speculative->draft_tokens, 4);
