@@ -10,8 +10,8 @@
 
 namespace kvcap {
 
-// What a router believes of the nodes' contents. exact: what lies there; events: what nodes have reported, a
-// delay ago; approximate: what it has sent there, as long as it remembers.
+// What a router knows of the nodes' contents. exact: what they store; events: what nodes have reported, with
+// a delay; approximate: the prompts that it has sent to them recently.
 enum class IndexKind : uint8_t { exact, events, approximate };
 inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
 constexpr Names names_of(IndexKind) { return kIndexNames; }
@@ -22,16 +22,16 @@ constexpr Names names_of(IndexKind) { return kIndexNames; }
 //   cache_aware  SGLang's router: cache_threshold 0.5, balance_abs 32, balance_rel 1.0001
 struct RouterOptions {
   IndexKind index = IndexKind::exact;
-  double event_delay_s = 0;                       // events: delay of the reports
-  std::optional<int64_t> index_tokens = 2000000;  // approximate: per node; 31,250 blocks of 64 (llm-d)
-  std::optional<double> index_ttl_s;              // approximate: Dynamo 120
+  double event_delay_s = 0;                       // events: delay of a report
+  std::optional<int64_t> index_tokens = 2000000;  // approximate: limit per node; 31,250 blocks of 64 (llm-d)
+  std::optional<double> index_ttl_s;              // approximate: time to live; Dynamo: 120
 
   double prefix_weight = 2, kv_weight = 1, queue_weight = 1, no_hit_weight = 0;
   double gpu_tier_weight = 1, dram_tier_weight = 0.8, far_tier_weight = 0.8;
 
   double overlap_credit = 1, dram_credit = 0.75, far_credit = 0.25;
   double prefill_scale = 1;
-  double temperature = 0;  // 0: the cheapest node
+  double temperature = 0;  // dynamo; 0: the cheapest node
 
   double cache_threshold = 0.5;
   int64_t balance_abs = 32;
@@ -40,28 +40,27 @@ struct RouterOptions {
 
 // A failure of a node, which loses all its contents and recovers empty.
 struct NodeFailure {
-  int64_t replica = 0;  // from 0
+  int64_t replica = 0;  // index of the node, from 0
   double at_s = 0;
   double down_s = 0;
 };
 
-// Node that initiates the transfer of a prompt's KV. pull: the decode node, once the prompt is computed
-// (vLLM's NixlConnector). push: the prefill node; the decode node reserves blocks when the prefill node
+// Which node initiates the transfer of a prompt's KV. pull: the decode node, once the prompt is computed
+// (vLLM's NixlConnector). push: the prefill node; the decode node reserves its blocks when the prefill
 // begins.
 enum class KvTransfer : uint8_t { pull, push };
 inline constexpr std::string_view kKvTransferNames[] = {"pull", "push"};
 constexpr Names names_of(KvTransfer) { return kKvTransferNames; }
-// Time at which KV may move: once the whole prompt is computed, or per layer as soon as the layer is
-// computed.
+// When KV may move. end: once the whole prompt is computed; layerwise: each layer as soon as it is computed.
 enum class TransferGranularity : uint8_t { end, layerwise };
 inline constexpr std::string_view kTransferGranularityNames[] = {"end", "layerwise"};
 constexpr Names names_of(TransferGranularity) { return kTransferGranularityNames; }
-// Link that carries KV between nodes: the NICs of both, or the NVLink of their GPUs.
+// Link between the nodes: the NICs of both, or the NVLink of their GPUs.
 enum class TransferLink : uint8_t { nic, nvlink };
 inline constexpr std::string_view kTransferLinkNames[] = {"nic", "nvlink"};
 constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 
-// Options of one pool's nodes that override `serving`; absent: the values of `serving`.
+// Options of the nodes of one pool, which override `serving`; absent: those of `serving`.
 struct PoolOptions {
   std::optional<int64_t> max_num_seqs;
   std::optional<int64_t> max_num_batched_tokens;
@@ -73,21 +72,23 @@ struct DisaggregationOptions {
   KvTransfer transfer = KvTransfer::pull;
   TransferGranularity granularity = TransferGranularity::end;
   TransferLink link = TransferLink::nic;
-  // pull: a prompt's KV is dropped if no fetch has begun within this time; the decode node then computes the
-  // prompt. Absent: the decode node renews the lease while it waits.
+  // pull: how long the prefill node keeps a prompt's KV for a fetch to begin. The decode node computes a
+  // dropped prompt. Absent: the decode node renews the lease while it waits.
   std::optional<double> lease_s;
   PoolOptions prefill, decode;
 };
 
 struct FleetOptions {
-  int64_t replicas = 1;  // nodes of the hardware profile, each with the whole model
+  int64_t replicas = 1;  // nodes with the profile's hardware, each with the whole model
   Routing routing = Routing::session_affinity;
   RouterOptions router;
-  int64_t load_bound = 8;  // prefix_aware: turns that a node may have more than the least loaded one
-  // The remote tier of the profile is one store with one link for all nodes; false: each node has its own.
+  // prefix_aware: how many turns more than the least loaded node a chosen node may have
+  int64_t load_bound = 8;
+  // True: the remote tier of the profile is one store with one link for all nodes; false: each node has its
+  // own.
   bool shared_remote = false;
   std::vector<NodeFailure> failures;
-  std::optional<DisaggregationOptions> disaggregation;  // absent: every node does both
+  std::optional<DisaggregationOptions> disaggregation;  // absent: every node both prefills and decodes
 };
 
 }  // namespace kvcap
