@@ -299,9 +299,9 @@ class Instance : private Admissions {
   // Step of the run that causes the current evictions. A run takes the blocks of its steps afterwards, all at
   // once.
   std::optional<int64_t> evicting_step_;
-  StepPlan outlook_;                      // scratch
-  std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
-  Decodes decodes_;                       // scratch, with chunks_
+  StepPlan outlook_;                               // scratch
+  std::vector<PrefillChunk> chunks_;               // scratch: avoids an allocation per step
+  Decodes decodes_;                                // scratch, with chunks_
   std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released when the current step ends
   double recorded_s_ = 0;                          // time of the last recorded levels
   int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since

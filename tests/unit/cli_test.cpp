@@ -565,7 +565,7 @@ TEST_F(Cli, SaysWhenAGivenKvCapacityHidesWeightsThatDoNotFit) {
   const Outcome outcome =
       kvcap({"run", path("chat.json"), "--json", "--set", "hardware.gpu.memory_bytes=1e9", "--set",
              "serving.kv_capacity_tokens=40000", "--set", "serving.allow_impossible=true"});
-  EXPECT_NE(outcome.out.find("the weights of llama-2-7b, 13.5 GB, leave no room for KV on this machine"),
+  EXPECT_NE(outcome.out.find("the weights of llama-2-7b (13.5 GB) leave no room for KV on this machine"),
             std::string::npos);
 }
 
