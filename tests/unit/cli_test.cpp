@@ -426,7 +426,7 @@ TEST_F(Cli, WarnsWhereArrivalsAreDrawnOverThoseOfALog) {
                         "workload": {"source": {"kind": "csv", "path": "log.csv"}}})");
   const Outcome drawn = kvcap({"run", path("log.json")});
   EXPECT_EQ(drawn.exit_code, 0);
-  EXPECT_NE(drawn.err.find("log.csv says when its requests arrived, but arrivals are drawn"),
+  EXPECT_NE(drawn.err.find("log.csv has the arrivals of its requests, but arrivals are drawn"),
             std::string::npos)
       << drawn.err;
   for (const char* asked : {"workload.arrivals.process=trace", "workload.arrivals.sessions_per_s=2"}) {
