@@ -65,13 +65,13 @@ class Grid {
   }
 
   double seconds(double key_s, int64_t sm_count) {
-    // The groups of one prompt are in order.
+    // The groups of one prompt are sorted already.
     const auto longer = [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; };
     if (!std::is_sorted(groups_.begin(), groups_.end(), longer))
       std::sort(groups_.begin(), groups_.end(), longer);
     double work_s = 0;
     double waves_s = 0;
-    int64_t blocks = 0, waves = 0;  // started so far
+    int64_t blocks = 0, waves = 0;  // number started so far
     for (const BlockGroup& group : groups_) {
       const double block_s = group.keys * key_s + efficiency_.block_s;
       blocks += group.blocks;
@@ -88,7 +88,7 @@ class Grid {
   }
 
  private:
-  // Returns the keys of a block of `rows` queries: the window of its first query and the rows themselves.
+  // Returns the keys of a block of `rows` queries: the window of its first query and its own rows.
   double in_window(double keys, double rows) const {
     return window_ > 0 ? std::min(keys, static_cast<double>(window_) + rows) : keys;
   }
@@ -181,9 +181,9 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
 
 namespace {
 
-// Returns the time of all queries of a sequence against one key. All heads share a latent, so that its key is
-// multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to the limit of a GPU. Keys
-// of ordinary heads are limited by their bytes.
+// Returns the time that all queries of a sequence take with one key. All heads share a latent, so its key is
+// multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to the limit of a GPU. The
+// bytes of keys limit ordinary heads.
 double queries_s(const Efficiency& prefill, const Gpu& gpu, const AttentionShape& shape) {
   return static_cast<double>(shape.queries) * shape.pair_flops() / (gpu.peak_flops * prefill.efficiency);
 }
@@ -212,7 +212,7 @@ DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Effic
   const auto rows = static_cast<double>(sequences);
   const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
   const double token_s = token_bytes / gpu.memory_bandwidth_bytes_per_s;
-  double unsplit_s = 0;  // per context token: waves of blocks that each process the mean context
+  double unsplit_s = 0;  // per context token; waves of blocks, each of which processes the mean context
   const bool split = shape.query_heads / shape.kv_heads >= efficiency.split_from_group;
   if (!split && runs_in_blocks(prefill)) {
     const int64_t group = shape.query_heads / shape.kv_heads;

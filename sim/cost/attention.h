@@ -2,16 +2,16 @@
 // CostModel.
 //
 // A prefill kernel is a grid of thread blocks. A block processes block_m query rows over all their keys and
-// does not split the keys, so that a short prefill slice over a long prefix leaves most SMs idle. The prompts
-// of a step are one call, and their blocks form one grid: they start longest first, one block per SM in each
-// wave. A wave whose blocks end together lasts as long as its longest block; a persistent kernel starts its
-// next block when one ends. With d = 4 block_m head_dim keys / (P e / SMs) + block_s for one block,
+// does not split the keys, so a short prefill slice over a long prefix leaves most SMs idle. The prompts of a
+// step are one call, and their blocks form one grid: they start longest first, one block per SM in each wave.
+// If a wave's blocks end together, the wave lasts as long as its longest block; a persistent kernel starts
+// its next block when one ends. With d = 4 block_m head_dim keys / (P e / SMs) + block_s for one block,
 //
 //   blocks:  t = constant_s + max(longest, work + wave_tail (waves - work), bytes / (W b))
 //   wave:    t = constant_s + waves
 //
-// where work = sum of d / SMs and waves = the sum over waves of the longest d of each. In `blocks` every row
-// block has the keys that its rows attend to; in `wave` all blocks of a slice have the mean number of keys,
+// where work = sum of d / SMs, and waves = the sum over waves of the longest d of each. In `blocks`, a row
+// block has the keys to which its rows attend. In `wave`, all blocks of a slice have the mean number of keys,
 // cached + new/2 + block_m/2, and block_s is 0.
 #pragma once
 
@@ -34,8 +34,8 @@ struct AttentionShape {
   double query_bytes_per_element = 2;  // queries and outputs
   double kv_bytes_per_element = 2;
   int64_t kv_heads = 1;  // latent attention in decode: 1
-  int64_t window = 0;    // newest keys that a query attends to, including its own; 0: all
-  int64_t queries = 1;   // decode: per sequence; more than one if it verifies drafts
+  int64_t window = 0;    // newest keys to which a query attends, including its own; 0: all
+  int64_t queries = 1;   // decode: per sequence; more than one if the step verifies drafts
 
   // Returns the flops of one query against one key: scores and weighted sum, all heads.
   double pair_flops() const;
@@ -61,7 +61,7 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
                            const AttentionShape& shape, DecodeRows rows = {});
 
 // Returns the decode time without kernel overhead, for profiles without a DecodeEfficiency. Several queries
-// of a sequence read its keys and values once in total and multiply them once each.
+// of a sequence read its keys and values once in total, but each multiplies all of them.
 DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape);
 
 // Returns the decode time without kernel overhead. `prefill`: the GPU's prefill kernel, which decodes models

@@ -35,13 +35,13 @@ class Memo {
   std::vector<double> times_s_;
 };
 
-// Bytes per token: the sums of squares of its queries and of its keys, 32 bits each.
+// Bytes per token of two sums of squares, over its queries and its keys, 32 bits each.
 constexpr double kNormSumBytes = 8;
 
 namespace {
 
-// Formats of FFNs, token mixing, routed experts and vocabulary projection. If the projection has wider
-// weights, it multiplies in their precision.
+// Returns the formats of FFNs, token mixing, routed experts and vocabulary projection. A projection with
+// wider weights multiplies in their precision.
 ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};
@@ -141,7 +141,7 @@ struct CostModel::State {
   DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
   DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences, int64_t queries) const;
 
-  // Returns the table's time or, without a table, bytes over NVLink's ring: (t-1)/t of the buffer per pass.
+  // Returns the table's time. Without a table: bytes over NVLink's ring, (t-1)/t of the buffer per pass.
   double collective_s(const CollectiveTable& table, int64_t gpus, double bytes, double passes) const {
     if (gpus == 1) return 0;
     if (!table.empty()) return table.time_s(bytes);

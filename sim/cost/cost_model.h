@@ -1,6 +1,6 @@
-// CostModel: computes how long the parts of one inference step take on one tensor-parallel group, as pure
-// functions of the model's shapes and the hardware's efficiency models. Times are in seconds. Its only state
-// is whether it had to extrapolate a measured table, and memoised times.
+// CostModel: computes how long the parts of an inference step take on one tensor-parallel group, as pure
+// functions of the model's shapes and the hardware's efficiency models. Times are in seconds. It has no state
+// but memoised times and whether it extrapolated a measured table.
 //
 // If layers form groups (ModelSpec), "a layer" is the mean of all layers, so that times per layer sum to the
 // time of all layers. Recurrent layers have a scan instead of attention, limited by its bytes or by the flops
@@ -50,17 +50,17 @@ struct Decodes {
   int64_t queries() const { return sequences == 0 ? 1 : 1 + (drafts + sequences - 1) / sequences; }
 };
 
-// Time of a batch of sequences that each decode one token, where context is the sum of their lengths: from
-// ramp_tokens on, fixed_s + per_context_token_s * context; between least_tokens and ramp_tokens, a line of
-// slope ramp_token_s; below least_tokens, the time of least_tokens. The straight pieces allow closed-form
-// sums over runs of decode steps.
+// Time of a batch of sequences that each decode one token, where context is the sum of their lengths. From
+// ramp_tokens on: fixed_s + per_context_token_s * context. Between least_tokens and ramp_tokens: a line with
+// slope ramp_token_s. Below least_tokens: the time at least_tokens. Straight pieces allow closed-form sums
+// over runs of decode steps.
 struct DecodeAttention {
   double fixed_s = 0;
   double per_context_token_s = 0;
   double least_tokens = 0;
   double ramp_tokens = 0;
   double ramp_token_s = 0;
-  // Layers that attend to a part of their context: above most_tokens the time is that of tokens_beyond.
+  // For layers that attend to a part of their context: above most_tokens, the time is that of tokens_beyond.
   double most_tokens = std::numeric_limits<double>::infinity();
   double tokens_beyond = 0;
 
@@ -74,7 +74,7 @@ struct DecodeAttention {
 class DecodeAttentions {
  public:
   static constexpr std::size_t kMost = 2 * kMostLayerGroups;  // attention and an indexer per group
-  // `share`: of all layers.
+  // `share`: share of all layers.
   struct Part {
     DecodeAttention attention;
     double share = 1;
@@ -120,23 +120,22 @@ class CostModel {
   const ExpertPlacement& placement() const;
 
   // Returns the time of one layer except attention for `tokens` rows: GEMMs, element-wise work, all-reduces,
-  // host; 0 for 0 rows. The mean over layers if they differ (expert layers after dense ones). Memoised per
-  // token count. Other ranks are idle: each runs one row, which also passes through experts.
+  // host; 0 for 0 rows. If layers differ (expert layers after dense ones), returns their mean. Memoised per
+  // token count. Other ranks are idle: each runs one row, which also passes through the experts.
   double linear_layer_s(int64_t tokens) const;
-  // Returns the time of one layer except attention if the other ranks have `tokens_of_others` rows in total;
-  // 0 for 0 `tokens`.
+  // As above, if the other ranks have `tokens_of_others` rows in total; 0 for 0 `tokens`.
   double linear_layer_s(int64_t tokens, int64_t tokens_of_others) const;
   // Returns the time of one attention call over all slices: their thread blocks share one grid, or their
   // flops and bytes add up, and constants count once. MLA: includes the expansion of cached latents to keys
   // and values.
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
-  // Returns the decode time of a model whose layers are alike, else that of its first group.
+  // Returns the decode time of one layer; if layers differ, of a layer of the first group.
   DecodeAttention decode_attention_layer_s(int64_t sequences, int64_t queries = 1) const;
-  // Returns the mean decode time over layers. `queries`: rows per sequence, more than one if drafts are
-  // verified: they read the context once in total and multiply it once each. For layers with a window, the
-  // sequences' mean context determines the part that they attend to: exact if all or none of them are longer
-  // than the window. Layers with chunks attend to half a chunk, the mean over a long context.
+  // Returns the decode time as a mean over layers. `queries`: rows per sequence; drafts to verify make it
+  // more than one. They read the context once in total, but each multiplies all of it. For layers with a
+  // window, the sequences' mean context determines the part to which they attend: exact if all or none of
+  // them are longer than the window. Layers with chunks attend to half a chunk, the mean over a long context.
   DecodeAttentions decode_attentions_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Returns the time of one call of the prefill kernel over all slices and `sequences` that decode over
   // `context_tokens` tokens in total. The kernel does not split keys: a decoding row is a block that
@@ -164,8 +163,8 @@ class CostModel {
   // Returns the time of an element-wise kernel over one layer's state that reads and writes `bytes` in total,
   // divided over the GPUs; 0 if the profile has no element-wise kernels.
   double elementwise_s(double bytes) const;
-  // Returns the time to copy `bytes` of all layers' state within device memory, divided over the GPUs: read
-  // and written at the memory's bandwidth, or at the share of it that the profile's element-wise kernels
+  // Returns the time to copy `bytes` of all layers' state within device memory, divided over the GPUs: reads
+  // and writes run at the memory's bandwidth, or at the share of it that the profile's element-wise kernels
   // reach.
   double device_copy_s(double bytes) const;
 
@@ -181,7 +180,7 @@ class CostModel {
   double project_kv_layer_flops(int64_t tokens) const;
   double prefill_layer_flops(PrefillChunk chunk) const;
 
-  // True iff any GEMM so far was outside its table.
+  // True iff any GEMM so far was not in its measured table.
   bool extrapolated() const;
 
  private:

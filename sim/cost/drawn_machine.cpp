@@ -97,7 +97,7 @@ RegimeError default_error(std::string_view provenance_kind) {
 }
 
 RegimeError error_of(const HardwareProfile& hardware, const Regime& regime) {
-  // Stated errors of collectives apply only to the kind of server that they were measured on.
+  // Stated errors of collectives apply only to the kind of server on which they were measured.
   if (regime.name == "collectives") {
     if (const std::optional<RegimeError> peers = peer_error(hardware)) return *peers;
   }

@@ -1,11 +1,11 @@
 // Draws a plausible machine: a hardware profile whose times differ from the stated ones by errors that are
-// consistent with the measurements (spec/machine_errors.h). The result is an ordinary HardwareProfile, which
-// the cost model uses like any other: efficiencies and rates are divided by exp(x), constants and measured
-// times multiplied by it.
+// consistent with the measurements (spec/machine_errors.h). The result is an ordinary HardwareProfile for the
+// cost model: efficiencies and rates are divided by exp(x), constants and measured times are multiplied by
+// it.
 //
 // A draw is the same machine everywhere (common random numbers): all configurations of one kind of hardware
-// have the same errors, and the errors of an engine are the same on all hardware. Draws come in pairs of
-// opposite sign, 2 k and 2 k + 1, so that errors cancel on average.
+// have the same errors, and an engine has the same errors on all hardware. Draws 2 k and 2 k + 1 have
+// opposite signs, so that errors cancel on average.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@
 
 namespace kvcap {
 
-// Returns the error that is assumed for a regime if the profile states none, by the kind of its provenance.
+// Returns the error that is assumed for a regime if the profile states none, by the kind of provenance:
 //   measured  : 0.15; a fit to one GPU's kernels and the same kernels of other programs and versions differ
 //             by up to 0.18 (hwprofiles/sources.md)
 //   paper     : 0.25; the GEMM efficiencies implied by HCache's figures for three models are 0.42 to 0.69
 //   datasheet : 0.25 and a bias of 0.15, because nominal rates are not reached
 RegimeError default_error(std::string_view provenance_kind);
 
-// Returns the error that the profile states, else the default.
+// Returns the error that the profile states, or else the default.
 RegimeError error_of(const HardwareProfile& hardware, const Regime& regime);
 
 // measured / simulated for every regime, in the order of kRegimes.
@@ -31,12 +31,12 @@ using RegimeFactors = std::array<double, kRegimes.size()>;
 RegimeFactors drawn_factors(const HardwareProfile& hardware, uint64_t seed, int64_t draw);
 double factor_of(const RegimeFactors& factors, std::string_view regime);
 
-// Returns the machine with these errors. No efficiency exceeds 1: kernels do not exceed the datasheet's
-// peaks.
+// Returns the machine with these errors. No efficiency exceeds 1, because kernels do not exceed the
+// datasheet's peaks.
 HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& factors);
 
-// Returns the machine with kernels of dense layers that take `factor` times as long; experts and links are
-// unchanged.
+// Returns the machine with kernels of dense layers that take `factor` times as long; experts and links stay
+// the same.
 HardwareProfile with_slower_kernels(const HardwareProfile& hardware, double factor);
 
 // Returns machine_with(drawn_factors()): a pure function of its arguments.

@@ -1,5 +1,5 @@
-// EngineMemory: the GPU memory that an engine takes in addition to weights and KV, by its version. The
-// versions are vLLM's; each number states whether it follows from the engine's source or was measured.
+// EngineMemory: the GPU memory that an engine takes besides weights and KV, by its version. The versions are
+// vLLM's; each number states whether it follows from vLLM's source or was measured.
 //
 // Sources
 //   S  vLLM's source: v1/worker/gpu_worker.py (determine_available_memory, init_device),
@@ -26,29 +26,29 @@ struct EngineMemory {
   double sampler_bytes_per_logit = 0;
   // From 0.17 on: a row of 4-byte logits per multiprocessor, at most one per sampled row (S).
   bool sampler_row_per_multiprocessor = false;
-  // Growth of the process outside PyTorch between the engine's first query of free memory and the end of its
-  // profiling run: loaded kernels and libraries. 0.13 GiB up to 0.17, 0.25 from 0.18 on (V, L: 0.24 to 0.27
-  // for models of 2 to 30 GB).
+  // How much the process grows outside PyTorch between the engine's first query of free memory and the end of
+  // its profiling run: loaded kernels and libraries. 0.13 GiB up to 0.17, 0.25 from 0.18 on (V, L: 0.24 to
+  // 0.27 for models of 2 to 30 GB).
   double runtime_bytes = 0;
   // Further growth on each GPU of a tensor-parallel group with the custom all-reduce and without fused ones:
   // 0.55 - 0.13 GiB (P). Without either, the total is 0.21 on each of eight L40S (start-up log of 0.10.2), as
   // on one GPU.
   double group_bytes = 0;
-  // From 0.18 on engines fuse all-reduces with norms if the hardware has kernels for it, and keep buffers for
-  // them instead: Nvlink::fused_all_reduce_bytes.
+  // From 0.18 on engines fuse all-reduces with norms if the hardware has kernels for this. They then keep
+  // buffers for these kernels instead: Nvlink::fused_all_reduce_bytes.
   bool fuses_all_reduces = false;
-  // Share of the memory of CUDA graphs that an engine plans for, in dense models and in models with experts
-  // or recurrent layers. Before 0.21 graphs use memory outside the engine's share; from 0.21 on it is
-  // estimated (S). Dense models have the second runner from 0.25.1 on, which estimates none
-  // (vllm-project/vllm issue 49224) until 0.29; from 0.29 on all models have it. Its estimate is smaller:
-  // 0.40 GiB for Llama-3.1-8B on an A100 under 0.31 and 0.69 for Qwen3.8-27B on an RTX PRO 6000 under 0.29,
-  // which are 0.55 and 0.57 of kGraphsBytes and kGraphLayerBytes (start-up logs).
+  // Which share of the memory of CUDA graphs an engine includes in its plan, for dense models and for models
+  // with experts or recurrent layers. Before 0.21 graphs use memory outside the engine's share; from 0.21 on
+  // the engine estimates it (S). Dense models use the second runner from 0.25.1 on, which estimates nothing
+  // (vllm-project/vllm issue 49224) until 0.29; from 0.29 on all models use it. Its estimate is smaller: 0.40
+  // GiB for Llama-3.1-8B on an A100 under 0.31 and 0.69 for Qwen3.8-27B on an RTX PRO 6000 under 0.29, which
+  // are 0.55 and 0.57 of kGraphsBytes and kGraphLayerBytes (start-up logs).
   double planned_graphs_of_dense = 0;
   double planned_graphs = 0;
 };
 EngineMemory engine_memory(EngineVersion version);
 
-// Constants of every version, measured on H100 only and used for all GPUs.
+// Constants for every version. They were measured only on H100 and are used for all GPUs.
 
 // cuBLAS's workspace (32 MiB on Hopper) and small buffers of the runner, part of the profiling run's peak.
 // Fitted: the excess of 25 dense models of L over the sums of their tensors (0.044 to 0.060 GiB).

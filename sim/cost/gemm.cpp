@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-// Smaller tables do not determine the three numbers of a fit: their times are scaled by the flops.
+// Smaller tables do not determine the three parameters of a fit: their times are scaled by the flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
 constexpr double kMostFourBitBytes = 0.75;  // per element, including scales
 
@@ -23,7 +23,7 @@ bool same_format(const ElementBytes& a, const ElementBytes& b) {
   return a.activation == b.activation && a.weight == b.weight;
 }
 
-// Results have 16 bits, or the format of wider activations.
+// Results have 16 bits, or the format of the activations if that is wider.
 ElementBytes format_of(double activation, double weight) {
   return {activation, weight, std::max(activation, 2.0)};
 }

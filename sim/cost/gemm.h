@@ -1,9 +1,9 @@
 // GemmModel: converts the shape of a GEMM into seconds with a GPU's efficiency model. Private to cost/; other
 // modules use CostModel.
 //
-// A measured table applies to the shapes and number formats that it holds. For all others (other shapes,
-// other formats, the experts of a layer) a smooth maximum is fitted to its points: the fit gives the change
-// of the time from a measured GEMM to the wanted one, and the table gives the error of the fit.
+// A measured table applies to its own shapes and number formats. For all others (other shapes, other formats,
+// the experts of a layer) a smooth maximum is fitted to its points: the fit gives how the time changes from a
+// measured GEMM to the wanted one, and the table corrects the error of the fit.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct GemmShape {
 struct GemmRows {
   double rows = 0;
   double groups = 1;
-  bool grouped = false;  // run by the kernel of experts, even if only one expert is reached
+  bool grouped = false;  // runs in the kernel for experts, even if only one expert is reached
 };
 
 // Bytes per element of A, B and C.
@@ -42,12 +42,12 @@ enum class Precision : uint8_t { half, fp8, fp4 };
 Precision precision_of(const ElementBytes& bytes);
 double peak_flops(const Gpu& gpu, Precision precision);
 
-// Returns the part of the time that grows with the work, for `constant`: max(F/(P e), B/W), and for
-// `smooth_max`: ((F/(P e))^3 + (B/(W b))^3)^(1/3). P is the GPU's 16-bit peak, or `peak`.
+// Returns the part of the time that grows with the work. `constant`: max(F/(P e), B/W). `smooth_max`: ((F/(P
+// e))^3 + (B/(W b))^3)^(1/3). P is the GPU's 16-bit peak, or `peak`.
 double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double flops, double bytes);
 double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double peak, double flops, double bytes);
 
-// Returns the constant part of every call: c of smooth_max, wave and blocks, 0 for the others.
+// Returns the constant part of every call: c of smooth_max, wave and blocks; 0 for the others.
 double fixed_s(const Efficiency& efficiency);
 
 // Returns the smooth maximum that fits measured GEMMs of one number format best: least squares on ln(model /
@@ -71,8 +71,8 @@ class GemmModel {
  public:
   GemmModel(const Efficiency& efficiency, const Gpu& gpu);
 
-  // Returns the time; sets *extrapolated if a table does not hold the GEMM's shape, rows and number format.
-  // Groups of experts do not count as extrapolated: they never have points of their own.
+  // Returns the time. Sets *extrapolated if the table lacks the GEMM's shape, rows or number format. Groups
+  // of experts do not count as extrapolated: they never have points of their own.
   double time_s(GemmRows rows, GemmShape shape, ElementBytes bytes, bool* extrapolated) const;
 
  private:
@@ -89,7 +89,7 @@ class GemmModel {
   double table_s(const Table& table, double rows, GemmShape shape, bool* extrapolated) const;
   const Table& nearest_table(const ElementBytes& bytes) const;
 
-  Efficiency efficiency_;  // without points
+  Efficiency efficiency_;  // without its points, which are in tables_
   Gpu gpu_;                // only its rates are used, not its efficiency models
   std::vector<Table> tables_;
 };

@@ -16,7 +16,7 @@ namespace {
 double product(int64_t a, int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
 
 int64_t ffn_matrices(const ModelSpec& model) { return model.ffn == FfnKind::gated ? 3 : 2; }
-// Returns the number of tensors that the FFN's first projection writes: gate and up, or up alone.
+// Returns how many tensors the FFN's first projection writes: gate and up, or only up.
 int64_t up_tensors(const ModelSpec& model) { return ffn_matrices(model) - 1; }
 
 int64_t padded_vocabulary(const ModelSpec& model) { return divide_up(model.vocab_size, 64) * 64; }
@@ -94,8 +94,8 @@ double ffn_elements(const ModelSpec& model, int64_t width) {
 }
 // True iff experts have 4-bit weights that are unpacked for 16-bit activations. Such kernels pad the weights:
 // Triton's and Marlin's pad the width of the model to 256, and the width of an expert to 64 (Marlin 128:
-// vllm/model_executor/layers/quantization/mxfp4.py, create_weights). Start-up logs of gpt-oss-120b on H100
-// have 64.38 and 65.97 GiB; this model gives 64.5.
+// vllm/model_executor/layers/quantization/mxfp4.py, create_weights). In start-up logs of gpt-oss-120b on H100
+// the weights take 64.38 and 65.97 GiB; this model gives 64.5.
 bool unpacks_experts(const ModelSpec& model) {
   constexpr double kWidest4Bits = 0.6;  // bytes, with scales
   const Experts& experts = *model.experts;
@@ -151,9 +151,8 @@ double ffn_width(const ModelSpec& model, int64_t width) {
   return static_cast<double>((up_tensors(model) + 1) * width);
 }
 
-// Returns the number of batch sizes up to `most` for which CUDA graphs are captured: 1, 2, 4, every 8th up to
-// 256 and every 16th up to 512. The limit is twice max_num_seqs, or max_num_seqs for graphs of whole decode
-// steps.
+// Returns for how many batch sizes up to `most` CUDA graphs are captured: 1, 2, 4, every 8th up to 256 and
+// every 16th up to 512. The limit is twice max_num_seqs, or max_num_seqs for graphs of whole decode steps.
 int64_t graph_sizes(int64_t most) {
   most = std::min<int64_t>(most, 512);
   int64_t sizes = (most >= 1) + (most >= 2) + (most >= 4);
@@ -244,7 +243,7 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
     // One tensor for the experts' input and output, one for the output of their first projection.
     const int64_t hidden = model.hidden_size;
     const int64_t elements = std::max(width, hidden) + std::max(up_tensors(model) * width, hidden);
-    // The exchange brings the rows of all ranks to every GPU: inferred, not measured.
+    // The exchange brings the rows of all ranks to every GPU (inferred, not measured).
     const double all_rows = rows * static_cast<double>(settings.placement.ranks);
     peaks.expert_bytes =
         all_rows * static_cast<double>(experts.active) * static_cast<double>(elements) * wide;
@@ -302,7 +301,7 @@ static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile&
   return memory;
 }
 
-// Adds the memory that is in use before an engine queries free memory.
+// Adds the memory that is already in use when an engine queries free memory.
 static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const EngineSettings& settings) {
   const Gpu& gpu = hardware.gpu;
   if (settings.tensor_parallel_size > 1) {
@@ -318,7 +317,7 @@ static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const E
                           gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
 }
 
-// Returns the memory of SGLang and TensorRT-LLM. The peak of a step is assumed to be that of vLLM.
+// Returns the memory of SGLang and TensorRT-LLM. The peak of a step is assumed to equal vLLM's.
 static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& hardware,
                                 const EngineSettings& settings) {
   const bool is_static = settings.capacity_model == KvCapacityModel::static_share;

@@ -1,24 +1,24 @@
-// GpuMemory: the use of the memory of one GPU of a tensor-parallel group, and the tokens of KV that fit into
-// it. Every command takes its KV capacity from gpu_memory(). KvCapacityModel::engine plans as vLLM does at
+// GpuMemory: how the memory of one GPU of a tensor-parallel group is used, and how many tokens of KV fit.
+// Every command takes its KV capacity from gpu_memory(). KvCapacityModel::engine plans as vLLM does at
 // start-up:
 //
 //   share  = memory that the driver reports * gpu_memory_utilization
 //   KV     = share - weights as loaded - peak of the profiling run - growth outside PyTorch
 //   blocks = floor(KV / bytes of a block), tokens = blocks * block_size (KvLayout::tokens_of)
 //
-// The profiling run computes max_num_batched_tokens rows and samples max_num_seqs of them. Memory in use
-// before the engine queries free memory (the CUDA context, NCCL's buffers) is not charged, nor, in some
-// versions, are CUDA graphs: these have to fit outside the share. All GPUs of a group are alike, so the
-// group's capacity in tokens is that of one GPU.
+// The profiling run computes max_num_batched_tokens rows and samples max_num_seqs of them. Memory that is in
+// use when the engine queries free memory (the CUDA context, NCCL's buffers) is not charged to the share.
+// Nor, in some versions, are CUDA graphs, which must then fit outside it. All GPUs of a group are alike, so
+// one GPU determines the group's capacity in tokens.
 //
-// SGLang (static_share) and TensorRT-LLM (share_of_free) start from the memory that context and NCCL leave
-// free:
+// SGLang (static_share) and TensorRT-LLM (share_of_free) start from the memory that the context and NCCL
+// leave free:
 //
 //   KV = free * mem_fraction_static - weights,   KV = (free - weights - peak) * free_gpu_memory_fraction
 //
-// The simple model counts the parameters, divided evenly, and the rows of one step: the residual, and the
-// input and output of the widest GEMM, for max_num_batched_tokens rows; routed experts hold the rows of all
-// active experts concurrently.
+// The simple model counts the parameters, divided evenly, and the activations of one step's
+// max_num_batched_tokens rows: the residual, and the input and output of the widest GEMM. Routed experts hold
+// the rows of all active experts at once.
 #pragma once
 
 #include <cstdint>
@@ -49,13 +49,13 @@ struct EngineSettings {
 
 // Returns the bytes of weights on one GPU as vLLM loads them. The vocabulary is padded to a multiple of 64
 // and has the activations' type, like norms and routers; the table of rotary positions is included. Under
-// tensor parallelism, KV heads are replicated if there are fewer than GPUs, and norms, routers and MLA's down
-// projections are on every GPU. Routed experts are divided over the GPUs of all ranks; whole experts: the
-// fullest GPU.
+// tensor parallelism, KV heads are replicated if they are fewer than the GPUs, and norms, routers and MLA's
+// down projections are on every GPU. Routed experts are divided over the GPUs of all ranks; if they are whole
+// experts, this is the fullest GPU.
 double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
                            const ExpertPlacement& placement = {});
 
-// Bytes in use at the profiling run's three candidates for its peak, and the workspaces of routed experts,
+// Bytes in use at the three points where the profiling run may peak, and the workspaces of routed experts,
 // which an engine keeps. The run's peak is workspaces + the largest of the three.
 struct ActivationPeaks {
   double forward_bytes = 0;  // a layer: input, residual, attention's output, the widest pair of tensors
@@ -78,7 +78,7 @@ struct MemoryTerm {
   double bytes = 0;
   bool charged = true;  // counts towards the engine's share of the memory
   TermSource source = TermSource::shapes;
-  std::string detail;  // source of the number, in words
+  std::string detail;  // where the number comes from, in words
 };
 
 struct GpuMemory {
@@ -95,8 +95,8 @@ struct GpuMemory {
 
   double bytes(bool charged) const;
 };
-// Returns the memory of one GPU. Without Gpu::reported_memory_bytes, memory_bytes is used; with
-// HardwareProfile::engine, its kv_capacity_share applies.
+// Returns the memory of one GPU. memory_bytes is used if Gpu::reported_memory_bytes is absent. The
+// kv_capacity_share of HardwareProfile::engine, if present, is applied.
 GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware, const EngineSettings& settings);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Identification: finds the tokens of a stored prefix that one query needs, from the keys of a few heads
+// Identification: finds the tokens of a stored prefix that a query needs, from the keys of a few heads
 // (HyperInfer, IV-B).
 //
 // The importance of a token for a query is the sum of its column of attention weights. Only the k = retention
@@ -33,8 +33,8 @@ int64_t important_tokens(double retention, int64_t tokens);
 double random_jaccard(double retention);                     // j
 double similarity_threshold(const Identification& options);  // t
 
-// Return the key and value vectors that one layer reads for a query. Probe heads' keys of important tokens
-// count twice, as in Fig. 9: once with the probes and once with the other heads' keys.
+// Return how many key and value vectors one layer reads for a query. Probe heads' keys of important tokens
+// count twice, as in Fig. 9: once among the probes and once with the other heads' keys.
 int64_t vectors_with_probes(int64_t tokens, int64_t important, int64_t heads, int64_t probe_heads);
 int64_t vectors_with_all_keys(int64_t tokens, int64_t important, int64_t heads);
 
@@ -50,7 +50,7 @@ ImportantSet identify(std::span<const double> importance, int64_t probe_heads, i
 
 // ChunkScore: the value of a chunk of keys or values in a cache (IV-D2): the number of its uses times the
 // moving mean of the share of its tokens that were important. The paper does not state the length of the
-// mean; assumed: the last 16 uses, weighted exponentially, the number that reordering takes into account.
+// mean. Assumed: the last 16 uses, weighted exponentially, as many as reordering takes into account.
 class ChunkScore {
  public:
   void use(double important_share);

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kLargestImportance = 3;
 
-// Sample sizes for RestoreStatistics; the queries follow those that determine the order of the tokens.
+// Sample sizes of RestoreStatistics. The sampled queries come after those that determine the order of the
+// tokens.
 constexpr int64_t kSampledLayers = 2;
 constexpr int64_t kSampledQueries = 4;
 constexpr int64_t kSampledTokens = 4096;
@@ -35,7 +36,7 @@ double overlap(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
   return static_cast<double>(both) / static_cast<double>(all);
 }
 
-// Returns the rank of each token by falling value, from 0.
+// Returns the rank of each token by descending value, from 0.
 std::vector<std::size_t> places_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size()), place(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -67,7 +67,7 @@ class ImportanceDraws {
   std::vector<double> row_;             // z: heads x tokens
 };
 
-// Use of a chunk of a radix node by one query, averaged over the layers that do not fall back (if all do,
+// How one query uses a chunk of a radix node, averaged over the layers that do not fall back (if all do,
 // every chunk is touched).
 struct ChunkUse {
   int64_t tokens = 0;           // less than a whole chunk only at the node's end
@@ -75,12 +75,12 @@ struct ChunkUse {
   double touched = 0;           // probability that at least one token is important
 };
 
-// RestoreStatistics: the cost of restoring a prefix without drawing its tokens: statistics of the model for
-// one retention and number of layers. Layers differ only in r_l, so draws of a few thousand tokens at two
-// layers serve all layers: for each r of a grid, the chosen set gives s, the recall of prefetch from the
-// layer before, and the probability of importance by rank of mean importance; layers are interpolated between
-// grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms, any later prefix
-// microseconds; draws are cached by their arguments.
+// RestoreStatistics: gives the cost of restoring a prefix without drawing its tokens, from statistics of the
+// model for one retention and number of layers. Layers differ only in r_l, so draws of a few thousand tokens
+// at two layers serve all layers: for each r of a grid, the chosen set gives s, the recall of prefetching
+// from the previous layer, and the probability of importance by rank of mean importance. Layers are
+// interpolated between grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms, any
+// later prefix microseconds; draws are cached by their arguments.
 class RestoreStatistics {
  public:
   RestoreStatistics(const ImportanceModel& model, const Identification& options, int64_t layers,
@@ -88,9 +88,9 @@ class RestoreStatistics {
 
   // Returns the probe heads' index s, averaged over layers.
   double mean_jaccard() const;
-  // Return the number of layers of a prefix of `tokens` tokens that fall back to all keys: the mean, and that
-  // of one query. These are the last layers, in which heads agree least. In a layer that falls back every
-  // chunk is touched.
+  // Return how many layers fall back to all keys for a prefix of `tokens` tokens: the mean, and the number
+  // for one query. These are the last layers, where heads agree least. In a layer that falls back every chunk
+  // is touched.
   double mean_fallback_layers(int64_t tokens) const;
   int64_t fallback_layers(int64_t tokens, uint64_t query) const;
   // Returns the share of a layer's important tokens that are also important at the layer before.

@@ -1,5 +1,5 @@
-// The state that the layers of a model keep of a sequence on one GPU of a tensor-parallel group, and the
-// resulting layout of the pool's blocks (spec/kv_groups.h).
+// The state that a model's layers keep of a sequence on one GPU of a tensor-parallel group, and the layout of
+// the pool's blocks that follows (spec/kv_groups.h).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace kvcap {
 
-// Returns one entry per layer group of the model. KV heads are replicated if there are fewer than GPUs, and
-// latents always; states of recurrent layers are divided by heads.
+// Returns one entry per layer group of the model. KV heads are replicated if they are fewer than the GPUs,
+// and latents always; states of recurrent layers are divided by heads.
 std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_size);
 
 // Returns the layout of the blocks. REQUIRES: block_tokens is positive.

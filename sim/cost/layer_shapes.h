@@ -23,18 +23,18 @@ struct ElementwiseShape {
 };
 
 struct RoutedExperts {
-  std::vector<GemmShape> gemms;  // one expert
+  std::vector<GemmShape> gemms;  // of one expert
   double count = 0;
   double active = 0;
   int64_t gpus = 1;                 // GPUs that hold count / gpus whole experts each
   std::optional<double> imbalance;  // see ExpertPlacement
   double largest_normal = 0;        // mean_largest_normal(gpus)
 
-  // Returns the token-expert pairs of `tokens` rows on the fullest GPU: all pairs if each GPU has a part of
-  // every expert. Otherwise `imbalance` times the mean or, if it is absent, the mean of the maximum of `gpus`
-  // sums of `tokens` draws of `active` out of `count` without replacement, each normal in the limit: with
-  // draws of mean a/G and variance v = a/G (1 - 1/G) (count - a)/(count - 1) that is n a/G + sqrt(n v G/(G -
-  // 1)) e_G, where e_G is the mean maximum of G standard normals.
+  // Returns how many token-expert pairs of `tokens` rows the fullest GPU gets. If each GPU has a part of
+  // every expert: all. Otherwise `imbalance` times the mean. If `imbalance` is absent: the mean of the
+  // maximum of `gpus` sums of `tokens` draws of `active` out of `count` without replacement, each normal in
+  // the limit. With draws of mean a/G and variance v = a/G (1 - 1/G) (count - a)/(count - 1) that is n a/G +
+  // sqrt(n v G/(G - 1)) e_G, where e_G is the mean maximum of G standard normals.
   double pairs(double tokens) const;
   // Returns the expected number of distinct experts of the fullest GPU that `tokens` rows reach. Experts are
   // not equally popular: the probability that a token picks an expert has a beta distribution of mean a/E
@@ -67,7 +67,7 @@ struct MixerShape {
   AttentionShape prefill;
   AttentionShape decode;                      // MLA: absorbed, over the latent itself
   std::optional<GemmShape> latent_expansion;  // MLA: keys and values of cached tokens, before prefill
-  std::optional<AttentionShape> indexer;      // scores every key to choose those attended to
+  std::optional<AttentionShape> indexer;      // scores every key to choose those to attend to
   double indexer_share = 1;                   // share of the layers that have an indexer
   std::optional<ScanShape> scan;              // instead of attention
   double kv_elements_per_token = 0;           // one layer on one GPU

@@ -9,9 +9,10 @@
 namespace kvcap {
 namespace {
 
-// Times on one kind of server with 2, 4 and 8 GPUs: the time of the smallest message; the share of PCIe's
-// bandwidth, in one direction, that large all-reduces reach ("bus bandwidth" of NCCL's tests). sigma: of
-// ln(measured / these) over servers of the kind. Sources and their measurements: hwprofiles/efficiency.md.
+// Times on one kind of server with 2, 4 and 8 GPUs: of the smallest message; and the share of PCIe's
+// bandwidth, in one direction, that large all-reduces reach ("bus bandwidth" of NCCL's tests). sigma:
+// standard deviation of ln(measured / these) over servers of the kind. Sources and their measurements:
+// hwprofiles/efficiency.md.
 struct PeerTimes {
   std::array<double, 3> latency_s;
   std::array<double, 3> share;
@@ -24,11 +25,11 @@ constexpr PeerTimes kPeerTimes[] = {
     {.latency_s = {4.2e-6, 12.7e-6, 24e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.4},
     {.latency_s = {4.8e-6, 14.6e-6, 27.6e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.6},
     {.latency_s = {10e-6, 20e-6, 40e-6}, .share = {0.5, 0.4, 0.2}, .sigma = 0.6}};
-// Error of a server of unknown kind, treated as host: a server with peer access is 2 to 3 times as fast.
+// Error if the kind of server is unknown and treated as host: one with peer access is 2 to 3 times as fast.
 constexpr double kUnknownSigma = 0.8;
 
-// NCCL sends a flag with every word of small messages, so that the first bytes count twice; the engine's own
-// kernel does not.
+// NCCL sends a flag with every word of small messages, so their bytes count twice; the engine's own kernel
+// does not.
 constexpr double kFlaggedBytes = 512 * 1024;
 constexpr double kSmallestBytes = 256, kLargestBytes = 1 << 30;
 constexpr int64_t kMostGroups = 64;  // largest group for collectives_of()
@@ -40,15 +41,15 @@ double between(double x, double x0, double y0, double x1, double y1) {
   return y0 * std::pow(y1 / y0, std::log(x / x0) / std::log(x1 / x0));
 }
 
-// Returns the value of any group. Beyond the largest, a value that `grows` is proportional to the number of
-// GPUs.
+// Returns the value for a group of any size. Beyond the largest measured group, a value that `grows` is
+// proportional to the number of GPUs.
 double of_group(const std::array<double, 3>& values, double gpus, bool grows) {
   if (gpus >= kGroups.back()) return values.back() * (grows ? gpus / kGroups.back() : 1);
   const std::size_t i = gpus < kGroups[1] ? 0 : 1;
   return between(gpus, kGroups[i], values[i], kGroups[i + 1], values[i + 1]);
 }
 
-// Returns how often a share (t - 1) / t of the buffer crosses each link.
+// Returns how often (t - 1) / t of the buffer crosses each link.
 double passes_of(CollectiveKind kind) { return kind == &Collectives::all_reduce ? 2 : 1; }
 
 bool has_custom_kernel(Peer peer, int64_t gpus) { return peer != Peer::host && gpus == 2; }
@@ -72,8 +73,8 @@ CollectiveTable group_of(const std::vector<CollectivePoint>& points, int64_t gpu
   return CollectiveTable(group);
 }
 
-// Interpolates between two measured groups; a smaller group takes the time of the smallest, a larger one that
-// of the largest in proportion to its GPUs.
+// Interpolates between two measured group sizes. A smaller group takes the time of the smallest, a larger one
+// that of the largest in proportion to its GPUs.
 double measured_s(const std::vector<CollectivePoint>& points, int64_t gpus, double bytes) {
   int64_t below = 0, above = 0;
   for (const CollectivePoint& point : points) {
@@ -88,13 +89,14 @@ double measured_s(const std::vector<CollectivePoint>& points, int64_t gpus, doub
   return between(wanted, less, below_s, static_cast<double>(above), above_s);
 }
 
-// Returns the peer access with which the profile's times were measured; none: NVLink.
+// Returns the peer access of the server on which the profile's times were measured; nullopt: NVLink.
 std::optional<Peer> measured_on(const HardwareProfile& hardware) {
   if (hardware.collectives->peer) return hardware.collectives->peer;
   return hardware.nvlink ? std::nullopt : peer_of(hardware);
 }
 
-// Uses the times of another kind of server as a bound: no slower kind is faster than a measured faster one.
+// Also applies the times of other kinds of server as bounds: no slower kind is faster than a measured faster
+// one.
 double time_s(const HardwareProfile& hardware, CollectiveKind kind, int64_t gpus, double bytes) {
   const Peer peer = *peer_of(hardware);
   const double derived = derived_s(hardware.pcie, peer, kind, gpus, bytes);
@@ -159,13 +161,14 @@ bool has_custom_all_reduce(const HardwareProfile& hardware, int64_t gpus) {
 std::string link_text(const HardwareProfile& hardware) {
   const std::optional<Peer> peer = peer_of(hardware);
   if (!peer) return "NVLink";
-  if (!hardware.peer) return "PCIe (hardware.peer not given, taken for host)";
+  if (!hardware.peer) return "PCIe (hardware.peer not given: host assumed)";
   return "PCIe (hardware.peer " + std::string(kPeerNames[static_cast<std::size_t>(*peer)]) + ")";
 }
 
 std::string peer_assumption(const HardwareProfile& hardware) {
   if (hardware.peer || !peer_of(hardware) || has_own_collectives(hardware)) return "";
-  return "GPUs without NVLink are taken to reach each other through the host; if the server has peer access, "
+  return "GPUs without NVLink are assumed to reach each other through the host; if the server has peer "
+         "access, "
          "set hardware.peer to direct or switch (collectives 2 to 3 times as fast)";
 }
 

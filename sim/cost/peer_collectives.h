@@ -1,7 +1,7 @@
-// Computes times of collectives over NVLink, or over PCIe with the peer access of a server. Times measured in
-// a profile apply to the kind of server that they were measured on. For other kinds they are derived from
-// PCIe's bandwidth with shares and latencies measured on servers of that kind (hwprofiles/efficiency.md,
-// Collectives); between such servers times differ by a factor.
+// Computes times of collectives over NVLink, or over PCIe with the peer access of a server. A profile's
+// measured times apply to the kind of server on which they were measured. For other kinds they are derived
+// from PCIe's bandwidth, with shares and latencies measured on servers of that kind
+// (hwprofiles/efficiency.md, Collectives). Servers of different kinds differ by a factor.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace kvcap {
 
-// Returns the peer access that collectives use; none: NVLink.
+// Returns the peer access that collectives use; nullopt: they use NVLink.
 std::optional<Peer> peer_of(const HardwareProfile& hardware);
 
 // True iff the profile has measured times for the links that its collectives use.
@@ -21,12 +21,13 @@ bool has_own_collectives(const HardwareProfile& hardware);
 
 using CollectiveKind = std::vector<CollectivePoint> Collectives::*;
 
-// Returns the points of one group, in order of bytes. Empty: NVLink without measured times, or a single GPU.
+// Returns the timing points of one group size, by ascending bytes. Empty: NVLink without measured times, or a
+// single GPU.
 std::vector<CollectivePoint> collective_points(const HardwareProfile& hardware, CollectiveKind kind,
                                                int64_t gpus);
 
-// Returns the points of all groups of the server over PCIe, measured or derived; over NVLink, those of the
-// profile.
+// Returns the timing points of collectives for every group size in the server: over PCIe measured or derived,
+// over NVLink from the profile.
 std::optional<Collectives> collectives_of(const HardwareProfile& hardware);
 
 // Returns the error of the server's kind if the profile has no measured times for it.
@@ -36,10 +37,10 @@ std::optional<RegimeError> peer_error(const HardwareProfile& hardware);
 // PCIe between two GPUs with peer access (vLLM, custom_all_reduce.py). Otherwise NCCL reduces.
 bool has_custom_all_reduce(const HardwareProfile& hardware, int64_t gpus);
 
-// Returns "NVLink", "PCIe (hardware.peer host)" or "PCIe (hardware.peer not given, taken for host)".
+// Returns "NVLink", "PCIe (hardware.peer host)" or "PCIe (hardware.peer not given: host assumed)".
 std::string link_text(const HardwareProfile& hardware);
 
-// Returns the assumption about a server whose profile does not give hardware.peer; empty: none.
+// Returns what is assumed about a server whose profile lacks hardware.peer; empty if nothing is.
 std::string peer_assumption(const HardwareProfile& hardware);
 
 }  // namespace kvcap

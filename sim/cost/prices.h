@@ -1,4 +1,4 @@
-// Prices per hour and of storage from a profile: the rent, plus the purchase price divided by the hours of
+// Hourly prices of GPUs and storage from a profile: the rent, plus the purchase price divided by the hours of
 // amortization_years. This is an even write-off; purchase_usd must include interest, resale and other costs.
 #pragma once
 
@@ -11,10 +11,10 @@ namespace kvcap {
 
 // Returns the price of one GPU.
 double gpu_usd_per_hour(const HardwareProfile& hardware);
-// Returns the GPUs of one node that are paid for: `count`, a share of a server, or all GPUs of its servers.
+// Returns how many GPUs of one node are paid for: `count`, a share of a server, or all GPUs of its servers.
 int64_t billed_gpus(const Gpu& gpu, bool whole_servers);
-// Returns the price of a tier with `bytes` provisioned bytes. Rented devices and DRAM are paid per byte.
-// Purchased SSDs are paid in full, because contexts are striped over all devices and parts of a device cannot
+// Returns the price of `bytes` provisioned bytes of a tier. Rented devices and DRAM are paid per byte.
+// Purchased SSDs are paid in full, because contexts are striped over all devices and no part of a device can
 // be purchased. REQUIRES: the profile has the tier.
 double tier_usd_per_hour(const HardwareProfile& hardware, Tier tier, double bytes);
 // Returns the price of a provisioned tier; 0 for hbm, part of the GPU's price. REQUIRES: the profile has the

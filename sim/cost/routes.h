@@ -1,8 +1,8 @@
 // Route: the links that bytes cross between two tiers of one node, for one tensor-parallel group.
 //
 // A transfer over several links is cut through: it flows over all of them concurrently, so that alone it
-// takes as long as on its slowest link. The t GPUs of a group read disjoint shares in lockstep, so that their
-// t PCIe links act as one link with t times the bandwidth.
+// takes as long as on its slowest link. The t GPUs of a group read disjoint shares in lockstep, so their t
+// PCIe links act as one link with t times the bandwidth.
 //
 // The time on a link depends on the size of the pieces. If the profile has a curve, `bytes` in n pieces take
 // bytes / rate(bytes / (n t)): each GPU has its own share of every piece, and all devices of the link work

@@ -1,5 +1,5 @@
-// Fits the three numbers of a smooth maximum with the Levenberg-Marquardt method, in logarithms because all
-// are positive.
+// Fits the three parameters of a smooth maximum with the Levenberg-Marquardt method, in logarithms because
+// all are positive.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,8 +53,8 @@ std::vector<double> residuals(const Gpu& gpu, const std::vector<Work>& works, co
   return ratios;
 }
 
-// Returns the i-th of numbers below `size`, spread like multiples of the golden ratio, so that they do not
-// coincide with a regular order of rows and shapes.
+// Returns the i-th number of a sequence below `size` that is spread like multiples of the golden ratio, so
+// that it does not coincide with a regular order of rows and shapes.
 std::size_t spread(std::size_t i, std::size_t size) {
   constexpr double kGoldenRatio = 0.6180339887498949;
   const double multiple = static_cast<double>(i) * kGoldenRatio;

@@ -20,7 +20,7 @@ namespace kvcap {
 
 namespace sg4 = simgrid::s4u;
 
-// SimGrid resolves dates to a nanosecond; shorter durations end immediately.
+// SimGrid resolves times to a nanosecond; shorter durations end immediately.
 inline constexpr double kResolution_s = 1e-9;
 
 // A first-come, first-served list of jobs.

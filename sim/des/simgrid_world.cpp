@@ -22,9 +22,9 @@ namespace kvcap {
 namespace {
 
 constexpr int kMostAlarms = 1 << 16;
-constexpr double kExactly_s = 1e6;     // up to here doubles are spaced closer than SimGrid's date resolution
+constexpr double kExactly_s = 1e6;  // below this, doubles are spaced more closely than SimGrid resolves times
 constexpr double kLastAlarm_s = 1e12;  // no events are expected beyond it
-constexpr double kMostBytes = 4e18;    // limit per activity: SimGrid counts its bytes in an integer
+constexpr double kMostBytes = 4e18;    // limit per activity: SimGrid counts the bytes in an integer
 
 struct Transfer {
   double alone_s = 0;
@@ -33,7 +33,7 @@ struct Transfer {
   std::function<void(TransferPhase)> on_phase;
 };
 
-// A lane with one transfer in flight: one transfer fills the route, more would only share it.
+// A lane with one transfer in flight: one transfer fills the route, and more would only share it.
 class SimgridLane : public Lane, public Server<Transfer> {
  public:
   SimgridLane(Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
@@ -102,9 +102,9 @@ class SimgridLane : public Lane, public Server<Transfer> {
   sg4::Host* to_;
   Route route_;
   const LinkObserver& observer_;
-  double queued_s_ = 0;  // seconds of transfers whose bytes do not flow yet
+  double queued_s_ = 0;  // seconds of the transfers whose bytes do not flow yet
   double began_s_ = 0;
-  bool carries_ = false;    // bytes of the current transfer flow
+  bool carries_ = false;    // bytes of the current transfer are flowing
   double later_bytes_ = 0;  // remainder of the current transfer that exceeds one activity's limit
 };
 
@@ -115,7 +115,7 @@ struct Work {
 
 class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
  public:
-  // REQUIRES: exclusive use of `host`.
+  // REQUIRES: the queue is the only user of `host`.
   SimgridComputeQueue(Agenda& agenda, sg4::Host* host) : Server(agenda), host_(host) {}
 
   void run(double seconds, std::function<void()> done) override {
@@ -218,15 +218,15 @@ class SimgridNode : public Node {
   }
 
   // Creates the link that both directions of PCIe share (memory, controllers). Its bandwidth is duplex_share
-  // of the sum of both directions, but at least that of the faster direction.
+  // times the sum of both directions, but at least that of the faster one.
   void make_duplex(const Pcie& pcie, double gpus) {
     if (pcie.duplex_share >= 1) return;
     const double h2d = pcie.h2d_bandwidth_bytes_per_s, d2h = pcie.d2h_bandwidth_bytes_per_s;
     pcie_duplex_ = make_link("pcie_duplex", gpus * std::max({h2d, d2h, pcie.duplex_share * (h2d + d2h)}));
   }
 
-  // Returns the link that reads and writes of the SSDs share (flash, controller): the bandwidth of the faster
-  // one.
+  // Returns the link that reads and writes of the SSDs share (flash, controller), with the bandwidth of the
+  // faster direction.
   sg4::Link* ssd_media(const Ssd& ssd) {
     if (!ssd_media_) {
       const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
@@ -252,7 +252,7 @@ class SimgridNode : public Node {
   SimgridComputeQueue compute_;
 };
 
-// Restores the caller's signal handlers (Ctrl-C, faults), which SimGrid's engine replaces by its own.
+// Restores the caller's signal handlers (Ctrl-C, faults), which SimGrid's engine replaces.
 class SignalHandlers {
  public:
   SignalHandlers() {
@@ -274,12 +274,13 @@ class SimgridWorld : public World {
                const std::optional<Interconnect>& interconnect)
       : engine_(std::string("kvcap")) {
     caller_.restore();
-    // CM02 without TCP window and cross traffic gives each flow exactly its max-min share of the links.
+    // Without TCP window and cross traffic, CM02 gives each flow exactly its max-min share of the links.
     xbt_log_control_set("root.thresh:warning");
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/TCP-gamma:0");
     sg4::Engine::set_config("network/crosstraffic:0");
-    // A full zone has a table of all its host pairs. Several nodes therefore get one small zone each.
+    // A full zone has a table of all pairs of its hosts. With several nodes, each therefore gets a small zone
+    // of its own.
     const bool many = observers.size() > 1;
     auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
     // SimGrid keeps a cancelled alarm until the next event, so every alarm gets a core.
@@ -337,7 +338,7 @@ class SimgridWorld : public World {
   }
 
  private:
-  // Creates a host and a link per node. Lanes of a sender wait concurrently, so each has a core.
+  // Creates a host and a link per node. The lanes of a sender may wait at the same time, so each has a core.
   void connect(sg4::NetZone* root, const Interconnect& interconnect,
                const std::vector<LinkObserver>& observers) {
     auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
@@ -377,9 +378,9 @@ class SimgridWorld : public World {
     if (!stopped_) set_alarm();
   }
 
-  // Sets an alarm for the next call; an alarm that rings too early is set again. One alarm at most doubles
-  // the clock: SimGrid adds the difference to a date to the clock, which is exact only if the difference does
-  // not exceed the clock, and it misses a date by which the clock is off by more than a nanosecond.
+  // Sets an alarm for the next call; an alarm that rings too early is set again. An alarm may at most double
+  // the clock. SimGrid adds the difference to the clock, which is exact only if the difference does not
+  // exceed the clock, and it misses a time by which the clock is off by more than a nanosecond.
   void set_alarm() {
     const double most_s = std::max(2 * now_s(), kExactly_s);
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;

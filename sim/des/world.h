@@ -1,9 +1,9 @@
 // World: the only clock. It moves bytes over the links of its nodes, runs timed computations, and calls the
-// main loop when the loop is due. The implementation uses SimGrid; tests use a small fake.
+// main loop when it is due. The implementation uses SimGrid; tests use a small fake.
 //
-// The loop is a function that takes the current time and returns the time of its next call. A callback of a
-// lane or of the restoration queue that changes this time must call wake(). Everything runs on one thread: no
-// two callbacks are ever active concurrently.
+// The loop is a function that takes the current time and returns the time of its next call. If a callback of
+// a lane or of the restoration queue changes this time, it must call wake(). Everything runs on one thread:
+// two callbacks are never active at the same time.
 #pragma once
 
 #include <functional>
@@ -24,12 +24,12 @@ enum class TransferPhase : uint8_t { began, ended };
 class Lane {
  public:
   virtual ~Lane() = default;
-  // Queues a transfer that takes `alone_s` on an idle route (Route::seconds) after `latency_s` without data
+  // Queues a transfer that takes `alone_s` on an idle route (Route::seconds), after `latency_s` without data
   // flow. `on_phase` is called when the transfer leaves the queue and when its last byte has arrived. The
-  // latency begins at `ready_s` at the earliest; until then the transfer and those queued after it wait.
+  // latency begins no earlier than `ready_s`; until then this transfer and those queued behind it wait.
   virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
                     double ready_s = 0) = 0;
-  // Returns the seconds that the requested, not yet carried bytes take on an idle route.
+  // Returns how many seconds the bytes that were requested but not yet carried take on an idle route.
   virtual double pending_s() const = 0;
 };
 
@@ -49,10 +49,11 @@ class Node {
  public:
   virtual ~Node() = default;
   virtual double now_s() const = 0;
-  // REQUIRES: the tiers differ and the machine has both.
+  // REQUIRES: the tiers differ, and the machine has both.
   virtual Lane& lane(Tier from, Tier to) = 0;
   virtual ComputeQueue& restore_compute() = 0;
-  // Fails the machine: drops all requests to its lanes and its queue without calling their callbacks.
+  // For a failure of the machine: drops all requests to its lanes and its queue without calling their
+  // callbacks.
   virtual void drop_all() = 0;
 };
 
@@ -63,27 +64,27 @@ class World {
   virtual Node& node(std::size_t number) = 0;
   // Returns the lane from a sending node to a receiving node. REQUIRES: the World has an Interconnect.
   virtual Lane& between(std::size_t from, std::size_t to) = 0;
-  // Calls the loop as soon as the current callback returns, unless it is due anyway.
+  // Calls the loop as soon as the current callback returns, unless the loop is due anyway.
   virtual void wake() = 0;
   // Calls loop(now) at time 0, then at each time that it returns and after each wake(). Infinity: only after
-  // wake(). Returns when the loop returns a negative number; running activities are then abandoned. Aborts
-  // when no event is left although the loop waits, which is an internal error.
+  // wake(). Returns when the loop returns a negative number, and abandons running activities. Aborts if no
+  // event is left although the loop waits, which is an internal error.
   virtual void run(std::function<double(double now_s)> loop) = 0;
 };
 
-// Observer of a link: seconds of work for one transfer, reported when the transfer ends.
+// Observer of a link: is called at the end of a transfer with the seconds of work that the transfer took.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
-// Interconnect: the first `senders` nodes send to all others. Each node has one link for it, given by the
-// only hop of `route` and shared by the node's transfers.
+// Interconnect: the first `senders` nodes send to all others. Each node has one link for it, which the only
+// hop of `route` describes and which all its transfers share.
 struct Interconnect {
   std::size_t senders = 0;
   Route route;
 };
 
 // Returns a World of SimGrid nodes, one per observer, with a link per device of the profile and a pair of
-// hosts per lane. Nodes share only the link of the remote tier, and that only with `shared_remote`. Both end
-// nodes observe the transfers of an interconnect. REQUIRES: the only World of this process (SimGrid allows
+// hosts per lane. Nodes share only the link of the remote tier, and only with `shared_remote`. Both end nodes
+// observe the transfers of an interconnect. REQUIRES: this is the only World of the process (SimGrid allows
 // one engine per process).
 std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
                                           std::vector<LinkObserver> observers, bool shared_remote = false,

@@ -1,10 +1,10 @@
-// Drops requests of an Instance whose clients have given them up (arrivals.h).
+// Drops requests of an Instance whose clients have given up (arrivals.h).
 //
 // An engine learns of an abandoned request between two steps and drops it before it plans the next one,
 // whether the request is in the API server, in the queue or running (vLLM's EngineCore takes abort_requests
-// from its input queue between steps). What is under way ends first: a step planned ahead, a load, KV from
-// another node. The blocks are released as after a normal end: named blocks stay cached, and no more saves
-// are made. The tokenizer still processes its prompt.
+// from its input queue between steps). Work on it that is under way ends first: a step planned ahead, a load,
+// KV from another node. Its blocks are released as after a normal end: named blocks stay cached, and no more
+// saves start. The tokenizer still processes its prompt.
 #include <algorithm>
 #include <utility>
 
@@ -33,7 +33,7 @@ bool Instance::may_leave(const Request& request) const {
 }
 
 void Instance::drop(Request& request, double now_s) {
-  // A prefill node's sampled token is not sent to a client.
+  // The token that a prefill node samples is not sent to the client.
   parts_.recorder->wasted(prompt_tokens_computed(request), parts_.handover ? 0 : request.generated);
   parts_.recorder->dropped(now_s - request.arrival.time_s);
   const bool was_admitted = request.phase == RequestPhase::running || request.restored;
@@ -60,12 +60,13 @@ RequestPtr Instance::remove(Request& request) {
   return removed;
 }
 
-// Returns the prompt tokens computed in vain for this request; 0 if it was preempted before its first token.
+// Returns the prompt tokens that were computed in vain; 0 if the request was preempted before its first
+// token.
 int64_t Instance::prompt_tokens_computed(Request& request) const {
   int64_t tokens = std::min(request.computed, request.prompt_tokens());
   if (request.generated > 0) tokens = request.prompt_tokens();
   if (!parts_.handover && request.handover) {
-    // The prefill node counts a prompt that it has not handed over.
+    // If the prompt has not been handed over, the prefill node counts it.
     if (!request.handover->is_ended()) return 0;
     take_record(request);
     tokens = request.prompt_tokens();

@@ -28,7 +28,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
   request.named = serving_.prefix_caching && request.free_tokens == 0;
   const bool asks = engine_.policy->traits().restores_resident && request.free_tokens > 0;
   if (found_.parts.below() == 0 && !asks) return Lookup::computes;
-  // Blocks being loaded for another request are not loaded a second time if this request will find them.
+  // Another request already loads these blocks: this one waits and will find them.
   if (request.named && cache_.is_loading(found_.parts)) {
     somebody_passed_ = true;
     return Lookup::passes;
@@ -104,7 +104,7 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
   if (found.on_gpu() == 0) {
-    // All cached tokens of a context are used.
+    // All cached tokens of the context are used.
     const auto cached = static_cast<double>(resident);
     context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
   }
@@ -154,7 +154,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   cache_.load(request, found);
   const bool blocks = keeping_.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
-  // A step that also computes the prompt is followed by drafts, and its host time is not hidden.
+  // A fused restoration also produces a token: drafting follows it, and no step hides its host time.
   double host = request.fused ? step_time_.draft_step_s() : 0;
   if (request.fused && !serving_.async_scheduling) host += host_s(1);
   if (request.fused && engine_.speculation) {
@@ -169,7 +169,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         times.restored_s += host;
         request.restored_s = times.restored_s;
         if (first) {
-          // Fused computation is the prefill of the new tokens, not part of the restoration.
+          // Fused computation is the prefill of the new tokens, so it is not part of the restoration.
           request.record.restore_s =
               static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
           request.record.load_s = static_cast<float>(times.loaded_s - now_s);
@@ -179,13 +179,13 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         }
         restored_.push_back({times.restored_s, restorations_++, &request, blocks, on_gpu});
         std::push_heap(restored_.begin(), restored_.end());
-        // A step that ends earlier notices it in time.
+        // A single step needs no wake: its end handles this.
         if (!step_.running || in_long_run()) parts_.wake();
       });
   return request.fused ? Lookup::computes_beside : Lookup::loads;
 }
 
-// True iff a running request's prompt is being computed, or a loading or restored request waits for that.
+// True iff a running request still computes its prompt, or a loading or restored request will.
 bool Instance::computes_prompts() const {
   if (scheduler_.restored_waiting() > 0 || !scheduler_.loading().empty()) return true;
   const auto& running = scheduler_.running();
@@ -193,14 +193,14 @@ bool Instance::computes_prompts() const {
                      [](const RequestPtr& request) { return request->computed < request->prompt_end; });
 }
 
-// Returns the load of the engine without the turn being admitted.
+// Returns the load of the engine, not counting the turn being admitted.
 EngineLoad Instance::engine_load() {
   scheduler_.outlook(outlook_);
   const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
   EngineLoad load{
       .decode_rows = outlook_.decoding,
       .waiting_turns = waiting() + prefilling + static_cast<int64_t>(scheduler_.loading().size())};
-  // Turns that have just arrived may be admitted with this one.
+  // Turns that have just arrived may be admitted together with this one.
   const double now_s = parts_.node->now_s();
   const auto& queue = scheduler_.waiting();
   for (auto last = queue.rbegin(); last != queue.rend(); ++last) {
@@ -219,7 +219,7 @@ EngineLoad Instance::engine_load() {
   return load;
 }
 
-// Records the GPU time saved by finding `tokens`, and the GPU time of their restoration.
+// Records the GPU time that `tokens` found tokens save, and the GPU time that their restoration takes.
 void Instance::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) {
   if (tokens == 0) return;
   const CostModel& cost = *engine_.cost;
@@ -232,7 +232,7 @@ void Instance::count_reuse(const Request& request, int64_t tokens, const Restora
   parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s, restoration.fused);
 }
 
-// Removes unused tokens, which need no blocks.
+// Removes the tokens that the restoration does not use; they need no blocks.
 void Instance::leave_out(Request& request, const Restoration& restoration, bool first) {
   for (Tier tier : kTiers) {
     const int64_t unused = restoration.unused_tokens[index(tier)];
@@ -266,7 +266,7 @@ void Instance::take_restored(double now_s) {
   }
 }
 
-// Records the part of the restoration's computation that is done by `until_s`.
+// Records the computation that the restoration has done by `until_s`.
 void Instance::record_computed(const RestoreTimes& times, double until_s) {
   const double from_s = times.computes_from_s, all_s = times.restored_s - from_s;
   const double end_s = std::clamp(until_s, from_s, times.restored_s);

@@ -121,7 +121,7 @@ void Arrivals::begin_branching(const Arrival& first) {
   }
 }
 
-// Removes turns of refused sessions from the front of returning_, except turns that a client sent before.
+// Removes turns of refused sessions from the front of returning_, but not new attempts at turns in flight.
 void Arrivals::drop_refused() {
   if (branching_.empty()) return;
   while (!returning_.empty() && returning_.top().turn > 0 && returning_.top().attempt == 0) {
@@ -190,7 +190,7 @@ void Arrivals::answered(const Arrival& turn, double now_s) {
     }
   }
   if (state.unanswered > 0 && !(state.is_refused && state.in_flight == 0)) return;
-  // The returning turns of a refused session are dropped when they reach the front.
+  // Keeps the state of a refused session: its turns in returning_ are dropped when they reach the front.
   if (!state.is_refused) branching_.erase(branching);
   end_session(turn.session, now_s);
 }

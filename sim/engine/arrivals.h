@@ -1,14 +1,14 @@
 // Arrivals: the turns of a workload in the order in which they reach the engines. A turn arrives a think time
-// after the answer to its parent, so the order depends on the simulated system. This also holds for calls
-// that wait for other calls (workload/calls.h) and for sessions that wait for a place (closed_loop).
+// after the answer to its parent, so the order depends on the simulated system. The same holds for calls that
+// wait for other calls (workload/calls.h) and for sessions that wait to be started (closed_loop).
 //
 // If clients give up (Workload::clients), a request is abandoned `timeout_s` after it was sent unless its
 // last token has arrived; an answer at exactly that time is too late. After a backoff the client sends the
-// same prompt again as a new request, until its retries are used up. The turn has then failed and its session
+// same prompt again as a new request, until its retries are used up. Then the turn has failed and its session
 // ends, as after a refused turn, because the next prompt needs the missing answer.
 //
 // If turns branch, several turns of a session may be in flight concurrently. A refused turn ends its session:
-// turns that have not arrived never do, whatever their parents; turns in flight are still served.
+// its turns in flight are still served, and no others arrive.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +30,11 @@ struct Arrival {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t number = 0;    // arrival order; turns that never arrive count when refused
+  int64_t number = 0;    // arrival order; a refusal also takes numbers for the turns that never arrive
   bool warmup = false;   // the turn is among the first Workload::warmup_turns
-  uint32_t retries = 0;  // node failures during its service
+  uint32_t retries = 0;  // how often a node failed while serving it
   bool moved = false;    // another node served the session's previous turn
-  uint32_t attempt = 0;  // earlier attempts at this turn that its client gave up
+  uint32_t attempt = 0;  // number of earlier attempts, which the client gave up
   double earlier_s = 0;  // time between the first attempt and this one
   // Time at which its client gives up this attempt.
   double deadline_s = std::numeric_limits<double>::infinity();
@@ -51,21 +51,21 @@ class Arrivals {
   double next_s() const;
   // REQUIRES: next_s() is finite.
   Arrival pop();
-  // Notes the answer to the turn, which makes its children known. The answer to a session's last open turn
-  // ends the session.
+  // Notes the answer to the turn; its children now have arrival times. The answer to a session's last open
+  // turn ends the session.
   void answered(const Arrival& turn, double now_s);
   // Returns the arrival time of the turn's first child if the turn is answered now; infinity if it has none.
   double time_after(const Arrival& turn, double now_s) const;
-  // Notes that the turn is refused. Returns the number of turns that therefore never arrive, and appends
-  // those of its session to `unborn`.
+  // Notes that the turn is refused. Returns the number of turns that never arrive because of this, and
+  // appends those of its session to `unborn`.
   uint32_t refused(const Arrival& turn, double now_s, std::vector<uint32_t>* unborn = nullptr);
   // Returns the time at which the next client gives up; infinity if none is known.
   double next_give_up_s() const;
-  // Gives up the next attempt and returns it. Another attempt arrives after a backoff unless it was the last.
-  // REQUIRES: next_give_up_s() is finite.
+  // Gives up the attempt with the earliest deadline and returns it. Unless it was the last, the next attempt
+  // arrives after a backoff. REQUIRES: next_give_up_s() is finite.
   Arrival give_up();
   bool is_last(const Arrival& attempt) const { return attempt.attempt >= workload_.clients.retries.count; }
-  // Returns the time at which the next arrival would be given up.
+  // Returns the time at which the client of the next arrival would give up.
   double next_deadline_s() const { return next_s() + workload_.clients.timeout_s; }
   // True iff every session has ended.
   bool ended() const { return open_sessions_ == 0; }
@@ -77,7 +77,7 @@ class Arrivals {
       return a.session != b.session ? a.session > b.session : a.turn > b.turn;
     }
   };
-  // A session whose turns branch, from its first arrival to its end.
+  // State of a session whose turns branch, from its first arrival to its end.
   struct Branching {
     std::vector<bool> arrived;  // by turn
     uint32_t in_flight = 0;
@@ -91,7 +91,7 @@ class Arrivals {
   // Returns the arrival time of a turn whose parent is answered at `answered_s`.
   double arrival_s(const Session& session, uint32_t turn, double answered_s) const;
   void push(double time_s, uint32_t session, uint32_t turn);
-  // Notes the first arrival of a branching session, which makes its other roots known.
+  // Notes the first arrival of a branching session; its other roots now have arrival times.
   void begin_branching(const Arrival& first);
   void drop_refused();
   void wait_for_answer(Arrival& arrival);
@@ -106,26 +106,28 @@ class Arrivals {
     return workload_.round_sessions > 0 && released_ % workload_.round_sessions == 0;
   }
 
-  // Skips sessions that wait for others.
+  // Skips sessions that wait for the end of other sessions.
   void pass_waiting();
-  // Returns the session that waits for the end of this one; nullopt if there is none or it will never arrive.
+  // Returns the session that starts when this one ends; nullopt if there is none or it will never arrive.
   std::optional<uint32_t> waiter_of(uint32_t session) const;
 
   const Workload& workload_;
-  uint32_t next_session_ = 0;      // sessions are sorted by their first arrival
-  uint32_t released_ = 0;          // sessions below this may arrive; all if unlimited
-  std::vector<uint32_t> awaited_;  // ends that each session still waits for; empty if none waits
-  std::unordered_map<uint32_t, uint32_t> open_calls_;  // closed_loop: open calls by asked session
+  uint32_t next_session_ = 0;  // sessions are sorted by their first arrival
+  uint32_t released_ = 0;      // sessions below this index may arrive; all if unlimited
+  // number of sessions for whose end each session still waits; empty if none waits
+  std::vector<uint32_t> awaited_;
+  // closed_loop: number of open calls, by the session that was asked
+  std::unordered_map<uint32_t, uint32_t> open_calls_;
   std::size_t open_sessions_;
   int64_t numbered_ = 0;
-  int64_t numbered_turns_ = 0;  // number of arrivals without retries
-  // Attempts whose clients will give up, by date and number.
+  int64_t numbered_turns_ = 0;  // number of arrivals, not counting retries
+  // Attempts whose clients wait for an answer, by deadline and number.
   std::map<std::pair<double, int64_t>, Arrival> awaited_answers_;
   RandomStream backoffs_;
   std::priority_queue<Arrival, std::vector<Arrival>, Later> returning_;
 
-  // Used only if turns branch: the children of turn i are children_[children_begin_[i]] up to the next
-  // turn's.
+  // Set only if turns branch: the children of turn i are children_[children_begin_[i]] up to
+  // children_[children_begin_[i + 1]].
   std::vector<uint32_t> children_;
   std::vector<uint32_t> children_begin_;
   std::unordered_map<uint32_t, Branching> branching_;  // by session

@@ -15,7 +15,7 @@ GroupPoolOptions pool_options(const EngineModel& engine) {
   const ServingOptions& serving = *engine.serving;
   GroupPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
-  // Slots for drafts that may be rejected, for those of the next step, and for those that a drafter writes
+  // Room for drafts that may be rejected, for those of the next step, and for those that a drafter writes
   // ahead.
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
@@ -42,8 +42,8 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
   });
 }
 
-// Reports an eviction under the keys of the parts of prompts; a piece stored in chunks has one key per chunk.
-// Tokens before the first whole block are unusable.
+// Reports an eviction under the keys of the prompt's parts; a piece stored in chunks has one key per chunk.
+// Tokens before the first whole block of a part are unusable.
 void ContextCache::report_evicted(const BlockRun& run) const {
   const int64_t first = run.part_first < pool_.unit_tokens() ? 0 : run.part_first;
   parts_.evicted(run.part, first);
@@ -73,8 +73,7 @@ FoundContext ContextCache::find(const Request& request) const {
   found.resident = found.blocks.tokens;
   found.parts = find_below(request, found.resident);
   if (found.parts.on_gpu() > 0 && found.resident > 0) {
-    // Contexts in an hbm tier have their own GPU memory: cached blocks of the prompt are not used in
-    // addition.
+    // Contexts in an hbm tier have their own GPU memory, so cached blocks of the prompt are not used as well.
     found = {.parts = find_below(request, 0)};
   }
   return found;
@@ -82,7 +81,7 @@ FoundContext ContextCache::find(const Request& request) const {
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (engine_.policy->traits().reuse == Reuse::everything) return find_seen(request);
-  // A chunk's key depends on all tokens before its end, so a part of a chunk is not found.
+  // A chunk's key depends on all tokens up to its end, so a chunk is found as a whole or not at all.
   const int64_t chunk = keeping_.save_at == SaveAt::step ? keeping_.save_chunk_tokens : 0;
   const int64_t block = serving_.prefix_caching ? pool_.hit_tokens() : 1;
   const FoundEnds ends{.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
@@ -93,7 +92,7 @@ FoundParts ContextCache::find_below(const Request& request, int64_t resident) co
                                      [&](Tier tier) { return parts_.store->has(tier); });
     if (first != kHostTiers.end()) found.keep_within(*first);
   }
-  // A part that ends with the prompt is found completely, but its last token is computed again.
+  // Even if the last part is found completely, the last token of the prompt is computed again.
   const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
   if (beyond > 0 && !found.hits.empty()) {
     Hit& last = found.hits.back();
@@ -132,7 +131,8 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
   int64_t& on_gpu = found.tokens[index(Tier::hbm)];
   int64_t twice = std::max<int64_t>(0, pool_.find(chain_of(text), most).tokens - on_gpu);
   on_gpu += twice;
-  // Tokens stored both on the GPU and in tiers are the first ones of the tiers' hits.
+  // Tokens that are both on the GPU and in tiers are counted on the GPU. They are the first tokens of the
+  // hits.
   for (const Hit& hit : found.hits) {
     if (hit.tier == Tier::hbm) continue;
     const int64_t both = std::min(twice, hit.tokens);
@@ -144,7 +144,7 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
 
 // ---- uses ----
 
-// Touches the last part first: of equally recent parts the last is evicted first, and the parts before it
+// Touches the last part first: of equally recent parts the last one is evicted first, so the parts before it
 // stay usable.
 void ContextCache::use(Request& request, Order now) {
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
@@ -195,8 +195,8 @@ std::vector<Move> ContextCache::promote(const FoundParts& found, Order now) {
 
 std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   std::vector<Move> moves;
-  // Stored parts are needed together with the prefetched ones: they are pinned against eviction and equally
-  // recent.
+  // Parts that are stored already are needed together with the prefetched ones, so they are pinned and become
+  // equally recent.
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
   for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
     parts_.store->touch(part->key, now, true);
@@ -217,7 +217,7 @@ bool ContextCache::prefetches(const Request& request) const {
 }
 
 void ContextCache::cut(const Cut& cut, bool moved) {
-  // This node does not know which tokens another node has appended.
+  // This node does not know which tokens another node has added to the context.
   if (moved) parts_.store->own().erase(cut.key);
   if (cut.tokens > 0) {
     parts_.store->shrink(cut.key, cut.tokens);
@@ -254,7 +254,7 @@ void ContextCache::count_turn(Key key, const Request& request) {
   if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
 }
 
-// True iff enough turns have left the part, or it is already stored.
+// True iff the part has been left by more turns than store_after_hits, or is already stored.
 bool ContextCache::is_worth_saving(Key key) const {
   if (keeping_.store_after_hits == 0) return true;
   const auto left = left_.find(key);
@@ -286,8 +286,8 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   return keep(first_parts(request.text.runs, tokens), request, now);
 }
 
-// Returns the parts of the first `tokens` tokens of a sequence. With Match::chunk pieces are only stored
-// whole.
+// Returns the parts of the first `tokens` tokens of a sequence. With Match::chunk only whole pieces are
+// stored.
 std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
   std::vector<SequenceRun> runs = first_tokens(all, tokens);
   if (keeping_.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
@@ -297,7 +297,7 @@ std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, in
   return parts_of(runs, keeping_.chunk_tokens);
 }
 
-// Returns the parts that Sessions::close() returns for a whole turn.
+// As Sessions::close(), but without the answer.
 std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   const Session& session = parts_.workload->sessions[request.arrival.session];
   if (!parts_.workload->piece_begin.empty() && session.turn_count == 1) return {};
@@ -306,7 +306,7 @@ std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   return first_parts(runs, request.prompt_tokens());
 }
 
-// A part is saved from its beginning up to the evicted blocks: later blocks have been evicted, and earlier
+// Saves the part from its beginning up to the evicted blocks: later blocks were evicted before, and earlier
 // ones are still cached.
 void ContextCache::note_evicted(const BlockRun& run) {
   const int64_t tokens = run.part_first + run.blocks * pool_.unit_tokens();

@@ -1,13 +1,13 @@
-// ContextCache: the contexts of an engine's requests in the KV blocks of its GPU and in the tiers below.
+// ContextCache: where the contexts of an engine's requests are stored: in the KV blocks of its GPU and in the
+// tiers below.
 //
-// It looks up which parts of a prompt are stored where, keeps parts in use from being evicted, tracks running
-// loads per request, and decides what is saved and when. It has no clock and performs no transfers: it
-// returns Moves.
+// It finds the stored parts of a prompt, keeps parts in use from being evicted, tracks running loads per
+// request, and decides what is saved and when. It has no clock and performs no transfers: it returns Moves.
 //
-//   GPU     a KvPool: blocks named by the chain of all tokens before them
+//   GPU     a KvPool: blocks, each named by all tokens up to its end (vLLM's block hash)
 //   below   a NodeStore: parts (prompt.h), evicted as a whole or from their tails
 //
-// A prompt is found on the GPU as far as its chain is cached, and from there on in the tiers.
+// The cached blocks of the GPU give the beginning of a prompt's hit; the tiers continue it from there.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ struct ContextCacheParts {
 struct FoundContext {
   KvHits blocks;         // found in the prefix cache
   int64_t resident = 0;  // tokens of these blocks
-  FoundParts parts;      // found in the tiers after the blocks; an `hbm` tier replaces the blocks
+  FoundParts parts;      // found in the tiers after the blocks; if in an `hbm` tier, `blocks` is empty
 };
 
 class ContextCache {
@@ -59,12 +59,13 @@ class ContextCache {
 
   // ---- lookups ----
 
-  // Returns the full blocks of a sequence, or none if the GPU's blocks have no names.
+  // Returns the named blocks of a sequence; none without prefix caching.
   std::vector<BlockRun> chain_of(const TurnText& text) const;
   FoundContext find(const Request& request) const;
-  // True iff part of `found` is being loaded for another request, whose blocks this request will find.
+  // True iff part of `found` is being loaded for another request, whose blocks this request will then hit.
   bool is_loading(const FoundParts& found) const;
-  // Returns the tokens of the prompt stored on this node, each in its nearest tier, for a router.
+  // Returns, for a router, the prompt's tokens that are stored on this node, each counted in its nearest
+  // tier.
   std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const;
 
   // ---- uses ----
@@ -72,15 +73,15 @@ class ContextCache {
   // Pins the stored parts of the request's prompt until release().
   void use(Request& request, Order now);
   void release(const Request& request);
-  // Counts one more use of every part if a tier keeps the highest scores.
+  // If some tier evicts by score, counts one more use of each part.
   void weigh(const Request& request);
   // Marks the found parts of the request's prompt as being loaded to the GPU until loaded().
   void load(Request& request, const FoundParts& found);
   void loaded(Request& request);
   // Promotes the parts that a load reads; returns the resulting moves.
   std::vector<Move> promote(const FoundParts& found, Order now);
-  // Prefetches what a waiting request needs into the first host tier; prefetches(): true while that is under
-  // way.
+  // Prefetches into the first host tier what a waiting request needs. prefetches(): true while the prefetch
+  // runs.
   std::vector<Move> prefetch(const Request& request, Order now);
   bool prefetches(const Request& request) const;
   // Removes the front of a text. `moved`: its session comes from another node.
@@ -88,16 +89,15 @@ class ContextCache {
 
   // ---- saves ----
 
-  // Stores the parts that a turn leaves.
+  // Stores the parts of a turn's sequence.
   std::vector<Move> keep(const std::vector<Part>& parts, const Request& request, Order now);
-  // Returns the parts for keep() of a request whose prompt is computed here and whose answer is generated
-  // elsewhere.
+  // Returns the parts that keep() stores if this node computes the prompt and another node decodes.
   std::vector<Part> prompt_parts(const Request& request) const;
-  // Saves the full blocks of the request's sequence, with SaveAt::step.
+  // With SaveAt::step: saves the full blocks of the request's sequence.
   std::vector<Move> save_progress(Request& request, Order now);
-  // Returns the tokens that the request computes until save_progress() has more to save, at least 1.
+  // Returns how many tokens the request computes before save_progress() has more to save; at least 1.
   int64_t tokens_before_save(const Request& request) const;
-  // Saves what the GPU has evicted since the last call, with SaveAt::eviction.
+  // With SaveAt::eviction: saves what the GPU has evicted since the last call.
   std::vector<Move> save_evicted(Order now);
 
   // Keeps the blocks of an ended request that are still being saved until give_back().
@@ -105,7 +105,7 @@ class ContextCache {
   bool leases(const Saves& saves) const;
   void give_back(Saves& saves);
 
-  // Checks of invariants (invariants.cpp): `requests`: all holdings; `loading`: all requests that load.
+  // Check invariants (invariants.cpp). `requests`: all holdings. `loading`: all requests that load.
   void check_pool(std::vector<const KvHolding*> requests);
   void check_loads(const std::vector<RequestPtr>& loading) const;
   void check_found(const FoundParts& found) const;
@@ -120,7 +120,7 @@ class ContextCache {
   std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
   FoundParts find_below(const Request& request, int64_t resident) const;
   FoundParts find_seen(const Request& request) const;
-  int64_t save_unit() const;  // in tokens, with SaveAt::step
+  int64_t save_unit() const;  // in tokens; with SaveAt::step
   void count_turn(Key key, const Request& request);
   bool is_worth_saving(Key key) const;
   void note_evicted(const BlockRun& run);
@@ -131,11 +131,11 @@ class ContextCache {
   const ServingOptions& serving_;
   const KeepingOptions& keeping_;
   KvPool pool_;
-  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part being loaded
-  std::vector<const KvHolding*> leased_;  // blocks of ended requests
-  std::unordered_map<Key, Left> left_;    // per part, if parts are saved only after several turns
-  std::vector<Item> evicted_;             // evicted from the GPU and not saved yet, in order
-  std::unordered_set<Key> shared_;        // parts shared by sessions, if evictions are saved
+  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part that is being loaded
+  std::vector<const KvHolding*> leased_;  // blocks of ended requests that are still being saved
+  std::unordered_map<Key, Left> left_;    // turns that left each part; used with store_after_hits
+  std::vector<Item> evicted_;       // with SaveAt::eviction: evicted from the GPU and not saved yet, in order
+  std::unordered_set<Key> shared_;  // with SaveAt::eviction and soft pins: parts that sessions share
   int64_t pool_checks_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Deadlines: the requests of an engine ordered by the time at which their clients give up.
+// Deadlines: an engine's requests, ordered by the time at which their clients give up.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ class Deadlines {
   double next_s() const {
     return requests_.empty() ? std::numeric_limits<double>::infinity() : requests_.begin()->first.first;
   }
-  // Removes and returns the first request that has been given up by `now_s`; nullptr if there is none.
+  // Removes and returns the first request whose client has given up by `now_s`; nullptr if there is none.
   Request* take(double now_s) {
     if (requests_.empty() || !requests_.begin()->second->arrival.is_given_up(now_s)) return nullptr;
     return requests_.extract(requests_.begin()).mapped();

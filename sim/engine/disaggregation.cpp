@@ -1,9 +1,9 @@
-// Turns that one Instance computes and another decodes (handover.h).
+// Turns whose prompt one Instance computes and another decodes (handover.h).
 //
-// As in vLLM behind a proxy, the prefill node serves the turn as one of a single token, which is discarded.
-// The decode node gets the turn as a new request that receives the KV of all prompt tokens but the last. It
-// computes the last token again, so the first token that the client sees is its own. A request that it
-// preempts computes its prompt there.
+// As in vLLM behind a proxy, the prefill node serves the turn as a request for a single token, which is
+// discarded. The decode node gets the turn as a new request and receives the KV of all prompt tokens but the
+// last. It computes the last token again, so the first token that the client sees comes from it. If the
+// decode node preempts the request, it computes the whole prompt itself.
 #include <algorithm>
 #include <utility>
 
@@ -14,14 +14,14 @@ namespace kvcap {
 
 // ---- the prefill node ----
 
-// Reports the starting step's slices and the end of its first layer, assuming no interference.
+// Reports the slices of the step that starts, and when its first layer ends if nothing delays it.
 void Instance::begin_pushes() {
   const double layer_s = step_.start_s + step_.work_s / static_cast<double>(parts_.handover->layers);
   for (const Slice& slice : current_.slices)
     slice.request->handover->begins(slice.first, slice.tokens, layer_s);
 }
 
-// Hands the request over. Its blocks are kept until their last byte has arrived and their saves are written.
+// Hands the request over. Its blocks are kept until their last byte has been sent and their saves have ended.
 void Instance::hand_over(Request& request) {
   const double now_s = parts_.node->now_s();
   if (request.phase != RequestPhase::running) {
@@ -74,7 +74,7 @@ void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>
   record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
 }
 
-// True iff the prompt's KV was given up; the prompt is then computed here.
+// True iff the prefill node gave up the prompt's KV; the prompt is then computed here.
 bool Instance::gave_up(Request& request) {
   if (!request.handover->is_given_up()) return false;
   take_record(request);
@@ -90,7 +90,7 @@ void Instance::take_record(Request& request) {
   request.admitted_s = request.handover->admitted_s();
 }
 
-// Takes blocks for the whole prompt, and computes its last token when the others have arrived.
+// Takes blocks for the whole prompt, and computes its last token when the KV of the others has arrived.
 Lookup Instance::receive(Request& request) {
   cache_.use(request, parts_.node->now_s());
   const int64_t resident = request.planned;
@@ -102,7 +102,7 @@ Lookup Instance::receive(Request& request) {
     request.handed_over_s = now_s;
     restored_.push_back({now_s, restorations_++, &request, false, {.loaded_s = now_s, .restored_s = now_s}});
     std::push_heap(restored_.begin(), restored_.end());
-    // A step that ends earlier notices it in time.
+    // A single step needs no wake: its end handles this.
     if (!step_.running || in_long_run()) parts_.wake();
   });
   return Lookup::loads;

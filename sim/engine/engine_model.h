@@ -1,5 +1,5 @@
-// EngineModel: what the engines of one kind share: their model, its cost, how contexts are kept, and the
-// memory for KV. Everything that it refers to outlives the engines.
+// EngineModel: what engines of one kind share: the model, its cost, how contexts are kept, and the memory for
+// KV. Everything that it refers to outlives the engines.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct EngineModel {
   std::function<const Route&(Tier from, Tier to)> route;
   const KvLayout* kv_layout = nullptr;
   int64_t kv_capacity_tokens = 0;
-  int64_t max_model_len = 0;  // tokens of the longest sequence
+  int64_t max_model_len = 0;  // longest sequence, in tokens
 };
 
 }  // namespace kvcap

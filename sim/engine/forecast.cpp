@@ -28,7 +28,7 @@ void Forecast::joins(const std::vector<Part>& prompt, Order number) {
 
 void Forecast::served(Order number) {
   if (!looks_ahead_) return;
-  // The common case is the first turn.
+  // Usually it is the first turn.
   const auto at = std::find_if(waiting_.begin(), waiting_.end(),
                                [&](const Waiting& one) { return one.number == number; });
   if (at == waiting_.end()) return;
@@ -41,7 +41,7 @@ void Forecast::served(Order number) {
   --expected_;
   for (const Item& item : *turn.prompt) {
     const auto of_item = numbers_.find(item.key);
-    if (of_item == numbers_.end()) continue;  // occurs twice in the prompt
+    if (of_item == numbers_.end()) continue;  // the part occurs twice in the prompt
     of_item->second.erase(turn.number);
     store_.expect(item.key, of_item->second.empty() ? kNever : *of_item->second.begin());
     if (of_item->second.empty()) numbers_.erase(of_item);
@@ -83,7 +83,7 @@ std::vector<Move> Forecast::look_ahead(std::size_t running, double now_s) {
   return moves;
 }
 
-// Starts again at the first turn whose parts have changed.
+// Resumes the prefetches at the first turn whose parts have changed.
 void Forecast::look_again() {
   const std::optional<std::vector<Key>> changed = store_.take_changed();
   if (!changed) {
@@ -99,8 +99,8 @@ void Forecast::look_again() {
   }
 }
 
-// Returns false while there is no room. Pins the parts of the turn so that they do not evict each other
-// endlessly if not all of them fit.
+// Returns false while there is no room. Pins the turn's parts: if they do not all fit, they would otherwise
+// evict each other endlessly.
 bool Forecast::fetch(const Waiting& turn, double now_s, std::vector<Move>& moves) {
   for (const Item& item : *turn.prompt) store_.pin(item.key);
   const bool fits = fetch_pinned(turn, now_s, moves);
@@ -127,7 +127,7 @@ bool Forecast::fetches(const std::vector<Part>& prompt) const {
 
 // ---- turns that end ----
 
-// Next uses: the session's next turn, or another session that shares the part.
+// The next use is by the session's next turn or by another session that shares the part.
 void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s) {
   if (!clairvoyant_) return;
   const Session& session = workload_.sessions[turn.session];
@@ -141,7 +141,7 @@ void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& pa
 
 void Forecast::left(int64_t tokens) {
   ++ended_;
-  look_again_ = true;  // its state may evict prefetched parts
+  look_again_ = true;  // the turn's saved state may evict prefetched parts
   left_tokens_ += tokens;
 }
 

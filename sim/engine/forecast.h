@@ -2,12 +2,12 @@
 //
 //   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of arrival, so a
 //                turn's number serves as the time at which it uses the parts of its prompt. With S_kv the
-//                mean size of what a turn leaves, the uses of the first (host capacity) / S_kv waiting turns
-//                are known to evictions. DRAM has (its capacity) / S_kv places; those not taken by running
-//                turns belong to the first waiting turns: their parts are prefetched, and prefetched again
-//                after an eviction.
-//   clairvoyant  Dates of all uses as soon as they are determined: a session's next turn, and uses of shared
-//                parts by other sessions. No real system has this information: a bound (Belady).
+//                mean size of the state that a turn leaves, the eviction order knows the uses of the first
+//                (host capacity) / S_kv waiting turns. DRAM holds the state of (its capacity) / S_kv turns:
+//                the running ones, and then the first waiting ones, whose parts are prefetched, and
+//                prefetched again after an eviction.
+//   clairvoyant  The times of all uses as soon as they are determined: a session's next turn, and uses of
+//                shared parts by other sessions. No real system has this information: a bound (Belady).
 //
 // Without either option there are no hints, and all calls return immediately.
 #pragma once
@@ -36,7 +36,7 @@ class Forecast {
   Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
            const KeepingOptions& keeping, double bytes_per_token);
 
-  // Updates the queue: a turn joins its end, is served, or returns to its head. `prompt` must live until the
+  // Update the queue: a turn joins its end, is served, or returns to its head. `prompt` must live until the
   // turn is served.
   void joins(const std::vector<Part>& prompt, Order number);
   void served(Order number);
@@ -45,16 +45,16 @@ class Forecast {
   // Aborts if the store's hints differ from the parts that the first waiting turns reuse (invariants.cpp).
   void check() const;
 
-  // Hints the next uses of `parts` after a turn that ends now. Called before the turn's state is put.
+  // Tells the store the next uses of `parts` after a turn that ends now. Called before the turn's state is
+  // saved.
   void record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s);
-  // Notes that an ended turn leaves `tokens` tokens, including old ones.
+  // Notes that a turn has ended with `tokens` tokens of state, including the state that it found.
   void left(int64_t tokens);
 
-  // Hints the needs of the queue to the store while `running` turns are served. Returns the prefetches for
-  // the first waiting turns.
+  // Tells the store what the queue needs while `running` turns are served. Returns the prefetches for the
+  // first waiting turns.
   std::vector<Move> look_ahead(std::size_t running, double now_s);
-  // True iff part of the prompt is being fetched into DRAM; waiting is then faster than reading it a second
-  // time.
+  // True iff part of the prompt is being fetched into DRAM; waiting is then faster than reading it again.
   bool fetches(const std::vector<Part>& prompt) const;
 
  private:
@@ -77,10 +77,10 @@ class Forecast {
   double bytes_per_token_;
   std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
   std::deque<Waiting> waiting_;
-  std::size_t expected_ = 0;                          // leading turns of waiting_ that are known to the store
-  std::size_t fetched_ = 0;                           // leading turns that are prefetched, as far as checked
-  bool look_again_ = false;                           // their parts may have been evicted
-  std::unordered_map<Key, std::set<Order>> numbers_;  // numbers of the known turns, by part
+  std::size_t expected_ = 0;  // how many first turns of waiting_ the store knows
+  std::size_t fetched_ = 0;   // how many of these have been prefetched, as far as checked
+  bool look_again_ = false;   // prefetched parts may have been evicted
+  std::unordered_map<Key, std::set<Order>> numbers_;  // by part: numbers of the turns that the store knows
   int64_t ended_ = 0, left_tokens_ = 0;
 };
 

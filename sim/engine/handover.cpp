@@ -44,7 +44,7 @@ double HandoverPlan::last_bytes(int64_t prompt_tokens, int64_t missing) const {
 Handover::Handover(const HandoverPlan& plan, const Node& clock, Recorder& recorder, int64_t prompt_tokens)
     : plan_(plan), clock_(clock), recorder_(recorder), prompt_tokens_(prompt_tokens) {}
 
-// Tokens that a preempted request computes again have already been counted.
+// computed_ never decreases: a preempted request may compute tokens again.
 void Handover::begins(int64_t first, int64_t tokens, double layer_s) {
   computed_ = std::max(computed_, first);
   step_first_ = first;
@@ -135,7 +135,7 @@ void Handover::move(double bytes, double ready_s) {
       ready_s);
 }
 
-// Ends the handover if all bytes have arrived, or if it is abandoned and nothing is under way.
+// Ends the handover if all bytes have arrived, or if it is abandoned and no transfer runs.
 void Handover::arrived() {
   if (is_abandoned_ && under_way_ == 0) return free_both();
   if (!is_ended_ || !received() || under_way_ > 0 || sent_ < prompt_tokens_ || std::exchange(is_over_, true))

@@ -1,16 +1,17 @@
 // Handover: the transfer of a prompt's KV from the node that computes it to the node that decodes
 // (prefill-decode disaggregation, FleetOptions::disaggregation).
 //
-// It moves what the decode node's prefix cache lacks, once that node has blocks for the whole prompt:
+// It moves the tokens that the decode node's prefix cache lacks, once that node has blocks for the whole
+// prompt:
 //
 //   end        in one transfer, after the prompt is computed
-//   layerwise  layer by layer during each step. All layers but the last move the step's tokens once the first
-//              layer is computed, the last layer moves them when the step is over. With L layers, c seconds
+//   layerwise  layer by layer during each step. The step's tokens move in all layers but the last once the
+//              first layer is computed, and in the last layer when the step is over. With L layers, c seconds
 //              to compute one and x to move one, the last byte arrives at max(L c + x, c + L x), as if each
-//              layer had moved when it was computed. Tokens computed before the step move when the step
+//              layer moved as soon as it was computed. Tokens computed before the step move when the step
 //              begins.
 //
-// Windows and states of a prompt (models in layer groups) are final with its last token and move then.
+// Layer groups with a window or a recurrent state are final once the last token is computed, and move then.
 //
 // The prefill node keeps the blocks until the last byte has arrived or its lease has ended. It reports its
 // progress to the Handover, and the decode node reports its room; the nodes do not know each other.
@@ -35,15 +36,16 @@ namespace kvcap {
 struct HandoverPlan {
   DisaggregationOptions options;
   Route route;
-  // Layers per GPU, for `gpus` pairs of GPUs. KV heads move to every GPU if there are fewer heads than GPUs,
-  // and latents always do.
+  // Layers per GPU, for `gpus` pairs of GPUs. If there are fewer KV heads than GPUs, every GPU gets its copy,
+  // as it always does of latents.
   std::vector<KvLayers> kinds;
   int64_t gpus = 1;
   int64_t layers = 1;
 
-  // Returns the bytes of `tokens` tokens in layers that keep every token.
+  // Returns the bytes of `tokens` tokens in the layers that keep every token.
   double bytes(int64_t tokens) const;
-  // Returns the bytes of windows and states after a prompt of which the decode node lacks `missing` tokens.
+  // Returns the bytes of the windows and states after a prompt of which the decode node lacks `missing`
+  // tokens.
   double last_bytes(int64_t prompt_tokens, int64_t missing) const;
 };
 
@@ -57,31 +59,33 @@ class Handover {
 
   // ---- the prefill node ----
 
-  // Notes that a step computes `tokens` tokens of the prompt after the first `first`, and its first layer
-  // until `layer_s`.
+  // Notes that a step computes `tokens` tokens of the prompt after the first `first` ones, and that its first
+  // layer ends at `layer_s`.
   void begins(int64_t first, int64_t tokens, double layer_s);
   // Notes that the first `tokens` tokens are computed.
   void computed(int64_t tokens);
-  // Notes that the whole prompt is computed. `release` lets the prefill node release its blocks.
+  // Notes that the whole prompt is computed. The handover calls `release` when the prefill node may release
+  // its blocks.
   void ended(const TurnRecord& record, double admitted_s, std::function<void()> release);
-  // Returns the time at which an unfetched prompt is given up; infinity: never. REQUIRES: ended.
+  // Returns the time at which the prefill node drops a prompt that is not fetched; infinity: never. REQUIRES:
+  // ended.
   double lease_end_s() const;
-  // Gives up the prompt unless its fetch has begun.
+  // Drops the prompt's KV unless a fetch has begun.
   void give_up();
 
   // ---- either node ----
 
-  // Abandons the turn: both nodes release it when the running transfers have arrived.
+  // Abandons the turn: both nodes release their blocks when the running transfers have ended.
   void abandon();
 
   // ---- the decode node ----
 
   void send_through(Lane& lane) { lane_ = &lane; }
-  // Notes that the decode node has blocks for the whole prompt, and their first `resident` tokens. `arrived`
-  // is called when it has all tokens.
+  // Notes that the decode node has blocks for the whole prompt, and already the KV of the first `resident`
+  // tokens. `arrived` is called when it has the KV of all tokens.
   void receive(int64_t resident, std::function<void()> arrived);
   bool received() const { return resident_ >= 0; }
-  // True iff the prefill node has released its blocks unfetched, so that the prompt must be computed again.
+  // True iff the prefill node released its blocks before a fetch, so that the prompt must be computed again.
   bool is_given_up() const { return is_given_up_; }
   bool is_ended() const { return is_ended_; }
   // Returns the record of the turn so far. REQUIRES: ended.
@@ -100,19 +104,19 @@ class Handover {
   Lane* lane_ = nullptr;
   int64_t prompt_tokens_;
 
-  // Tokens of the prompt: computed; in the running step; sent with all their layers.
+  // Tokens of the prompt: computed; in the running step; and sent in all their layers.
   int64_t computed_ = 0;
   int64_t step_first_ = 0, step_tokens_ = 0;
   double step_layer_s_ = 0;
   int64_t sent_ = 0;
-  int64_t early_tokens_ = 0;  // tokens after sent_ of which all layers but the last are sent
-  int64_t resident_ = -1;     // tokens that the decode node has; negative: it has no room yet
+  int64_t early_tokens_ = 0;  // tokens after sent_ that are sent in all layers but the last
+  int64_t resident_ = -1;     // tokens that the decode node already has; negative: it has no blocks yet
   bool is_ended_ = false, is_given_up_ = false, is_abandoned_ = false, is_over_ = false;
   int64_t under_way_ = 0;  // running transfers
 
   TurnRecord record_;
   double admitted_s_ = 0, ended_s_ = 0, received_s_ = 0;
-  double began_s_ = std::numeric_limits<double>::infinity();  // date of the first byte
+  double began_s_ = std::numeric_limits<double>::infinity();  // time of the first byte
   double bytes_ = 0;
   std::function<void()> release_, on_arrival_;
 };

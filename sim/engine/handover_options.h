@@ -9,36 +9,35 @@
 
 namespace kvcap {
 
-// Node that initiates the transfer of a prompt's KV. pull: the decode node, once the prompt is computed
-// (vLLM's NixlConnector). push: the prefill node; the decode node reserves blocks when the prefill node
+// Which node initiates the transfer of a prompt's KV. pull: the decode node, once the prompt is computed
+// (vLLM's NixlConnector). push: the prefill node; the decode node reserves its blocks when the prefill
 // begins.
 enum class KvTransfer : uint8_t { pull, push };
 inline constexpr std::string_view kKvTransferNames[] = {"pull", "push"};
 constexpr Names names_of(KvTransfer) { return kKvTransferNames; }
-// Time at which KV may move: once the whole prompt is computed, or per layer as soon as the layer is
-// computed.
+// When KV may move. end: once the whole prompt is computed; layerwise: each layer as soon as it is computed.
 enum class TransferGranularity : uint8_t { end, layerwise };
 inline constexpr std::string_view kTransferGranularityNames[] = {"end", "layerwise"};
 constexpr Names names_of(TransferGranularity) { return kTransferGranularityNames; }
-// Link that carries KV between nodes: the NICs of both, or the NVLink of their GPUs.
+// Link between the nodes: the NICs of both, or the NVLink of their GPUs.
 enum class TransferLink : uint8_t { nic, nvlink };
 inline constexpr std::string_view kTransferLinkNames[] = {"nic", "nvlink"};
 constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 
-// Options of one pool's nodes that override `serving`; absent: the values of `serving`.
+// Options of the nodes of one pool, which override `serving`; absent: those of `serving`.
 struct PoolOptions {
   std::optional<int64_t> max_num_seqs;
   std::optional<int64_t> max_num_batched_tokens;
 };
 
-// Prefill-decode disaggregation: some nodes compute prompts, the others decode (engine/handover.h).
+// Prefill-decode disaggregation: some nodes compute prompts, the others decode (handover.h).
 struct DisaggregationOptions {
   int64_t prefill_replicas = 1;  // the first nodes; the others decode
   KvTransfer transfer = KvTransfer::pull;
   TransferGranularity granularity = TransferGranularity::end;
   TransferLink link = TransferLink::nic;
-  // pull: a prompt's KV is dropped if no fetch has begun within this time; the decode node then computes the
-  // prompt. Absent: the decode node renews the lease while it waits.
+  // pull: how long the prefill node keeps a prompt's KV for a fetch to begin. The decode node computes a
+  // dropped prompt. Absent: the decode node renews the lease while it waits.
   std::optional<double> lease_s;
   PoolOptions prefill, decode;
 };

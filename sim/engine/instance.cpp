@@ -51,7 +51,7 @@ double Instance::proceed(double now_s) {
   return next_s;
 }
 
-// Processes what has happened since the last step.
+// Processes the events since the last step.
 void Instance::look_around(double now_s) {
   newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
   join(now_s);
@@ -70,8 +70,8 @@ void Instance::clear_up(double now_s) {
   record_levels(now_s);
 }
 
-// True iff an arrival may change the next step. After a blocked queue it changes nothing before memory is
-// freed, except with prefetches or a limited queue.
+// True iff an arrival may change the next step. Behind a blocked queue it cannot until memory is freed,
+// unless arrivals are prefetched or the queue is limited.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || somebody_passed_ || keeping_.look_ahead ||
          keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
@@ -97,9 +97,9 @@ void Instance::take(const Arrival& arrival) {
   if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
   const int64_t before = turns();
   arrive(arrival);
-  // An instance that sees arrivals itself may see them late: after a blocked queue, or after an answer that a
-  // restoration gave during a step, perhaps later than the last recorded levels. Changes at the end of the
-  // step are not valid at the earlier date.
+  // An instance that reads arrivals itself may notice them late: behind a blocked queue, or after an answer
+  // that a restoration gave during a step. The arrival is recorded at its own time, but never before the last
+  // recorded levels.
   const double seen_s =
       parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
   recorded_waiting_ += turns() - before;
@@ -128,7 +128,7 @@ void Instance::arrive(const Arrival& arrival) {
   request->chain = cache_.chain_of(request->text);
   request->named = serving_.prefix_caching;
   if (parts_.handover) {
-    // Other nodes decode: the only token marks the end of the prompt's computation.
+    // Other nodes decode: the one token marks the end of the prompt's computation.
     request->output_tokens = 1;
     request->handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
                                                    request->prompt_tokens());
@@ -143,7 +143,8 @@ void Instance::arrive(const Arrival& arrival) {
   enters(std::move(request), arrival.time_s);
 }
 
-// Sends the request through the tokenizer, one prompt after another, and the API server, which is concurrent.
+// Sends the request through the tokenizer, which takes one prompt after another, and then through the API
+// server, which is concurrent.
 void Instance::enters(RequestPtr request, double from_s) {
   tokenized_s_ = std::max(tokenized_s_, from_s) +
                  serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
@@ -160,7 +161,7 @@ void Instance::join(double now_s) {
   }
 }
 
-// Cuts contexts that lost their front; only the end of a context is still usable.
+// Cuts the stored contexts that lost their front: only their ends are usable.
 void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) {
   for (const Cut& cut : cuts) {
     if (parts_.fleet.lost_its_front) parts_.fleet.lost_its_front(cut.key);
@@ -179,13 +180,13 @@ bool Instance::fits(int64_t tokens) const {
   return scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
 }
 
-// True iff the batch or the queue has a place.
+// True iff the batch or the queue has room.
 bool Instance::may_wait() const {
   if (!serving_.max_queued_turns) return true;
   return turns() < serving_.max_num_seqs + *serving_.max_queued_turns;
 }
 
-// Refuses the turn, which ends its session; the later turns of the session are refused with it.
+// Refuses the turn. This ends its session, so the session's later turns never arrive.
 void Instance::refuse(Request& request) {
   request.record.rejected = true;
   const uint32_t unborn = parts_.sessions->end_unanswered(request.arrival, request.record,
@@ -235,7 +236,7 @@ void Instance::record_busy(Resource which, double busy_s, double from_s, double 
   parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.number);
 }
 
-// Returns the blocks in tokens; blocks of several groups of layers count by their share of the capacity.
+// Converts blocks to tokens; with several layer groups, by the blocks' share of the capacity.
 double Instance::tokens_of(int64_t blocks) const {
   const KvPool& pool = cache_.pool();
   if (engine_.kv_layout->is_plain()) {
@@ -253,7 +254,8 @@ EngineFacts Instance::facts() const {
   facts.held_share = static_cast<double>(pool.held()) / static_cast<double>(pool.total());
   facts.held_tokens = std::llround(held_tokens());
   const auto add = [&facts](const Request& request) {
-    // A prompt computed by another node arrives for decoding; tokens being loaded need not be computed.
+    // The prompts that remain to be computed, without tokens that are being loaded or that another node
+    // computes.
     int64_t left = 0;
     if (!request.handover) {
       left =

@@ -2,12 +2,12 @@
 // return the time of the next call.
 //
 // A Scheduler decides what a step computes, and a ContextCache tracks contexts and decides on saves; the
-// instance starts and ends loads, steps and saves. A turn waits, is admitted, is restored if tiers hold more
-// of its history than the GPU's prefix cache (concurrently with other requests' steps), computes the rest of
-// its prompt in slices, decodes one token per step, and leaves its context.
+// instance starts and ends loads, steps and saves. A turn waits and is admitted. If tiers hold more of its
+// history than the GPU's prefix cache, it is restored concurrently with other requests' steps. It then
+// computes the rest of its prompt in slices, decodes one token per step, and leaves its context.
 //
-// Uninterruptible runs of decode steps take one call (request fidelity). If drafts are verified, each step is
-// a call, because its number of tokens per sequence is random.
+// A run of decode steps that no event interrupts takes one call (request fidelity). If drafts are verified,
+// each step takes a call, because its number of tokens per sequence is random.
 #pragma once
 
 #include <array>
@@ -43,10 +43,10 @@ namespace kvcap {
 
 // Callbacks from an instance to its fleet.
 struct FleetCallbacks {
-  std::function<void(const Arrival&)> ended;    // the turn was answered or refused
-  std::function<void(Key key)> lost_its_front;  // other nodes' copies of the context are void
-  // For a router's index: parts that the GPU has computed, and a part of which only the first `first_token`
-  // tokens remain since `at_s`.
+  std::function<void(const Arrival&)> ended;    // a turn was answered or refused
+  std::function<void(Key key)> lost_its_front;  // copies of the context on other nodes became invalid
+  // For a router's index. stored: parts that the GPU has computed. evicted: a part of which only the first
+  // `first_token` tokens remain since `at_s`.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
   std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
   // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
@@ -57,10 +57,10 @@ struct FleetCallbacks {
 
 // State of an engine that a router may use.
 struct EngineFacts {
-  int64_t waiting = 0;         // turns that are not admitted yet
+  int64_t waiting = 0;         // turns that have not been admitted yet
   double held_share = 0;       // share of the KV blocks held by requests
   int64_t held_tokens = 0;     // KV tokens held by requests
-  int64_t prefill_tokens = 0;  // prompt tokens not computed yet
+  int64_t prefill_tokens = 0;  // prompt tokens that have not been computed yet
   int64_t decode_tokens = 0;   // tokens of decoding sequences
 };
 
@@ -75,11 +75,12 @@ struct InstanceParts {
   Restorer* restorer = nullptr;
   Recorder* recorder = nullptr;
   Fidelity fidelity = Fidelity::request;
-  bool check_invariants = false;                   // at every call
+  bool check_invariants = false;                   // check at every call
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
   std::size_t number = 0;                          // index of the node in its fleet
   const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
-  // This is the only node ever: it knows the next arrival and need not be called for it.
+  // True: this is the fleet's only node and never fails; it reads the arrivals itself and need not be called
+  // for them.
   bool sees_arrivals = false;
   FleetCallbacks fleet;
 };
@@ -88,46 +89,46 @@ class Instance : private Admissions {
  public:
   explicit Instance(const InstanceParts& parts);
 
-  // Ends the step if it is over; otherwise returns its end.
+  // Ends the step if it is over; otherwise returns the time at which it ends.
   std::optional<double> finish(double now_s);
   // Admits requests and starts the next step. Returns the time of the next call (infinity: when woken).
   double proceed(double now_s);
 
-  // Steps of ranks in lockstep (ranks.cpp). The fleet prepares all ranks; if one has a step to compute and
-  // none is blocked, it begins a step of each, otherwise it withdraws the plans; then it settles all.
+  // Steps of ranks in lockstep (ranks.cpp). The fleet calls prepare() on all ranks. If one has a step to
+  // compute and none is blocked, it calls begin() on each, otherwise withdraw(); then it calls settle() on
+  // all.
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
   std::optional<double> busy_until_s(double now_s);      // the end of the running step
   Plan prepare(double now_s);
   // Returns the rows of the plan; an engine without a plan runs one row.
   int64_t rows() const;
-  // Returns how long the step would take on this rank alone.
+  // Begins the step. Returns how long it would take on this rank alone.
   double begin(double now_s, int64_t rows_of_others);
   void wait_for_slowest(double work_s);
   void withdraw();
-  // Does the remaining work of this date. Returns the time of the next call.
+  // Does the remaining work of the current time. Returns the time of the next call.
   double settle(double now_s);
 
-  // Takes an arrived turn, to be served after the earlier ones.
+  // Takes a turn that has arrived; it queues behind the earlier ones.
   void take(const Arrival& arrival);
-  // Takes a turn whose prompt another node computes (disaggregation.cpp).
+  // Takes a turn whose prompt is computed on another node (disaggregation.cpp).
   void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
   // True iff a sequence of `tokens` tokens can ever run here.
   bool fits(int64_t tokens) const;
-  // Fails the node, which loses all turns and their state. Returns the turns whose clients still wait, for
-  // other nodes. REQUIRES: no further calls.
+  // Fails the node, which loses all turns and their state. Returns the turns whose clients still wait; the
+  // caller routes them to other nodes. REQUIRES: no further calls.
   std::vector<Arrival> fail(double now_s);
 
-  // Returns the prompt tokens stored here: in the prefix cache, or in the node's own tiers if these have
-  // more.
+  // Returns the prompt tokens that this node stores, in the prefix cache or in its own tiers.
   std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const {
     return cache_.found_tokens(text);
   }
   EngineFacts facts() const;
-  // Counts the steps of the running run that are over by `now_s`, so that facts() are current.
+  // Counts the steps of the current run that have ended by `now_s`, so that facts() is up to date.
   void catch_up(double now_s);
 
-  // For checks: turns that are waiting or served, and pins of parts that their prompts reuse. check_ended()
-  // aborts unless everything was released. REQUIRES: every session has ended.
+  // For checks. turns(): turns that wait or are served. pins(): pins of parts that their prompts reuse.
+  // check_ended() aborts unless everything was released. REQUIRES: every session has ended.
   int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
   int64_t waiting() const {  // turns() that are not admitted yet
     return static_cast<int64_t>(scheduler_.waiting().size() + inbox_.size()) - scheduler_.restored_waiting();
@@ -139,14 +140,14 @@ class Instance : private Admissions {
   double tokens_of(int64_t blocks) const;
 
  private:
-  // Dates closer than this are equal: the resolution of the World.
+  // Times closer than this are equal: the resolution of the World.
   static constexpr double kResolution_s = 2e-9;
 
   struct Restored {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
-    bool blocks = false;  // all other requests wait for it
+    bool blocks = false;  // it blocks the whole engine
     RestoreTimes times = {};
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
@@ -155,14 +156,14 @@ class Instance : private Admissions {
   struct Step {
     bool running = false;
     double start_s = 0;
-    double progress_s = 0;  // GPU progress at its beginning
-    double work_s = 0;      // duration without restorations that compute
+    double progress_s = 0;  // Restorer::progress_s at its beginning
+    double work_s = 0;      // duration, without delays by the computation of restorations
     double gpu_s = 0;       // part of work_s in which the GPU computes
     int64_t steps = 1;
     int64_t most_steps = 1;
-    int64_t skipped = 0;  // steps that have ended and are counted
-    // Asynchronous scheduling: a request ends in the last step of the run, unless the run is cut short. The
-    // step after it is planned at its beginning.
+    int64_t skipped = 0;  // ended steps that skip() has counted
+    // Asynchronous scheduling: the step of the run with which a request ends, unless the run is cut short.
+    // The step after it is planned when it begins.
     int64_t ends_with_step = 0;
     DecodeRun run, gpu_run;  // durations of decode-only steps
     int64_t copies = 0;      // copies of KV windows per step
@@ -203,7 +204,8 @@ class Instance : private Admissions {
   void clear_up(double now_s);
   void time_step();
   void time_empty_step();
-  // Returns the GPU seconds without drafting; sets chunks_ and decodes_ to what the plan computes.
+  // Returns the GPU seconds of the plan without drafting; sets chunks_ and decodes_ to what the plan
+  // computes.
   double mixed_step_s(const StepPlan& plan);
   double decode_step_s(const StepPlan& plan);
   double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
@@ -217,7 +219,7 @@ class Instance : private Admissions {
   double end_of_step(double now_s);
   std::function<void(Key, int64_t)> report_evictions();
   void skip_before(int64_t step);
-  // True during a run of decode steps that an event may end.
+  // True during a run of decode steps that an event may cut short.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
   void finish_step(double now_s);
   void record_collectives(double now_s);
@@ -234,11 +236,11 @@ class Instance : private Admissions {
   void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
   double save_s(const Move& move) const;
   double requests_of(const Move& move) const;
-  // Returns the number of copies that a tier stores.
+  // Returns how many copies a tier stores of each save.
   double copies_in(Tier tier) const;
   double bytes_in(Tier tier, int64_t tokens) const;
 
-  // turns that one node computes and another decodes (disaggregation.cpp)
+  // turns whose prompt one node computes and another decodes (disaggregation.cpp)
   bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
   void begin_pushes();
   void hand_over(Request& request);
@@ -247,7 +249,7 @@ class Instance : private Admissions {
   static void take_record(Request& request);
   Lookup receive(Request& request);
 
-  // requests whose clients have given them up (abandonment.cpp)
+  // requests whose clients have given up (abandonment.cpp)
   void drop_given_up(double now_s);
   bool may_leave(const Request& request) const;
   void drop(Request& request, double now_s);
@@ -273,33 +275,36 @@ class Instance : private Admissions {
   ContextCache cache_;
   Scheduler scheduler_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
-  double newcomer_s_ = std::numeric_limits<double>::infinity();  // date of the first unprocessed arrival
+  double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
   double gpu_waits_until_s_ = 0;
   int64_t blocking_loads_ = 0;  // restorations that block the whole engine
 
   Deadlines deadlines_;
-  std::vector<Request*> leaving_;  // given up, in this order
-  double tokenized_s_ = 0;         // date at which the last prompt is tokenized
-  std::deque<RequestPtr> inbox_;   // not in the queue yet
-  // State of the last plan: a request waits for a prefetch or another request's load; other requests may
-  // pass.
+  std::vector<Request*> leaving_;  // abandoned requests that have not been dropped, in order
+  double tokenized_s_ = 0;         // time at which the last prompt is tokenized
+  std::deque<RequestPtr> inbox_;   // requests that have not joined the queue yet
+  // During the last planning: a request waits for a prefetch or for another request's load; a request waits
+  // while others may pass it.
   bool waits_for_fetch_ = false, somebody_passed_ = false;
-  double passed_until_s_ = std::numeric_limits<double>::infinity();  // first date that these wait for
-  double fetched_s_ = std::numeric_limits<double>::infinity();  // date at which waiting for a prefetch ended
-  FoundContext found_;                                          // result of the last lookup
-  std::vector<Restored> restored_;                              // a heap of restorations with a known end
+  // earliest time at which one of the latter stops waiting
+  double passed_until_s_ = std::numeric_limits<double>::infinity();
+  // time at which a prefetch or load that requests waited for ended
+  double fetched_s_ = std::numeric_limits<double>::infinity();
+  FoundContext found_;              // result of the last lookup
+  std::vector<Restored> restored_;  // heap of restorations whose end is known
   uint64_t restorations_ = 0;
-  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by end of lease
+  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the end of their leases
   StepPlan current_, following_;
   Step step_;
-  std::optional<int64_t> evicting_step_;  // step of the run to which current evictions belong, although they
-                                          // happened at its beginning
-  StepPlan outlook_;                      // scratch
-  std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
-  Decodes decodes_;                       // scratch, with chunks_
-  std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released at the end of the run's step
-  double recorded_s_ = 0;                          // date of the last recorded levels
-  int64_t recorded_waiting_ = 0;                   // waiting turns then, plus arrivals since
+  // Step of the run that causes the current evictions. A run takes the blocks of its steps afterwards, all at
+  // once.
+  std::optional<int64_t> evicting_step_;
+  StepPlan outlook_;                               // scratch
+  std::vector<PrefillChunk> chunks_;               // scratch: avoids an allocation per step
+  Decodes decodes_;                                // scratch, with chunks_
+  std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released when the current step ends
+  double recorded_s_ = 0;                          // time of the last recorded levels
+  int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

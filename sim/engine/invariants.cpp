@@ -1,6 +1,6 @@
-// Structural invariants of an engine, re-derived from the parts after every event if requested
-// (InstanceParts::check_invariants). Sums of a large store are checked in turn, so that the time of a check
-// does not grow with the store.
+// Structural invariants of an engine, recomputed after every event if InstanceParts::check_invariants is set.
+// The sums of a large store are checked in rotation, so that the time of a check does not grow with the
+// store.
 #include "base/invariants.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ int64_t Instance::pins() const {
 void Instance::check(double now_s) {
   KVCAP_INVARIANT("INV-CLOCK", now_s >= checked_s_);
   checked_s_ = now_s;
-  // GPU time available to steps never decreases, and never grows faster than the clock.
+  // The GPU time available to steps never decreases and never grows faster than the clock.
   const double progress_s = parts_.restorer->progress_s(now_s);
   const double tolerance_s = rounding_s(now_s);
   KVCAP_INVARIANT("INV-GPU-TIME",
@@ -64,13 +64,13 @@ void Instance::check(double now_s) {
   parts_.store->check_in_turn();
 }
 
-// Checks the requests in each list.
+// Checks the requests in every list.
 void Instance::check_requests() const {
   scheduler_.check();
   KVCAP_INVARIANT("INV-LIMITS", !serving_.max_queued_turns ||
                                     turns() <= serving_.max_num_seqs + *serving_.max_queued_turns);
   KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
-  // Given-up requests that are still present wait for running work.
+  // An abandoned request that is still present waits for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
   KVCAP_INVARIANT("INV-PHASES", step_.running || deadlines_.next_s() > checked_s_);
   for (const Restored& restored : restored_) {
@@ -90,7 +90,7 @@ void Instance::check_step(double now_s) const {
     KVCAP_INVARIANT("INV-TOKENS", slice.tokens > 0);
     tokens += slice.tokens;
   }
-  // A rank without work may run along with others.
+  // A rank without work runs empty steps along with others.
   const bool alone = engine_.cost->placement().ranks == 1;
   KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= serving_.max_num_batched_tokens);
 }
@@ -106,8 +106,8 @@ void Instance::check_ended() const {
 
 // ---- a cache ----
 
-// Checks that all blocks are free, cached or held, and that holdings refer to existing blocks. Not at every
-// call if the pool is large.
+// Checks that every block is free, cached or held, and that holdings refer to existing blocks. A large pool
+// is not checked at every call.
 void ContextCache::check_pool(std::vector<const KvHolding*> requests) {
   if (++pool_checks_ * 64 < pool_.records()) return;
   pool_checks_ = 0;

@@ -1,4 +1,4 @@
-// NextUses: dates of future uses of documents and pieces that sessions share; for bounds only.
+// NextUses: times of the future uses of documents and pieces that sessions share; for bounds only.
 #pragma once
 
 #include <unordered_map>

@@ -14,7 +14,7 @@
 
 namespace kvcap {
 
-// Engine whose behaviour and defaults apply to options that are not given (engines.h).
+// Serving engine whose behaviour and defaults apply where a scenario gives none (engines.h).
 enum class EngineKind : uint8_t { vllm, sglang, trtllm };
 inline constexpr std::string_view kEngineNames[] = {"vllm", "sglang", "trtllm"};
 constexpr Names names_of(EngineKind) { return kEngineNames; }
@@ -23,10 +23,10 @@ enum class Overflow : uint8_t { truncate, reject };  // handling of prompts long
 inline constexpr std::string_view kOverflowNames[] = {"truncate", "reject"};
 constexpr Names names_of(Overflow) { return kOverflowNames; }
 
-// Blocks that must be free or evictable for an admission. full_prompt: those of the whole prompt; chunk: of
-// its first slice; reserve_output: of its prompt and whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT);
-// reserve_share: of prompt and answer plus a share of the remaining answers of running requests, which falls
-// with every decode step and rises with each preemption (SGLang's new_token_ratio).
+// How many blocks must be free or evictable to admit a request. full_prompt: for the whole prompt; chunk: for
+// its first slice; reserve_output: for the prompt and the whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT);
+// reserve_share: for the prompt and the answer plus a share of what running requests have still to generate.
+// The share falls with every decode step and rises with each preemption (SGLang's new_token_ratio).
 enum class Admission : uint8_t { full_prompt, chunk, reserve_output, reserve_share };
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output",
                                                        "reserve_share"};
@@ -38,21 +38,21 @@ enum class StepOrder : uint8_t { mixed, prefill_first };
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 
-// Attention of a prompt with a single token in a step, e.g. the last one of a fully cached prompt: in the
-// kernel for prompts, or as a decoding sequence, because kernels distinguish them only by the number of rows
-// (vLLM V1).
+// Kernel for a prompt slice of a single token, e.g. the last token of a fully cached prompt: that for
+// prompts, or that for decodes if the engine tells them apart only by the number of rows (vLLM V1).
 enum class OneTokenSlices : uint8_t { prefill, decode };
 inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
 constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
 
-// Attention of a step with prompts and decodes. two_calls: one kernel each (FlashInfer, TensorRT-LLM, MLA).
-// one_call: decoding rows in the kernel for prompts, which does not split their keys (vLLM's FlashAttention
-// backend, according to vllm-project/vllm#58013, which proposes a change for FlashAttention-2).
+// Attention of a step with prompts and decodes. two_calls: a kernel each (FlashInfer, TensorRT-LLM, MLA).
+// one_call: the kernel for prompts also computes the decoding rows, without splitting their keys (vLLM's
+// FlashAttention backend, according to vllm-project/vllm#58013, which proposes a change for
+// FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
 constexpr Names names_of(MixedAttention) { return kMixedAttentionNames; }
 
-// The library of attention kernels.
+// Library of attention kernels.
 enum class AttentionBackend : uint8_t { flash_attn, flashinfer, triton, trtllm };
 inline constexpr std::string_view kAttentionBackendNames[] = {"flash_attn", "flashinfer", "triton", "trtllm"};
 constexpr Names names_of(AttentionBackend) { return kAttentionBackendNames; }
@@ -65,54 +65,54 @@ constexpr Names names_of(HostTimes) { return kHostTimesNames; }
 struct ServingOptions {
   EngineKind engine = EngineKind::vllm;
   int64_t tensor_parallel_size = 1;
-  // Ranks per replica, each an engine with tensor_parallel_size GPUs. Ranks of a model with experts share
-  // these and step together (ExpertPlacement); other ranks are independent.
+  // Ranks per replica; each is an engine with tensor_parallel_size GPUs. Ranks of a model with experts share
+  // the experts and step together (ExpertPlacement); other ranks are independent.
   int64_t data_parallel_size = 1;
   bool expert_parallel = false;
   ExpertExchange expert_exchange = ExpertExchange::allgather_reducescatter;
   std::optional<double> expert_imbalance;
   int64_t max_num_seqs = 256;  // concurrently running requests
-  // Limit of turns waiting for a full batch; further turns are rejected. Absent: unlimited.
+  // Limit of turns that wait for a full batch; further turns are refused. Absent: unlimited.
   std::optional<int64_t> max_queued_turns;
   int64_t max_num_batched_tokens = 2048;  // token budget of one step (chunked prefill)
-  // Prompts may be computed in slices over several steps. False: a step with enough room computes the whole
-  // prompt.
+  // True: a prompt may be computed in slices over several steps. False: a step computes whole prompts, as far
+  // as they fit.
   bool chunked_prefill = true;
   int64_t block_size = 16;  // tokens per KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
   std::optional<int64_t> kv_capacity_tokens;  // absent: derived by kv_capacity_model
-  bool allow_impossible = false;              // simulates settings with which the engine would not start
-  // Absent: engine if the profile has gpu.reported_memory_bytes, else simple.
+  bool allow_impossible = false;              // simulate settings with which the engine would not start
+  // Absent: `engine` if the profile has gpu.reported_memory_bytes, else `simple`.
   std::optional<KvCapacityModel> kv_capacity_model;
-  std::string engine_version = "0.30";     // vLLM's (kNewestVllm); determines memory besides KV, and timing
-  Overflow overflow = Overflow::truncate;  // truncate: drop the oldest half of the history until it fits
+  // vLLM's newest (kNewestVllm); determines the memory besides KV, and the times
+  std::string engine_version = "0.30";
+  Overflow overflow = Overflow::truncate;  // truncate: drop the older half of the history until it fits
 
-  bool prefix_caching = true;   // unreferenced blocks stay cached under their names (block_pool.h)
-  bool cache_generated = true;  // also blocks of answers
-  // Blocks of the first `retain_first_tokens` tokens of each prompt are evicted last from the prefix cache.
+  bool prefix_caching = true;   // unreferenced blocks keep their names and stay cached (block_pool.h)
+  bool cache_generated = true;  // also cache blocks of answers
+  // The prefix cache evicts blocks of the first `retain_first_tokens` tokens of each prompt last.
   int64_t retain_first_tokens = 0;
   // Positions at which states of recurrent layers are cached (vLLM's mamba_cache_mode).
   Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;
-  double reserved_output_share = 0.7;  // reserve_share: initial share of running answers
-  double watermark = 0;                // share of the blocks that admissions keep free while others run
+  double reserved_output_share = 0.7;  // reserve_share: initial share of the running answers
+  double watermark = 0;                // share of the blocks that an admission leaves free while others run
   StepOrder schedule = StepOrder::mixed;
   std::optional<AttentionBackend> attention_backend;  // absent: the engine's choice for the GPU
   MixedAttention mixed_attention = MixedAttention::two_calls;
   OneTokenSlices one_token_slices = OneTokenSlices::prefill;
   bool async_scheduling = true;  // step N+1 is planned when step N begins
   std::optional<SpeculativeOptions> speculative;
-  // Sampling of tokens. Absent: as the model's publisher recommends, or from all tokens without a
-  // recommendation.
+  // How tokens are sampled. Absent: as the model's publisher recommends, or else from all tokens.
   std::optional<Sampling> sampling;
   HostTimes host_times = HostTimes::engine;
   // Host time per step: added to the GPU time, or concurrent with it under asynchronous scheduling.
   double step_overhead_s = 0;
   double step_overhead_per_sequence_s = 0;
   double waiting_overhead_s = 0;  // per step and waiting request
-  // Time before a request joins the queue: the API server's, and before it the tokenizer's per prompt token;
-  // the tokenizer takes one prompt after another.
+  // Time before a request joins the queue: in the API server, and before that in the tokenizer (per prompt
+  // token), which takes one prompt after another.
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
 };

@@ -1,10 +1,11 @@
 // Contents of a turn's sequence: the texts of its prompt and answer, and the parts under which host tiers
 // store them.
 //
-//   A sequence is a list of runs of texts (TextRun). Equal lists of runs are equal tokens, which the engine's
-//   prefix cache compares. A session writes one text of its own: its turns and answers in order. A turn that
-//   does not continue the end of that text (a branch, or a turn after shared pieces) begins another text. A
-//   history that lost its front begins later in its text, which makes another chain.
+//   A sequence is a list of runs of texts (TextRun). Equal lists of runs stand for equal tokens: so the
+//   engine's prefix cache compares them. A session writes one text of its own, which consists of its turns
+//   and answers in order. A turn that does not continue the end of that text (a branch, or a turn after
+//   shared pieces) begins another text. A history that lost its front begins later in its text and
+//   therefore has other block names.
 //
 //   A part is what a tier stores under one key: a session's text so far, a document, a piece or a chunk of a
 //   piece. Reuse of parts, by Match:
@@ -26,61 +27,61 @@
 
 namespace kvcap {
 
-// A piece, a chunk of a piece, or a text: `tokens` tokens from `first_token` of node_tokens on.
+// Part of a piece or text of node_tokens tokens: `tokens` tokens from `first_token` on.
 struct Part : Item {
   int64_t node_tokens = 0;
   int64_t first_token = 0;
 };
 
-// A run of a sequence: from a text of its session, or from a shared document or piece.
+// Whose text a run belongs to: the session's own, or a shared document or piece.
 enum class TextOwner : uint8_t { session, document, piece };
 struct SequenceRun : TextRun {
   TextOwner owner = TextOwner::session;
 };
 
-// Sets the part of each run under which tiers store it.
+// Sets for each run the key under which tiers store it.
 void name_parts(std::span<SequenceRun> runs, PieceKeys piece_keys, Match match);
-// Returns the first `tokens` tokens of a sequence; the last run is cut.
+// Returns the first `tokens` tokens of a sequence; the last run may be cut.
 std::vector<SequenceRun> first_tokens(std::span<const SequenceRun> runs, int64_t tokens);
-// Returns the parts of a sequence in order. Pieces are split into chunks of at most `chunk_tokens` tokens,
-// the first of which has the piece's key (0: whole pieces). REQUIRES: name_parts() was called.
+// Returns the parts of a sequence in order. Splits pieces into chunks of at most `chunk_tokens` tokens (0:
+// whole pieces); the first chunk has the piece's key. REQUIRES: name_parts() was called.
 std::vector<Part> parts_of(std::span<const SequenceRun> runs, int64_t chunk_tokens);
 
-// Pieces of a turn's prompt and answer, as parts.
+// Pieces of a turn's prompt and of its answer, as parts.
 struct Pieces {
   std::vector<Part> prompt;
   std::vector<Part> answer;
 };
 Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_t chunk_tokens = 0);
 
-// Parts of a prompt found in the tiers: one hit per part, in prompt order, without missing parts.
+// Parts of a prompt found in the tiers: one hit per part, in prompt order, omitting parts that miss.
 struct FoundParts {
   std::vector<Hit> hits;
   std::array<int64_t, kTiers.size()> tokens{};
   int64_t all_tokens() const { return std::accumulate(tokens.begin(), tokens.end(), int64_t{0}); }
   int64_t on_gpu() const { return tokens[index(Tier::hbm)]; }
   int64_t below() const { return all_tokens() - on_gpu(); }
-  // Removes hits in tiers farther than `tier`, and all hits after the first of them.
+  // Removes the first hit in a tier farther than `tier` and all hits after it.
   void keep_within(Tier tier);
-  // Returns one hit per host tier, for a policy.
+  // Returns one hit per host tier, as policies expect.
   std::vector<Hit> by_tier() const;
 };
 
-// Positions at which a found prefix may end: at whole blocks, and at stored states (checkpoint_tokens, a
-// multiple of block_tokens), except for a session's context that is found completely.
+// Positions at which a found prefix may end: at whole blocks and at stored states (checkpoint_tokens, a
+// multiple of block_tokens). A session's context that is found completely may end anywhere.
 struct FoundEnds {
   int64_t block_tokens = 1;
   int64_t checkpoint_tokens = 1;
 };
 
-// Looks the prompt up in `store`, a Store or a NodeStore. Its first `resident` tokens are already on the GPU
-// and are skipped.
+// Looks the prompt up in `store`, a Store or a NodeStore, skipping the first `resident` tokens, which are on
+// the GPU.
 template <class AnyStore>
 FoundParts find_parts(const AnyStore& store, const std::vector<Part>& prompt, Match match,
                       int64_t resident = 0, FoundEnds ends = {}) {
   FoundParts found;
   int64_t begin = 0;      // start of the part in the prompt
-  int64_t end = 0;        // end of the reused tokens, for consecutive parts
+  int64_t end = 0;        // end of the reused tokens, as long as they are contiguous
   bool is_whole = false;  // the found prefix ends with the stored context
   for (const Part& part : prompt) {
     const int64_t skipped = std::clamp<int64_t>(resident - begin, 0, part.tokens);

@@ -1,7 +1,7 @@
 // Steps of an Instance that is one of several ranks in lockstep because they share experts. A common step
-// begins when all ranks have ended the previous one and lasts as long as the slowest rank's; ranks without
-// work run along with one row (vLLM's dummy batch), which passes every layer and belongs to no request. The
-// GPUs of waiting ranks are busy: they wait inside the exchange.
+// begins when all ranks have ended the previous one and lasts as long as on the slowest rank. Ranks without
+// work compute one row (vLLM's dummy batch), which passes every layer and belongs to no request. Waiting
+// ranks wait inside the exchange, so their GPUs count as busy.
 #include <algorithm>
 
 #include "base/check.h"
@@ -48,7 +48,7 @@ double Instance::settle(double now_s) {
   return next_s;
 }
 
-// Times the step of a rank without work.
+// Sets the duration of the step of a rank without work.
 void Instance::time_empty_step() {
   step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);
   step_.work_s = step_time_.step_s(step_.gpu_s, host_s(0));

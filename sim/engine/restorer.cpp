@@ -8,14 +8,14 @@
 namespace kvcap {
 namespace {
 
-// Work that takes `rate` of the GPU from `since_s` to `until_s`.
+// Work that takes the share `rate` of the GPU from `since_s` to `until_s`.
 struct Share {
   double since_s = 0, until_s = 0, rate = 0;
   uint64_t number = 0;
   double taken_s(double at_s) const { return rate * (std::clamp(at_s, since_s, until_s) - since_s); }
 };
 
-// State and functions common to both fidelities.
+// State and functions of both fidelities.
 class AnyRestorer : public Restorer {
  public:
   AnyRestorer(Node& node, const LoadRates& routes, LinkObserver observer)
@@ -42,7 +42,7 @@ class AnyRestorer : public Restorer {
   Node& node_;
   LoadRates routes_;
   LinkObserver observer_;
-  double asked_s_ = 0;  // seconds of computation of all restorations so far
+  double asked_s_ = 0;  // seconds of computation of all restorations started so far
 };
 
 class RequestRestorer : public AnyRestorer {
@@ -59,7 +59,7 @@ class RequestRestorer : public AnyRestorer {
     if (run->compute_s > 0) ++loading_;
     run->leading_s = leading_compute_s(run->restoration);
     run->rates = routes_;
-    // Layers without loads are computed immediately, one restoration after the other.
+    // Layers that need no loads are computed immediately, one restoration after the other.
     const double lead_start_s = std::max(run->start_s, lead_free_s_);
     run->lead_end_s = lead_start_s + run->leading_s;
     if (run->leading_s > 0) {
@@ -67,7 +67,7 @@ class RequestRestorer : public AnyRestorer {
       run->rates[index(Tier::hbm)].delay_s = lead_start_s - run->start_s;
     }
     run->ready = std::move(ready);
-    ++run->under_way;  // counts this function: a transfer may end before it
+    ++run->under_way;  // counts start() itself: a transfer may end before it returns
     for (Tier tier : kTiers) {
       const LoadRate& rate = routes_[index(tier)];
       const double alone_s = rate.route ? total_load_s(run->restoration, tier, *rate.route) : 0;
@@ -81,16 +81,16 @@ class RequestRestorer : public AnyRestorer {
     if (--run->under_way > 0) {
       expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
     } else {
-      // Without loads the end is known now; it is reported through the compute queue like any other.
+      // Without loads the end is known now. Like any other it is reported through the compute queue.
       node_.restore_compute().run(0, [this, run] { finish(run); });
     }
   }
 
-  // Once the loads are over, the dates of the computation are known.
+  // Once all loads have ended, the times of the computation are known.
   bool may_surprise() const override { return loading_ > 0 && AnyRestorer::may_surprise(); }
 
-  // Work that arrives faster than the GPU serves it is served later. Progress is constant meanwhile, so it is
-  // the maximum of left_s so far; maxima occur where shares begin.
+  // Work that arrives faster than the GPU serves it waits, and progress is constant meanwhile. So progress is
+  // the maximum of left_s so far, and maxima occur where shares begin.
   double progress_s(double at_s) const override {
     double most_s = std::max(progress_s_, left_s(at_s));
     for (const Share& share : shares_) {
@@ -101,7 +101,7 @@ class RequestRestorer : public AnyRestorer {
   }
 
   double when(double progress_s) const override {
-    // Progress is linear between the dates at which shares begin and end.
+    // Progress is linear between the times at which shares begin and end.
     double at_s = node_.now_s();
     if (this->progress_s(at_s) >= progress_s) return at_s;
     for (;;) {
@@ -126,25 +126,25 @@ class RequestRestorer : public AnyRestorer {
     double start_s = 0;
     Restoration restoration;
     double compute_s = 0;
-    double leading_s = 0;  // part of compute_s before the first load is needed
+    double leading_s = 0;  // part of compute_s that precedes the first load
     double lead_end_s = 0;
     LoadRates rates;
     PerTier began_s{};
     int under_way = 0;
     bool began = false;         // the first transfer has begun
-    std::vector<Share> shares;  // expected until the rates of the transfers are known
+    std::vector<Share> shares;  // estimated until the rates of the transfers are known
     std::function<void(RestoreTimes)> ready;
   };
   using RunPtr = std::shared_ptr<Run>;
 
-  // Returns the time up to `at_s` less the work that is served as it arrives.
+  // Returns the time up to `at_s` minus the work that has arrived by then.
   double left_s(double at_s) const {
     double taken_s = taken_s_;
     for (const Share& share : shares_) taken_s += share.taken_s(at_s);
     return at_s - taken_s;
   }
 
-  // Fixes the progress so far. Called before shares change.
+  // Stores the progress so far. Called before shares change.
   void settle_progress() {
     progress_s_ = progress_s(node_.now_s());
     progress_at_s_ = node_.now_s();
@@ -161,7 +161,7 @@ class RequestRestorer : public AnyRestorer {
     return leading_s;
   }
 
-  // Adds an expected share: `seconds` of the run's work between two dates.
+  // Adds an estimated share: `seconds` of the run's work between two times.
   void expect(Run& run, double since_s, double until_s, double seconds) {
     if (seconds <= 0 || until_s - since_s <= 1e-9) return;
     run.shares.push_back({since_s, until_s, seconds / (until_s - since_s), next_share_++});
@@ -174,7 +174,7 @@ class RequestRestorer : public AnyRestorer {
     run->began_s[index(tier)] = now_s;
     if (run->compute_s <= run->leading_s || run->began) return;
     run->began = true;
-    // Assumes an idle machine from here on; recomputed layers may have had a head start.
+    // Assumes that the machine is idle from here on. Layers without loads may have been computed already.
     const double rest_s = run->compute_s - run->leading_s;
     const double lead_end_s = std::max(now_s, run->lead_end_s);
     const double expected_end_s = now_s + makespan_s(run->restoration, routes_);
@@ -191,7 +191,7 @@ class RequestRestorer : public AnyRestorer {
 
   void finish(const RunPtr& run) {
     const double now_s = node_.now_s();
-    // The end is limited by the pipeline, and by one GPU computing the work of all restorations.
+    // The pipeline and the one GPU, which computes the work of all restorations, limit the end.
     double restored_s = std::max(now_s, run->start_s + makespan_s(run->restoration, run->rates));
     if (run->compute_s > 0) {
       restored_s = std::max(restored_s, gpu_free_s_ + run->compute_s);
@@ -205,14 +205,14 @@ class RequestRestorer : public AnyRestorer {
                 .computes_from_s = std::max(run->start_s, restored_s - run->compute_s)});
   }
 
-  // Replaces the expected shares by the known ones: the rest of the work ends at `end_s`.
+  // Replaces the estimated shares by the actual ones: the rest of the work ends at `end_s`.
   void settle(const Run& run, double now_s, double end_s) {
     settle_progress();
     double done_s = 0;
     for (const Share& own : run.shares) {
       const double own_s = own.taken_s(now_s);
       done_s += own_s;
-      // Ended shares may have been counted already.
+      // Shares that have ended may have been counted already.
       if (std::erase_if(shares_, [&](const Share& share) { return share.number == own.number; }) > 0)
         taken_s_ += own_s;
     }
@@ -232,12 +232,12 @@ class RequestRestorer : public AnyRestorer {
 
   std::vector<Share> shares_;
   uint64_t next_share_ = 0;
-  int64_t loading_ = 0;    // restorations with computation whose loads are not over
-  double taken_s_ = 0;     // time taken by ended shares
-  double progress_s_ = 0;  // up to progress_at_s_
+  int64_t loading_ = 0;    // restorations that compute and whose loads have not ended
+  double taken_s_ = 0;     // GPU seconds of ended shares
+  double progress_s_ = 0;  // at progress_at_s_
   double progress_at_s_ = 0;
   double gpu_free_s_ = 0;   // end of all restorations' computation so far
-  double lead_free_s_ = 0;  // end of all computation that needs no load
+  double lead_free_s_ = 0;  // end of all computation that precedes loads
 };
 
 class LayerRestorer : public AnyRestorer {
@@ -261,7 +261,7 @@ class LayerRestorer : public AnyRestorer {
       }
     }
     load_ahead(run);
-    // Always through the World, so that `ready` is never called inside start().
+    // Goes through the World, so that `ready` is never called inside start().
     node_.restore_compute().run(0, [this, run] { compute_next(run); });
   }
 
@@ -288,7 +288,7 @@ class LayerRestorer : public AnyRestorer {
     uint64_t number = 0;
     std::vector<Layer> layers;
     int64_t ahead = kUnlimited;
-    std::size_t issued = 0;  // layers whose loads were requested
+    std::size_t issued = 0;  // layers whose loads have been requested
     std::size_t computed = 0;
     bool computing = false;
     PerTier latency_paid{};
@@ -313,7 +313,7 @@ class LayerRestorer : public AnyRestorer {
       const double alone_s = load_s(one.work, tier, rate);
       if (alone_s <= 0) continue;
       ++one.under_way;
-      // A tier's latency is paid once per restoration, not per layer.
+      // A restoration pays a tier's latency once, not per layer.
       const double latency_s =
           std::exchange(run->latency_paid[index(tier)], 1) > 0 ? 0 : rate.route->latency_s;
       node_.lane(tier, Tier::hbm).move(alone_s, latency_s, [this, run, layer, tier](TransferPhase phase) {
@@ -343,7 +343,7 @@ class LayerRestorer : public AnyRestorer {
     serve();
   }
 
-  // Computes the ready layer of the restoration that started first.
+  // Computes the next layer of the restoration that started first among those with a ready layer.
   void serve() {
     if (serving_ || ready_.empty()) return;
     const auto first = std::min_element(
@@ -354,7 +354,7 @@ class LayerRestorer : public AnyRestorer {
     const double compute_s = next_compute_s(*run);
     node_.restore_compute().run(compute_s, [this, run, compute_s] {
       const double end_s = node_.now_s();
-      // Rounding may put a start at 0 slightly before 0.
+      // Rounding may put a start at time 0 slightly before it.
       const double start_s = std::max(0.0, end_s - compute_s);
       observer_(Resource::gpu, compute_s, start_s, end_s);
       const Layer& layer = run->layers[run->computed];
@@ -390,7 +390,7 @@ class LayerRestorer : public AnyRestorer {
 
   std::function<void(const RestoreActivity&)> observe_;
   uint64_t runs_ = 0;
-  std::vector<RunPtr> ready_;  // the next layer can be computed
+  std::vector<RunPtr> ready_;  // restorations whose next layer can be computed
   bool serving_ = false;
 };
 

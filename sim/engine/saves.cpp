@@ -1,4 +1,4 @@
-// Ends of turns, and the transfers of their saves over the links.
+// Ends of turns, and the transfers of their saves over links.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace kvcap {
 
 void Instance::complete(Request& request, double now_s) {
-  if (request.arrival.is_given_up(parts_.node->now_s())) return;  // dropped before the next step
+  if (request.arrival.is_given_up(parts_.node->now_s())) return;  // it is dropped before the next step
   if (parts_.handover) return hand_over(request);
   deadlines_.remove(request);
   request.record.e2el_s = now_s - request.record.arrival_s;
@@ -17,7 +17,7 @@ void Instance::complete(Request& request, double now_s) {
   if (was_admitted) {
     cache_.release(request);
   } else {
-    forecast_.served(request.number);  // preempted before its last token arrived
+    forecast_.served(request.number);  // it was preempted before its last token arrived
   }
   std::vector<Cut> cuts;
   const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
@@ -29,14 +29,14 @@ void Instance::complete(Request& request, double now_s) {
     return tokens;
   };
   int64_t left = tokens_of(parts);
-  // A prompt in pieces has been stored since it was computed.
+  // A session of a single turn leaves only its answer as new parts; its prompt's pieces are counted here.
   const bool kept = !parts_.workload->piece_begin.empty() &&
                     parts_.workload->sessions[request.arrival.session].turn_count == 1;
   if (kept) left += tokens_of(request.text.prompt);
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
   if (keeping_.save_at == SaveAt::step) {
-    // Full blocks were saved with the step that filled them.
+    // The steps that filled these blocks have already saved them.
     for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   } else {
     save(cache_.keep(parts, request, now_s), request);
@@ -51,13 +51,13 @@ void Instance::complete(Request& request, double now_s) {
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
 }
 
-// Saves the full blocks of the request's sequence, with SaveAt::step.
+// With SaveAt::step: saves the full blocks of the request's sequence.
 void Instance::save_progress(Request& request) {
   if (keeping_.save_at != SaveAt::step) return;
   save(cache_.save_progress(request, parts_.node->now_s()), request);
 }
 
-// Performs the saves of a request during or after its run.
+// Performs saves of the request, which may have ended.
 void Instance::save(std::vector<Move> moves, Request& request) {
   const double now_s = parts_.node->now_s();
   if (keeping_.blocking_save) {
@@ -74,8 +74,8 @@ void Instance::save(std::vector<Move> moves, Request& request) {
   perform(std::move(moves), request.saves);
 }
 
-// True iff the tier's write queue has room after its waiting moves, the `issued` tokens and the moves that
-// running loads displace. An empty queue accepts a save of any size.
+// True iff the tier's write queue has room for its waiting moves, the `issued` tokens and the moves that
+// running loads cause. An empty queue accepts a save of any size.
 bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
   if (keeping_.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {
@@ -117,14 +117,14 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
                 const bool fetched = somebody_passed_ || (waits_for_fetch_ && !queue.empty() &&
                                                           !forecast_.fetches(queue.front()->text.prompt));
                 if (fetched) fetched_s_ = parts_.node->now_s();
-                // A step that ends earlier notices it in time.
+                // A single step needs no wake: its end handles this.
                 if (!step_.running || (fetched && in_long_run())) parts_.wake();
               });
   }
 }
 
 // Releases the blocks of an ended request after its last save; other requests may wait for them. The steps of
-// a run have already taken their blocks, so the run ends with the current step.
+// the current run have already taken their blocks, so the run ends with its current step.
 void Instance::end_lease(const std::shared_ptr<Saves>& saves) {
   if (!cache_.leases(*saves)) return;
   const bool in_run = in_long_run();
@@ -140,7 +140,7 @@ void Instance::take_returned() {
   returned_.clear();
 }
 
-// Returns the seconds of a save on the route out of the GPU.
+// Returns the seconds that a save occupies the route out of the GPU.
 double Instance::save_s(const Move& move) const {
   return engine_.route(move.from, move.to)
       .seconds(bytes_in(move.to, move.tokens), copies_in(move.to) * requests_of(move));
@@ -152,7 +152,7 @@ double Instance::bytes_in(Tier tier, int64_t tokens) const {
   return copies_in(tier) * static_cast<double>(tokens) * engine_.policy->traits().stored_bytes_per_token;
 }
 
-// Returns the number of requests of a move; every item begins a new chunk.
+// Returns the number of I/O requests of a move; every item begins a new chunk.
 double Instance::requests_of(const Move& move) const {
   double requests = 0;
   for (const Moved& moved : move.items) requests += engine_.policy->save_requests(moved.tokens);

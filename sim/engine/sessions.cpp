@@ -25,7 +25,7 @@ uint64_t turn_key(const Arrival& arrival, uint32_t turn) {
 
 }  // namespace
 
-// Pieces may have any key; if there are pieces, sessions use separate keys.
+// Pieces may have any key, so sessions use other keys if there are pieces.
 Key context_text(const Workload& workload, uint32_t session) {
   const Key key = workload.context_key(session);
   return workload.piece_begin.empty() ? key : chained(kOwnTexts, key);
@@ -41,7 +41,7 @@ Sessions::Sessions(const Workload& workload, const ServingOptions& serving, cons
       has_pieces_(!workload.piece_begin.empty()),
       slot_of_session_(workload.sessions.size(), kNoSlot32) {}
 
-// Returns the key of the session's text `number`; 0 is its first text, including its own context.
+// Returns the key of the session's text `number`; 0 is its first text, which begins with its context.
 Key Sessions::own_text(uint32_t session, uint32_t number) const {
   const Key first = has_pieces_ ? chained(kOwnTexts, session) : Key{session};
   return number == 0 ? first : chained(chained(kOwnTexts, first), number);
@@ -69,7 +69,7 @@ Sessions::Runs Sessions::history_of(const Arrival& arrival) const {
   return slots_[slot];
 }
 
-// True iff the turn continues its parent's text: the first of all turns with the same parent does.
+// True iff the turn continues its parent's text: of turns with the same parent only the first does.
 bool Sessions::continues_text(const Arrival& arrival) const {
   const Session& session = workload_.sessions[arrival.session];
   if (!session.history_grows) return false;
@@ -82,7 +82,7 @@ bool Sessions::continues_text(const Arrival& arrival) const {
 }
 
 // Keeps the last `tokens` tokens of the sequence. A text that lost its front, or tokens before it, becomes
-// another text unless its stored state `stays_valid`.
+// another text, unless the stored state `stays_valid`.
 void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid,
                    std::vector<Cut>* cuts) const {
   int64_t gone = tokens_of(runs) - tokens;
@@ -95,7 +95,7 @@ void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_vali
     run.tokens -= here;
     const bool own = run.owner == TextOwner::session;
     if (own && cuts) cuts->push_back({run.text, stays_valid ? run.tokens : 0});
-    // Other sessions keep the whole shared text.
+    // Other sessions still use the whole shared text.
     if (!own || !stays_valid) {
       const Key text = chained(chained(kOwnTexts, session), run.text);
       const Key own_key = chained(text, static_cast<Key>(run.first));
@@ -167,7 +167,7 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
 
 std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts) {
   const Session& session = workload_.sessions[arrival.session];
-  // Texts that are not shared are stored only for later turns of the same session.
+  // A turn's own text is stored only for later turns of its session.
   if (has_pieces_ && session.turn_count == 1) return text.answer;
   Runs runs = text.runs;
   if (!session.history_grows) runs.resize(text.history_runs);
@@ -208,7 +208,7 @@ void Sessions::remember(const Arrival& arrival, Runs runs) {
 }
 
 void Sessions::end(uint32_t session) {
-  // If turns branch, other turns of the session may be in flight, and arrive again when a node fails.
+  // If turns branch, turns of the session may still be in flight, and arrive again if a node fails.
   uint32_t& slot = slot_of_session_[session];
   if (slot == kNoSlot32) return;
   slots_[slot].clear();

@@ -21,23 +21,23 @@ namespace kvcap {
 // Sequence of a turn that is about to be served.
 struct TurnText {
   std::vector<SequenceRun> runs;  // whole sequence: history, new tokens, answer
-  std::vector<Part> prompt;       // parts of its prompt that tiers may hold, from its beginning
+  std::vector<Part> prompt;       // parts of its prompt that tiers may hold, from the beginning
   std::vector<Part> answer;       // pieces that its answer completes
   int64_t history_tokens = 0;     // prompt tokens that earlier turns may have left
   int64_t input_tokens = 0;       // remaining prompt tokens
-  bool cold = true;               // no earlier turn has left a part of its history
+  bool cold = true;               // no earlier turn has left any part of its history
   std::size_t history_runs = 0;   // number of runs in its history
   bool was_cut = false;           // the history lost its front at this turn
-  bool truncated = false;         // the history or the input was truncated
+  bool truncated = false;         // the history or the input was shortened
 };
 
-// A history that lost its front at this turn: the last `tokens` tokens of the text `key` are left.
+// A history that lost its front at this turn: only the last `tokens` tokens of text `key` remain.
 struct Cut {
   Key key = 0;
   int64_t tokens = 0;
 };
 
-// Returns the key under which tiers store the context that a session begins with.
+// Returns the key under which tiers store the context with which a session begins.
 Key context_text(const Workload& workload, uint32_t session);
 
 class Sessions {
@@ -45,23 +45,23 @@ class Sessions {
   Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
            int64_t max_model_len);
 
-  // Returns the sequence of a turn that arrives now. An overflowing history loses its front permanently;
+  // Returns the sequence of a turn that arrives now. A history that overflows loses its front for good;
   // `cuts` receives the affected texts.
   TurnText open(const Arrival& arrival, std::vector<Cut>* cuts = nullptr) const;
-  // Notes the answer to the turn with sequence `text`, on which later turns build. Returns the parts to
+  // Notes that the turn with sequence `text` was answered; later turns continue it. Returns the parts to
   // store; `cuts` receives what the discard list (KeepingOptions::retained_share) removed.
   std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
   // Notes that no later turn of the session arrives.
   void end(uint32_t session);
-  // Returns the facts that are known of a turn before its service.
+  // Returns what is known of a turn before its service.
   TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
-  // Records the turn as rejected or failed, as in `record`, and the turns that therefore never arrive.
-  // Returns the number of the latter.
+  // Records `record` of a turn that was rejected or has failed, and the turns that never arrive because of
+  // it. Returns the number of the latter.
   uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
 
   Arrivals arrivals;
   KeySet seen;                                 // keys of all parts that turns have left
-  std::unordered_map<Key, ChunkScore> scores;  // if some tier keeps the highest scores
+  std::unordered_map<Key, ChunkScore> scores;  // used if some tier evicts by score
 
  private:
   using Runs = std::vector<SequenceRun>;
@@ -78,7 +78,7 @@ class Sessions {
   KeepingOptions keeping_;
   int64_t max_model_len_;
   bool has_pieces_;
-  // Sequence at the end of each session's last turn; of every turn of sessions that branch.
+  // Sequence at the end of each session's last turn; of_turns_: of every turn of sessions that branch.
   std::vector<uint32_t> slot_of_session_;
   std::vector<Runs> slots_;
   std::vector<uint32_t> free_slots_;

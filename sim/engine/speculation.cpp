@@ -15,7 +15,7 @@ double acceptance_length_of(int64_t draft_tokens, double chance) {
   return length;
 }
 
-// Solves by bisection because the length grows with the chance; 60 halvings reach double precision.
+// Solves by bisection, as the length grows with the probability; 60 halvings reach double precision.
 double solve_chance(int64_t draft_tokens, double acceptance_length) {
   if (acceptance_length <= 1) return 0;
   double low = 0, high = 1;
@@ -41,7 +41,7 @@ std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const Mod
   return model_of_layers(model, options.draft_layers.value_or(kDraftLayers));
 }
 
-// Returns the placement of the drafter's experts, which is the model's.
+// Returns the placement of the drafter's experts: that of the model.
 static ExpertPlacement placement_of(const ModelSpec& drafter, const ExpertPlacement& placement) {
   return drafter.experts ? placement : ExpertPlacement();
 }

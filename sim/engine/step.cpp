@@ -1,4 +1,4 @@
-// Steps of an Instance: the duration of the scheduler's plans, and their results.
+// Steps of an Instance: how long a plan takes, and what it yields.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -29,7 +29,7 @@ Instance::Plan Instance::plan_step(double now_s) {
   if (engine_.speculation) current_.settle();
   waits_for_fetch_ = somebody_passed_ = false;
   passed_until_s_ = std::numeric_limits<double>::infinity();
-  // If all running requests are preempted, other requests may have room.
+  // If all running requests have been preempted, others may fit.
   do {
     if (current_.empty()) scheduler_.plan(current_);
   } while (current_.empty() && current_.preempted);
@@ -49,7 +49,7 @@ void Instance::begin_step(double now_s) {
   if (pushes()) begin_pushes();
 }
 
-// Sets the duration of the step and the number of equal steps that may follow if no event occurs.
+// Sets the duration of the step, and how many such steps may follow if no event occurs.
 void Instance::time_step() {
   step_.steps = step_.most_steps = 1;
   step_.skipped = 0;
@@ -70,14 +70,14 @@ void Instance::time_step() {
   }
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host) : step_.gpu_run.longer_by(host);
-  // Must read the requests before the next plan, which may preempt some of them.
+  // This must precede the next plan, which may preempt some of these requests.
   if (parts_.fidelity == Fidelity::layer || engine_.cost->placement().ranks > 1) most = 1;
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kResolution_s) most = 1;
-    // Others may find generated tokens as soon as they fill a block.
+    // Other requests may hit generated tokens as soon as they fill a block.
     if (request.named && serving_.cache_generated && !request.text.answer.empty()) most = 1;
-    // A save is issued with the step that fills it; later it would meet other saves in the write queue.
+    // A save must be issued with the step that fills it: later it would meet other saves in the write queue.
     most = std::min(most, cache_.tokens_before_save(request));
   }
   if (async) scheduler_.plan(following_);
@@ -86,7 +86,7 @@ void Instance::time_step() {
   step_.work_s = step_.run.sum_s(1);
 }
 
-// Returns the steps, including the current one, that compute one token of each of the same sequences.
+// Returns how many steps, including the current one, compute one token of each of the same sequences.
 int64_t Instance::most_steps_alike(int64_t at_most) {
   if (at_most <= 1 || current_.preempted) return 1;
   const bool async = serving_.async_scheduling;
@@ -129,7 +129,7 @@ double Instance::decode_step_s(const StepPlan& plan) {
 
 // ---- drafts ----
 
-// Returns the tokens of a slice that yields. Constant from the end of the previous step on.
+// Returns how many tokens a yielding slice yields. Constant from the end of the previous step on.
 int64_t Instance::tokens_of(const Slice& slice) const {
   if (slice.drafts == 0) return 1;
   const Request& request = *slice.request;
@@ -137,8 +137,8 @@ int64_t Instance::tokens_of(const Slice& slice) const {
                                      slice.drafts);
 }
 
-// Returns the sequences that copy their windows in the next step, once for all tokens of the step; the number
-// is the same in each of at most `for_steps` steps.
+// Returns how many sequences copy their windows in the next step (at most one copy per step each). The number
+// is the same in each of the next `for_steps` steps, which this reduces.
 int64_t Instance::copies_due(int64_t& for_steps) const {
   const int64_t every = kv_buffer_.copy_every_tokens;
   if (every <= 1) return every * current_.decoding;
@@ -154,9 +154,9 @@ int64_t Instance::copies_due(int64_t& for_steps) const {
 
 // ---- the clock ----
 
-// Returns the end of the step as known now. A run of decode steps ends with the step in which an event falls,
-// but never before the step in progress. If restorations may still take GPU time, that step is known only at
-// the event.
+// Returns the end of the step as known now. A run of decode steps ends with the step during which an event
+// occurs, but not before the step in progress. If restorations may still take GPU time, that step is known
+// only when the event occurs.
 double Instance::end_of_step(double now_s) {
   const Restorer& restorer = *parts_.restorer;
   double event_s = std::numeric_limits<double>::infinity();
@@ -195,7 +195,7 @@ void Instance::skip_before(int64_t step) {
     step_.skipped += steps;
   }
   if (ends && step_.skipped == step - 2) {
-    // The last step but one, and the plan that is made when the last one begins.
+    // The last step but one, and the plan made when the last one begins.
     for (const Slice& slice : current_.slices) {
       scheduler_.finish(slice);
       save_progress(*slice.request);
@@ -207,7 +207,7 @@ void Instance::skip_before(int64_t step) {
   evicting_step_.reset();
 }
 
-// Returns a callback that reports evictions to the fleet, with the date of the step that takes the blocks.
+// Returns a callback that reports evictions to the fleet, at the time of the step that takes the blocks.
 std::function<void(Key, int64_t)> Instance::report_evictions() {
   if (!parts_.fleet.evicted) return nullptr;
   return [this](Key part, int64_t first_token) {
@@ -258,7 +258,7 @@ void Instance::record_collectives(double now_s) {
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
   const double one_step_s =
       2 * static_cast<double>(model.num_hidden_layers) * engine_.cost->all_reduce_s(bytes);
-  // Collectives take no longer than the steps that they are part of.
+  // Collectives are parts of steps, so they take no longer.
   const double collectives_s = one_step_s * static_cast<double>(step_.steps);
   record_busy(Resource::nvlink, std::min(collectives_s, now_s - step_.start_s), step_.start_s, now_s);
 }
@@ -280,7 +280,7 @@ void Instance::record_gaps(double now_s) {
     parts_.recorder->inter_token(now_s - step_.start_s, steady);
     return;
   }
-  // Delays by restorations lengthen the last step of the run.
+  // The computation of restorations delays the last step of the run.
   const double held_up_s = now_s - step_.start_s - step_.work_s;
   const bool smooth = held_up_s < 1e-6;
   int64_t left = smooth ? step_.steps : step_.steps - 1;
@@ -295,7 +295,7 @@ void Instance::record_gaps(double now_s) {
   }
 }
 
-// Notes a token of the answer: the turn's first or, with `counts_gap`, one after a recomputed prompt.
+// Notes a token of the answer: the first, or with `counts_gap` one after a recomputed prompt.
 void Instance::token(Request& request, double now_s, bool counts_gap) {
   if (request.generated == 1) {
     if (parts_.fleet.stored) parts_.fleet.stored(request.text.prompt);

@@ -54,7 +54,7 @@ DecodeRun DecodeRun::at_least(double seconds) const {
   if (seconds == 0) return *this;
   std::vector<Ramp> ramps;
   for (const Ramp& ramp : ramps_) {
-    int64_t short_steps = 0;  // leading steps shorter than `seconds`
+    int64_t short_steps = 0;  // how many steps at the beginning are shorter than `seconds`
     if (ramp.first_s < seconds) {
       short_steps = ramp.steps;
       if (ramp.growth_s > 0) {
@@ -136,8 +136,8 @@ DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extr
   const double head_s = cost_.head_s(decoding);
   const auto growth = static_cast<double>(decoding);  // growth of the context per step
 
-  // The layers of step j last max(floor, linear + attention(context + j growth)). Attention is linear up to
-  // the end of its piece, and a floor ends where that line crosses it.
+  // The layers of step j last max(floor, linear + attention(context + j growth)). Attention is piecewise
+  // linear; a ramp ends with its piece, or where the sum crosses a floor.
   std::vector<Ramp> ramps;
   int64_t begin = 0;
   while (begin != kForever) {

@@ -1,4 +1,4 @@
-// Estimates of a StepTime: a prompt on an idle engine, and a turn on a full one.
+// Estimates of StepTime: a prompt on an idle engine, and a turn on a fully loaded one.
 #include <algorithm>
 #include <cmath>
 
@@ -23,14 +23,14 @@ double StepTime::idle_prefill_s(PrefillChunk prompt) const {
 }
 
 // With b concurrent requests, o output tokens and c computed prompt tokens per turn (means over turns), a
-// step computes b decoding rows and b c / o rows of prompts, and b / o turns end with it. So the work per
-// turn is o / b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and
-// the step's token budget.
+// step computes b decoding rows and b c / o rows of prompts, and b / o turns end with it. So a turn takes o /
+// b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and the step's
+// token budget.
 double StepTime::turn_s(const MeanTurn& turn,
                         const std::function<double(double tokens)>& sequences_at_once) const {
   const int64_t drafts = speculation_ ? speculation_->draft_tokens() : 0;
   const double outputs = std::max(1.0, turn.output_tokens);
-  // Steps that a turn takes part in.
+  // Number of steps in which a turn takes part.
   const double steps = std::max(1.0, speculation_ ? outputs / speculation_->acceptance_length() : outputs);
   const double context = turn.prompt_tokens + outputs / 2;
   const double rows_of_sequence = static_cast<double>(1 + drafts) + turn.computed_tokens / steps;

@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-// Dates closer than this are equal: the resolution of the World.
+// Times closer than this are equal: the resolution of the World.
 constexpr double kResolution_s = 2e-9;
 constexpr uint32_t kNowhere = std::numeric_limits<uint32_t>::max();
 
@@ -39,7 +39,7 @@ Fleet::Fleet(const FleetParts& parts)
     changes_.push_back({failure.at_s, node, false});
     changes_.push_back({failure.at_s + failure.down_s, node, true});
   }
-  // At the same date, recoveries precede failures: a node may fail again as soon as it is up.
+  // At the same time, recoveries precede failures: a node may fail again as soon as it is up.
   std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
     return a.at_s != b.at_s ? a.at_s < b.at_s : a.up > b.up;
   });
@@ -108,7 +108,7 @@ double Fleet::advance(double now_s) {
   if (alone()) return advance_only(now_s);
   at_work_.clear();
   change_nodes(now_s);
-  // Steps that end now end before turns arrive, and turns arrive before the next steps begin.
+  // At the same time, steps end first, then turns arrive, then the next steps begin.
   for (Slot unit = due_.first(); unit != kNoSlot && due_.first_rank().value <= now_s + kResolution_s;
        unit = due_.first()) {
     call_again_or_work(unit, now_s);
@@ -130,7 +130,7 @@ double Fleet::advance(double now_s) {
   return next_s;
 }
 
-// Advances a single node, which sees its arrivals itself while a step runs.
+// Advances a single node, which handles arrivals itself while a step runs.
 double Fleet::advance_only(double now_s) {
   Instance& only = *members_.front().instance;
   if (const std::optional<double> busy_until_s = only.finish(now_s)) return *busy_until_s;
@@ -162,7 +162,7 @@ void Fleet::call_again_or_work(Slot unit, double now_s) {
   }
 }
 
-// Lets units between two steps admit requests and begin the next step.
+// Calls units that are between two steps: they admit requests and begin the next step.
 void Fleet::work(double now_s) {
   for (Slot unit : at_work_) due_.insert(unit, {proceed(unit, now_s), unit});
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
@@ -183,7 +183,7 @@ std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
                   parts_.instance.engine->keeping->chunk_tokens);
 }
 
-// Updates the router's facts about each node, including the indexed tokens of this prompt.
+// Updates what the router knows of each node, including the indexed tokens of this prompt.
 void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
   const bool looks = parts_.options.router.index == IndexKind::exact;
   for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
@@ -202,8 +202,8 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     } else {
       facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
     }
-    // Full caches are equally full, so nodes are compared by the tokens sent to them, or by the tokens
-    // running there.
+    // All caches fill up, so cached tokens do not tell nodes apart: they are compared by the tokens sent to
+    // them, or by the KV tokens of their requests.
     const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
     facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
   }
@@ -268,7 +268,7 @@ std::optional<std::size_t> Fleet::choose_by_facts(Pool& pool, std::optional<std:
 std::size_t Fleet::least_loaded_rank(std::size_t node) const {
   const auto load = [this](std::size_t member) {
     const Instance& instance = *members_[member].instance;
-    return 3 * instance.waiting() + instance.turns();  // 4 waiting + running
+    return 3 * instance.waiting() + instance.turns();  // 4 * waiting + running
   };
   std::size_t least = node * parts_.ranks;
   for (std::size_t member = least + 1; member < (node + 1) * parts_.ranks; ++member) {
@@ -281,7 +281,7 @@ void Fleet::route(Arrival arrival, double now_s) {
   const std::optional<std::size_t> chosen = assign(arrival, pools_.front(), arrival.moved, now_s);
   if (!chosen) {
     held_.push_back(arrival);
-    // Recorded for the first node, which is down.
+    // Recorded for the first node: no node is up.
     parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
     return;
   }
@@ -296,7 +296,7 @@ void Fleet::tell(std::size_t member, double now_s) {
   call_again_or_work(unit, now_s);
 }
 
-// A turn that is taken over may end another turn's step, which hands over more turns.
+// A handed-over turn may end a step on its decode node, and then more turns may be handed over.
 void Fleet::route_handed_over(double now_s) {
   while (!handed_over_.empty()) {
     for (const HandedOver& turn : std::exchange(handed_over_, {})) {
@@ -354,7 +354,7 @@ void Fleet::change_nodes(double now_s) {
   }
 }
 
-// Fails the node with all its ranks.
+// Takes the node and all its ranks down.
 void Fleet::fail(std::size_t node, double now_s) {
   std::vector<Arrival> lost;
   for (std::size_t rank = 0; rank < parts_.ranks; ++rank) {

@@ -5,19 +5,19 @@
 // routed again in order of arrival and start over from their prompts: TTFT counts from the first arrival to
 // the first token of the completed answer. While no node is up, turns wait. A node recovers empty.
 //
-// A node of data_parallel_size ranks has one member per rank, each an engine with its own queue, KV blocks
-// and tiers. The router chooses a node, and the least loaded rank of the node takes the turn: the one with
-// the least 4 * waiting + running, the first of equals (vLLM's DPLBAsyncMPClient, whose counts are up to 100
-// ms old; these are current). Ranks fail together. Ranks that share experts step together (in_lockstep): all
-// plan, then all compute for as long as the slowest.
+// A node with data_parallel_size ranks has one member per rank, each an engine with its own queue, KV blocks
+// and tiers. The router chooses a node, and the node's least loaded rank takes the turn: the first one with
+// the least 4 * waiting + running (vLLM's DPLBAsyncMPClient, whose counts are up to 100 ms old; these are
+// current). Ranks fail together. Ranks that share experts step together (in_lockstep): all plan, then all
+// compute for as long as the slowest.
 //
-// Clients give up at their own time, independent of the engines; each engine drops the attempt as soon as it
-// can (abandonment.cpp). The run ends when all engines have done so.
+// Clients give up at times that do not depend on the engines; an engine drops the abandoned attempt as soon
+// as it can (abandonment.cpp). The run ends when all engines have done so.
 //
-// With disaggregated prefill and decode a turn is routed twice by the same rule: to a node that computes
-// prompts, and from there to a node that decodes. It counts as a turn of each.
+// With disaggregated prefill and decode a turn is routed twice by the same rule: to a node that computes its
+// prompt, and from there to a node that decodes it. It counts as a turn of both.
 //
-// A single node that never fails sees its arrivals directly: routing them costs no events.
+// A single node that never fails reads the arrivals itself, so routing them costs no events.
 #pragma once
 
 #include <cstddef>
@@ -46,15 +46,15 @@ struct FleetParts {
   std::size_t ranks = 1;        // per node
   bool in_lockstep = false;     // the ranks of a node step together
   std::span<NodeStore> stores;  // one per rank and node
-  Store* shared = nullptr;      // the tier below all of them, or nullptr
+  Store* shared = nullptr;      // the tier that all of them share, or nullptr
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
-  InstanceParts instance;  // except what differs between nodes
-  // Of nodes that only decode. Not null iff fleet.disaggregation is present; the other nodes then have a
-  // handover plan.
+  InstanceParts instance;  // fields that differ between nodes are unset
+  // Engine of the nodes that only decode; set iff fleet.disaggregation is present. The other nodes then have
+  // a handover plan.
   const EngineModel* decode = nullptr;
 };
 
-// Returns the node that stores a context before the first arrival, if contexts are preloaded.
+// Returns the node on which a preloaded context is stored.
 constexpr std::size_t home_of(Key context, std::size_t nodes) {
   return static_cast<std::size_t>(context % nodes);
 }
@@ -63,8 +63,8 @@ class Fleet {
  public:
   explicit Fleet(const FleetParts& parts);
 
-  // Processes what is due at `now_s`. Returns the time of the next call (infinity: when woken), or a negative
-  // number once every session has ended.
+  // Processes what is due at `now_s`. Returns the time of the next call (infinity: the fleet is woken), or a
+  // negative number once every session has ended.
   double advance(double now_s);
   double ended_s() const { return ended_s_; }
 
@@ -80,20 +80,21 @@ class Fleet {
     bool up = false;
   };
 
-  // Nodes of which one serves a turn; `first` and `members` count members.
+  // Nodes among which the router chooses; `first` and `members` count members.
   struct Pool {
     std::size_t first = 0, members = 0;
     Router router;
-    std::vector<uint32_t> last_node;  // member per session; kNowhere before its first turn
+    // by session: the member that served its last turn; kNowhere before its first turn
+    std::vector<uint32_t> last_node;
   };
 
   bool decodes_only(std::size_t member) const { return parts_.decode && member >= pools_.front().members; }
-  // True iff every session has ended and no engine works for clients that have given up.
+  // True iff every session has ended and no engine still works on abandoned requests.
   bool has_ended() const { return sessions_.arrivals.ended() && routed_ == ended_; }
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
   double advance_only(double now_s);
   std::size_t step_ranks() const { return parts_.in_lockstep ? parts_.ranks : 1; }
-  // Returns the unit of a member: the ranks that step together. due_ and at_work_ contain units.
+  // Returns the unit of a member: the members that step together. due_ and at_work_ contain units.
   Slot unit_of(std::size_t member) const { return static_cast<Slot>(member / step_ranks()); }
   void start(std::size_t member);
   void call_again_or_work(Slot unit, double now_s);
@@ -119,21 +120,21 @@ class Fleet {
   void route_arrivals(double now_s);
   void route(Arrival arrival, double now_s);
   void work(double now_s);
-  // Checks that abort when an invariant is broken (invariants.cpp); check_ended(): everything was released.
+  // Check invariants and abort if one is broken (invariants.cpp). check_ended(): everything was released.
   void check(double now_s) const;
   void check_ended() const;
   void check_pins() const;
 
   FleetParts parts_;
   Sessions sessions_;
-  std::vector<Pool> pools_;  // one of all nodes; or prefill nodes, then decode nodes
-  RouterIndex index_;        // contents of nodes as routers assume them, unless routers read the stores
+  std::vector<Pool> pools_;  // one pool of all nodes; or the prefill pool, then the decode pool
+  RouterIndex index_;  // contents of nodes as routers assume them; unused by routers that read the stores
   std::vector<Member> members_;
   std::vector<NodeFacts> facts_;       // by member
   std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
-  std::vector<Change> changes_;        // ordered by date
+  std::vector<Change> changes_;        // ordered by time
   std::size_t next_change_ = 0;
-  std::deque<Arrival> held_;             // waiting while no node is up
+  std::deque<Arrival> held_;             // turns that wait while no node is up
   std::vector<HandedOver> handed_over_;  // turns that need a decode node
   SlotHeap due_;                         // units by the time of their next call
   std::vector<Slot> at_work_;            // scratch of advance(): units between two steps

@@ -1,5 +1,4 @@
-// Structural invariants of a fleet, re-derived from its nodes after every event if requested
-// (InstanceParts::check_invariants).
+// Structural invariants of a fleet, recomputed after every event if InstanceParts::check_invariants is set.
 #include "base/invariants.h"
 
 #include "fleet/fleet.h"
@@ -14,7 +13,7 @@ void Fleet::check(double now_s) const {
     const Instance* instance = members_[node].instance.get();
     KVCAP_INVARIANT("INV-NODES", facts.up == (instance != nullptr));
     KVCAP_INVARIANT("INV-NODES", facts.turns == (instance ? instance->turns() : 0));
-    // All units that are up have a next call, and failed ones have none.
+    // Exactly the units that are up have a next call.
     KVCAP_INVARIANT("INV-NODES", due_.contains(unit_of(node)) == facts.up);
     outstanding += facts.turns;
     any_up = any_up || facts.up;

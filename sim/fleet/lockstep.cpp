@@ -1,4 +1,4 @@
-// Units of a fleet whose members step together: a single engine, or the ranks of a node that share experts.
+// Steps of a unit: a single engine, or the ranks of a node that share experts and step together.
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +11,7 @@ constexpr double kRankResolution_s = 2e-9;
 
 }  // namespace
 
-// Ends the step if it is over on all members; otherwise returns its end on the slowest member.
+// Ends the step if it is over on all members; otherwise returns the end on the slowest one.
 std::optional<double> Fleet::finish(Slot unit, double now_s) {
   const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
   if (members.size() == 1) return members.front().instance->finish(now_s);
@@ -25,7 +25,8 @@ std::optional<double> Fleet::finish(Slot unit, double now_s) {
   return std::nullopt;
 }
 
-// Begins the next step of all members if one has work and none is blocked. Returns the time of the next call.
+// Begins the next step of all members if some member has work and none is blocked. Returns the time of the
+// next call.
 double Fleet::proceed(Slot unit, double now_s) {
   const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
   if (members.size() == 1) return members.front().instance->proceed(now_s);

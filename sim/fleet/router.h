@@ -4,25 +4,27 @@
 //   random            any node
 //   least_loaded      the node with the fewest unanswered turns
 //   session_affinity  the session's previous node while it is up; else the least loaded
-//   prefix_aware      of the nodes with at most `load_bound` turns more than the least loaded one, the node
-//                     with most indexed tokens of the prompt; the least loaded of equals
+//   prefix_aware      among the nodes with at most `load_bound` turns more than the least loaded one: the
+//   node
+//                     with the most indexed tokens of the prompt; of equals, the least loaded
 //   cache_aware       SGLang's: the least loaded if loads differ by more than balance_abs turns and by a
 //                     factor of more than balance_rel; else the node with most of the prompt, if that is more
 //                     than cache_threshold of it; else the node to which the fewest indexed tokens were sent
 //                     (without an approximate index: with the least KV in use)
-//   dynamo            the lowest of prefill_scale x max(tokens it has still to prefill + the prompt's -
-//                     overlap_credit x (GPU + dram_credit x DRAM + far_credit x farther tokens), 0) + tokens
-//                     of decoding sequences; with a temperature a random one, by exp(-cost / temperature) of
-//                     costs between 0 and 1
-//   weighted          llm-d's: the highest sum of weights x scores. Prefix: share of the prompt by tier,
-//                     times the tier's weight; KV: share of unreferenced blocks; queue: half of 1 - waiting
-//                     turns / 128; no hit: for a prompt without hits, the node that got such a prompt longest
-//                     ago
+//   dynamo            the lowest cost: prefill_scale x max(the node's prompt tokens not computed yet + those
+//   of
+//                     this prompt - overlap_credit x (GPU + dram_credit x DRAM + far_credit x farther
+//                     tokens), 0) + tokens of decoding sequences; with a temperature a random node, weighted
+//                     by exp(-cost / temperature) of costs scaled to 0..1
+//   weighted          llm-d's: the highest weighted sum of scores. Prefix: share of the prompt by tier, times
+//                     the tier's weight; KV: share of blocks that no request holds; queue: half of 1 -
+//                     waiting turns / 128; no hit: for a prompt without hits, higher the longer ago the node
+//                     got such a prompt
 //
 // Load is counted in turns because the length of an answer is unknown before its end. The contents of nodes
 // come from the router's index (router_index.h), which may be stale or wrong.
 //
-// Equal nodes are chosen in turn, starting after the last chosen one.
+// Equal nodes are chosen in turn, starting after the node chosen last.
 #pragma once
 
 #include <array>
@@ -43,13 +45,13 @@ namespace kvcap {
 struct NodeFacts {
   bool up = true;
   int64_t turns = 0;    // sent to it and not yet answered
-  int64_t waiting = 0;  // turns among them that are not admitted yet
-  // Prompt tokens that the index lists for the node, each in its nearest tier. Needed if needs_beliefs().
+  int64_t waiting = 0;  // those of `turns` that have not been admitted yet
+  // Prompt tokens that the index lists for the node, each in its nearest tier. Set if needs_beliefs().
   std::array<int64_t, kTiers.size()> found_tokens{};
-  int64_t indexed_tokens = 0;  // of any text, believed to lie on it
-  double held_share = 0;       // of its KV blocks, those that requests hold
-  int64_t prefill_tokens = 0;  // of prompts sent to it, not computed yet
-  int64_t decode_tokens = 0;   // of sequences that decode there
+  int64_t indexed_tokens = 0;  // tokens of all texts that the index lists for the node
+  double held_share = 0;       // share of its KV blocks that requests hold
+  int64_t prefill_tokens = 0;  // prompt tokens sent to it and not computed yet
+  int64_t decode_tokens = 0;   // tokens of sequences that decode there
   int64_t all_found() const { return std::accumulate(found_tokens.begin(), found_tokens.end(), int64_t{0}); }
   int64_t found_beyond_dram() const {
     return std::accumulate(found_tokens.begin() + index(Tier::dram) + 1, found_tokens.end(), int64_t{0});
@@ -60,7 +62,7 @@ struct NodeFacts {
 struct RouterMemory {
   RandomStream random;
   uint64_t draws = 0;
-  std::size_t next = 0;        // after the node chosen last
+  std::size_t next = 0;        // the node after the one chosen last
   std::vector<uint64_t> cold;  // per node: number of the last prompt sent to it that missed on every node
   uint64_t cold_prompts = 0;
   double draw() { return random.uniform(draws++); }
@@ -75,7 +77,7 @@ struct RouterCall {
   bool stays = false;  // the session stays on its node; round robin does not advance
 };
 
-// The first of the nodes that are up and than which none is better, counted from that whose turn it is.
+// Returns the best of the nodes that are up; of equals, the first from memory.next on. nullopt if none is up.
 template <class Better>
 std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
   const std::span<const NodeFacts> nodes = call.nodes;
@@ -87,7 +89,7 @@ std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
   return chosen;
 }
 
-// The same by a figure of each node, the smallest first.
+// Returns the node with the lowest cost, otherwise as best_node().
 template <class Cost>
 std::optional<std::size_t> cheapest_node(const RouterCall& call, Cost cost) {
   return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });
@@ -98,7 +100,7 @@ class Router {
   explicit Router(const FleetOptions& options, uint64_t seed = 1);
 
   bool needs_beliefs() const { return routing_row(options_.routing).needs_beliefs; }
-  // `before`: the node that served the session's last turn. Nothing when no node is up.
+  // `before`: the node that served the session's last turn. Returns nullopt if no node is up.
   std::optional<std::size_t> choose(std::span<const NodeFacts> nodes, std::optional<std::size_t> before,
                                     int64_t prompt_tokens = 1);
 

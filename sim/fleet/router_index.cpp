@@ -19,7 +19,7 @@ int64_t RouterIndex::believed_tokens(std::size_t node, std::span<const Part> pro
   return believed;
 }
 
-// Enters the last part first, so that earlier parts are forgotten later.
+// Adds the last part first: earlier parts become more recently used and are dropped later.
 void RouterIndex::routed(std::size_t node, std::span<const Part> prompt, double now_s) {
   if (options_.index != IndexKind::approximate) return;
   for (auto part = prompt.rbegin(); part != prompt.rend(); ++part) {

@@ -1,12 +1,12 @@
 // RouterIndex: a router's assumed contents of each node, for routers that do not read the stores.
 //
-//   approximate  prompts sent to a node, dropped after index_tokens further tokens (least recently used
-//                first) or after index_ttl_s without a use. It misses evictions on the node, and answers.
-//   events       reports of a node, a delay late: parts of prompts when they were computed, contexts when
-//                turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
+//   approximate  prompts sent to a node, dropped least recently used first beyond index_tokens tokens, or
+//                after index_ttl_s without a use. It misses evictions on the node, and answers.
+//   events       what a node reports, with a delay: parts of prompts when they have been computed, contexts
+//                when turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
 //
-// A part (prompt.h) is indexed as a number of its first tokens. A prompt is indexed as far as its parts are
-// without a gap.
+// For each part (prompt.h) the index holds how many of its first tokens are stored. A prompt is found as far
+// as its parts are indexed without a gap.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ class RouterIndex {
  public:
   RouterIndex(const RouterOptions& options, std::size_t nodes) : options_(options), nodes_(nodes) {}
 
-  // Returns the indexed tokens of the prompt on the node.
+  // Returns how many of the prompt's tokens are indexed on the node.
   int64_t believed_tokens(std::size_t node, std::span<const Part> prompt, double now_s);
-  // Returns the indexed tokens of all texts on the node.
+  // Returns how many tokens of all texts are indexed on the node.
   int64_t indexed_tokens(std::size_t node) const { return nodes_[node].tokens; }
 
-  // approximate: notes that a prompt is sent to the node.
+  // approximate: notes that the prompt is sent to the node.
   void routed(std::size_t node, std::span<const Part> prompt, double now_s);
-  // events: note what happened on the node at `now_s`. REQUIRES: the dates of a node do not decrease.
+  // events: note what happened on the node at `now_s`. REQUIRES: the times of a node do not decrease.
   void stored(std::size_t node, std::span<const Part> parts, double now_s);
   void evicted(std::size_t node, Key part, int64_t first_token, double now_s);
   // Clears a failed node's entries; all routers notice a failure immediately.
@@ -54,7 +54,7 @@ class RouterIndex {
     std::list<Entry> entries;  // least recently used first
     std::unordered_map<Key, std::list<Entry>::iterator> places;
     int64_t tokens = 0;
-    std::deque<Event> events;  // not applied yet, in order
+    std::deque<Event> events;  // reports that have not arrived yet, in order
   };
 
   static void hear(Node& node, double now_s);

@@ -1,4 +1,4 @@
-// The table of routers: a new one is a function in a file of its own and, here, its name, the function and a
+// The table of routers. A new router is a function in a file of its own and, here, a name, the function and a
 // row.
 #pragma once
 
@@ -25,7 +25,7 @@ enum class Routing : uint8_t {
 
 struct RouterCall;  // router.h
 
-// The node that gets a turn; nothing when no node is up.
+// Returns the node that gets a turn; nullopt if no node is up.
 using ChooseNode = std::optional<std::size_t>(RouterCall& call);
 ChooseNode choose_round_robin, choose_least_loaded, choose_session_affinity, choose_prefix_aware,
     choose_random, choose_cache_aware, choose_dynamo, choose_weighted;
@@ -34,7 +34,7 @@ struct RoutingRow {
   Routing routing;
   std::string_view name;
   ChooseNode* choose;
-  bool needs_beliefs = false;  // of what lies on the nodes
+  bool needs_beliefs = false;  // the router uses the index of the nodes' contents
 };
 
 // In the order of the enumeration.

@@ -29,8 +29,8 @@ std::string size_field(const Scenario& scenario, Tier tier) {
   return "hardware." + std::string(name(tier)) + (has_count(tier) ? ".count" : ".capacity_bytes");
 }
 
-// Adds a note on a tier whose size was not chosen: its whole capacity is billed, or with "filled" what the
-// run fills.
+// Adds a note if nothing in the scenario sets the tier's size: then its whole capacity is billed or, with
+// "filled", what the run fills.
 void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
   const bool is_unsized =
       std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
@@ -41,17 +41,18 @@ void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
   const std::string field = size_field(scenario, tier);
   if (scenario.billing.storage == StorageBilled::filled && !is_whole) {
     facts.bills_filled[index(tier)] = true;
-    facts.notes.push_back("bills what the run fills of " + all + " (billed_bytes." + std::string(name(tier)) +
-                          "); a longer run may fill more: " + field + " sets the size");
+    facts.notes.push_back("bills only what the run fills of " + all + " (billed_bytes." +
+                          std::string(name(tier)) + "); a longer run may fill more: " + field +
+                          " sets the size");
     return;
   }
   facts.notes.push_back(noted(NoteKind::unsized_bill, all) + ", " + format_number(usd_per_hour) +
-                        " $ an hour: nobody chose the size; " + field + " does" +
-                        (is_whole ? "" : ", and billing.storage=filled bills what the run fills"));
+                        " $ per hour, because no size is set: " + field + " sets it" +
+                        (is_whole ? "" : "; billing.storage=filled bills only what the run fills"));
 }
 
-// Returns the tier's bytes per engine, including all copies. If the run is unbounded: its capacity if
-// bounded.
+// Returns the tier's bytes per engine, including all copies; if the policy is unbounded, its capacity without
+// that option.
 double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
   TierOptions options{.kind = tier.kind};
   for (const TierOptions& one : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
@@ -69,9 +70,11 @@ void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
   facts.pue = hardware.energy.pue;
   facts.usd_per_kwh = hardware.energy.price_usd_per_kwh.value_or(-1);
   if (facts.gpus_are_bought && facts.usd_per_kwh < 0) {
-    facts.notes.emplace_back("cost.total_usd is without energy: hardware.energy has no price_usd_per_kwh");
+    facts.notes.emplace_back(
+        "cost.total_usd does not include energy: hardware.energy has no price_usd_per_kwh");
   } else if (!facts.gpus_are_bought && facts.usd_per_kwh >= 0) {
-    facts.notes.emplace_back("cost.energy_usd is no part of cost.total_usd: the GPUs' rent includes power");
+    facts.notes.emplace_back(
+        "cost.total_usd does not include cost.energy_usd: the GPUs' rent includes power");
   }
 }
 
@@ -83,7 +86,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   // Nodes that only decode have no tiers.
   const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
   const int64_t storing = disaggregation ? disaggregation->prefill_replicas : replicas;
-  // Each node is a separate machine in its own servers.
+  // Every node is in servers of its own.
   facts.gpus = replicas * billed_gpus(hardware.gpu, scenario.billing.whole_servers);
   facts.gpus_per_group = scenario.serving.tensor_parallel_size;
   facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);

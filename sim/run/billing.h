@@ -1,7 +1,7 @@
-// Billing of a run: GPUs, as a share of a server or as whole servers, and the tiers that its policy uses.
+// Billing of a run: its GPUs, as a share of a server or as whole servers, and the tiers that its policy uses.
 //
-// A tier is billed with its whole capacity. A tier without a chosen size is billed with the profile's
-// capacity and a note, or with billing.storage "filled" by what the run fills.
+// A tier is billed with its whole capacity. If the scenario does not set its size, the capacity is the
+// profile's and a note says so; with billing.storage "filled" only what the run fills is billed.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace kvcap {
 
-// Adds prices, watts and sizes of all nodes, and notes on missing prices and on sizes that were not chosen.
+// Adds prices, power and sizes for all nodes, and notes on missing prices and on sizes that were not set.
 void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts);
 
 }  // namespace kvcap

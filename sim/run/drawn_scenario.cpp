@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-// Limits of the measurements: context length of decode attention, and GPUs per collective.
+// Limits of the measurements: context length in decode attention, and GPUs per collective.
 constexpr int64_t kLongestMeasured = 131072;
 constexpr int64_t kMostGpus = 8;
 
@@ -73,7 +73,7 @@ bool uses_regime(const Scenario& scenario, std::string_view regime) {
 
 namespace {
 
-// A list of sentences without duplicates, in order of insertion.
+// Collects sentences in order, without duplicates.
 class Sentences {
  public:
   void add(const std::string& one) {
@@ -85,12 +85,12 @@ class Sentences {
   std::vector<std::string> all_;
 };
 
-// True iff the error applies to a kind of server, which add_links() reports.
+// True iff the error belongs to the way in which GPUs reach each other, which add_links() reports.
 bool is_of_peers(const HardwareProfile& hardware, const Regime& regime) {
   return regime.name == "collectives" && peer_error(hardware);
 }
 
-// Adds the regimes of a profile with a default error, and its sigma.
+// Adds the regimes for which the profile has only a default error, with its sigma.
 void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& hardware,
                  Sentences& sentences) {
   std::string assumed;
@@ -107,10 +107,10 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
   if (assumed.empty()) return;
   sentences.add(
       "profile " + hardware.name + " (" + hardware.provenance_kind +
-      ") has no measured errors of some regimes; assumed standard deviations of ln(time): " + assumed);
+      ") has no measured errors for some regimes; assumed standard deviations of ln(time): " + assumed);
 }
 
-// Adds links between GPUs without measured times.
+// Adds links between GPUs whose times were not measured.
 void add_links(const Scenario& scenario, Sentences& sentences) {
   const HardwareProfile& hardware = scenario.hardware;
   const int64_t gpus = collective_gpus(scenario);
@@ -119,9 +119,10 @@ void add_links(const Scenario& scenario, Sentences& sentences) {
   if (const std::string assumption = peer_assumption(hardware); !assumption.empty()) {
     sentences.add(assumption);
   } else if (peer_error(hardware)) {
-    sentences.add(group + " over " + link_text(hardware) + " of this machine, those of other servers");
+    sentences.add(group + " over " + link_text(hardware) +
+                  " on this machine; those of other servers are used");
   } else if (!has_own_collectives(hardware) || gpus > kMostGpus) {
-    sentences.add(group + ", only a bandwidth");
+    sentences.add(group + "; only a bandwidth is known");
   }
 }
 
@@ -135,20 +136,21 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
                                          : std::string(regime.name) + " was not measured " + error->outside);
   }
   if (scenario.model.kv_bytes_per_element < 2) {
-    sentences.add("attention over 8-bit keys and values: the kernels' constants are those of 16 bits");
+    sentences.add("attention over 8-bit keys and values uses the kernel constants for 16 bits");
   }
   if (!hardware.gpu.decode_attention) {
-    sentences.add("decode attention: the profile has no kernel for it and takes that of prompts");
+    sentences.add("the profile has no kernel for decode attention; that for prompts is used");
   }
   add_links(scenario, sentences);
   const std::optional<EngineVersion> version = parse_engine_version(scenario.serving.engine_version);
   if (scenario.serving.engine == EngineKind::vllm && version && *version > kNewestVllm) {
     sentences.add("vLLM " + scenario.serving.engine_version +
-                  " is newer than any that was looked at: taken for " + ServingOptions{}.engine_version);
+                  " is newer than any version that was examined: simulated as " +
+                  ServingOptions{}.engine_version);
   }
   if (scenario.serving.engine == EngineKind::vllm && version && *version < kOldestVllm) {
     sentences.add("vLLM " + scenario.serving.engine_version +
-                  " has another engine and other rules of capacity (V0): taken for 0.9");
+                  " uses the V0 engine, which plans KV capacity differently: simulated as 0.9");
   }
   if (scenario.serving.engine == EngineKind::trtllm && scenario.serving.chunked_prefill) {
     sentences.add(
@@ -156,11 +158,12 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
         "refuses prompts longer than max_num_tokens (serving.chunked_prefill=false)");
   }
   if (scenario.serving.request_overhead_s == 0) {
-    sentences.add("API server, tokenizer and router take no time here (serving.request_overhead_s is 0)");
+    sentences.add(
+        "the simulated API server, tokenizer and router take no time (serving.request_overhead_s is 0)");
   } else if (scenario.serving.host_times == HostTimes::engine && version &&
              !host_times_of(scenario.serving.engine, *version).is_measured) {
     sentences.add("host times and sampler of " + std::string(engine_row(scenario.serving.engine).name) +
-                  " were not measured and are those of vLLM");
+                  " were not measured; those of vLLM are used");
   }
 }
 
@@ -208,8 +211,8 @@ std::vector<std::string> outside_validation(const std::vector<Scenario>& scenari
   for (const Scenario& scenario : stated) add_assumed(stated, scenario.hardware, sentences);
   for (const Scenario& scenario : stated) add_unmeasured(scenario, sentences);
   if (longest_tokens > kLongestMeasured) {
-    sentences.add("contexts of " + std::to_string(longest_tokens) + " tokens: attention was measured up to " +
-                  std::to_string(kLongestMeasured));
+    sentences.add("contexts of " + std::to_string(longest_tokens) +
+                  " tokens: attention was measured only up to " + std::to_string(kLongestMeasured));
   }
   return sentences.take();
 }

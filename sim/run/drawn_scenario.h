@@ -1,6 +1,6 @@
-// Scenarios on plausible machines (cost/drawn_machine.h), with drawn errors of host times and of derived KV
-// capacities in addition to those of the profile. Also lists the features of a scenario that no interval
-// covers for lack of measurements.
+// Scenarios on plausible machines (cost/drawn_machine.h): errors of host times and of derived KV capacities
+// are drawn in addition to those of the profile. Also lists the features of a scenario that no interval
+// covers because nothing was measured for them.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace kvcap {
 // True iff the regime's error affects the scenario's runs.
 bool uses_regime(const Scenario& scenario, std::string_view regime);
 
-// Returns the scenario with these errors in its hardware, host times and derived KV capacity. A given
-// serving.kv_capacity_tokens is kept.
+// Returns the scenario with these errors applied to its hardware, host times and derived KV capacity. A given
+// serving.kv_capacity_tokens stays.
 Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors);
 
-// Returns the scenario's hardware, with the engine's errors where the profile states none.
+// Returns the scenario's hardware; errors that the profile does not state are those of the engine.
 HardwareProfile with_engine_errors(const Scenario& scenario);
 
-// Returns the scenario with the errors of a draw under its own seed.
+// Returns the scenario with the errors of draw number `draw`, which the scenario's own seed determines.
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
 
 // Returns sentences without a full stop, each once, on features of the scenarios that were not measured;

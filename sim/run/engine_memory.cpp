@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-constexpr const char* kWayOut = "; serving.allow_impossible simulates it all the same";
+constexpr const char* kWayOut = "; serving.allow_impossible=true simulates it anyway";
 
 }  // namespace
 
@@ -81,25 +81,22 @@ std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_token
     const std::string least = serving.max_model_len ? fmt::format("serving.max_model_len = {}", window)
                                                     : fmt::format("the model's window of {} tokens", window);
     return fmt::format(
-        "serving.max_num_batched_tokens: found {}, and prompts are computed as a whole "
-        "(serving.chunked_prefill "
-        "false), with which vLLM does not start; allowed: at least {}{}",
+        "serving.max_num_batched_tokens: found {} with serving.chunked_prefill=false, where a "
+        "step computes whole prompts: vLLM does not start; allowed: at least {}{}",
         serving.max_num_batched_tokens, least, kWayOut);
   }
   if (serving.max_num_batched_tokens < serving.max_num_seqs) {
     return fmt::format(
-        "serving.max_num_seqs: found {} and {} serving.max_num_batched_tokens, with which vLLM does not "
-        "start; "
-        "allowed: at most as many sequences as tokens of a step{}",
+        "serving.max_num_seqs: found {} with serving.max_num_batched_tokens {}: vLLM does not "
+        "start; allowed: at most serving.max_num_batched_tokens{}",
         serving.max_num_seqs, serving.max_num_batched_tokens, kWayOut);
   }
   if (!serving.max_model_len) return "";
   const int64_t longest = longest_sequence(scenario, kv_capacity_tokens);
   if (*serving.max_model_len <= longest) return "";
   return fmt::format(
-      "serving.max_model_len: found {}, with which vLLM does not start: not one such sequence fits into the "
-      "KV "
-      "cache of {} tokens; allowed: at most {}, or a higher serving.gpu_memory_utilization or "
+      "serving.max_model_len: found {}; vLLM does not start because no sequence of this length fits the "
+      "KV cache of {} tokens; allowed: at most {}, or a higher serving.gpu_memory_utilization or "
       "tensor_parallel_size{}",
       *serving.max_model_len, kv_capacity_tokens, longest, kWayOut);
 }
@@ -107,10 +104,10 @@ std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_token
 std::string no_room_for_kv(const Scenario& scenario, const GpuMemory& memory) {
   const ServingOptions& serving = scenario.serving;
   return fmt::format(
-      "model {} does not fit: serving.gpu_memory_utilization {:g} of {} is {:.1f} GB, of which weights take "
-      "{:.1f} GB on each of {} GPUs and activations and buffers {:.1f} GB: no block of KV is left; use a "
-      "larger "
-      "serving.tensor_parallel_size or gpu_memory_utilization, fewer serving.max_num_batched_tokens or other "
+      "model {} does not fit: with serving.gpu_memory_utilization {:g} each {} has {:.1f} GB, of which "
+      "weights take {:.1f} GB (on {} GPUs) and activations and buffers {:.1f} GB, so no KV block fits; use a "
+      "larger serving.tensor_parallel_size or gpu_memory_utilization, fewer serving.max_num_batched_tokens "
+      "or other "
       "hardware",
       scenario.model.name, serving.gpu_memory_utilization, scenario.hardware.gpu.name,
       memory.share_bytes / 1e9, memory.weight_bytes / 1e9, serving.tensor_parallel_size,

@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the offered rate; 0 in a closed loop, and if all sessions begin concurrently.
+// Returns the offered rate; 0 in a closed loop and if all sessions begin at the same time.
 double offered_turns_per_s(const Workload& workload) {
   if (workload.concurrency > 0 || workload.sessions.empty()) return 0;
   const auto turns = static_cast<double>(workload.turns.size());
@@ -57,7 +57,7 @@ RunFacts facts_of(const Setup& setup, double duration_s) {
   facts.notes.insert(facts.notes.end(), machine.notes().begin(), machine.notes().end());
   if (machine.cost().extrapolated()) {
     facts.notes.emplace_back(
-        "some GEMMs lie outside the measured table of the hardware profile and are extrapolated");
+        "some GEMMs are outside the table that the hardware profile measured; their times are extrapolated");
   }
   if (machine.cost().tensor_parallel_size() * machine.cost().placement().ranks > 1) {
     const std::string assumed = peer_assumption(scenario.hardware);

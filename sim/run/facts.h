@@ -1,4 +1,4 @@
-// The facts about a finished run that its summary needs beside what was recorded.
+// What the summary of a finished run needs besides what was recorded.
 #pragma once
 
 #include "metrics/recorder.h"
@@ -6,7 +6,7 @@
 
 namespace kvcap {
 
-// Functions among the facts refer to `setup`.
+// Functions in the result refer to `setup`, which must outlive it.
 RunFacts facts_of(const Setup& setup, double duration_s);
 
 }  // namespace kvcap

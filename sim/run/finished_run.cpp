@@ -31,17 +31,17 @@ class FinishedRun {
     check_reads();
     check_fullness();
     check_series();
-    // The wait of a turn that is refused after a node's recovery is not recorded.
+    // A turn that is refused after the failure of its node has waited, but this wait is not recorded.
     const bool refused_late = !scenario_.fleet.failures.empty() && result_.number("rejected") > 0;
-    // A turn with blocks reserved while another node computes its prompt is on both nodes.
+    // A turn whose decode node has reserved blocks before its prompt is computed is on both nodes.
     const std::optional<DisaggregationOptions>& disaggregation = scenario_.fleet.disaggregation;
     const bool is_on_two = disaggregation && disaggregation->transfer == KvTransfer::push;
     if (!divided() && !refused_late && !is_on_two) check_littles_law();
   }
 
  private:
-  // True iff turns are divided into several calls; a turn's times are then those of the calls that it waits
-  // for.
+  // True iff turns are divided into several calls; a turn's times then cover only the calls for which it
+  // waits.
   bool divided() const { return machine_.options().calls.value_or(Calls::single) != Calls::single; }
   double metric(std::string_view group, Tier tier) const {
     return result_.number(std::string(group) + "." + std::string(name(tier)));
@@ -94,14 +94,15 @@ class FinishedRun {
   }
 
   // Checks that found bytes are read at most once, and exactly once if all of them are restored. Skips runs
-  // with reads for failed nodes and abandoned turns; guesses of important tokens may double the reads.
+  // in which failed nodes or abandoned turns cause more reads. Guessing important tokens may double the
+  // reads.
   void check_reads() const {
     if (result_.number("retried") > 0 || result_.number("abandoned") > 0) return;
     const Restore restore = *machine_.options().restore;
     const Split split = machine_.options().split.value_or(Split::best);
     // With a split by tokens a context reads whole tokens of each form, but is stored with their mean size.
     if (restore == Restore::project && (split == Split::token || split == Split::token_rounded)) return;
-    // Layers with a window restore less than was found, and recurrent layers a whole state.
+    // Windowed layers restore less than was found, and recurrent layers a whole state.
     const bool all = (restore == Restore::load || restore == Restore::copy) && scenario_.model.is_uniform();
     const double state_bytes = scenario_.model.recurrent_state_bytes();
     if (state_bytes > 0 && divided()) return;  // one state per call of a turn
@@ -138,7 +139,7 @@ class FinishedRun {
   void check_series() const {
     for (const auto& [name, values] : result_.series) {
       for (double value : values) KVCAP_INVARIANT("INV-LEVELS", !(value < 0));
-      // Checks the mean over the whole run: single intervals may exceed 1 because work is spread over its
+      // Checks the mean over the whole run. A single interval may exceed 1 because work is spread over its
       // duration.
       if (!name.ends_with("_utilization")) continue;
       const double sum = std::accumulate(values.begin(), values.end(), 0.0);
@@ -146,9 +147,9 @@ class FinishedRun {
     }
   }
 
-  // Checks Little's law: mean number of attempts inside x duration = sum of their times inside. A turn whose
-  // last token comes with its restoration is answered immediately, but leaves with the running step; such a
-  // turn has one output token or was preempted.
+  // Checks Little's law: mean number of attempts in the system x duration = sum of their times in it. A turn
+  // whose last token comes with its restoration is answered immediately but leaves only when the running step
+  // ends. Such a turn has one output token or was preempted.
   void check_littles_law() const {
     double inside = 0;
     for (const auto& [name, means] : result_.series) {

@@ -1,5 +1,5 @@
-// Invariants of every finished run: conserved turns, parts of times within the whole, Little's law, bytes
-// read equal to those found, and no tier or resource above its capacity.
+// Checks invariants of every finished run: turns are conserved, parts of a time do not exceed it, Little's
+// law holds, the bytes read equal those found, and no tier or resource exceeds its capacity.
 #pragma once
 
 #include "metrics/result.h"

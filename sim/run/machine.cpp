@@ -23,7 +23,7 @@ HardwareProfile with_staging(HardwareProfile hardware, const std::vector<TierOpt
   const auto used = [&](Tier tier) {
     return std::any_of(tiers.begin(), tiers.end(), [&](const TierOptions& one) { return one.kind == tier; });
   };
-  // A context read from farther off is promoted on its way: it has to pass through DRAM.
+  // Contexts from tiers below DRAM are promoted as they are read, so they pass through DRAM.
   if (!used(Tier::dram)) return hardware;
   if (hardware.ssd && used(Tier::ssd)) hardware.ssd->gpu_direct = false;
   for (Tier tier : kTiers) {
@@ -41,7 +41,7 @@ std::vector<TierOptions> tiers_of(const Scenario& scenario) {
   return tiers;
 }
 
-// True iff the prompts consist of texts, which separate calls can process; other prompts are one call each.
+// True iff the prompts consist of texts, which separate calls can process. Other prompts take one call each.
 bool has_texts(const Workload& workload) {
   return !workload.piece_begin.empty() && workload.piece_keys == PieceKeys::text;
 }
@@ -53,7 +53,7 @@ Machine::Expected Machine::expected_of(const Scenario& scenario, const Workload&
                     .context_tokens = workload.context_tokens() / storing_engines(scenario),
                     .reused = {}};
   const PolicyOptions options = with_preset(scenario.policy);
-  // A single tier serves all hits.
+  // If there is one tier, it serves all hits.
   if (tiers_of(scenario).size() > 1 && restore_row(*options.restore).plans) {
     expected.reused = reused_tokens(
         workload, {.by_prefix = options.match.value_or(Match::prefix) == Match::prefix,
@@ -71,7 +71,8 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   if (!workload.piece_begin.empty()) {
     match_ = options_.match.value_or(Match::prefix);
   } else if (options_.match.value_or(kPolicyDefaults.match) != Match::session) {
-    notes_.emplace_back("prompts have no pieces: a session's whole history is found under its own key");
+    notes_.emplace_back(
+        "prompts have no pieces, so policy.match is session: only a session's own history is reused");
   }
   options_.match = match_;
   divide_into_objects(scenario, !workload.piece_begin.empty());
@@ -105,7 +106,7 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
                                      : Route{});
     }
   }
-  if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load)");
+  if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load=true)");
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   const std::optional<SpeculativeOptions>& speculative = scenario.serving.speculative;
   if (speculative && speculative->draft_tokens > 0) {
@@ -123,9 +124,9 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   }
 }
 
-// Returns the share of the hit tokens that each host tier serves under LRU. Inclusive tiers: the nearest tier
-// whose own capacity holds the context serves a hit; exclusive tiers: capacities add up. Contexts on the GPU
-// need no restoration and have no share. Nodes of a fleet divide the contexts evenly.
+// Returns which share of the hit tokens each host tier serves under LRU. Inclusive tiers: a hit is served by
+// the nearest tier whose own capacity holds the context. Exclusive tiers: capacities add up. Contexts on the
+// GPU need no restoration and are not counted. Nodes of a fleet divide the contexts evenly.
 std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Expected& expected,
                                               double bytes_per_token) const {
   struct Rung {
@@ -159,7 +160,7 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
     if (rung.hit_tokens > 0) shares.push_back({rung.tier, rung.hit_tokens / hit_tokens});
   }
   if (!shares.empty()) return shares;
-  // Without known hits: the nearest tier with room for all contexts, else the farthest.
+  // If hits are unknown: the nearest tier with room for all contexts, else the farthest.
   const double context_bytes =
       static_cast<double>(expected.context_tokens) * scenario.model.kv_bytes_per_token();
   for (const StoreTier& tier : tiers_) {
@@ -176,8 +177,8 @@ void Machine::choose_policy(const Scenario& scenario, const Expected& expected) 
     const Route& load = route(tier.kind, Tier::hbm);
     idle_rates_[index(tier.kind)] = {.route = &load, .stretch = 1, .delay_s = load.latency_s};
   }
-  // The tiers that serve hits depend on the bytes per token, which depend on the planned tiers. If two plans
-  // alternate, the last one is used.
+  // Which tiers serve hits depends on the stored bytes per token, and these depend on which tiers the policy
+  // plans for. If two plans alternate, the last one is used.
   constexpr int kMostPlans = 4;
   std::vector<TierShare> planned = planned_tiers(scenario, expected, scenario.model.kv_bytes_per_token());
   for (int plans = 0; plans < kMostPlans; ++plans) {
@@ -192,7 +193,7 @@ void Machine::choose_policy(const Scenario& scenario, const Expected& expected) 
                            .block_tokens = kvcap::kv_layout(scenario).hit_tokens(),
                            .seed = static_cast<uint64_t>(scenario.seed)});
     if (expected.reused.empty()) break;
-    // A form that stores only tokens fits every tier, which does not justify a plan for the nearest one.
+    // A form that stores only tokens fits any tier. That is no reason to plan for the nearest one.
     const bool keeps_tokens_alone =
         policy_->schedule(std::max<int64_t>(1, expected.mean_history_tokens), main_tier(planned))
             .recompute_layers == scenario.model.num_hidden_layers;
@@ -222,7 +223,7 @@ void Machine::note_unused_keys(const PolicyOptions& given, const Workload& workl
                                                             .pieces = !workload.piece_begin.empty(),
                                                             .texts = has_texts(workload)});
   if (unused.empty()) return;
-  std::string note = options_.name + " makes no use of ";
+  std::string note = options_.name + " does not use ";
   for (std::string_view key : unused) {
     note += (key == unused.front() ? "policy." : ", policy.") + std::string(key);
   }
@@ -262,16 +263,15 @@ double Machine::sequences_at_once(double tokens) const {
   return static_cast<double>(kv_layout_.blocks_of(kv_capacity_tokens_)) / static_cast<double>(blocks);
 }
 
-// Returns the size of a tier given as a multiple of the engine's KV blocks. Throws InputError if it exceeds
-// the available size.
+// Returns the size of a tier that is given as a multiple of the engine's KV capacity. Throws InputError if it
+// exceeds the available size.
 static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, double there_bytes) {
   const double bytes = *tier.capacity_over_gpu * static_cast<double>(kvcap::kv_capacity_tokens(scenario)) *
                        scenario.model.kv_bytes_per_token();
   if (bytes <= there_bytes) return bytes;
   throw InputError(
-      fmt::format("policy.tiers: {}: found capacity_over_gpu {:g}, which is {:.1f} GB; allowed: at most the "
-                  "{:.1f} GB that "
-                  "an engine has there (or give capacity_bytes)",
+      fmt::format("policy.tiers: {}: found capacity_over_gpu {:g}, which is {:.1f} GB; allowed: at most "
+                  "the {:.1f} GB that an engine has there (or set capacity_bytes instead)",
                   name(tier.kind), *tier.capacity_over_gpu, bytes / 1e9, there_bytes / 1e9));
 }
 
@@ -308,7 +308,8 @@ void Machine::divide_into_objects(const Scenario& scenario, bool has_pieces) {
   }
 }
 
-// Adds a note if max_model_len is not set and no sequence of the model's whole window fits.
+// Adds a note if serving.max_model_len is not set and the KV cache cannot hold a sequence as long as the
+// model's window.
 void Machine::note_longest_sequence(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const bool is_given = serving.max_model_len && serving.engine == EngineKind::vllm;
@@ -316,16 +317,17 @@ void Machine::note_longest_sequence(const Scenario& scenario) {
   if (is_given || max_model_len_ <= longest || serving.allow_impossible) return;
   const bool starts = serving.engine != EngineKind::vllm;
   notes_.push_back(fmt::format(
-      "no sequence of {} tokens fits into the KV cache{}: the longest has {}", max_model_len_,
-      starts ? "" : ", and vLLM starts only with --max-model-len auto or a smaller one", longest));
+      "no sequence of {} tokens fits the KV cache{}; the longest that fits has {}", max_model_len_,
+      starts ? "" : " (vLLM starts only with --max-model-len auto or a smaller value)", longest));
 }
 
 void Machine::limit_whole_prompts(const ServingOptions& serving) {
   if (serving.chunked_prefill || serving.max_num_batched_tokens >= max_model_len_) return;
-  notes_.push_back(fmt::format(
-      "sequences have at most {} of {} tokens: a step computes a prompt as a whole (serving.chunked_prefill "
-      "false) and no more than serving.max_num_batched_tokens",
-      serving.max_num_batched_tokens, max_model_len_));
+  notes_.push_back(
+      fmt::format("sequences are limited to {} instead of {} tokens: with serving.chunked_prefill=false one "
+                  "step computes "
+                  "the whole prompt, within serving.max_num_batched_tokens",
+                  serving.max_num_batched_tokens, max_model_len_));
   max_model_len_ = serving.max_num_batched_tokens;
 }
 
@@ -345,15 +347,15 @@ void Machine::choose_memory(const Scenario& scenario) {
   const double reserved_tokens = policy_->traits().kv_buffer.reserved_tokens;
   if (reserved_tokens > static_cast<double>(kv_capacity_tokens_)) {
     throw InputError(
-        fmt::format("serving.max_model_len: found {}, of which {} reserves {:.1f} KV tokens a sequence, "
-                    "allowed: what fits "
-                    "the GPU's KV memory, {} tokens",
+        fmt::format("serving.max_model_len: found {}, for which {} reserves {:.1f} KV tokens per sequence; "
+                    "allowed: a length whose reservation fits the KV "
+                    "capacity of {} tokens",
                     max_model_len_, options_.name, reserved_tokens, kv_capacity_tokens_));
   }
   note_shares(scenario);
 }
 
-// Takes the given or the derived KV capacity. Throws InputError if it has no room for a block.
+// Sets the KV capacity, given or derived. Throws InputError if it has no room for a block.
 void Machine::choose_kv_capacity(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const GpuMemory derived = planned_memory(scenario);
@@ -366,41 +368,42 @@ void Machine::choose_kv_capacity(const Scenario& scenario) {
   }
   if (!fits && !serving.allow_impossible) {
     throw InputError(no_room_for_kv(scenario, derived) +
-                     "; serving.allow_impossible simulates it all the same");
+                     "; serving.allow_impossible=true simulates it anyway");
   }
   if (kv_capacity_tokens_ < block_tokens) {
     throw InputError(fmt::format(
         "serving.kv_capacity_tokens: found {}, allowed: at least {} = {}", kv_capacity_tokens_,
         block_tokens == serving.block_size ? "serving.block_size" : "the model's block size", block_tokens));
   }
-  notes_.push_back(
-      fmt::format("KV capacity is given: {} tokens (derived: {})", kv_capacity_tokens_, derived.tokens));
+  notes_.push_back(fmt::format("serving.kv_capacity_tokens sets the KV capacity to {} tokens (derived: {})",
+                               kv_capacity_tokens_, derived.tokens));
   if (!fits) {
     notes_.push_back(
-        fmt::format("the weights of {}, {:.1f} GB, leave no room for KV on this machine", scenario.model.name,
+        fmt::format("the weights of {} ({:.1f} GB) leave no room for KV on this machine", scenario.model.name,
                     static_cast<double>(serving.tensor_parallel_size) * derived.weight_bytes / 1e9));
   }
 }
 
-// Notes where states of recurrent layers are cached. Throws InputError if no step reaches the end of a block.
+// Adds a note on where states of recurrent layers are cached. Throws InputError if no step can reach the end
+// of a block.
 void Machine::align_checkpoints(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const int64_t block_tokens = kv_layout_.block_tokens();
   if (!serving.prefix_caching || !scenario.model.is_recurrent() || checkpoints_ != Checkpoints::align) return;
   if (serving.max_num_batched_tokens < block_tokens) {
     throw InputError(fmt::format(
-        "serving.max_num_batched_tokens: found {}, allowed: at least the {} tokens of a block of {}, where "
-        "steps end (serving.recurrent_checkpoints: align)",
+        "serving.max_num_batched_tokens: found {}, allowed: at least {}, the tokens of a block of {}, where "
+        "prefill slices must end (serving.recurrent_checkpoints=align)",
         serving.max_num_batched_tokens, block_tokens, scenario.model.name));
   }
-  notes_.push_back(
-      fmt::format("{} leaves its states where steps end with a block of {} tokens: a shared prefix is found "
-                  "up to such an "
-                  "end (serving.recurrent_checkpoints: align)",
-                  scenario.model.name, block_tokens));
+  notes_.push_back(fmt::format(
+      "{} keeps its recurrent states only where a step ends with a block of {} tokens, so hits of shared "
+      "prefixes end there "
+      "(serving.recurrent_checkpoints=align)",
+      scenario.model.name, block_tokens));
 }
 
-// Takes the tier on the GPU, if any, off the KV capacity for running requests.
+// Subtracts the tier on the GPU, if there is one, from the KV capacity for running requests.
 void Machine::set_hbm_tier_apart(const Scenario& scenario) {
   if (tiers_.empty() || tiers_.front().kind != Tier::hbm) return;
   const double kv_bytes = scenario.model.kv_bytes_per_token();
@@ -416,13 +419,14 @@ void Machine::set_hbm_tier_apart(const Scenario& scenario) {
   kv_capacity_tokens_ -= tier_tokens;
 }
 
-// Notes what ranks share, and GPUs that are paid for and not used.
+// Adds notes on what ranks share, and on GPUs that are paid for but not used.
 void Machine::note_shares(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const int64_t used_gpus = serving.tensor_parallel_size * serving.data_parallel_size;
   if (serving.data_parallel_size > 1 && has_host_tier()) {
-    notes_.push_back(fmt::format("each of {} ranks has an equal part of the node's tiers and of their links",
-                                 serving.data_parallel_size));
+    notes_.push_back(
+        fmt::format("each of the {} ranks has an equal part of the node's tiers and of their links",
+                    serving.data_parallel_size));
   }
   if (scenario.hardware.gpu.count <= used_gpus) return;
   const bool has_shares = scenario.hardware.gpu.per_server && !scenario.billing.whole_servers;

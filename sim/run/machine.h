@@ -1,5 +1,5 @@
 // Machine: everything derived from a scenario before the run: the policy with its preset, the tiers and their
-// sizes, the routes, and the KV capacity. Used by the simulation and by closed-form estimates.
+// sizes, the routes, and the KV capacity. Simulation and closed-form estimates use it.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ namespace kvcap {
 
 class Machine {
  public:
-  // Chooses stored forms for histories of `mean_history_tokens`, and for the nearest tier that holds
+  // Chooses stored forms for histories of `mean_history_tokens` and for the nearest tier that holds
   // `context_tokens`, the sum over all contexts. Throws InputError like simulate().
   Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
-  // Chooses stored forms for the tiers that serve this workload's hits. Also notes unused keys of the policy.
+  // Chooses stored forms for the tiers that serve this workload's hits. Also notes policy options that have
+  // no effect.
   Machine(const Scenario& scenario, const Workload& workload);
 
   const HardwareProfile& hardware() const { return hardware_; }
   const CostModel& cost() const { return cost_; }
   // Null if a step yields one token per sequence.
   const Speculation* speculation() const { return speculation_.get(); }
-  // Returns the durations of steps with these options, which outlive it.
+  // Returns the step times with these options; `serving` must outlive them.
   StepTime step_time(const ServingOptions& serving) const {
     return StepTime(cost_, policy_->traits().save_floors, serving, speculation_.get());
   }
@@ -44,13 +45,13 @@ class Machine {
   const PolicyOptions& options() const { return options_; }
   bool has_host_tier() const;
   bool uses(Tier tier) const;
-  // True iff some tier keeps the highest scores.
+  // True iff some tier evicts by score.
   bool keeps_scores() const;
-  // True iff some tier keeps shared contexts for longer.
+  // True iff some tier evicts shared contexts later than others.
   bool soft_pins() const;
-  // True iff some tier evicts by future uses, which only a bound may do.
+  // True iff some tier evicts by future uses, which only bounds do.
   bool clairvoyant() const;
-  // True iff loads run ahead of computation by fewer layers than the model has, so that the link idles
+  // True iff loads run ahead of computation by fewer layers than the model has, so that the link may idle
   // between layers.
   bool buffers_loads() const {
     return policy_->traits().read_buffer_layers < cost_.model().num_hidden_layers;
@@ -58,13 +59,13 @@ class Machine {
   double remote_copies() const { return remote_copies_; }  // per write to a remote tier
   const KvLayout& kv_layout() const { return kv_layout_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
-  // Returns the number of sequences of `tokens` tokens that the KV capacity holds concurrently.
+  // Returns how many sequences of `tokens` tokens the KV capacity holds at the same time.
   double sequences_at_once(double tokens) const;
   int64_t max_model_len() const { return max_model_len_; }
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // Expectations of a policy's plan: the length of histories, and the reuse by tier.
+  // What a policy's plan expects: the length of histories, and the reuse by tier.
   struct Expected {
     int64_t mean_history_tokens = 0;
     int64_t context_tokens = 0;        // sum over the contexts of one node
@@ -84,17 +85,17 @@ class Machine {
   void align_checkpoints(const Scenario& scenario);
   void set_hbm_tier_apart(const Scenario& scenario);
   void note_shares(const Scenario& scenario);
-  // Prepares tiers that evict by objects: they store pieces of prompts page by page. A context without pieces
-  // is one object, and such a tier then evicts by LRU.
+  // Sets the chunk size for tiers that evict by objects: they store pieces of prompts block by block. Without
+  // pieces a context is one object, and such a tier evicts by LRU.
   void divide_into_objects(const Scenario& scenario, bool has_pieces);
   void note_unused_keys(const PolicyOptions& given, const Workload& workload);
 
   PolicyOptions options_;
   Match match_ = Match::session;
-  HardwareProfile hardware_;  // share of a rank; SSDs go through DRAM if both are tiers of the store
+  HardwareProfile hardware_;  // share of a rank; SSDs go through DRAM if the store has both tiers
   CostModel cost_;
   std::unique_ptr<Speculation> speculation_;
-  std::vector<Route> routes_;  // from * 4 + to
+  std::vector<Route> routes_;  // index: from * kTiers.size() + to
   LoadRates idle_rates_{};
   std::vector<StoreTier> tiers_;
   double remote_copies_ = 1;

@@ -1,5 +1,5 @@
-// How a scenario's engines share its machines: their number, the ranks that share experts, and each rank's
-// part of a node.
+// How a scenario's engines share its machines: how many there are, which ranks share experts, and what part
+// of a node each rank has.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace kvcap {
 
 // Returns the number of engines of all replicas.
 int64_t engines(const Scenario& scenario);
-// Returns the number of engines with tiers: all except those that only decode.
+// Returns the number of engines that have tiers: all but those that only decode.
 int64_t storing_engines(const Scenario& scenario);
 // Returns the number of ranks that share experts and step together.
 int64_t ranks_in_lockstep(const Scenario& scenario);
-// Returns the placement of the model's experts; empty without experts.
+// Returns the placement of the model's experts; empty if it has none.
 ExpertPlacement expert_placement(const Scenario& scenario);
-// Returns the share of one of the node's data_parallel_size engines: an equal part of the capacity and
-// bandwidth of DRAM, SSDs and the remote tier's link, as if the other engines always used theirs. PCIe and
-// NVLink belong to GPUs.
+// Returns the share of the node that one of its data_parallel_size engines has: an equal part of the capacity
+// and bandwidth of DRAM, SSDs and the remote tier's link, as if the other engines always used theirs. PCIe
+// and NVLink belong to GPUs and are not divided.
 HardwareProfile share_of_rank(const Scenario& scenario);
 // Returns the rank's part of `bytes` of a node's tier.
 double rank_bytes(const Scenario& scenario, Tier tier, double bytes);

@@ -22,14 +22,14 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
           .clairvoyant = machine.clairvoyant(),
           .decoupled_positions = options.decoupled_positions.value_or(false),
-          // Selective policies store everything and load only that share.
+          // Selective policies store everything and load only this share.
           .retained_share = machine.policy().traits().selects ? 1 : options.retention.value_or(1),
           .expires = options.ttl_s.has_value(),
           .chunk_tokens = options.chunk_tokens.value_or(0),
           .weighs = machine.keeps_scores(),
           .soft_pins = machine.soft_pins(),
           .blocking_save = options.save == SaveMode::blocking,
-          // Text chunks that are reused at any position were computed without the tokens before them.
+          // Chunks that are reused at any position were computed without the tokens that now precede them.
           .exact = *options.restore != Restore::blend && options.retention.value_or(1) == 1 &&
                    !(machine.match() == Match::chunk && workload.piece_keys == PieceKeys::text),
           .keeps_kv = options.keep == Keep::kv,
@@ -49,7 +49,8 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .write_queue_s = options.write_queue_s.value_or(usual.write_queue_s)};
 }
 
-// Returns the workload divided into the policy's model calls; nullopt if each turn is one call.
+// Returns the workload with each turn divided into the policy's model calls; nullopt if each turn is one
+// call.
 std::optional<Workload> divided(const Workload& asked, const PolicyOptions& options) {
   const Calls calls = options.calls.value_or(Calls::single);
   if (calls == Calls::single) return {};
@@ -58,7 +59,7 @@ std::optional<Workload> divided(const Workload& asked, const PolicyOptions& opti
               .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(kPolicyDefaults.map_tokens))});
 }
 
-// Returns the route of KV between nodes.
+// Returns the route of KV between two nodes.
 Route transfer_route(const Scenario& scenario) {
   const HardwareProfile& hardware = scenario.hardware;
   if (scenario.fleet.disaggregation->link == TransferLink::nic) {
@@ -79,14 +80,14 @@ Scenario prefill_scenario(const Scenario& scenario) {
   if (!scenario.fleet.disaggregation) return scenario;
   Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
   // Prevents a deadlock: a prompt with blocks reserved on a decode node must not wait for blocks of another
-  // prompt, which may wait for that reservation.
+  // prompt, which may itself wait for a reservation.
   if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
     result.serving.admission = Admission::reserve_output;
   }
   return result;
 }
 
-// Turns are refused on arrival, so only the prefill nodes limit the queue.
+// Turns are refused on arrival, so only the prefill nodes have a queue limit.
 Scenario decode_scenario(const Scenario& scenario) {
   Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
   result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
@@ -126,7 +127,7 @@ Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
     interconnect = {storing_nodes, route};
   }
   const PolicyOptions& policy = engine.machine.options();
-  // Pieces are found only as a whole.
+  // Pieces are only found whole.
   const bool keeps_tails = *policy.eviction_unit == EvictionUnit::block && workload.piece_begin.empty();
   store = {.inclusive = *policy.inclusive,
            .write = *policy.inclusive ? *policy.write : WriteMode::back,

@@ -15,13 +15,13 @@
 
 namespace kvcap {
 
-// Return the scenario of the nodes that compute prompts (the scenario itself without disaggregation), and of
-// the nodes that decode, which have only the engine's prefix cache. decode_scenario() REQUIRES:
+// Return the scenario of the nodes that compute prompts (without disaggregation, the scenario itself), and
+// that of the nodes that decode and have no cache but the engine's prefix cache. decode_scenario() REQUIRES:
 // fleet.disaggregation is present.
 Scenario prefill_scenario(const Scenario& scenario);
 Scenario decode_scenario(const Scenario& scenario);
 
-// The engines of one kind: their scenario, the machine of each, and what they share.
+// What engines of one kind share: their scenario, the machine of each, and the EngineModel.
 struct EngineSetup {
   EngineSetup(Scenario scenario_of_kind, const Workload& workload);
   EngineSetup(const EngineSetup&) = delete;  // `model` refers to the other members
@@ -40,15 +40,15 @@ struct Setup {
 
   const Scenario& scenario;
   const Workload& asked;
-  const EngineSetup engine;             // of nodes that compute prompts: of all, without disaggregation
-  std::optional<EngineSetup> decode;    // of nodes that only decode
+  const EngineSetup engine;             // of the nodes that compute prompts (without disaggregation, all)
+  std::optional<EngineSetup> decode;    // of the nodes that only decode
   const std::optional<Workload> calls;  // `asked`, if the policy divides its turns into several model calls
-  const Workload& workload;             // what is served: `calls` or `asked`
+  const Workload& workload;             // the workload to serve: `calls` or `asked`
   const std::size_t nodes, storing_nodes;
   std::optional<HandoverPlan> handover;
   std::optional<Interconnect> interconnect;
   StoreOptions store;
-  std::vector<StoreTier> own_tiers, shared_tiers;  // of each storing node, and of all of them together
+  std::vector<StoreTier> own_tiers, shared_tiers;  // of each storing node; shared by all of them
 };
 
 }  // namespace kvcap

@@ -26,12 +26,12 @@ constexpr bool kCheckAlways = true;
 constexpr bool kCheckAlways = false;
 #endif
 
-// Largest date of scenarios and traces; doubles still resolve microseconds there.
+// Latest time in scenarios and traces; up to here doubles resolve microseconds.
 constexpr double kLongestRun_s = 1e10;
 
-// Fills the stores as after a long time (a warm start). Contexts: in order of their sessions, each on its
-// home node. Parts of prompts: on every node, those with the highest scores over all turns first (by default
-// the most used ones).
+// Fills the stores as if the system had run for a long time (a warm start). Contexts are stored in order of
+// their sessions, each on its home node. Parts of prompts are stored on every node, those with the highest
+// scores over all turns first (by default, the most used ones).
 void preload(const Setup& setup, std::span<NodeStore> stores) {
   const Workload& workload = setup.workload;
   const Machine& machine = setup.engine.machine;
@@ -99,7 +99,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   const std::unique_ptr<World> world =
       make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
                          scenario.fleet.shared_remote, setup.interconnect);
-  // Without a closed form, layers are simulated.
+  // There is no closed form for buffered loads: their layers are simulated.
   const Fidelity restores = machine.buffers_loads() ? Fidelity::layer : scenario.fidelity;
   Fleet fleet({.world = world.get(),
                .options = scenario.fleet,

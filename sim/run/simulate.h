@@ -22,7 +22,7 @@ struct SimulateHooks {
 };
 
 // REQUIRES: the first call in this process (SimGrid allows one engine per process). Throws InputError if the
-// scenario cannot run, e.g. because the model does not fit the GPUs, or would take centuries.
+// scenario cannot run, e.g. because the model does not fit the GPUs, or if it would simulate centuries.
 RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks = {});
 
 }  // namespace kvcap

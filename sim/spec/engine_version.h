@@ -7,17 +7,17 @@
 
 namespace kvcap {
 
-// "0.15.1" is {0, 15}: the rest is ignored.
+// "0.15.1" is {0, 15}; the rest is ignored.
 struct EngineVersion {
   int major = 0, minor = 0;
   auto operator<=>(const EngineVersion&) const = default;
 };
 // Newest vLLM whose defaults, memory and host times were examined; newer versions are treated like it.
 inline constexpr EngineVersion kNewestVllm{0, 30};
-// First vLLM that serves its models with the simulated engine (V1) only; older versions are treated like it.
+// Oldest vLLM that runs its models only on the simulated engine (V1); older versions are treated like it.
 inline constexpr EngineVersion kOldestVllm{0, 9};
 
-// Returns an empty optional if the text is not a version.
+// Returns nullopt if the text is not a version.
 std::optional<EngineVersion> parse_engine_version(std::string_view text);
 
 }  // namespace kvcap

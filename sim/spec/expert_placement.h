@@ -1,6 +1,6 @@
-// ExpertPlacement: how the engines of a group that serve one model together divide its experts, and how
-// tokens reach them. Each engine is a data-parallel rank with tensor_parallel_size GPUs, its own requests and
-// all attention layers; the group has G = ranks * tensor_parallel_size GPUs.
+// ExpertPlacement: how engines that serve one model together as a group divide its experts, and how tokens
+// reach them. Each engine is a data-parallel rank with tensor_parallel_size GPUs, requests of its own and all
+// attention layers. The group has G = ranks * tensor_parallel_size GPUs.
 //
 //   tensor parallel   every GPU has 1/G of the width of every expert
 //   expert parallel   every GPU has count/G whole experts
@@ -27,8 +27,8 @@ struct ExpertPlacement {
   int64_t ranks = 1;
   bool expert_parallel = false;
   ExpertExchange exchange = ExpertExchange::allgather_reducescatter;
-  // Token-expert pairs of the fullest GPU divided by the mean of all GPUs. Absent: derived, with tokens that
-  // choose their experts at random.
+  // Token-expert pairs of the fullest GPU / mean over all GPUs. Absent: derived, as if tokens chose their
+  // experts at random.
   std::optional<double> imbalance;
 
   bool is_spread() const { return ranks > 1 || expert_parallel; }

@@ -1,12 +1,12 @@
-// HardwareProfile: one server, as hwprofiles/*.json describes it. `gpu` (but its count) and `pcie` are per
-// GPU, `ssd` and `cxl` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in real
-// bytes. Bandwidths are achieved, not nominal, where `provenance` says so.
+// HardwareProfile: one server, as described in hwprofiles/*.json. `gpu` (except its count) and `pcie` are per
+// GPU, `ssd` and `cxl` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in exact
+// bytes. Bandwidths are achieved instead of nominal where `provenance` says so.
 //
-// A server may be sold in shares: several GPUs with a part of its DRAM and SSDs. `count` and the capacities
+// A server may be rented in shares: several GPUs with a part of its DRAM and SSDs. `count` and the capacities
 // are those of a share; gpu.per_server is the number of GPUs of the whole server.
 //
-// The cost of a part is its rent (price_usd_per_...) or its purchase price, written off evenly over
-// amortization_years of 8,760 hours each (see cost/prices.h).
+// A part costs its rent (price_usd_per_...) or its purchase price, written off evenly over amortization_years
+// of 8,760 hours each (see cost/prices.h).
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ namespace kvcap {
 enum class EfficiencyModel : uint8_t { constant, smooth_max, table, wave, blocks };
 inline constexpr std::string_view kEfficiencyNames[] = {"constant", "smooth_max", "table", "wave", "blocks"};
 constexpr Names names_of(EfficiencyModel) { return kEfficiencyNames; }
-// Those of GEMMs and of attention.
+// The models that apply to GEMMs, and those that apply to attention.
 inline constexpr std::string_view kGemmEfficiencyNames[] = {"constant", "smooth_max", "table"};
 inline constexpr std::string_view kAttentionEfficiencyNames[] = {"constant", "smooth_max", "wave", "blocks"};
 
@@ -42,25 +42,25 @@ struct GemmPoint {
 
 struct Efficiency {
   EfficiencyModel model = EfficiencyModel::constant;
-  double efficiency = 1;            // share of peak flops: constant, smooth_max, wave, blocks
-  double bandwidth_efficiency = 1;  // share of memory bandwidth: smooth_max, blocks; wave for decode
+  double efficiency = 1;            // share of the peak flops: constant, smooth_max, wave, blocks
+  double bandwidth_efficiency = 1;  // share of the memory bandwidth: smooth_max, blocks; wave for decode
   double constant_s = 0;            // per call: smooth_max, wave, blocks
   int64_t block_m = 64;             // query rows per thread block: wave, blocks
-  double block_s = 0;               // per thread block, in addition to its keys: blocks
-  double wave_tail = 1;             // share of the idle time at wave ends that counts: blocks
+  double block_s = 0;               // per thread block, besides the time of its keys: blocks
+  double wave_tail = 1;             // share of the idle time at the ends of waves that counts: blocks
   bool packed_heads = false;        // a block's rows belong to all query heads of a KV head: blocks
   std::vector<GemmPoint> points;    // table
-  // Share of memory bandwidth of the kernel that quantises A before an FP8 or FP4 GEMM: it reads A with the
-  // bytes per element of the output and writes it with those of A. Absent: fused into another kernel. Plain
-  // GEMMs only.
+  // Share of the memory bandwidth that the kernel reaches which quantises A before an FP8 or FP4 GEMM. It
+  // reads A with the bytes per element of the output and writes it with those of A. Absent: the kernel is
+  // fused into another one. Plain GEMMs only.
   std::optional<double> quantize_bandwidth_efficiency;
 };
 
 // Decode attention with one query per sequence, for s sequences, g KV heads and a total context of x tokens:
 // t = constant_s + s g block_s + the time to read the keys and values of max(x, s least_tokens) tokens. The
 // first ramp_bytes are read at ramp_efficiency of the memory bandwidth, the rest at bandwidth_efficiency.
-// Models with fewer than split_from_group query heads per KV head use the prefill kernel, in which each block
-// (gpu.attention: wave or blocks) processes a whole context.
+// If a model has fewer than split_from_group query heads per KV head, it decodes in the prefill kernel, where
+// each block (gpu.attention: wave or blocks) processes a whole context.
 struct DecodeEfficiency {
   double constant_s = 0;
   double block_s = 0;  // per sequence and KV head
@@ -72,7 +72,7 @@ struct DecodeEfficiency {
 };
 
 // Norms, activations, rotary embedding and residual adds of a layer: t = bytes / (W bandwidth_efficiency) +
-// kernels * constant_s. Absent: the GEMM efficiency includes their time.
+// kernels * constant_s. Absent: the efficiency of GEMMs includes their time.
 struct Elementwise {
   double bandwidth_efficiency = 0.8;
   double constant_s = 0;  // per kernel
@@ -85,24 +85,24 @@ struct Gpu {
   std::optional<double> peak_flops_fp8;  // dense; absent: peak_flops
   std::optional<double> peak_flops_fp4;  // dense; absent: the FP8 peak
   double memory_bytes = 0;
-  // Memory that the driver reports (cudaMemGetInfo), less than memory_bytes. Absent: not known.
+  // Memory that the driver reports (cudaMemGetInfo); less than memory_bytes. Absent: unknown.
   std::optional<double> reported_memory_bytes;
-  double context_bytes = 0;  // taken by the CUDA context of one process
+  double context_bytes = 0;  // memory that the CUDA context of one process takes
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
-  // GEMMs whose operands both have at most 8 bits, at most 4 bits; absent: gemm, with the peak of the format.
+  // GEMMs whose operands both have at most 8 or at most 4 bits; absent: `gemm`, with the peak of the format.
   std::optional<Efficiency> gemm_fp8, gemm_fp4;
-  // One kernel for all experts of a layer; absent: like a plain GEMM with the same flops and bytes.
+  // The kernel for all experts of a layer; absent: like a plain GEMM with the same flops and bytes.
   std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
-  // One kernel for all experts with 4-bit weights, unpacked for 16-bit activations; absent: grouped_gemm.
+  // The kernel for experts with 4-bit weights, unpacked for 16-bit activations; absent: grouped_gemm.
   std::optional<Efficiency> grouped_gemm_w4a16;
   Efficiency attention;
   std::optional<DecodeEfficiency> decode_attention;  // absent: derived from attention
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
-  // GPUs of the whole server, of which `count` are a share; absent: `count`.
+  // GPUs of the whole server, of which a share has `count`; absent: `count`.
   std::optional<int64_t> per_server;
   double price_usd_per_hour = 0;  // one GPU with its share of the server
   double purchase_usd = 0;        // one GPU with its share of the server, purchased
@@ -111,7 +111,7 @@ struct Gpu {
   std::optional<double> power_busy_w;  // during a step; absent: energy is not counted
 };
 
-// One measured rate: transfers in pieces of `block_bytes` moved `bytes_per_s` (rate_curve.h).
+// One measured rate: transfers in pieces of `block_bytes` reached `bytes_per_s` (rate_curve.h).
 struct RatePoint {
   double block_bytes = 0;
   double bytes_per_s = 0;
@@ -128,14 +128,14 @@ struct Pcie {
   double h2d_bandwidth_bytes_per_s = 0;
   double d2h_bandwidth_bytes_per_s = 0;
   double request_overhead_s = 0;  // per copy, if there is no curve
-  // Rates by the bytes of one copy, at most the bandwidths above; empty: not measured.
+  // Rates by the bytes of one copy, not above these bandwidths; empty: not measured.
   std::vector<RatePoint> h2d_curve, d2h_curve;
-  // Share of the sum of both bandwidths that copies in both directions reach concurrently: 0.5 to 1.
+  // Share of the sum of both bandwidths that concurrent copies in both directions reach: 0.5 to 1.
   double duplex_share = 1;
 };
 
-// How GPUs reach each other without NVLink, fastest first: peer access over the CPU's PCIe ports, peer access
-// through a PCIe switch, or copies through host memory without peer access.
+// How GPUs without NVLink reach each other, fastest first: peer access over the CPU's PCIe ports, peer access
+// through a PCIe switch, or copies through host memory.
 enum class Peer : uint8_t { direct, pcie_switch, host };
 inline constexpr std::string_view kPeerNames[] = {"direct", "switch", "host"};
 constexpr Names names_of(Peer) { return kPeerNames; }
@@ -148,18 +148,18 @@ struct Nvlink {
   double fused_all_reduce_bytes = 0;
 };
 
-// One measured collective of `gpus` GPUs. bytes: full buffer, as in NCCL's tests: what each GPU has before an
-// all-reduce, has after an all-gather, and sends in total in an all-to-all.
+// One measured collective of `gpus` GPUs. bytes: the full buffer, as in NCCL's tests: what each GPU has
+// before an all-reduce, has after an all-gather, or sends in total in an all-to-all.
 struct CollectivePoint {
   int64_t gpus = 0;
   double bytes = 0;
   double time_s = 0;
 };
 
-// Measured collectives; a kind or a number of GPUs without points is derived from nvlink, or from pcie and
-// peer.
+// Measured collectives. Times of a kind or number of GPUs without points are derived from nvlink, or from
+// pcie and peer.
 struct Collectives {
-  std::optional<Peer> peer;  // the measured server's; absent: as in this profile
+  std::optional<Peer> peer;  // peer access of the measured server; absent: as in this profile
   std::vector<CollectivePoint> all_reduce;
   std::vector<CollectivePoint> all_gather;
   std::vector<CollectivePoint> all_to_all;
@@ -187,7 +187,7 @@ struct Ssd {
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
   double request_overhead_s = 0;  // per chunk read or written, if there is no curve
-  // Rates of one device by the bytes of one request, at most the bandwidths above; empty: not measured.
+  // Rates of one device by the bytes of one request, not above these bandwidths; empty: not measured.
   std::vector<SsdPoint> read_curve, write_curve;
   std::optional<int64_t> queue_depth;  // requests in flight per device; absent: the deepest measured
   double sync_write_s = 25e-6;         // one small synchronous write (save: direct_io)
@@ -195,7 +195,7 @@ struct Ssd {
   double price_usd_per_gb_hour = 0;
   double purchase_usd = 0;  // per device
   double amortization_years = 5;
-  // Price of a new device, which determines the cost of wear if devices are rented; not billed.
+  // Price of a new device, for the cost of wear if devices are rented; not billed.
   double replacement_usd_per_gb = 0;
   double endurance_bytes = 0;  // rated writes per device; 0: not stated
   double power_w = 0;          // per device
@@ -205,16 +205,16 @@ struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
   std::vector<RatePoint> curve;  // rates by the bytes of one request, both directions; empty: not measured
-  double latency_s = 0;          // to the first byte, per transfer
-  double lookup_s = 0;           // look-up in its index, once per turn
+  double latency_s = 0;          // time to the first byte of a transfer
+  double lookup_s = 0;           // time of a lookup in its index, once per turn
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
 };
 
-// Devices of a kind of tier that base/tier.h alone describes.
+// Devices of a tier that only its row in base/tier.h describes.
 struct Devices {
   int64_t count = 1;
-  double capacity_bytes = 0;  // of one device, like all but prices and latency
+  double capacity_bytes = 0;  // of one device, like all fields but prices and latency
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
   double latency_s = 0;    // to the first byte of a transfer
@@ -227,15 +227,15 @@ struct Devices {
 
 struct Energy {
   std::optional<double> price_usd_per_kwh;
-  double pue = 1;  // energy of the site / energy of the machines
+  double pue = 1;  // energy of the site / energy of its machines
 };
 
-// Values of an engine measured on this machine, in addition to its kernels. They are the defaults of the
+// Values of an engine that were measured on this machine, besides its kernels. They are the defaults of the
 // fields of `serving` with the same names.
 struct EngineTimes {
   std::string name, version;  // "vllm", "0.15.1"
   std::optional<double> step_overhead_s, step_overhead_per_sequence_s, request_overhead_s;
-  double kv_capacity_share = 1;  // measured tokens of KV cache / derived tokens
+  double kv_capacity_share = 1;  // measured / derived tokens of the KV cache
 };
 
 struct HardwareProfile {
@@ -245,14 +245,16 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
-  // Given: collectives do not use nvlink. Absent, without nvlink: not known, treated as host.
+  // If given, collectives do not use nvlink. If neither is given, the link is unknown and transfers are
+  // assumed to go through the host.
   std::optional<Peer> peer;
   std::optional<Collectives> collectives;
   std::optional<Nic> nic;
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
-  std::array<std::optional<Devices>, kTierCount> devices;  // of the tiers whose row says `table`
+  // of the tiers whose row in base/tier.h says `table`
+  std::array<std::optional<Devices>, kTierCount> devices;
   Energy energy;
   std::optional<EngineTimes> engine;  // absent: not measured
   MachineErrors errors;

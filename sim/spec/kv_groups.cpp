@@ -18,8 +18,8 @@ bool keep_the_same(const KvLayers& a, const KvLayers& b) { return a.rule == b.ru
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Returns the tokens per block, at least `block_tokens`, with which a page can hold the state of a recurrent
-// layer.
+// Returns the smallest number of tokens per block, at least `block_tokens`, with which a page can hold a
+// recurrent layer's state.
 int64_t enlarged(std::span<const KvLayers> kinds, int64_t block_tokens) {
   double state_bytes = 0;
   double bytes_per_token = 0;
@@ -33,10 +33,10 @@ int64_t enlarged(std::span<const KvLayers> kinds, int64_t block_tokens) {
   return std::max(block_tokens, steps * kKernelBlockTokens);
 }
 
-// Returns one group of all layers, for kinds that all keep the same positions.
+// Returns one group of all layers, if all kinds keep the same positions.
 KvLayout one_group(std::span<const KvLayers> kinds, int64_t block_tokens) {
   KvLayout layout{.groups = {{kinds[0].rule, kinds[0].tokens, block_tokens}}, .unit_tokens = block_tokens};
-  double bytes = 0;  // per block, all layers
+  double bytes = 0;  // of a block, over all layers
   for (const KvLayers& kind : kinds) {
     layout.group_layers += kind.layers;
     const double page =
@@ -121,7 +121,7 @@ KvLayout kv_layout(std::span<const KvLayers> kinds, int64_t block_tokens) {
     layout.page_bytes = std::max(
         {layout.page_bytes, kind.state_bytes, kind.bytes_per_token * static_cast<double>(least_tokens)});
   }
-  // A little padding is better than many groups.
+  // Prefers a little padding to many groups.
   layout.group_layers = 4 * most < 5 * fewest ? most : fewest;
   layout.unit_tokens = 0;
   for (const KvLayers& kind : kinds) {

@@ -1,12 +1,12 @@
 // KvLayout: the groups of layers that share the GPU's blocks, formed as in vLLM's hybrid KV cache manager
-// (vllm/v1/core/kv_cache_utils.py): the positions of a sequence that a group keeps, its number of layers, and
+// (vllm/v1/core/kv_cache_utils.py): which positions of a sequence a group keeps, its number of layers, and
 // its tokens per block.
 //
 // Layers of one kind keep the same positions. Each kind is split into groups with the same number of layers;
 // the last group of a kind may be padded. A block is one page for each layer of a group. All pages have the
-// same size, so that all groups take blocks from one pool: kinds with fewer bytes per token have more tokens
-// per block, and if recurrent layers keep a state, the blocks of all other kinds grow until a page holds the
-// state of one layer.
+// same size, so that all groups take blocks from one pool. Kinds with fewer bytes per token therefore have
+// more tokens per block, and if recurrent layers keep a state, the blocks of all other kinds grow until a
+// page holds the state of one layer.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace kvcap {
 
-// The part of a sequence that a group keeps:
+// Which part of a sequence a group keeps:
 //   all         every token (full attention, latents)
 //   window      the newest `tokens` - 1 tokens before the next one (sliding attention)
 //   chunk       the tokens since the last multiple of `tokens` (chunked attention)
 //   checkpoint  a state at the end of a block (recurrent layers)
 enum class KvRule : uint8_t { all, window, chunk, checkpoint };
 
-// Places at which states of recurrent layers are kept for reuse by other requests (vLLM's mamba_cache_mode):
+// Where states of recurrent layers are kept for reuse by other requests (vLLM's mamba_cache_mode):
 //   none   nowhere: a model with recurrent layers has no prefix cache
 //   align  where a step ends at the end of a block; prefill slices are cut to end there
 //   all    at the end of every block
@@ -36,19 +36,19 @@ constexpr Names names_of(Checkpoints) { return kCheckpointsNames; }
 struct KvLayers {
   KvRule rule = KvRule::all;
   int64_t layers = 0;
-  int64_t tokens = 0;          // window, chunk
-  double bytes_per_token = 0;  // all, window, chunk
-  double state_bytes = 0;      // checkpoint
+  int64_t tokens = 0;          // for window and chunk
+  double bytes_per_token = 0;  // for all, window and chunk
+  double state_bytes = 0;      // for checkpoint
 };
 
 struct KvGroup {
   KvRule rule = KvRule::all;
-  int64_t tokens = 0;  // window, chunk
+  int64_t tokens = 0;  // for window and chunk
   int64_t block_tokens = 16;
 
-  // Returns the number of leading blocks of a sequence that are not needed once `computed` tokens are
-  // computed. A request can start after `computed` tokens, a multiple of block_tokens, if the blocks after
-  // the unneeded ones up to there are stored.
+  // Returns how many leading blocks of a sequence are no longer needed once `computed` tokens are computed.
+  // If the blocks after these, up to `computed` tokens (a multiple of block_tokens), are stored, a request
+  // can start there.
   int64_t unneeded_blocks(int64_t computed) const;
   // Returns the most blocks that a sequence of `tokens` tokens holds at any time, if a step computes at most
   // `step_tokens` of its tokens.
@@ -66,8 +66,8 @@ struct KvLayout {
   // Returns the granularity of prefix hits: the least common multiple of the groups' block_tokens.
   int64_t hit_tokens() const;
   // Convert between blocks and the pool's capacity in tokens, as vLLM reports it ("GPU KV cache size"): every
-  // group has an equal part of the blocks, and the smallest blocks count. Groups that keep a window or a
-  // state need less than their part, so that longer sequences fit.
+  // group has an equal part of the blocks, and the groups with the fewest tokens per block count. Groups that
+  // keep a window or a state need less than their part, so that longer sequences fit.
   int64_t tokens_of(int64_t blocks) const;
   int64_t blocks_of(int64_t capacity_tokens) const;
   // Returns the smallest block_tokens of all groups.
@@ -78,7 +78,7 @@ struct KvLayout {
   bool is_plain() const { return groups.size() == 1 && groups[0].rule == KvRule::all; }
 };
 
-// Returns the layout. `block_tokens`: the engine's option, the fewest tokens per block.
+// Returns the layout. `block_tokens`: the engine's option, the least number of tokens per block.
 // REQUIRES: at least one kind; sizes are positive.
 KvLayout kv_layout(std::span<const KvLayers> kinds, int64_t block_tokens);
 

@@ -3,10 +3,10 @@
 //
 //   x = bias + sigma z + shape_sigma y
 //
-// z is common to all kernels of a class on one engine and machine (another version of a library, another
-// server of the same kind): one standard normal number per class. y belongs to a single measured kernel (one
-// shape, one number of rows). A step sums over `shapes` kernels, which averages y out, so that the share of a
-// whole model is shape_sigma / sqrt(shapes).
+// z is common to all kernels of a class on one engine and machine (the effect of another version of a
+// library, or another server of the same kind): one standard normal number per class. y belongs to a single
+// measured kernel (one shape, one number of rows). A step sums over `shapes` kernels, which averages y out:
+// its part in a whole model is shape_sigma / sqrt(shapes).
 #pragma once
 
 #include <array>
@@ -20,11 +20,12 @@ struct RegimeError {
   double sigma = 0;        // common to all shapes
   double shape_sigma = 0;  // for a single kernel
   double bias = 0;         // mean of ln(measured / simulated)
-  std::string outside;     // part of the regime that was never measured, in words; answers repeat it
+  std::string outside;     // what part of the regime was never measured, in words; answers repeat it
 };
 
-// Absent: only the fit was measured, and default_error() is assumed (cost/drawn_machine.h). Errors of steps,
-// host and waiting belong to an engine (engine/versions/step_errors.h, host_times.h).
+// An absent error means that only the fit was measured; default_error() is then assumed
+// (cost/drawn_machine.h). Errors of steps, host and waiting belong to an engine
+// (engine/versions/step_errors.h, host_times.h).
 struct MachineErrors {
   std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows, and above
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4
@@ -36,17 +37,17 @@ struct MachineErrors {
   std::optional<RegimeError> steps;        // all kernels of a step together
   std::optional<RegimeError> host;         // CPU time per step, request or layer
   std::optional<RegimeError> waiting;      // CPU time per step for requests that wait
-  std::optional<RegimeError> kv_capacity;  // ln(engine's / derived tokens)
+  std::optional<RegimeError> kv_capacity;  // ln(the engine's tokens / derived tokens)
 };
 
 // One regime. Regimes with the same `kernel` share z. Regimes of the `machine` are parts of a server, not of
-// an engine: their z is drawn separately for each kind of server.
+// an engine: z is drawn separately for each kind of server.
 struct Regime {
   std::string_view name;  // key in `errors`
   std::string_view meaning;
   std::string_view kernel;
   std::optional<RegimeError> MachineErrors::*error;
-  double shapes = 1;  // equally weighted kernels that a step sums over
+  double shapes = 1;  // number of equally weighted kernels over which a step sums
   bool machine = false;
 };
 

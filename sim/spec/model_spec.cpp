@@ -30,7 +30,7 @@ double latent_attention_parameters(const ModelSpec& model, const LatentAttention
 }
 
 // Returns the parameters of input projections (gate, x, B, C, and one gate per head), convolution and output
-// projection. Mamba-1 projects x to B, C and a low-rank step instead.
+// projection. Mamba-1 instead projects x to B, C and a low-rank step.
 double recurrent_parameters(const ModelSpec& model, const RecurrentState& state) {
   const auto hidden = static_cast<double>(model.hidden_size);
   const auto inner = static_cast<double>(state.inner_width());
@@ -42,7 +42,7 @@ double recurrent_parameters(const ModelSpec& model, const RecurrentState& state)
          static_cast<double>(state.conv_channels() * state.conv_kernel);
 }
 
-// Returns the parameters of the indexer per layer, averaged over the group: queries of its heads, its key,
+// Returns the parameters of the indexer per layer, averaged over the group: its heads' queries, its key, and
 // one weight per head.
 double indexer_parameters(const ModelSpec& model, const LayerGroup& group) {
   if (!group.indexer) return 0;
@@ -258,7 +258,7 @@ double ModelSpec::parameter_count() const {
          all_attention_parameters(*this) + all_ffn_parameters(*this) + vision_parameters;
 }
 
-// A draft layer is like the model's last layers, after a projection of an embedding and a hidden state.
+// A draft layer is like one of the model's last layers, plus a projection of an embedding and a hidden state.
 double ModelSpec::draft_parameter_count() const {
   const auto hidden = static_cast<double>(hidden_size);
   const double feed_forward =

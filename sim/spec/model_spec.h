@@ -1,7 +1,7 @@
 // ModelSpec: the shape of a decoder-only model, from models/*.json or a Hugging Face config.json, and the
-// sizes that follow from the shape. All sizes are for the whole model (cost/ divides them for tensor
-// parallelism). Notation of the papers: L layers, D hidden size, h query heads, g KV heads, d head size, b
-// bytes per element.
+// sizes that follow from it. All sizes are for the whole model (cost/ divides them for tensor parallelism).
+// Notation as in papers: L layers, D hidden size, h query heads, g KV heads, d head size, b bytes per
+// element.
 //
 // The layers that mix tokens form groups. All layers of a group keep the same state of a context:
 //
@@ -43,10 +43,10 @@ struct Experts {
   int64_t count = 0;
   int64_t active = 0;
   int64_t shared = 0;
-  int64_t intermediate_size = 0;         // per routed expert
-  int64_t dense_layers = 0;              // layers with a dense FFN of ModelSpec::intermediate_size instead
-  int64_t shared_intermediate_size = 0;  // per shared expert; 0: as for a routed one
-  // width of routed experts' input and output, reached by projections down and up; 0: the model's
+  int64_t intermediate_size = 0;  // per routed expert
+  int64_t dense_layers = 0;       // layers that have a dense FFN of ModelSpec::intermediate_size instead
+  int64_t shared_intermediate_size = 0;  // per shared expert; 0: like a routed one
+  // width of routed experts' input and output, with projections from and to the model's width; 0: the model's
   int64_t hidden_size = 0;
   // Formats of routed experts; absent: the model's.
   std::optional<double> weight_bytes_per_element, activation_bytes_per_element;
@@ -68,7 +68,7 @@ struct LatentAttention {
 // Sparse attention over latents (DeepSeek-V3.2): a small key per token selects the `top_k` tokens that a
 // query attends to. These keys are a separate cache.
 struct Indexer {
-  int64_t layers = 0;  // layers of the group with their own keys; 0: all
+  int64_t layers = 0;  // layers of the group that have keys of their own; 0: all
   int64_t heads = 64;
   int64_t head_dim = 128;
   double bytes_per_token = 132;  // per layer: an 8-bit key of 128 elements and its 4-byte scale
@@ -100,11 +100,11 @@ inline constexpr std::string_view kAttentionKindNames[] = {"full", "sliding", "c
 constexpr Names names_of(AttentionKind) { return kAttentionKindNames; }
 
 // Layers that keep the same state. Zeros and absent values in a file mean the model's values;
-// ModelSpec::groups() fills them in.
+// ModelSpec::groups() fills these in.
 struct LayerGroup {
   int64_t layers = 0;
   AttentionKind attention = AttentionKind::full;
-  // sliding: newest tokens that a token attends to, including itself; chunked: tokens per chunk
+  // sliding: number of newest tokens to which a token attends, including itself; chunked: tokens per chunk
   int64_t window_tokens = 0;
   int64_t num_attention_heads = 0;
   int64_t num_key_value_heads = 0;
@@ -120,7 +120,7 @@ struct LayerGroup {
   // Sizes per layer. REQUIRES for all functions below: the group comes from ModelSpec::groups().
   int64_t kv_elements_per_token() const;  // 0 for recurrent layers
   double kv_bytes_per_token_layer() const;
-  // Returns the kept tokens of a sequence of `tokens` tokens: all, min(n, w), n mod c (c if that is 0), or
+  // Returns how many tokens a sequence of `tokens` tokens keeps: all, min(n, w), n mod c (c if that is 0), or
   // none.
   int64_t kept_tokens(int64_t tokens) const;
   bool keeps_all() const { return attention == AttentionKind::full || attention == AttentionKind::latent; }
@@ -150,36 +150,37 @@ struct ModelSpec {
   QkNorm qk_norm = QkNorm::none;
   bool tie_word_embeddings = false;
   bool attention_output_gate = false;  // a second query projection yields a gate (Qwen3.5)
-  // Weights that no field below covers: the FFNs, and everything whose field is absent.
+  // Format of the weights that no field below covers: the FFNs, and everything whose field is absent.
   double weight_bytes_per_element = 2;
   double kv_bytes_per_element = 2;      // stored keys and values, or the MLA latent
   double hidden_bytes_per_element = 2;  // activations and stored hidden states
-  // Inputs of the layers' GEMMs: 1 for FP8 arithmetic (W8A8), 0.5 for FP4; absent: as hidden states, and
-  // quantised weights are expanded before multiplication.
+  // Inputs of the layers' GEMMs: 1 for FP8 arithmetic (W8A8), 0.5 for FP4. Absent: like hidden states;
+  // quantised weights are then expanded before the multiplication.
   std::optional<double> activation_bytes_per_element;
-  // Formats of attention and recurrent layers, if they differ from those of the FFNs.
+  // Formats of attention and recurrent layers, if these differ from the FFNs.
   std::optional<double> attention_weight_bytes_per_element, attention_activation_bytes_per_element;
-  std::optional<double> embedding_bytes_per_element;  // embedding and output projection; absent: as weights
-  std::optional<double> output_bytes_per_element;     // output projection; absent: as the embedding
-  // Parameters of a vision tower and its projector, in 16 bits: loaded, but not used for text.
+  // embedding and output projection; absent: like the weights
+  std::optional<double> embedding_bytes_per_element;
+  std::optional<double> output_bytes_per_element;  // output projection; absent: like the embedding
+  // Parameters of a vision tower and its projector, in 16 bits. They are loaded, but text does not use them.
   double vision_parameters = 0;
   // Layers that predict further tokens (MTP): part of the checkpoint, loaded only for drafting.
   int64_t draft_layers = 0;
-  // Bytes of the checkpoint minus the bytes that follow from shapes and formats; may be negative.
+  // Bytes of the checkpoint minus those that follow from shapes and formats; may be negative.
   double uncounted_weight_bytes = 0;
   std::optional<Experts> experts;
   std::optional<LatentAttention> latent;
   std::vector<LayerGroup> layer_groups;  // empty: all layers are full, or latent if `latent` is given
-  // Layers with an FFN; absent: all. Nemotron-H counts mixers and FFNs as layers of their own.
+  // Number of layers with an FFN; absent: all. Nemotron-H counts mixers and FFNs as separate layers.
   std::optional<int64_t> ffn_layers;
   std::optional<Sampling> sampling;  // suggested by the publisher (generation_config.json)
   std::string hugging_face;          // names on Hugging Face, separated by spaces
   std::string source;
 
-  // Returns the layers that mix tokens, with every shape filled in; at least one group.
+  // Returns the groups of layers that mix tokens, with every shape filled in; at least one.
   std::vector<LayerGroup> groups() const;
   bool is_uniform() const { return layer_groups.empty(); }  // one group of all layers
-  bool is_recurrent() const;                                // at least one layer is
+  bool is_recurrent() const;                                // at least one layer is recurrent
   int64_t layers_with_ffn() const { return ffn_layers.value_or(num_hidden_layers); }
 
   // Returns the bytes of the hidden state of one token at one layer: D b.
@@ -212,8 +213,8 @@ struct ModelSpec {
   double weight_bytes() const;
   double counted_weight_bytes() const;  // the part derived from shapes and formats
   double routed_weight_bytes() const;   // the part of all routed experts
-  // Return the parameters and bytes of `draft_layers`, which the totals above exclude; stored like the
-  // average weight.
+  // Return the parameters and bytes of `draft_layers`, which the totals above exclude; stored in the average
+  // format of the weights.
   double draft_parameter_count() const;
   double draft_weight_bytes() const;
 };

@@ -1,9 +1,8 @@
 // RateCurve: bytes per second as a function of the bytes per piece, from measured points.
 //
 // Between two points the rate is a power of the piece's bytes: a straight line in log(bytes) and
-// log(bytes/s), which is exact if every piece takes the same time and if the rate is constant. Pieces smaller
-// than the first point take the time of the first point; pieces larger than the last point have the last
-// point's rate.
+// log(bytes/s). This is exact if every piece takes the same time, and if the rate is constant. Pieces smaller
+// than the first point take as long as the first point; pieces larger than the last point have its rate.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ namespace kvcap {
 class RateCurve {
  public:
   RateCurve() = default;
-  // REQUIRES: block_bytes rise from point to point, and bytes_per_s do not fall.
+  // REQUIRES: block_bytes ascend from point to point, and bytes_per_s do not descend.
   explicit RateCurve(std::span<const RatePoint> points) : points_(points.begin(), points.end()) {}
 
   bool empty() const { return points_.empty(); }
@@ -29,8 +28,8 @@ class RateCurve {
   std::vector<RatePoint> points_;
 };
 
-// Returns the points of one SSD at `queue_depth`: interpolated between the two neighbouring measured depths
-// in log(depth), as RateCurve does; beyond the measured depths, the points of the nearest. Absent: the
+// Returns the points of one SSD at `queue_depth`, interpolated in log(depth) between the two neighbouring
+// measured depths, as in RateCurve. Beyond the measured depths: the points of the nearest one. Absent: the
 // deepest.
 std::vector<RatePoint> at_queue_depth(std::span<const SsdPoint> points, std::optional<int64_t> queue_depth);
 

@@ -1,4 +1,4 @@
-// Sampling: how the next token is drawn from the logits; determines whether the engine has to filter them.
+// Sampling: how the next token is drawn from the logits, and thus whether the engine has to filter them.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace kvcap {
 
-// Kernel that finds the tokens that top_k and top_p leave.
+// Kernel that finds the tokens that remain after top_k and top_p.
 enum class SamplerKernel : uint8_t { sort, triton, flashinfer };
 inline constexpr std::string_view kSamplerKernelNames[] = {"sort", "triton", "flashinfer"};
 constexpr Names names_of(SamplerKernel) { return kSamplerKernelNames; }
 
-// Sampling parameters of the requests or, if not given, of the model's generation_config.json.
+// Sampling parameters of the requests or, if these have none, of the model's generation_config.json.
 struct Sampling {
-  double temperature = 1;               // 0: the most likely token, without a filter
+  double temperature = 1;               // 0: greedy, without a filter
   int64_t top_k = 0;                    // most likely tokens to keep; 0: all
   double top_p = 1;                     // keep the most likely tokens with this total probability
   std::optional<SamplerKernel> method;  // absent: the default of the engine's version

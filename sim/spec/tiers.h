@@ -1,4 +1,4 @@
-// What a hardware profile says of a tier; base/tier.h says what a new kind takes.
+// What a hardware profile says about a tier. base/tier.h explains how to add a kind of tier.
 #pragma once
 
 #include <optional>
@@ -20,14 +20,14 @@ struct TierLink {
 
 struct TierFacts {
   double capacity_bytes = 0;   // all devices; 0 for hbm, whose capacity depends on the model
-  double usd_per_gb_hour = 0;  // provisioned, rented or written off; 0 for hbm: part of the GPU's price
+  double usd_per_gb_hour = 0;  // provisioned; rent or write-off; 0 for hbm: part of the GPU's price
   double watts_per_gb = 0;     // provisioned; 0 for hbm (part of the GPU's power) and remote (not modelled)
-  TierLink read, write;        // its devices; hbm has none
-  double latency_s = 0;        // to the first byte, per transfer
+  TierLink read, write;        // links of its devices; hbm has none
+  double latency_s = 0;        // time to the first byte of a transfer
   bool reaches_gpu = false;    // without a copy through DRAM
 };
 
-// Returns an empty optional if the profile does not have the tier.
+// Returns nullopt if the profile does not have the tier.
 std::optional<TierFacts> tier_facts(const HardwareProfile& hardware, Tier tier);
 bool has_tier(const HardwareProfile& hardware, Tier tier);
 

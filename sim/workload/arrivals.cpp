@@ -84,7 +84,7 @@ double ArrivalCurve::in_period_s(double sessions) const {
   const Piece& piece = *std::prev(after);
   const double within = sessions - piece.expected;
   if (piece.slope == 0) return piece.from_s + within / piece.rate;
-  // Root of rate t + slope t^2 / 2 = within, in a form without cancellation.
+  // Solves rate t + slope t^2 / 2 = within for t, in a form without cancellation.
   const double root = std::sqrt(std::max(0.0, piece.rate * piece.rate + 2 * piece.slope * within));
   const double sum = piece.rate + root;
   return piece.from_s + (sum > 0 ? 2 * within / sum : 0);
@@ -98,7 +98,7 @@ double constant_rate(const ArrivalOptions& options, double turns_per_session) {
 namespace {
 
 // Places the number of sessions that each rate implies uniformly within its piece; the last piece takes all
-// that are left.
+// that remain.
 std::vector<double> even_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   const RandomStream& stream) {
   ArrivalOptions given = options;

@@ -1,5 +1,5 @@
-// Draws arrival times of sessions and think times of users, in seconds. Each draw depends on the seed, the
-// session and the turn only, not on the order of calls.
+// Draws arrival times of sessions and think times of users, in seconds. Each draw depends only on the seed,
+// the session and the turn, not on the order of calls.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace kvcap {
 
-// Rate of sessions over time: pieces that are constant or ramp linearly to the next rate. The last piece is
-// endless with a positive rate, or the curve repeats after a period.
+// Rate of sessions over time, in pieces. In a piece the rate is constant or ramps linearly to the next one.
+// Either the last piece never ends and has a positive rate, or the curve repeats after a period.
 class ArrivalCurve {
  public:
-  // REQUIRES: `options.rates` is not empty and is as ArrivalOptions describes.
+  // REQUIRES: `options.rates` is not empty and satisfies the conditions of ArrivalOptions.
   ArrivalCurve(const ArrivalOptions& options, double turns_per_session);
 
   // Returns the time at which the integral of the rate from 0 on reaches `sessions`.
@@ -24,28 +24,28 @@ class ArrivalCurve {
  private:
   struct Piece {
     double from_s = 0;
-    double rate = 0;      // 1/s, at from_s
+    double rate = 0;      // sessions per s at from_s
     double slope = 0;     // 1/s per second
-    double expected = 0;  // sessions up to from_s
+    double expected = 0;  // expected sessions before from_s
   };
   double in_period_s(double sessions) const;
 
   std::vector<Piece> pieces_;
   double period_s_ = 0;    // 0: the curve does not repeat
-  double per_period_ = 0;  // sessions
+  double per_period_ = 0;  // sessions per period
 };
 
-// Returns the rate in sessions per s where it is constant. `turns_per_session` converts a rate of requests.
+// Returns the constant rate in sessions per s. `turns_per_session` converts a rate of requests.
 double constant_rate(const ArrivalOptions& options, double turns_per_session);
 
-// Returns the arrivals of `count` sessions in seconds, ascending; the first is 0 unless the rate is 0 there
-// or the process is `even`. Gaps are drawn at one session per second and then stretched to the rate. With
+// Returns the arrivals of `count` sessions in seconds, ascending. The first is 0 unless the rate is 0 there
+// or the process is `even`. Gaps are drawn for one session per second and then stretched to the rate. With
 // closed_loop all arrivals are 0. REQUIRES: the process is not `trace`.
 std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   uint64_t seed);
 
-// Returns the time in seconds between the answer before turn `turn` (>= 1) of session `session` and that
-// turn.
+// Returns the think time before turn `turn` (>= 1) of session `session`: the seconds since the answer that it
+// waits for.
 double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_t session, uint64_t turn);
 
 }  // namespace kvcap

@@ -11,11 +11,12 @@
 namespace kvcap {
 namespace {
 
-// Calls have no history, so only sessions of one turn without a context are divisible.
+// Calls have no history, so only sessions of one turn without a context can be divided.
 void refuse_unless_divisible(const Session& session) {
   if (session.turn_count == 1 && session.context_tokens == 0) return;
   throw InputError(
-      "policy.calls: found more than one call a turn for a session with several turns or a context, allowed: "
+      "policy.calls: found more than one call per turn for a session with several turns or a context, "
+      "allowed: "
       "single (only sessions of one turn without a context can be divided into calls)");
 }
 
@@ -48,7 +49,7 @@ class Divider {
         {.asked_session = static_cast<uint32_t>(turn), .after = count});
   }
 
-  // Throws InputError if the prompt of all summaries exceeds 32 bits of tokens.
+  // Throws InputError if the prompt of the last call would exceed 32 bits of tokens.
   void refuse_unless_it_fits(uint32_t count, uint32_t question_tokens) const {
     constexpr uint32_t kMost = std::numeric_limits<uint32_t>::max();
     if (count == 0 || options_.map_tokens <= (kMost - question_tokens) / count) return;
@@ -90,14 +91,12 @@ Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
   divided.notes = asked.notes;
   const std::string tokens = std::to_string(options.map_tokens);
   divided.notes.push_back(options.kind == MapKind::reduce
-                              ? "each turn is one call a chunk, for summaries of " + tokens +
+                              ? "each turn is one call per chunk, for a summary of " + tokens +
                                     " tokens, and one over all summaries (policy.map_tokens is an "
-                                    "assumption); TTFT counts to the "
-                                    "first token of the last"
-                              : "each turn is one call a chunk, for an answer and a score of " + tokens +
+                                    "assumption); TTFT is that of the last call"
+                              : "each turn is one call per chunk, for an answer and a score of " + tokens +
                                     " tokens (policy.map_tokens is an assumption); TTFT counts to the end of "
-                                    "the last, for no answer "
-                                    "is picked before");
+                                    "the last, because no answer is chosen before");
   return divided;
 }
 

@@ -1,7 +1,7 @@
-// Divides turns into several calls of the model, one per chunk of their prompts: LangChain's MapReduce and
+// Divides turns into several calls of the model, one per chunk of the prompt: LangChain's MapReduce and
 // MapRerank, the RAG baselines of CacheBlend 7.1.
 //
-// A prompt consists of chunks and, after them, the question. Each map call's prompt is one chunk and the
+// A prompt consists of chunks followed by the question. The prompt of a map call is one chunk and the
 // question. All map calls of a turn arrive when the turn would have arrived. Their output depends on the
 // kind:
 //   reduce    summaries of map_tokens each. One more call answers the turn: its prompt is all summaries and
@@ -22,8 +22,8 @@ struct MapOptions {
 };
 
 // Returns the workload with divided turns: each call is a session of one turn, and `calls` maps it to its
-// turn. Turns without pieces stay one call. Throws InputError if summaries exceed 32 bits, and for sessions
-// with several turns or a context. REQUIRES: an undivided workload whose pieces are texts.
+// turn. Turns without pieces remain one call. Throws InputError if summaries exceed 32 bits, and for sessions
+// with several turns or a context. REQUIRES: the workload is not divided yet, and its pieces are texts.
 Workload divided_into_calls(const Workload& asked, const MapOptions& options);
 
 }  // namespace kvcap

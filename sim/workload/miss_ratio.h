@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-// One hit of a request in a store that keeps everything.
+// One hit in a store that keeps everything.
 struct StackFind {
   int64_t distance_tokens = 0;  // all tokens used since the last use, including the text itself
   int64_t tokens = 0;           // prompt tokens that hit

@@ -13,14 +13,14 @@ namespace kvcap {
 enum class BadRow : uint8_t { error, skip };
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 constexpr Names names_of(BadRow) { return kBadRowNames; }
-// Tokens before a turn's new tokens: the session's context and the turns that it builds on (grow), or the
-// context alone (context: L-Eval asks every question about the bare document). automatic: the session's own
-// setting; else context for sessions that have one, grow for the others.
+// What precedes a turn's new tokens in its prompt. grow: the session's context and the turns that it builds
+// on. context: the context alone (L-Eval asks every question about the bare document). automatic: the
+// session's own setting; without one, context for sessions that have a context, grow for others.
 enum class History : uint8_t { automatic, grow, context };
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 constexpr Names names_of(History) { return kHistoryNames; }
-// Meaning of the input length of a session's later turn: the turn's own tokens, or its whole prompt including
-// the history. automatic: the format's definition (input_meaning.h).
+// What the input length of a session's later turn counts: the turn's own tokens, or its whole prompt
+// including the history. automatic: as the format defines it (input_meaning.h).
 enum class InputIs : uint8_t { automatic, new_tokens, whole_prompt };
 inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
 constexpr Names names_of(InputIs) { return kInputIsNames; }
@@ -30,7 +30,7 @@ inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", 
                                                             "even",    "trace", "closed_loop"};
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 // automatic: recorded if the source has think times, else constant. recorded: the source's think times, from
-// the answer to the next turn; constant where it has none. timetable: turns keep the source's offsets from
+// the answer to the next turn; constant where one is missing. timetable: turns keep the source's offsets from
 // their session's first turn, but never arrive before the answer to their parent.
 enum class ThinkDistribution : uint8_t { automatic, constant, exponential, lognormal, recorded, timetable };
 inline constexpr std::string_view kThinkDistributionNames[] = {"auto",      "constant", "exponential",
@@ -40,12 +40,12 @@ constexpr Names names_of(ThinkDistribution) { return kThinkDistributionNames; }
 struct SourceOptions {
   std::string kind = "chat";  // a name in the table of sources (sources_table.h)
   std::string path;           // readers: a file, plain or gzip
-  std::string stand_in;       // session JSONL that replaces a missing `path`; empty: none
-  bool stands_in = false;     // `path` is the stand-in
+  std::string stand_in;       // session JSONL to read if the file `path` is missing; empty: none
+  bool stands_in = false;     // `path` is that of the stand-in
   BadRow on_bad_row = BadRow::error;
   History history = History::automatic;
-  // csv, jsonl: mapping of columns, "arrival=timestamp,input=prompt_tokens" (log_columns.h); empty: kvcap's
-  // own column names.
+  // csv, jsonl: which column holds which field, "arrival=timestamp,input=prompt_tokens" (log_columns.h);
+  // empty: kvcap's own column names.
   std::string columns;
   InputIs input_is = InputIs::automatic;
   std::string token_counts;  // sharegpt: JSONL of exact counts (traces/formats.md); empty: estimated
@@ -56,11 +56,11 @@ struct SourceOptions {
   // L-Eval).
   std::string tasks;
   std::optional<int64_t> documents;
-  // Zipf exponent of the popularity of long_context's documents and rag's chunks:
-  // item k has the weight k^-alpha.
+  // Zipf exponent of the popularity of long_context's documents and rag's chunks: item k has the weight
+  // k^-alpha.
   std::optional<double> zipf_alpha;
   // few_shot: HyperInfer's data set, number of prefixes, length at which prefixes are cut, and standard
-  // deviation of their reuse, in prefixes. Absent options of few_shot and rag: traces/*.json.
+  // deviation of their reuse, in prefixes. Options of few_shot and rag that are absent: traces/*.json.
   std::string dataset = "rte";
   std::optional<int64_t> prefixes;
   int64_t max_prefix_tokens = 10000;
@@ -71,29 +71,29 @@ struct SourceOptions {
   std::optional<int64_t> base_queries, paraphrases, chunks, chunk_tokens, corpus_chunks;
   std::optional<double> overlap, question_tokens;
 
-  // random: maximal tokens of a prompt without its shared prefix and of an answer (minimal: shortest_share of
-  // them); tokens of a shared prefix, with `prefixes` different ones; number of prompts that
-  // recur (absent: none recurs), in order or in an order that is drawn once.
+  // random: most tokens of a prompt without its shared prefix, and of an answer (fewest: shortest_share of
+  // them); tokens of a shared prefix, and number of different ones (`prefixes`); number of prompts that recur
+  // (absent: none), in order or in one random order.
   int64_t input_tokens = 1024, output_tokens = 128;
   double shortest_share = 1;
   int64_t prefix_tokens = 0;
   std::optional<int64_t> prompts;
   bool shuffled = false;
 
-  // weka, agents: prompts with equal sets of tools (weka: equal token counts of tools and system prompt)
-  // begin with the same text in all sessions.
+  // weka, agents: prompts with equal sets of tools (weka: with equal token counts of tools and of the system
+  // prompt) begin with the same text in all sessions.
   bool shared_tools = false;
-  // agents: a longer prompt is compacted. Absent: as in traces/agents.json.
+  // agents: prompts longer than this are compacted. Absent: as in traces/agents.json.
   std::optional<int64_t> max_prompt_tokens;
 };
 
-// Values of options that are not given; those of few_shot, rag and agents stand in traces/*.json.
+// Defaults of options; those of few_shot, rag and agents are in traces/*.json.
 inline constexpr int64_t kMooncakeBlockTokens = 512;
 inline constexpr int64_t kEngineBlockTokens = 16;  // vllm, bailian, lmcache_agent
 inline constexpr double kLongContextZipfAlpha = 1;
 inline constexpr int64_t kRandomPrefixes = 1;
 
-// Rate from `from_s` until the next rate's time. Exactly one of the two rates is given.
+// Rate from `from_s` until the time of the next rate. Exactly one of the two rates is set.
 struct ArrivalRate {
   double from_s = 0;
   std::optional<double> sessions_per_s, requests_per_s;
@@ -103,22 +103,22 @@ struct ArrivalRate {
 inline constexpr double kDefaultSessions_per_s = 0.1;
 inline constexpr int64_t kDefaultSessions = 1000;  // of a generator
 
-// Rate of poisson, gamma, constant and even: at most one of sessions_per_s, requests_per_s (turns) and
-// `rates`; kDefaultSessions_per_s if none is given.
+// Rate of poisson, gamma, constant and even: set at most one of sessions_per_s, requests_per_s (turns) and
+// `rates`; without any, kDefaultSessions_per_s applies.
 struct ArrivalOptions {
   ArrivalProcess process = ArrivalProcess::poisson;
   std::optional<double> sessions_per_s, requests_per_s;
-  std::vector<ArrivalRate> rates;      // begins at 0, times ascend
-  std::optional<double> period_s;      // `rates` repeat after it; absent: the last rate is endless
+  std::vector<ArrivalRate> rates;      // starts at 0; times ascend
+  std::optional<double> period_s;      // `rates` repeat after this time; absent: the last rate never ends
   double cv = 1;                       // gamma: coefficient of variation of the gaps between sessions
-  std::optional<int64_t> concurrency;  // closed_loop: sessions that are active at any time
-  // closed_loop: sessions per round; no session begins before all of the last round have ended. Absent: no
-  // rounds.
+  std::optional<int64_t> concurrency;  // closed_loop: how many sessions are active at any time
+  // closed_loop: sessions per round; a round begins when all sessions of the previous one have ended. Absent:
+  // no rounds.
   std::optional<int64_t> round_sessions;
-  // closed_loop: the first answer of each place is cut to a uniform share, so that equal requests do not run
-  // in step.
+  // closed_loop: the first answer of each concurrent session is cut to a uniform share, so that equal
+  // requests do not stay in step.
   bool staggered = false;
-  // trace: factor on the trace's rate of sessions. Times within a session do not change.
+  // trace: factor on the trace's session rate. Times within a session do not change.
   double speed = 1;
 };
 
@@ -145,18 +145,20 @@ struct RetryOptions {
   double jitter = 0.25;
 };
 
-// What is left out of latencies and hits: warmup_turns, what MSER finds (metrics/statistics/warmup.h), or the
-// turns that arrive outside of the steady window (metrics/statistics/stability.h).
+// Which turns latencies and hits leave out: the first warmup_turns, those that MSER finds
+// (metrics/statistics/warmup.h), or those that arrive outside the steady window
+// (metrics/statistics/stability.h).
 enum class Warmup : uint8_t { turns, automatic, steady };
 inline constexpr std::string_view kWarmupNames[] = {"turns", "auto", "steady"};
 constexpr Names names_of(Warmup) { return kWarmupNames; }
-// Time span of rates, utilizations and prices per token: the steady window, or the run from the first arrival
-// to the last answer. automatic: the run if a trace sets the arrivals of sessions, else the steady window.
+// Time span over which rates, utilizations and prices per token are taken: the steady window, or the run from
+// the first arrival to the last answer. automatic: the run if a trace sets the arrivals of sessions, else the
+// steady window.
 enum class RatesOver : uint8_t { automatic, steady, run };
 inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
 constexpr Names names_of(RatesOver) { return kRatesOverNames; }
-// Number of sessions: `sessions`, or that number doubled until it is clear whether the machine sustains the
-// load.
+// Number of sessions. fixed: `sessions`; steady: doubled from there until it is clear whether the machine
+// sustains the load.
 enum class RunLength : uint8_t { fixed, steady };
 inline constexpr std::string_view kRunLengthNames[] = {"fixed", "steady"};
 constexpr Names names_of(RunLength) { return kRunLengthNames; }

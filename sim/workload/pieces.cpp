@@ -18,11 +18,11 @@ std::string KnownPieces::contradiction(const Piece& piece, std::optional<uint64_
                                        const Known& known) const {
   if (piece.tokens != known.tokens) {
     return "found " + std::to_string(piece.key) + " with " + std::to_string(piece.tokens) +
-           " tokens, allowed: " + std::to_string(known.tokens) + ", as earlier";
+           " tokens, allowed: " + std::to_string(known.tokens) + ", as before";
   }
   if (keys_ == PieceKeys::prefix && after != known.after) {
     return "found " + std::to_string(piece.key) + " " + place(after) + ", allowed: " + place(known.after) +
-           ", as earlier (equal keys have the same text before them)";
+           ", as before (equal keys have the same text before them)";
   }
   return "";
 }

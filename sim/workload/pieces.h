@@ -1,5 +1,5 @@
-// KnownPieces: checks that equal piece keys of a file mean the same text: equal keys have the same number of
-// tokens, and a prefix key always follows the same key.
+// KnownPieces: checks that equal piece keys of a file stand for the same text: equal keys have the same
+// number of tokens, and a prefix key always follows the same key.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class KnownPieces {
   // Pieces of one turn.
   struct List {
     std::span<const Piece> pieces;
-    std::optional<uint64_t> after;  // last piece before them, if any
+    std::optional<uint64_t> after;  // key of the piece that precedes them, if any
     std::string path;               // field of the list, for messages
   };
-  // Remembers the pieces of a row. If they contradict each other or earlier pieces, throws BadRowError and
-  // remembers none of them.
+  // Records the pieces of a row. If they contradict each other or earlier pieces, throws BadRowError and
+  // records none of them.
   void take(std::span<const List> lists);
   void take(std::span<const Piece> pieces, const std::string& path) {
     const List list{.pieces = pieces, .after = {}, .path = path};
@@ -35,7 +35,7 @@ class KnownPieces {
  private:
   struct Known {
     uint32_t tokens = 0;
-    std::optional<uint64_t> after;  // key before it; nullopt if it is first
+    std::optional<uint64_t> after;  // key of the preceding piece; nullopt if there is none
   };
   std::string contradiction(const Piece& piece, std::optional<uint64_t> after, const Known& known) const;
 

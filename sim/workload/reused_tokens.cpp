@@ -11,7 +11,7 @@ namespace {
 
 struct Sample {
   std::vector<uint32_t> sessions;
-  double share = 1;  // sampled share of the sessions that may occur between two uses
+  double share = 1;  // sampled share of the sessions that may come between two uses
 };
 
 Sample sample_of(const Workload& workload, std::size_t max_turns) {
@@ -60,7 +60,7 @@ std::vector<TokenAccess> token_accesses_of(const Workload& workload, const Sampl
   return accesses;
 }
 
-// Store that keeps everything in the order of last use. Time advances in steps; texts used in the same step
+// A store that keeps everything in the order of last use. Time advances in steps; texts used in the same step
 // count as used at the same time.
 class LruStack {
  public:
@@ -123,7 +123,7 @@ class Follow {
   }
 
  private:
-  // Stores a session's context and the pieces of its first turn before the run, for a warm start.
+  // For a warm start: stores a session's context and the pieces of its first turn before the run.
   void fill(uint32_t session, std::size_t step) {
     const int64_t tokens = truncated(workload_.sessions[session].context_tokens);
     if (tokens > 0) stack_.use(workload_.context_key(session), tokens, step, 0);
@@ -145,7 +145,7 @@ class Follow {
                [&](uint64_t key, int64_t tokens, bool) { stack_.use(key, tokens, step, access.time_s); });
   }
 
-  // Calls `call` with the key of each piece, its tokens, and true iff it is part of the prompt.
+  // Calls `call` with each piece's key, its tokens, and whether it is part of the prompt.
   void for_pieces(uint32_t turn, const auto& call) const {
     const bool chains = options_.by_prefix && workload_.piece_keys == PieceKeys::text;
     const std::size_t in_prompt = workload_.prompt_pieces_of(turn).size();

@@ -1,5 +1,5 @@
 // Lists the reuses of a workload with their LRU stack distances (Mattson et al., 1970): an LRU store hits iff
-// its capacity is at least the distance, so one pass gives the hits of stores of every size.
+// its capacity is at least the distance, so one pass gives the hits of stores of any size.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace kvcap {
 
 // One reuse of a context or of a piece of a prompt.
 struct ReusedTokens {
-  int64_t distance_tokens = 0;  // all tokens used since the last use, including the text itself
+  int64_t distance_tokens = 0;  // tokens of all texts used since the last use, including the text itself
   int64_t tokens = 0;           // tokens of the reused text
   double idle_s = 0;            // since the last use
 };
@@ -24,8 +24,8 @@ struct ReuseOptions {
   std::size_t max_turns = 200'000;
 };
 
-// Returns all reuses. Turns are processed in the order of arrival, with answers that take no time. With a
-// warm start all contexts count as used before the run, those of the first sessions most recently.
+// Returns all reuses. Turns are processed in the order of arrival, as if answers took no time. With a warm
+// start all contexts count as used before the run, those of the first sessions most recently.
 //
 // Workloads with more than max_turns turns are sampled: if every session has a context of its own, a random
 // sample of sessions is used and distances are scaled up (SHARDS, FAST '15); if sessions share documents or

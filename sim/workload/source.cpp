@@ -35,7 +35,7 @@ void Source::add(Session session, std::span<const Turn> its_turns,
   KVCAP_CHECK(its_pieces.empty() || its_pieces.size() == its_turns.size());
   KVCAP_CHECK(its_parents.empty() || its_parents.size() == its_turns.size());
   if (is_chain(its_parents)) its_parents = {};
-  // Earlier sessions have no pieces, and linear parents.
+  // Earlier sessions have no pieces, and each of their turns follows the turn before it.
   if (!its_pieces.empty() && piece_begin.empty()) piece_begin.assign(turns.size() + 1, 0);
   if (!its_parents.empty()) write_parents();
   for (std::size_t turn = 0; turn < its_turns.size(); ++turn) {

@@ -41,8 +41,8 @@ struct Source {
   PieceKeys piece_keys = PieceKeys::prefix;
   std::vector<SessionLabel> labels;    // per session; empty if the source has none
   std::vector<std::string> documents;  // names, as JSON, indexed by Session::document
-  // Measured latencies per turn, and all inter-token latencies in no order. Simulations do not read them;
-  // `kvcap fit` and `validate` compare with them. Empty if the source has none.
+  // Measured latencies per turn, and all inter-token latencies in no particular order; empty if the source
+  // has none. Simulations do not use them; `kvcap fit` and `validate` compare with them.
   std::vector<MeasuredTimes> measured;
   std::vector<float> measured_itls_s;
   int64_t bad_rows_skipped = 0;
@@ -55,9 +55,9 @@ struct Source {
   void add(Session session, std::span<const Turn> its_turns,
            std::span<const std::vector<Piece>> its_pieces = {}, std::span<const int32_t> its_parents = {});
   void add(Session session, const std::vector<Turn>& its_turns) { add(session, std::span(its_turns)); }
-  // Removes the turn's parent: it builds on the session's context alone.
+  // Removes the turn's parent, so that the turn builds on the session's context alone.
   void start_anew(std::size_t turn);
-  // Adds the think times of the session added last.
+  // Adds the think times of the last added session.
   void add_think_times(std::span<const double> times_s);
   // Returns the think time of a turn; NaN if not given.
   double think_time_s(std::size_t turn) const {
@@ -77,14 +77,14 @@ struct Source {
 // Opens the source of `options`, of any kind (sources_table.h).
 Source open_source(const WorkloadOptions& options, uint64_t seed);
 
-// What a user has to see at once of how the source is read, on stderr (base/text/warning.h).
+// Prints the notes of the source that a user must see at once to stderr (base/text/warning.h).
 void warn_of(const Source& source, const WorkloadOptions& options);
 
-// True iff a session's history grows: decided by the scenario, else by the session, else true for sessions
-// without a context.
+// True iff a session's history grows: the scenario decides, else the session, else it grows iff there is no
+// context.
 bool history_grows(History scenario, History session, uint32_t context_tokens);
 
-// True iff turns wait for the source's own think times.
+// True iff turns arrive after the source's own think times.
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
 
 // True iff arrivals.process trace can replay the source: it contains the arrivals of all turns, or the
@@ -94,8 +94,7 @@ bool has_timetable(const Source& source);
 // Throws InputError if the scenario makes histories grow; for readers of whole prompts.
 void refuse_growing_history(const SourceOptions& options);
 
-// Builds the workload: chooses sessions and sets their times. make_workload calls open_source and then
-// arrange.
+// Builds the workload: chooses sessions and sets their times. make_workload calls open_source and then this.
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
 
 // Reads session JSONL (traces/formats.md), at most `most` good lines. `needs_arrivals`: every turn must have
@@ -133,8 +132,8 @@ Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);
 Source read_blis(const SourceOptions& options, std::optional<int64_t> most);
 Source read_otel(const SourceOptions& options, std::optional<int64_t> most);
 
-// Read sessions of agents (weka.cpp, lmcache_agent.cpp): whole prompts given as blocks, turns that wait for
-// others of their session, times from the session's beginning. Throw InputError as read_sessions does.
+// Read sessions of agents (weka.cpp, lmcache_agent.cpp): whole prompts as blocks, turns that wait for others
+// of their session, times from the session's beginning. Throw InputError as read_sessions does.
 Source read_weka(const SourceOptions& options, std::optional<int64_t> most);
 Source read_lmcache_agent(const SourceOptions& options, std::optional<int64_t> most);
 
@@ -155,8 +154,8 @@ Source generate_long_context(const SourceOptions& options, int64_t count, uint64
 // few_shot_datasets().
 Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t seed);
 
-// Draws questions with retrieved chunks, with the statistics of traces/rag.json: every query once (absent
-// `count`: only that), then all again in another order. Session i does not depend on `count`. REQUIRES:
+// Draws questions with retrieved chunks, with the statistics of traces/rag.json: every query once (if `count`
+// is absent, no more), then all again in another order. Session i does not depend on `count`. REQUIRES:
 // corpus_chunks is at least chunks.
 Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, uint64_t seed);
 

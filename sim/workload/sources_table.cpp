@@ -19,7 +19,7 @@ bool is_among(std::string_view key, std::span<const std::string> keys) {
 
 constexpr std::array kSources = {
     SourceRow{.name = "sessions",
-              .summary = "our session JSONL",
+              .summary = "kvcap's session JSONL",
               .has_arrivals = true,
               .think_times = ThinkTimes::some,
               .open =

@@ -1,5 +1,5 @@
-// Table of all sources, the values of workload.source.kind. Each reader or generator is one file and one row
-// of the table. The scenario's fields, messages, help, kvcap trace and kvcap show use it.
+// The table of all sources, the values of workload.source.kind. Each reader or generator is one file and one
+// row of the table. It serves the scenario's fields, messages, help, kvcap trace and kvcap show.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SourceRequest {
   bool needs_arrivals = false;  // each turn must have arrival_s
 };
 
-// Sessions of a source that have think times.
+// Which sessions of a source have think times.
 enum class ThinkTimes : uint8_t { none, some, all };
 
 struct SourceRow {
@@ -30,12 +30,12 @@ struct SourceRow {
   bool is_generated = false;
   bool has_arrivals = false;  // its sessions may have arrivals
   bool has_columns = false;   // supports the option `columns`
-  // Meaning of a later turn's input in this format; automatic: not defined.
+  // What a later turn's input counts in this format; automatic: the format does not define it.
   InputIs input_is = InputIs::new_tokens;
   ThinkTimes think_times = ThinkTimes::none;
   // Throws InputError as make_workload does.
   Source (*open)(const SourceRequest& request) = nullptr;
-  // True iff a file with this beginning is of this kind; null if no file is.
+  // True iff a file that begins like this is of this kind; null if no file is.
   bool (*sniff)(const FileBeginning& beginning) = nullptr;
 };
 

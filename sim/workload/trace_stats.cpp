@@ -32,7 +32,7 @@ struct Access {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t history_tokens = 0;  // context and ancestors, later also the pieces of its input that hit
+  int64_t history_tokens = 0;  // context and ancestors; later also the pieces of its input that hit
 };
 
 // Returns the arrivals of a session's turns if its first turn arrives at `first_s`.
@@ -50,7 +50,8 @@ std::vector<double> arrivals_of(const Workload& workload, const Session& session
 // Returns all turns in the order of arrival.
 std::vector<Access> accesses_of(const Workload& workload) {
   std::vector<Access> accesses;
-  std::priority_queue<double, std::vector<double>, std::greater<>> free_s;  // closed_loop: ends of sessions
+  // closed_loop: times at which sessions end
+  std::priority_queue<double, std::vector<double>, std::greater<>> free_s;
   for (int64_t i = 0; i < workload.concurrency; ++i) free_s.push(0);
   for (uint32_t i = 0; i < workload.sessions.size(); ++i) {
     const Session& session = workload.sessions[i];
@@ -72,7 +73,7 @@ std::vector<Access> accesses_of(const Workload& workload) {
   return accesses;
 }
 
-// Key of a stored text: a piece, or a text that is unique to one session, one turn or the sessions of one
+// Key of a stored text: a piece, or a text that belongs to one session, one turn or the sessions of one
 // document.
 struct TextKey {
   enum class Kind : uint8_t { piece, document, session, turn };
@@ -86,7 +87,7 @@ struct TextKeyHash {
   }
 };
 
-// Store that keeps everything and the order of last use.
+// A store that keeps everything, and the order of last use.
 class Everything {
  public:
   explicit Everything(std::size_t accesses) : accesses_(accesses), by_last_use_(accesses) {}
@@ -143,14 +144,14 @@ struct Reuse {
   }
 };
 
-// Text of a prompt, or a text that a turn leaves in the store.
+// A text of a prompt, or a text that a turn leaves in the store.
 struct Text {
   TextKey key;
   int64_t tokens = 0;
 };
 
-// Texts of prompts, in order. The history of a session without branches is one growing text; with branches
-// each turn's own tokens are a text.
+// Texts of prompts, in order. Without branches, a session's history is one growing text; with branches, each
+// turn's own tokens are a text.
 class Prompts {
  public:
   explicit Prompts(const Workload& workload) : workload_(workload) {
@@ -264,7 +265,7 @@ std::unordered_map<uint64_t, int64_t> count_prompts(const Prompts& prompts,
   return counts;
 }
 
-// Returns the tokens of the largest piece if all pieces have that size except the last of each prompt; else 0
+// Returns the tokens of the largest piece if all pieces but the last of each prompt have that size; else 0
 // (chunks, nodes of a tree).
 int64_t common_block_tokens(const Workload& workload) {
   int64_t tokens = 0;
@@ -279,7 +280,7 @@ int64_t common_block_tokens(const Workload& workload) {
 }
 
 // Sends all requests through a store that keeps everything. Contexts and blocks with prefix keys hit up to
-// the first miss, chunks at any position. Adds the pieces that hit to the accesses' histories.
+// the first miss, chunks at any position. The pieces that hit are added to the accesses' histories.
 class Follower {
  public:
   // `counts`: number of prompts that contain each piece.
@@ -298,7 +299,7 @@ class Follower {
 
  private:
   struct Found {
-    bool all = true;  // whether the prompt up to here hits completely
+    bool all = true;  // the prompt up to here hits completely
     int64_t tokens = 0;
     int64_t farthest = 0;  // largest stack distance up to here
     const Everything::Use* oldest = nullptr;

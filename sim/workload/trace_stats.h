@@ -1,5 +1,5 @@
 // TraceStats: statistics of a workload before any simulation: sizes, the share of history, and the store
-// capacity that hits this history.
+// capacity at which this history hits.
 #pragma once
 
 #include <cstdint>
@@ -27,31 +27,32 @@ struct TraceStats {
   std::optional<double> request_gap_cv;
   double multi_turn_share = 0;  // share of sessions with more than one turn
   TraceFigure turns;            // per session
-  TraceFigure input_tokens;     // new ones per request
+  TraceFigure input_tokens;     // new tokens per request
   TraceFigure output_tokens;
   // Tokens per request: its context, its ancestors' tokens, and the pieces of its input that earlier requests
   // left.
   TraceFigure history_tokens;
   // Tokens per stored text at its end (for_each_stored_text).
   TraceFigure context_tokens;
-  int64_t total_context_tokens = 0;  // sum over all stored texts: content of a store that keeps everything
-  int64_t pieces = 0;                // in all prompts with their histories; 0 if the source has none
-  int64_t unique_pieces = 0;         // distinct ones
-  // Shares of all prompt tokens: history, and hits of a store that keeps everything. They differ by contexts
+  // sum over all stored texts: the content of a store that keeps everything
+  int64_t total_context_tokens = 0;
+  int64_t pieces = 0;         // in all prompts with their histories; 0 if the source has none
+  int64_t unique_pieces = 0;  // distinct ones
+  // Shares of all prompt tokens: history, and hits in a store that keeps everything. They differ by contexts
   // that no earlier turn used.
   double history_token_share = 0;
   double infinite_cache_token_hit_rate = 0;
   double mean_request_hit_rate = 0;  // mean over requests of each request's token hit rate
   // Block hit rates: blocks that hit / blocks of all prompts, and full blocks that hit / full blocks of all
-  // prompts. With pieces each piece is a block and block_tokens is the size of the largest; without a common
-  // size block_tokens is 0 and the second rate is NaN.
+  // prompts. If there are pieces, each piece is a block, and block_tokens is the size of the largest. If
+  // their sizes differ, block_tokens is 0 and the second rate is NaN.
   int64_t block_tokens = kStatsBlockTokens;
   double infinite_cache_block_hit_rate = 0;
   double infinite_cache_full_block_hit_rate = 0;
-  // Reuses are requests with a hit. Distance: tokens of the distinct contexts used since the last use of
-  // their context (itself included), which is the smallest LRU capacity that hits; and the time since then.
-  // If a request hits several texts, the least recently used one counts. Pieces that all prompts contain are
-  // ignored.
+  // Reuses are requests with a hit. Distance: the tokens of the distinct contexts used since the last use of
+  // the request's context (including itself), which is the smallest LRU capacity that hits. The other figure
+  // is the time since then. If a request hits several texts, the least recently used one counts. Pieces that
+  // all prompts contain are ignored.
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;
@@ -60,7 +61,7 @@ struct TraceStats {
   std::vector<MissRatioPoint> miss_ratio_curve;
 };
 
-// Processes requests in the order of arrival, with answers that take no time.
+// Processes requests in the order of arrival, as if answers took no time.
 TraceStats trace_stats(const Workload& workload);
 
 }  // namespace kvcap

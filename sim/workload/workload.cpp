@@ -19,7 +19,7 @@
 namespace kvcap {
 namespace {
 
-// Lower bound on the memory of a session with the records of its turns.
+// Lower bound on the memory of a session, including the records of its turns.
 constexpr double kBytesOfSession = 400;
 
 // Returns all lines once, in order, and then lines drawn at random.
@@ -55,8 +55,8 @@ void append_session(const Source& source, std::size_t line, History history, Wor
   workload.sessions.push_back(session);
 }
 
-// Sets the trace's absolute times, counted from its first arrival. The arrivals of sessions are divided by
-// `speed`; turns keep their offsets from their session's beginning.
+// Sets the trace's absolute times, counted from its first arrival. `speed` divides the arrivals of sessions;
+// turns keep their offsets from their session's beginning.
 void order_by_trace(double speed, Workload& workload) {
   const auto arrival_s = [&workload](const Session& one) { return workload.turns[one.first_turn].time_s; };
   std::stable_sort(workload.sessions.begin(), workload.sessions.end(),
@@ -70,8 +70,8 @@ void order_by_trace(double speed, Workload& workload) {
   }
 }
 
-// Sets the trace's arrivals of sessions and the think times of later turns. `lines`: line of the source per
-// session.
+// Sets the trace's arrivals of sessions and the think times of later turns. `lines`: the source's line for
+// each session.
 void order_by_delays(double speed, const Source& source, std::span<const std::size_t> lines,
                      Workload& workload) {
   order_by_trace(speed, workload);
@@ -89,7 +89,7 @@ double turns_per_session(const Workload& workload) {
   return static_cast<double>(workload.turns.size()) / static_cast<double>(workload.sessions.size());
 }
 
-// REQUIRES: the turns' times are the arrivals of the source.
+// REQUIRES: the turns' times are the source's arrivals.
 void refuse_without_timetable(const WorkloadOptions& options, const Workload& workload) {
   const std::string field = "workload.think_time.distribution: found \"timetable\", allowed: ";
   if (options.arrivals.process == ArrivalProcess::closed_loop) {
@@ -105,7 +105,7 @@ void refuse_without_timetable(const WorkloadOptions& options, const Workload& wo
   }
 }
 
-// Draws arrivals and think times, or uses recorded ones. `lines`: line of the source per session.
+// Draws arrivals and think times, or takes recorded ones. `lines`: the source's line for each session.
 void draw_times(const WorkloadOptions& options, const Source& source, std::span<const std::size_t> lines,
                 uint64_t seed, Workload& workload) {
   const bool timetable = options.think_time.distribution == ThinkDistribution::timetable;
@@ -130,8 +130,8 @@ void draw_times(const WorkloadOptions& options, const Source& source, std::span<
   }
 }
 
-// Returns the tokens of a turn's input in pieces that earlier turns left: chunks at any position, blocks up
-// to the first miss; with a warm start all pieces.
+// Returns how many tokens of a turn's input are in pieces that earlier turns left: chunks at any position,
+// blocks up to the first miss; with a warm start all pieces.
 int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const KeySet& seen) {
   int64_t tokens = 0;
   for (const Piece& piece : workload.prompt_pieces_of(turn)) {
@@ -160,7 +160,7 @@ bool has_unknown_arrival(const Source& source) {
                      [](const Turn& turn) { return std::isnan(turn.time_s); });
 }
 
-// Cuts the first answers of the sessions that begin concurrently, each to a drawn share.
+// Cuts the first answers of the sessions that begin together, each to a drawn share.
 void cut_first_answers(uint64_t seed, Workload& workload) {
   const RandomStream random(seed, "staggered");
   const std::size_t places =
@@ -283,8 +283,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   const std::size_t lines = source.sessions.size();
   auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
-  // A stand-in is short: the number of sessions that the scenario sets for the whole file does not apply to
-  // it.
+  // A stand-in is short, and the scenario's number of sessions is meant for the whole file.
   if (timed && options.source.stands_in) wanted = std::min(wanted, lines);
   if (timed && wanted > lines) {
     throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +
@@ -312,7 +311,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   if (wanted > lines) {
     workload.notes.push_back("the source has " + std::to_string(lines) + " sessions; " +
                              std::to_string(wanted - lines) + " more are drawn from it at random" +
-                             (source.pieces.empty() ? "" : " and find the pieces of those they repeat"));
+                             (source.pieces.empty() ? "" : " and hit the pieces of those they repeat"));
   }
   const bool recorded = uses_recorded_think_times(options, source);
   const auto has_arrival = [](const Turn& turn) { return !std::isnan(turn.time_s); };
@@ -325,7 +324,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   if (!recorded && options.think_time.distribution == ThinkDistribution::recorded) {
     workload.notes.push_back("workload.think_time.distribution is not used: " +
                              std::string(timed ? "workload.arrivals.process is \"trace\""
-                                               : "the source says no think times; they are constant"));
+                                               : "the source has no think times; they are constant"));
   }
   if (timed && has_unknown_arrival(source)) {
     workload.absolute_times = false;
@@ -340,7 +339,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   return workload;
 }
 
-// True iff a log has the arrivals of its requests but the scenario uses the default arrivals.
+// True iff a log has the arrivals of its requests, but the scenario uses the default arrivals.
 static bool draws_over_a_log(const Source& source, const WorkloadOptions& options) {
   const ArrivalOptions& arrivals = options.arrivals;
   const bool is_default = arrivals.process == ArrivalProcess::poisson && !arrivals.requests_per_s &&
@@ -361,7 +360,7 @@ void warn_of(const Source& source, const WorkloadOptions& options) {
   for (const std::string& warning : source.warnings) warn(warning);
   if (draws_over_a_log(source, options)) {
     warn(options.source.path +
-         " says when its requests arrived, but arrivals are drawn at 0.1 sessions/s; "
+         " has the arrivals of its requests, but arrivals are drawn at 0.1 sessions/s; "
          "--set workload.arrivals.process=trace replays them");
   }
 }

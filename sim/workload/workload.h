@@ -19,7 +19,7 @@ namespace kvcap {
 struct Turn {
   uint32_t input_tokens = 0;   // new tokens of this turn, >= 1
   uint32_t output_tokens = 0;  // >= 1
-  // First turn of a session: arrival in seconds; with closed_loop, seconds after the session's release. Later
+  // First turn of a session: arrival in seconds; with closed_loop, seconds after the session may start. Later
   // turns: seconds after the answer to their parent, or with `arrivals: trace` the absolute arrival (delayed
   // until that answer). A later turn without a parent: seconds after the arrival of the session's first turn.
   double time_s = 0;
@@ -33,8 +33,8 @@ struct Piece {
   uint32_t tokens = 0;
 };
 
-// Meaning of equal keys of pieces: the same text after the same text (hash blocks), or the same text at any
-// position (chunks).
+// What equal keys of pieces stand for: the same text after the same text (hash blocks), or the same text at
+// any position (chunks).
 enum class PieceKeys : uint8_t { prefix, text };
 
 inline constexpr uint32_t kOwnContext = std::numeric_limits<uint32_t>::max();
@@ -44,16 +44,16 @@ struct Session {
   uint32_t first_turn = 0;  // index into Workload::turns
   uint32_t turn_count = 0;
   uint32_t context_tokens = 0;
-  bool history_grows = true;  // each turn builds on its ancestors; else on the context alone
+  bool history_grows = true;  // each turn builds on its ancestors; false: on the context alone
   // Sessions with the same document share its stored context; a growing history is private.
   uint32_t document = kOwnContext;
 };
 
-// Session of one turn that is one of several calls that answer one turn (calls.h).
+// A session of one turn that is one of several calls that answer one turn (calls.h).
 struct Call {
   uint32_t asked_session = 0;  // the turn's session before the division
   bool answers = true;         // its output is the turn's answer
-  uint32_t after = 0;          // number of sessions directly before it that must end before it arrives
+  uint32_t after = 0;          // how many sessions directly before it must end before it arrives
 };
 
 // Timeout of a request and retries after it (engine/arrivals.h).
@@ -63,7 +63,7 @@ struct Clients {
   uint64_t seed = 1;  // for backoffs
 };
 
-// Rows of the source left out because they cannot be true (odd_rows.h).
+// Rows of the source that are left out because they cannot be true (odd_rows.h).
 struct OddRowCounts {
   int64_t repeated = 0, impossible_times = 0, distant_dates = 0;
 };
@@ -76,21 +76,21 @@ struct Workload {
   std::vector<Piece> pieces;
   std::vector<uint64_t> piece_begin;
   PieceKeys piece_keys = PieceKeys::prefix;
-  // Per turn, the earlier turn of its session that it builds on and waits for, counted from the session's
+  // Per turn: the earlier turn of its session that it builds on and waits for, counted from the session's
   // first. kNoParent: it builds on the context. Empty if every turn's parent is the turn before it.
   std::vector<int32_t> parents;
   std::vector<Call> calls;      // per session if turns are divided into calls; else empty
   bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;
   int64_t warmup_turns = 0;
-  // Number of sessions active at any time: the first ones arrive at 0, each later one when a session ends. 0:
-  // sessions arrive at their times, whether or not others have ended.
+  // How many sessions are active at any time: the first ones arrive at 0, each later one when a session ends.
+  // 0: sessions arrive at their own times, whether or not others have ended.
   int64_t concurrency = 0;
   // With concurrency: sessions per round; a round begins when all sessions of the last round have ended. 0:
   // no rounds.
   uint32_t round_sessions = 0;
   Clients clients;
-  double sessions_per_s = 0;  // offered rate, on average; 0 with a trace or `concurrency`
+  double sessions_per_s = 0;  // mean offered rate; 0 with a trace or `concurrency`
   int64_t bad_rows_skipped = 0;
   OddRowCounts odd_rows;
   std::vector<std::string> notes;  // assumptions (resampling, skipped rows, ...)
@@ -104,19 +104,19 @@ struct Workload {
   }
   // Returns the pieces that end within the turn's input; later pieces belong to the answer.
   std::span<const Piece> prompt_pieces_of(std::size_t turn) const;
-  // Returns the turn of the session that `turn` builds on; nullopt for a root.
+  // Returns the turn of the session on which `turn` builds; nullopt for a root.
   std::optional<uint32_t> parent_of(const Session& session, uint32_t turn) const {
     if (parents.empty()) return turn == 0 ? std::nullopt : std::optional(turn - 1);
     const int32_t parent = parents[session.first_turn + turn];
     return parent == kNoParent ? std::nullopt : std::optional(static_cast<uint32_t>(parent));
   }
-  // Returns, per turn of the session, the tokens of its prompt before its input.
+  // Returns, for each turn of the session, the tokens of its prompt that precede its input.
   std::vector<int64_t> histories_of(const Session& session) const;
-  // Returns the tokens of the turn's input and answer outside all pieces; only the turn's descendants share
-  // them.
+  // Returns the tokens of the turn's input and answer that are outside all pieces; only the turn's
+  // descendants share them.
   int64_t own_tokens_of(std::size_t turn) const;
-  // True iff a later turn may reuse what the session's turns add. With pieces, a session of one turn adds
-  // nothing reusable except its pieces.
+  // True iff a later turn may reuse what the session's turns add. If there are pieces, a session of one turn
+  // adds nothing reusable except its pieces.
   bool keeps_history(const Session& session) const {
     return session.history_grows && (session.turn_count > 1 || piece_begin.empty());
   }
@@ -128,7 +128,7 @@ struct Workload {
   // Returns the mean over all turns of the tokens of context and ancestors, before truncation, and of the
   // input's pieces that earlier turns left.
   double mean_history_tokens() const;
-  // Returns the tokens in a store that keeps everything, at the end: documents and pieces once, and each
+  // Returns the tokens of a store that keeps everything, at the end: documents and pieces once, and each
   // session's own context with the tokens that its turns add.
   int64_t context_tokens() const;
 };

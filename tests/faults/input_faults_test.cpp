@@ -181,7 +181,7 @@ TEST_F(InputFaults, ThatArePipesAreRefusedWhereTheyAreReadTwice) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(
       refused({"trace", "stats", path("pipe")}).err,
-      "kvcap: " + path("pipe") + ": is a pipe, which can be read only once; say what it is with --format\n");
+      "kvcap: " + path("pipe") + ": is a pipe, which can be read only once; give its format with --format\n");
   write("s.json", R"({"schema": "kvcap.sweep/1", "base": "chat.json", "grid": {
       "workload.source": [{"kind": "sessions", "path": "pipe"}]}})");
   EXPECT_EQ(refused({"sweep", path("s.json"), "--out", path("made")}).err,

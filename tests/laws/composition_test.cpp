@@ -106,7 +106,7 @@ std::size_t unused_keys_of(const Scenario& scenario, const Workload& workload) {
   std::size_t keys = 0;
   const Machine machine(scenario, workload);
   for (const std::string& note : machine.notes()) {
-    if (note.find(" makes no use of ") == std::string::npos) continue;
+    if (note.find(" does not use ") == std::string::npos) continue;
     for (std::size_t at = note.find("policy."); at != std::string::npos; at = note.find("policy.", at + 1)) {
       ++keys;
     }

@@ -10,9 +10,9 @@ namespace kvcap {
 namespace {
 
 // SGLang's new_token_ratio (schedule_policy.py@00550cd). At most kMostReservedTokens of an answer are
-// reserved. The share falls to kLeastOfShare of its first value in kStepsOfFall decode steps. After a
-// preemption it is what the running requests have generated, and would generate in kStepsAfterPreemption more
-// steps, relative to all of their answers.
+// reserved. The share falls to kLeastOfShare of its first value in kStepsOfFall decode steps. A preemption
+// sets it to the share of the running requests' answers that will be generated after kStepsAfterPreemption
+// more steps.
 constexpr int64_t kMostReservedTokens = 4096;
 constexpr double kLeastOfShare = 0.14;
 constexpr double kStepsOfFall = 600;
@@ -48,16 +48,16 @@ int64_t Scheduler::with_lookahead(int64_t tokens) const {
   return std::min(tokens + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
 }
 
-// The last token is never computed, but drafts after it may be, and those of another step if that step is
-// planned before this is known.
+// The last token is never computed. But drafts after it may be, and those of another step if that step is
+// planned before the end is known.
 int64_t Scheduler::most_slots(int64_t tokens) const {
   if (tokens_.draft_tokens == 0) return tokens - 1;
   const int64_t drafts = (serving_.async_scheduling ? 2 : 1) * tokens_.draft_tokens;
   return std::min(tokens - 1 + drafts + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
 }
 
-// Returns the planned tokens that are in blocks, without drafts: these may be rejected, and tokens before
-// them be needed again.
+// Returns the planned tokens whose blocks are in use, without drafts: if these are rejected, tokens before
+// them are needed again.
 int64_t Scheduler::in_pool(const Request& request) {
   return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
 }
@@ -67,18 +67,18 @@ int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
   return std::max({tokens - request.free_tokens, tokens_.least_tokens, int64_t{0}});
 }
 
-// Returns the tokens that a step with `budget` tokens left computes after `planned`; 0 if the next block end
-// is too far.
+// Returns how many tokens after `planned` a step with `budget` tokens left computes; 0 if the slice cannot
+// reach the next block end at which it must stop.
 int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t budget) const {
   const int64_t known = request.known_tokens() + request.ahead;
   const int64_t not_in_blocks = request.free_tokens;
   return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
 }
 
-// Returns the drafts after the one token that the request decodes.
+// Returns how many drafts follow the one token that the request decodes.
 int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (tokens_.draft_tokens == 0) return 0;
-  // The last token of the longest sequence is not computed.
+  // No sequence grows beyond max_model_len, and its last token is not computed.
   const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
   return std::max<int64_t>(0, std::min({tokens_.draft_tokens, budget - 1, in_sequence}));
 }
@@ -141,18 +141,18 @@ void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int6
   step.slices.push_back(slice);
 }
 
-// Plans the running requests. `decodes`, `prompts`: includes decoding requests, and requests with uncomputed
-// prompts.
+// Plans the running requests: with `decodes`, those that decode; with `prompts`, those whose prompts are not
+// computed.
 void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Request& request = *running_[i];
     if (request.given_up) continue;
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
-    // The next token is not its last one, whatever becomes of the previous step's drafts.
+    // Tokens that the answer will have at least, even if all drafts of the previous step are rejected.
     const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
     if (tokens <= 0 || sure >= request.output_tokens) continue;
-    // With those drafts it could exceed the longest sequence: it waits for the step to end.
+    // If these drafts are accepted, the sequence may become too long: the request waits for the step to end.
     if (request.drafts_ahead > 0 && request.planned + tokens >= tokens_.max_model_len) continue;
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
@@ -161,7 +161,7 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
       preempt();
       step.preempted = true;
     }
-    if (i >= running_.size()) return;  // the request was the last one and is preempted itself
+    if (i >= running_.size()) return;  // this request was the last one and has been preempted itself
     add_slice(step, request, tokens, drafts);
     budget -= tokens + drafts;
   }
@@ -176,7 +176,7 @@ void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
   }
 }
 
-// Admits the request if possible. True iff it has left the queue.
+// Admits the request if possible. Returns true iff it has left the queue.
 bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked) {
   Request& request = *waiting_[place];
   Found found;
@@ -234,8 +234,8 @@ bool Scheduler::fits(const Request& request, const Found& found) const {
     free -= static_cast<int64_t>(serving_.watermark * static_cast<double>(pool_.total()));
   }
   int64_t tokens = with_lookahead(request.known_tokens());
-  // Loaded contexts are not preempted. A request with blocks for only its first slice might be preempted
-  // endlessly for want of its second slice, for which loaded requests wait as well.
+  // Loaded contexts are not preempted, so they must fit as a whole. While some are, so must other requests:
+  // one with blocks for only its first slice might be preempted endlessly.
   bool owes = found.load_tokens > 0 || (serving_.admission == Admission::chunk && parks());
   if (serving_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
@@ -250,8 +250,8 @@ bool Scheduler::fits(const Request& request, const Found& found) const {
   return !owes || needed + found.gpu.shared <= free - owed_blocks(&request) - pool_.shared();
 }
 
-// Returns the blocks that requests with blocks will need before they have computed their prompts (or, if
-// answers are reserved, before they end). `but`: a request that is not counted, or nullptr.
+// Returns how many more blocks requests that hold blocks will need to compute their prompts (or, if answers
+// are reserved, until they end). `but`: a request to leave out, or nullptr.
 int64_t Scheduler::owed_blocks(const Request* but) const {
   int64_t owed = 0;
   const auto add = [&](const Request& request) {
@@ -269,7 +269,7 @@ int64_t Scheduler::owed_blocks(const Request* but) const {
   return owed;
 }
 
-// Returns the missing blocks for the request's first `tokens` tokens.
+// Returns how many blocks are missing for the request's first `tokens` tokens.
 int64_t Scheduler::missing_blocks(const Request& request, int64_t tokens) const {
   return pool_.missing_blocks(request.holding, in_blocks(request, tokens));
 }
@@ -286,7 +286,7 @@ void Scheduler::take_blocks(Request& request, int64_t tokens) {
   pool_.take_loaded(in_blocks(request, tokens), request.holding);
 }
 
-// Names blocks as soon as they are planned to be full, and blocks of generated tokens when these are known.
+// Names prompt blocks as soon as a plan fills them, and blocks of generated tokens when these are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
   const int64_t most = serving_.cache_generated ? request.known_tokens() : request.prompt_tokens();
@@ -343,7 +343,7 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
   for (const Slice& slice : step.slices) {
     const Request& request = *slice.request;
     at_most = std::min(at_most, request.output_tokens - request.generated - (has_following ? 2 : 1));
-    // A waiting request may need a block that leaves a window.
+    // A waiting request may need a block that a window drops.
     if (lacks_blocks_) {
       at_most = std::min(at_most, pool_.steps_before_drop(request.holding, in_pool(request)));
     }
@@ -355,7 +355,7 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     }
     return needed <= pool_.free();
   };
-  // The reservation of an admission falls with every step.
+  // What an admission reserves falls with every step.
   const double least = kLeastOfShare * serving_.reserved_output_share;
   if (lacks_blocks_ && serving_.admission == Admission::reserve_share && output_share_ > least) return 0;
   if (at_most <= 0) return 0;
@@ -410,7 +410,7 @@ int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   if (request.phase != RequestPhase::running) return 0;
   request.computed += slice.tokens - slice.drafts;
   if (request.computed < request.known_tokens()) return 0;
-  // Rejected drafts, and drafts beyond the end, were planned in vain.
+  // Drafts that were rejected or lie beyond the end were planned in vain.
   request.ahead -= 1 + slice.drafts;
   request.drafts_ahead -= slice.drafts;
   request.planned -= 1 + slice.drafts - yielded;

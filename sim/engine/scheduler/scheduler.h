@@ -6,19 +6,19 @@
 //     prompt. Then waiting requests are admitted in order while the token budget and sequence slots last. The
 //     first request that does not fit blocks the following ones.
 //   - An admitted request holds the cached blocks of its prompt; its whole prompt must fit the free and
-//     evictable blocks (Admission). Its blocks are named when they are scheduled to be full, so requests of
-//     the same step find them.
-//   - When no block is left the last admitted request is preempted: its blocks stay cached until their room
+//     evictable blocks (Admission). Its blocks are named as soon as a step is planned that fills them, so
+//     requests of the same step find them.
+//   - When no block is left, the request admitted last is preempted: its blocks stay cached until their room
 //     is needed, and it moves to the head of the queue. A step with a preemption admits no request.
 //   - A plan may be made while the previous step runs (asynchronous scheduling): it assumes the tokens that
 //     this step will yield, and no request gets a slot beyond its last token.
 //   - If tokens are drafted (speculation.h), a decode also computes the drafts after its token. A plan made
-//     while the previous step runs assumes all of that step's drafts; finish() takes rejected ones back.
-//     Slots beyond the longest sequence are never taken.
-//   - Contexts are restored from the tiers concurrently with steps. A restoring request holds blocks for the
-//     loaded tokens, takes no sequence slot, is not preempted and does not block following requests.
+//     while the previous step runs assumes that all drafts of that step are accepted; finish() takes rejected
+//     ones back. No slot beyond the longest sequence is taken.
+//   - Contexts are restored from the tiers concurrently with steps. A request being restored holds blocks for
+//     the loaded tokens, takes no sequence slot, is not preempted and does not block following requests.
 //
-// Tokens and blocks of equally planned decode steps can be counted for many steps together (skip()).
+// Tokens and blocks of equally planned decode steps can be counted for many steps at once (skip()).
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ namespace kvcap {
 struct Slice {
   Request* request = nullptr;
   int64_t tokens = 0;
-  int64_t first = 0;    // tokens of its sequence before them
-  int64_t drafts = 0;   // drafts at the end of the tokens
-  bool decode = false;  // one token and its drafts, after a sampled one
-  bool yields = false;  // a token is sampled at its end
+  int64_t first = 0;    // tokens of its sequence that precede them
+  int64_t drafts = 0;   // how many of the tokens, at their end, are drafts
+  bool decode = false;  // one sampled token and its drafts
+  bool yields = false;  // a token is sampled at the end
 };
 
 struct StepPlan {
@@ -51,21 +51,21 @@ struct StepPlan {
   int64_t context_tokens = 0;  // tokens of decoding sequences, including the new tokens
   int64_t drafts = 0;
   int64_t sampled = 0;
-  Decodes lost;  // computed for requests that ended after the planning
+  Decodes lost;  // computed although their requests ended after the planning
   bool preempted = false;
   bool admitted = false;
 
   bool empty() const { return slices.empty(); }
   bool decodes_only() const { return decoding == static_cast<int64_t>(slices.size()); }
   void clear();
-  // Drops slices that will not be computed.
+  // Drops the slices that `keeps` rejects.
   template <class Keeps>
   void keep(Keeps keeps) {
     if (std::erase_if(slices, [&](const Slice& slice) { return !keeps(slice); }) == 0) return;
     count();
   }
-  // settle(): all earlier steps are done, so slices begin at the ends of their sequences. lose(): the planned
-  // tokens of `ended` are computed in vain.
+  // settle(): all earlier steps are done, so slices begin at the ends of their sequences. lose(): `ended` has
+  // ended, so its planned tokens are computed in vain.
   void settle();
   void lose(const Request& ended);
 
@@ -73,40 +73,40 @@ struct StepPlan {
   void count();
 };
 
-// Outcome of the lookup of a waiting request.
+// What the lookup of a waiting request says.
 enum class Lookup : uint8_t {
-  computes,         // holds the cached blocks, and joins the running requests
-  loads,            // its context is being loaded; takes no slot
-  computes_beside,  // its restoration also computes its prompt; takes a slot
-  passes,           // waits, and other requests may pass it
+  computes,         // holds the cached blocks and may run
+  loads,            // its context must be loaded; takes no slot
+  computes_beside,  // fused: its restoration also computes its prompt; takes a slot
+  passes,           // waits, but other requests may pass it
   waits,            // waits, and so do the requests after it
 };
 
 // Cached parts of a request's prompt.
 struct Found {
   KvHits gpu;               // cached blocks
-  int64_t load_tokens = 0;  // tokens on the GPU after the load from the tiers; 0: nothing to load
+  int64_t load_tokens = 0;  // tokens on the GPU once the tiers' tokens are loaded; 0: nothing to load
 };
 
-// Lookups for a Scheduler: where contexts are stored, and how they are restored.
+// How a Scheduler learns where contexts are stored, and starts their restoration.
 class Admissions {
  public:
   virtual ~Admissions() = default;
-  // Looks the request up. `computes`: it may be admitted now with the room that `found` implies.
+  // Looks the request up. `computes`: it may be admitted now if what `found` requires fits.
   virtual Lookup look_up(Request& request, Found& found) = 0;
-  // Admits the request, which holds its cached blocks. Starts its restoration, if any (`loads`,
+  // Admits the request, which holds its cached blocks. Starts its restoration, if it needs one (`loads`,
   // `computes_beside`).
   virtual Lookup admit(Request& request) = 0;
   // Notes that the request has lost its blocks and starts over at the head of the queue.
   virtual void preempted(Request& request) = 0;
 };
 
-// Tokens of a sequence beside those of its prompt and answer.
+// Limits and tokens of a sequence besides those of its prompt and answer.
 struct SequenceTokens {
   int64_t least_tokens = 0;      // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
   int64_t draft_tokens = 0;      // drafts per decode
   int64_t lookahead_tokens = 0;  // slots that a drafter writes after the drafts
-  // Tokens of the longest sequence, which limits drafts and lookahead. REQUIRES: no sequence is longer.
+  // Tokens of the longest sequence; limits drafts and lookahead. REQUIRES: no sequence is longer.
   int64_t max_model_len = std::numeric_limits<int64_t>::max();
 };
 
@@ -120,17 +120,17 @@ class Scheduler {
   void add(RequestPtr request);
   // Plans the next step.
   void plan(StepPlan& step);
-  // Counts every slice of `step`, and of the following plan if any, `steps` more times. `begins` is called
-  // with the number of a step, from 1 on, before the blocks of its plan are taken. REQUIRES: all slices
-  // decode, and most_steps() allows it.
+  // Counts every slice of `step`, and of the `following` plan if any, `steps` more times. Calls `begins` with
+  // the number of a step, from 1 on, before the blocks of its plan are taken. REQUIRES: all slices decode,
+  // and most_steps() allows it.
   void skip(StepPlan& step, StepPlan* following, int64_t steps,
             const std::function<void(int64_t)>& begins = nullptr);
-  // Returns how often the slices of a decode-only step can be repeated before a request ends or is preempted.
-  // REQUIRES: no other request can find the generated tokens.
+  // Returns how many times the slices of a decode-only step can be repeated before a request ends or is
+  // preempted. REQUIRES: no other request can hit the generated tokens.
   int64_t most_steps(const StepPlan& step, bool has_following, int64_t at_most) const;
 
-  // Ends one slice of a step; if it yields, it yields `tokens` tokens, limited by the request's end. Returns
-  // the yielded tokens; if any, ended() may be true. REQUIRES: 1 <= tokens <= 1 + slice.drafts.
+  // Ends one slice of a step. If the slice yields, its request gets `tokens` tokens, but not beyond its end.
+  // Returns their number; if not 0, ended() may be true. REQUIRES: 1 <= tokens <= 1 + slice.drafts.
   int64_t finish(const Slice& slice, int64_t tokens = 1);
   static bool ended(const Request& request) { return request.generated == request.output_tokens; }
   // Removes the request and releases its blocks unless the caller has taken them.
@@ -138,9 +138,10 @@ class Scheduler {
   // False: the slice will not be computed because its request has ended or was preempted.
   bool computes(const Slice& slice) const { return slice.request->phase == RequestPhase::running; }
 
-  // Notes that the context of a loading request has arrived. It waits again, at its place in the queue.
+  // Notes that the context of a loading request has arrived. The request waits again, at its old place in the
+  // queue.
   void loaded(Request& request);
-  // Notes that a restoration has computed the request's prompt and its first token.
+  // Notes that a restoration has computed the request's prompt and first token.
   void computed_beside(Request& request);
   // Takes the missing blocks for the first `tokens` tokens of the request. REQUIRES: they are free.
   void take_blocks(Request& request, int64_t tokens);
@@ -158,11 +159,11 @@ class Scheduler {
   bool slot_is_free() const {
     return static_cast<int64_t>(running_.size()) + computing_beside_ < serving_.max_num_seqs;
   }
-  // Plans the next step as if no request were admitted.
+  // Plans the next step as if no request would be admitted.
   void outlook(StepPlan& step) const;
-  // Returns the maximum of blocks that a sequence with `tokens` tokens holds at any time.
+  // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
   int64_t blocks_needed(int64_t tokens) const;
-  // Returns the maximum of token slots of a request whose final sequence has `tokens` tokens.
+  // Returns the most token slots of a request whose final sequence has `tokens` tokens.
   int64_t most_slots(int64_t tokens) const;
   // Returns all holdings of requests, for checks of the pool.
   std::vector<const KvHolding*> holdings() const;
@@ -175,7 +176,7 @@ class Scheduler {
   void plan_waiting(StepPlan& step, int64_t& budget);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found) const;
-  // True iff some request holds blocks and is not running.
+  // True iff some request holds blocks but is not running.
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t reserved_tokens(const Request& request) const;
   void note_decodes(int64_t steps);

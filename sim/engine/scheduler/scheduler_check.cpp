@@ -1,4 +1,4 @@
-// Checks the invariants of a Scheduler, re-derived from its requests.
+// Checks the invariants of a Scheduler, recomputed from its requests.
 #include "base/invariants.h"
 #include "engine/scheduler/scheduler.h"
 
@@ -12,7 +12,7 @@ std::vector<const KvHolding*> Scheduler::holdings() const {
   return all;
 }
 
-// Checks that requests that are never preempted have the blocks that they need.
+// Checks that there is room for what requests that cannot be preempted still need.
 void Scheduler::check_room() const {
   KVCAP_INVARIANT("INV-ROOM", serving_.admission != Admission::reserve_output ||
                                   owed_blocks() + pool_.shared() <= pool_.free());

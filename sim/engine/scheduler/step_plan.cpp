@@ -1,4 +1,4 @@
-// StepPlan: sums over the slices of a step, and corrections of plans made ahead.
+// StepPlan: sums over the slices of a step, and corrections of plans that were made ahead.
 #include "engine/scheduler/scheduler.h"
 
 namespace kvcap {

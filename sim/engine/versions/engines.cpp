@@ -6,18 +6,19 @@ namespace kvcap {
 namespace {
 
 constexpr std::array kEngines = {
-    EngineRow{EngineKind::vllm, "vllm",
-              "vLLM V1: prompts in slices beside decodes, blocks of 16 tokens, a prompt must fit as a whole",
-              "vllm/v1/core/sched/scheduler.py@00024d3, vllm/config/scheduler.py@1f8758d, "
-              "docs/design/prefix_caching.md@01ff8bf",
-              "priorities of requests", [](ServingOptions&) {}},
+    EngineRow{
+        EngineKind::vllm, "vllm",
+        "vLLM V1: prompt slices run together with decodes; blocks of 16 tokens; a whole prompt must fit",
+        "vllm/v1/core/sched/scheduler.py@00024d3, vllm/config/scheduler.py@1f8758d, "
+        "docs/design/prefix_caching.md@01ff8bf",
+        "priorities of requests", [](ServingOptions&) {}},
     EngineRow{
         EngineKind::sglang, "sglang",
-        "SGLang: prompts alone and first in slices of 8,192 tokens, reuse by token, answers reserved by "
-        "a share that falls",
+        "SGLang: prompts run first and alone, in slices of 8,192 tokens; reuse by token; admission reserves "
+        "a falling share of each answer",
         "docs server_arguments.md@004813e, schedule_policy.py@00550cd, hiradix_cache.py@263bc85",
-        "the order lpm, in-batch prefix checks, retraction of the request with the fewest tokens (the "
-        "one admitted last is), chunks by GPU memory (kvcap run --from has them)",
+        "the lpm order, in-batch prefix checks, retraction of the request with the fewest tokens (here: "
+        "of the one admitted last), chunk sizes by GPU memory (kvcap run --from sets them)",
         [](ServingOptions& options) {
           options.block_size = 1;
           options.schedule = StepOrder::prefill_first;
@@ -27,10 +28,11 @@ constexpr std::array kEngines = {
           options.kv_capacity_model = KvCapacityModel::static_share;
         }},
     EngineRow{EngineKind::trtllm, "trtllm",
-              "TensorRT-LLM: prompt and answer are reserved before a request runs, blocks of 32 tokens",
+              "TensorRT-LLM: admission reserves blocks for prompt and answer; blocks of 32 tokens",
               "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a",
-              "reuse inside a block (enable_partial_reuse), priorities but of a range from token 0 on "
-              "(retain_first_tokens), their durations",
+              "reuse inside a block (enable_partial_reuse), priorities of token ranges that do not begin at "
+              "token 0 "
+              "(retain_first_tokens), durations of priorities",
               [](ServingOptions& options) {
                 options.engine_version = "1.0";  // the version whose times were measured (host_times.cpp)
                 options.block_size = 32;
@@ -51,14 +53,14 @@ std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& mod
   return model.sampling;
 }
 
-// vLLM: Triton since vllm#33538, FlashInfer by default since vllm#40376; versions derived from the merge
+// vLLM: Triton since vllm#33538, FlashInfer by default since vllm#40376; the versions follow from the merge
 // dates.
 SamplerKernel sampler_of(EngineKind engine, EngineVersion version) {
   if (engine != EngineKind::vllm || version >= EngineVersion{0, 20}) return SamplerKernel::flashinfer;
   return version >= EngineVersion{0, 17} ? SamplerKernel::triton : SamplerKernel::sort;
 }
 
-// Budgets of the API server: vllm/engine/arg_utils.py (vllm#17885). Memory:
+// Sources. Budgets of the API server: vllm/engine/arg_utils.py (vllm#17885). Memory:
 // docs/design/prefix_caching.md@01ff8bf. Scheduling: vllm#27614, in 0.14.0.
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu) {
   constexpr double kGib = 1073741824;

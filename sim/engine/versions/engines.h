@@ -1,7 +1,7 @@
 // Engines: the behaviour of serving engines as presets of ServingOptions. A preset is a set of defaults that
 // a scenario may override. `vllm` has the defaults of ServingOptions.
 //
-// Each row names its sources; the values are those of the stored versions of 2025 and 2026.
+// Each row names its sources; the values are those of versions from 2025 and 2026.
 #pragma once
 
 #include <span>
@@ -26,16 +26,16 @@ struct EngineRow {
 std::span<const EngineRow> engine_table();  // in the order of the enumeration
 const EngineRow& engine_row(EngineKind engine);
 
-// Returns the options of an engine without any given values.
+// Returns the engine's default options.
 ServingOptions options_of(EngineKind engine);
 
-// Returns how tokens are sampled for requests without own settings: as the model's publisher recommends;
-// TensorRT-LLM takes the most likely token.
+// Returns how an engine samples tokens if a request does not say: as the model's publisher recommends;
+// TensorRT-LLM samples greedily.
 std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model);
 SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
 
-// vLLM's defaults that depend on its version and on the GPU. Large GPUs have at least kVllmLargeGpu_gib and
-// are not A100.
+// vLLM's defaults that depend on its version and on the GPU. A GPU is large if it has at least
+// kVllmLargeGpu_gib of memory and is not an A100.
 inline constexpr double kVllmLargeGpu_gib = 70;
 struct VllmDefaults {
   int64_t max_num_seqs = 256;  // of the API server
@@ -47,11 +47,11 @@ struct VllmDefaults {
 };
 VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
 
-// Returns the options with which the newest API server of an engine starts. Scenarios have those of
-// options_of() instead, so that max_num_seqs does not depend on the GPU.
+// Returns the options with which the engine's newest API server starts. Scenarios use options_of() instead,
+// so that max_num_seqs does not depend on the GPU.
 ServingOptions server_options(EngineKind engine, const Gpu& gpu);
 
-// FlashAttention and vLLM's Triton kernel process prompts and decodes in one call, other backends in two.
+// FlashAttention and vLLM's Triton kernel compute prompts and decodes in one call, other backends in two.
 MixedAttention mixed_attention_of(AttentionBackend backend);
 
 }  // namespace kvcap

@@ -1,6 +1,6 @@
-// HostTimeRow: the host times of an engine version, and the speed of its kernels relative to the profiles'.
+// HostTimeRow: the host times of an engine version, and the speed of its kernels relative to the profile's.
 //
-// Host times also depend on the server's CPU, so all have a wide error (regime `host`); a profile that was
+// Host times also depend on the server's CPU, so all have a large error (regime `host`). A profile that was
 // measured with an engine has its own times (EngineTimes).
 #pragma once
 
@@ -23,11 +23,11 @@ struct HostTimeRow {
   double step_overhead_per_sequence_s = 0;
   double waiting_overhead_s = 0;
   std::string_view source;
-  // Standard deviations of ln(measured / given): for the request and step times, and for waiting_overhead_s.
+  // Standard deviations of ln(measured / given), for the request and step times and for waiting_overhead_s.
   double sigma = 0;
   double waiting_sigma = 0;
   bool is_measured = true;   // false: not measured with this engine; the values are vLLM's
-  double kernel_factor = 1;  // times of dense layers' kernels relative to the profiles', which are vLLM's
+  double kernel_factor = 1;  // times of dense layers' kernels relative to the profile's, which are vLLM's
 };
 
 std::span<const HostTimeRow> host_time_table();  // ordered by engine and version

@@ -7,20 +7,19 @@
 namespace kvcap {
 namespace {
 
-// Means over families of a model on a kind of GPU. Runs on B200 only test the intervals and did not select
-// values.
+// Means over models of a family on a kind of GPU. Runs on B200 were used only to test the intervals, not to
+// select values.
 constexpr std::string_view kDense =
     "TPOT on H100: Llama-3.1-70B in FP8 0.06; vLLM 0.15.1: Llama-2-7B -0.05, Llama-2-70B 0.05, CodeLlama-34B "
     "0.03; on an RTX 4090 -0.005";
 constexpr std::string_view kExperts =
     "TPOT of gpt-oss-120b on H100 and H200 (-0.04), MiniMax-M2 on H100 and H200 (0.08, 0.21)";
 constexpr std::string_view kOldExperts =
-    "TPOT of Qwen3-235B on H200 with vLLM 0.12, the only such runs: 0.43, and 0.52 with whole experts; half "
-    "of "
-    "it as the mean, as far again as the deviation";
+    "TPOT of Qwen3-235B on H200 with vLLM 0.12, the only such runs: 0.43, and 0.52 with whole experts; mean "
+    "and standard deviation are half of it";
 constexpr std::string_view kTrtllm =
-    "TPOT of TensorRT-LLM on H100, H200 and B200: medians of six models are 4 to 19 % off";
-constexpr std::string_view kSglang = "whole runs of SGLang; nearest: those of vLLM";
+    "TPOT of TensorRT-LLM on H100, H200 and B200: medians of six models have errors of 4 to 19 %";
+constexpr std::string_view kSglang = "whole runs of SGLang; the closest measured are those of vLLM";
 
 constexpr std::array kStepErrorRows = {
     StepErrorRow{EngineKind::vllm, {0, 0}, false, 0.02, 0.05, kDense, ""},

@@ -1,8 +1,7 @@
 // StepErrorRow: the error of an engine's whole steps relative to the sum of their simulated kernels.
 //
-// Kernels have their own errors (spec/machine_errors.h), which compare one program with another. An engine's
-// step also has kernels, gaps and fusions that no table lists; they make steps longer and are known only from
-// runs of whole engines.
+// The errors of single kernels are in spec/machine_errors.h. An engine's step also has kernels, gaps and
+// fusions that no table lists; they make steps longer and are known only from runs of whole engines.
 #pragma once
 
 #include <span>
@@ -16,13 +15,13 @@ namespace kvcap {
 
 struct StepErrorRow {
   EngineKind engine = EngineKind::vllm;
-  EngineVersion from;    // valid up to the next row's of its kind
-  bool experts = false;  // true: models with experts
-  // ln(measured / simulated) without host times: mean, and standard deviation over models and machines.
+  EngineVersion from;    // up to the next row of its kind
+  bool experts = false;  // true: for models with experts
+  // ln(measured / simulated), without host times: mean, and standard deviation over models and machines.
   double bias = 0;
   double sigma = 0;
-  std::string_view source;   // the runs that it is derived from
-  std::string_view outside;  // in words, what the row covers without measurements; "": nothing
+  std::string_view source;   // the runs from which it is derived
+  std::string_view outside;  // what the row covers without measurements; "": nothing
 };
 
 std::span<const StepErrorRow> step_error_table();

@@ -1,8 +1,11 @@
-// Generates sessions of coding agents from traces/agents.json. A prompt consists of tools and system prompt
-// and then the session's history. It grows with each request by a tool's result or a question. At the
-// window's limit it is compacted to a summary after tools and system prompt. Occasionally all text after
-// tools and system prompt is replaced by a text of about the same size (files read again, a resumed session).
-// Some sessions launch sub-agents with tools of their own and continue when these have ended.
+// Generates sessions of coding agents from traces/agents.json. A prompt consists of tools and system prompt,
+// followed by the session's history. It grows with each request by a tool's result or a question. When it
+// reaches the window's limit, the history is compacted to a summary. Occasionally the whole history is
+// replaced by a text of about the same size (files read again, a resumed session). Some sessions launch
+// sub-agents with tools of their own and continue when these have ended.
+//
+// The growth, answers and pauses of a session's requests are correlated by one style each, as in generated
+// chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
 //
 // Requests of a session are correlated by one style each for growth, answers and pauses, as in generated
 // chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
@@ -87,7 +90,7 @@ struct AgentTables {
     think_correlation = normal_correlation(table.number("think_rank_correlation"));
   }
 
-  Values tool_set_tokens, tool_set_weights;  // the last entry, of 0 tokens: a set unique to its session
+  Values tool_set_tokens, tool_set_weights;  // last entry, 0 tokens: a set unique to its session
   Quantiles own_tool_set, first_user, turns, short_growth, growth, rewrite_ratio, compacts_at, compacted_user;
   Quantiles output, think_time_s;
   int64_t short_prompt = 0, large_window_from = 0, large_window = 0;
@@ -114,7 +117,7 @@ struct Streams {
   RandomStream tool_set, first, turns, window, rewrite, compaction, sub_agents, sub_requests;
 };
 
-// Prompt as pieces: tools and system prompt, then texts unique to the session.
+// A prompt as pieces: tools and system prompt, then texts unique to the session.
 class Prompt {
  public:
   Prompt(Key session, Piece tools) : session_(session), pieces_{tools}, tokens_(tools.tokens) {}
@@ -127,8 +130,7 @@ class Prompt {
     pieces_.push_back({chained(session_, text), static_cast<uint32_t>(tokens)});
     tokens_ += tokens;
   }
-  // Replaces all text after tools and system prompt so that the prompt has `tokens`, or the tools' tokens + 1
-  // if that is more.
+  // Replaces the history so that the prompt has `tokens` tokens, but at least one token of history remains.
   void replace(int64_t tokens, uint64_t text) {
     const int64_t user = std::max<int64_t>(1, tokens - tool_tokens());
     pieces_.resize(1);
@@ -220,8 +222,8 @@ class AgentSession {
     draw_limit(i);
   }
 
-  // Launches concurrent sub-agents. Returns the last request of the sub-agent with most requests, for which
-  // the session waits.
+  // Launches concurrent sub-agents. Returns the last request of the sub-agent with the most requests: the
+  // session waits for it.
   int32_t launch(uint64_t i) {
     const SubAgents& subs = tables_.sub_agents;
     const int32_t parent = last();

@@ -1,6 +1,6 @@
-// Few-shot prompts as in HyperInfer. A data set has some prefixes, each a run of examples that a radix tree
-// keeps as nodes of its own; a session is one query behind one of them. How often a prefix is reused is
-// normal over their numbers: those in the middle are hot.
+// Few-shot prompts as in HyperInfer. A data set has several prefixes, each a run of examples that a radix
+// tree stores as separate nodes. A session is one query that follows one of the prefixes. The reuse of
+// prefixes has a normal distribution over their numbers: those in the middle are hot.
 #include "workload/generators/few_shot.h"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct Dataset {
 
 struct FewShotTables {
   int64_t prefixes = 0;
-  double reuse_sigma = 0;     // in prefixes, for the number `prefixes`
-  double shortest_share = 0;  // share of the longest prefix
+  double reuse_sigma = 0;     // standard deviation, in prefixes, if there are `prefixes` of them
+  double shortest_share = 0;  // shortest prefix / longest prefix
   double mean_node_tokens = 0, node_cv = 0;
   uint32_t min_node_tokens = 0;
   double query_cv = 0;
@@ -62,7 +62,7 @@ const Dataset& dataset_of(const FewShotTables& tables, const std::string& name) 
   return *found;
 }
 
-// Returns weights of a normal distribution around the middle, scaled so that the largest is 1 for any sigma.
+// Returns weights of a normal distribution around the middle; the largest is 1 for any sigma.
 std::vector<double> normal_weights(std::size_t count, double sigma) {
   const double middle = static_cast<double>(count - 1) / 2, nearest = middle - std::floor(middle);
   std::vector<double> weights;
@@ -73,15 +73,15 @@ std::vector<double> normal_weights(std::size_t count, double sigma) {
   return weights;
 }
 
-// Returns lengths uniform from the shortest to the longest, spread by multiples of the golden ratio modulo 1
-// so that neighbours, which have similar popularity, differ. They are scaled to the data set's mean over
-// requests and then cut at `max_tokens`.
+// Returns lengths that are uniform from the shortest to the longest. Multiples of the golden ratio modulo 1
+// spread them, so that neighbours, which have similar popularity, differ. They are scaled to the data set's
+// mean over requests and then cut at `max_tokens`.
 std::vector<uint32_t> prefix_lengths(const FewShotTables& tables, const Dataset& dataset,
                                      const std::vector<double>& popularity, int64_t max_tokens,
                                      uint64_t seed) {
   const double golden = (std::sqrt(5.0) - 1) / 2;
   double place = RandomStream(seed, "few_shot.prefix").uniform(0);
-  std::vector<double> shares;  // shares of the longest prefix
+  std::vector<double> shares;  // relative to the longest prefix
   double sum = 0, weights = 0;
   for (double weight : popularity) {
     shares.push_back(std::lerp(tables.shortest_share, 1.0, place));
@@ -98,7 +98,7 @@ std::vector<uint32_t> prefix_lengths(const FewShotTables& tables, const Dataset&
   return lengths;
 }
 
-// Draws the nodes of each prefix; the last node is cut to the prefix's length.
+// Draws the nodes of each prefix; the last node is cut so that the prefix has its length.
 std::vector<std::vector<Piece>> draw_prefixes(const FewShotTables& tables,
                                               const std::vector<uint32_t>& lengths, uint64_t seed) {
   const RandomStream length(seed, "few_shot.node");

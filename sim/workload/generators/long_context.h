@@ -9,7 +9,7 @@ namespace kvcap {
 
 std::vector<std::string> long_context_tasks();
 
-// Splits "a, b" into "a" and "b"; an empty text gives an empty list.
+// Splits "a, b" into "a" and "b"; returns an empty list for an empty text.
 std::vector<std::string> split_names(std::string_view text);
 
 }  // namespace kvcap

@@ -1,6 +1,6 @@
 // Retrieval-augmented questions as in CacheBlend's extended data sets. Base queries retrieve chunks of a
-// corpus; each comes back in other words, as paraphrases that retrieve mostly the same ones. A session is one
-// query: its chunks in an order of its own, then the question.
+// corpus; each recurs as paraphrases, which retrieve mostly the same chunks. A session is one query: its
+// chunks, in an order of its own, and then the question.
 #include "workload/generators/rag.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRagTable = "traces/rag.json";
 
-// Values of the options; absent options have the table's values.
+// Values of the options; for absent options those of the table.
 struct Settings {
   std::size_t base_queries = 0, paraphrases = 0;
   std::size_t chunks = 0;  // per query
@@ -128,7 +128,7 @@ Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, 
   const std::size_t sessions = count ? static_cast<std::size_t>(*count) : settings.queries();
   Source source;
   source.piece_keys = PieceKeys::text;
-  std::vector<std::size_t> round;  // order of all queries, drawn again for each round
+  std::vector<std::size_t> round;  // order of all queries, drawn anew for each round
   std::vector<Piece> pieces;
   for (std::size_t i = 0; i < sessions; ++i) {
     const std::size_t place = i % settings.queries();

@@ -1,6 +1,6 @@
-// Generates prompts of random tokens as server benchmarks send them: fixed or uniformly distributed lengths,
-// shared prefixes, recurring prompts (vllm bench serve's random and prefix_repetition, inference-perf's
-// shared_prefix).
+// Generates prompts of random tokens as server benchmarks send them: with fixed or uniformly distributed
+// lengths, shared prefixes and recurring prompts (vllm bench serve's random and prefix_repetition,
+// inference-perf's shared_prefix).
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,4 +1,4 @@
-// Builds requests that arrive together, each on a stored context of its own: the workload that measures
+// Builds requests that arrive together, each on a stored context of its own: a workload that measures
 // restoration without a trace.
 #pragma once
 
@@ -15,7 +15,7 @@ struct StoredContexts {
   int64_t output_tokens = 1;
 };
 
-// Returns one session of one turn per context, all at time 0; the contexts are stored before.
+// Returns one session of one turn per context, all at time 0; the contexts are stored beforehand.
 Workload requests_at_once(const StoredContexts& contexts);
 
 }  // namespace kvcap

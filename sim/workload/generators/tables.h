@@ -11,11 +11,11 @@
 
 namespace kvcap {
 
-// Object of an embedded JSON file. A missing file or entry, or an entry of another type, is a bug: the
-// program aborts.
+// An object of an embedded JSON file. A missing file or entry, or an entry of another type, is a bug and
+// aborts the program.
 class Table {
  public:
-  // `path`: in the source tree, "traces/chat.json".
+  // `path`: path in the source tree, e.g. "traces/chat.json".
   explicit Table(std::string_view path);
 
   template <class Number>

@@ -163,7 +163,7 @@ std::vector<std::optional<std::size_t>> positions_in(const Rows& rows, std::span
       throw BadRowError{name + ": unknown column" + suggestion(name, known)};
     }
     if (wanted && std::count(names.begin(), names.end(), name) > 1) {
-      throw BadRowError{name + ": found again, allowed: each column once"};
+      throw BadRowError{name + ": found twice, allowed: each column once"};
     }
   }
   std::vector<std::optional<std::size_t>> positions;

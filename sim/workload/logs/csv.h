@@ -15,9 +15,9 @@ using CsvColumn = LogColumn;
 using CsvRow = LogRow;
 
 // Calls `take` with every row after the first until it returns false. Other columns are ignored if
-// `others_allowed`, else an error. Bad rows are handled as in for_each_line; a bad first row is always an
-// error. Messages name the line in which a row begins. Stray quotes may join lines into one row: if its
-// quotes or its number of fields are wrong, reading continues at its second line.
+// `others_allowed`, else they are an error. Bad rows are handled as in for_each_line; a bad first row is
+// always an error. Messages name the line in which a row begins. A stray quote may join lines into one row:
+// if the row's quotes or number of fields are wrong, reading continues at its second line.
 BadRows for_each_csv_row(const std::string& path, BadRow on_bad_row, std::span<const LogColumn> columns,
                          bool others_allowed, const std::function<bool(const LogRow&)>& take);
 

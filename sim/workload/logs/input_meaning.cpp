@@ -10,27 +10,28 @@
 namespace kvcap {
 namespace {
 
-// If at least this share of later turns has inputs at least as long as the history, inputs look like whole
-// prompts; if fewer, like new tokens.
+// Inputs look like whole prompts if at least this share of later turns has an input at least as long as the
+// history. Otherwise they look like new tokens.
 constexpr double kGrowingShare = 0.8;
-constexpr int64_t kFewestTurns = 2;  // later turns; fewer are not evidence
-// Every second turn's new tokens exceed the previous input by chance, so this evidence needs more turns.
+constexpr int64_t kFewestTurns = 2;  // later turns; fewer prove nothing
+// By chance, the new tokens of every second turn exceed the previous input, so this needs more turns as
+// evidence.
 constexpr int64_t kFewestLonger = 5;
 
-// Independently drawn lengths of new tokens ascend in all n turns of a session with a probability of at most
-// 1/n!. Whole prompts are proven if all inputs are at least as long as the history and this probability, over
-// all sessions, is below kProvenBelow.
+// If lengths of new tokens are drawn independently, they ascend in all n turns of a session with a
+// probability of at most 1/n!. Inputs are proven to be whole prompts if all are at least as long as the
+// history and this probability, over all sessions, is below kProvenBelow.
 constexpr double kProvenBelow = 0.05;
 
 constexpr std::string_view kHowToChange = "--input-is or workload.source.input_is";
 
-// Counts of the turns that build on another one, and the longest context in each reading.
+// Counts of turns that build on another one, and the longest context under each reading.
 struct Growth {
   int64_t later_turns = 0;
   int64_t growing = 0;  // input at least as long as the input and the answer before it
   int64_t longer = 0;   // input longer than the input before it
   int64_t longest_as_new = 0, longest_as_whole = 0;
-  double log_chance = 0;  // log probability that independent new tokens ascend in every session
+  double log_chance = 0;  // log of the probability that independent new tokens ascend in every session
 
   bool proves_whole_prompts() const {
     return later_turns > 0 && growing == later_turns && log_chance < std::log(kProvenBelow);
@@ -76,19 +77,19 @@ std::string readings(const Growth& growth) {
          " if they are new tokens";
 }
 
-// Returns a turn's tokens beyond its history. A session's first turn keeps its context, which its prompt
-// includes.
+// Returns how many of a turn's tokens are beyond its history. The prompt of a session's first turn includes
+// its context, which is kept.
 int64_t new_tokens(const Source& source, const Session& session, int32_t parent, const Turn& turn) {
   if (parent == kNoParent) return int64_t{turn.input_tokens} - session.context_tokens;
   const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
   return int64_t{turn.input_tokens} - before.input_tokens - before.output_tokens;
 }
 
-// Results of subtracting histories from whole prompts.
+// What the subtraction of histories from whole prompts found.
 struct TakenOut {
   int64_t started = 0;          // later turns that start a context of their own
-  int64_t lack_answer = 0;      // of these, turns whose prompt may lack only part of the previous answer
-  int64_t without_context = 0;  // turns without a parent and with a prompt not longer than the context
+  int64_t lack_answer = 0;      // those of them whose prompt may lack only part of the previous answer
+  int64_t without_context = 0;  // turns without a parent whose prompt is not longer than the context
 };
 
 TakenOut take_histories_out(History history, Source& source) {
@@ -96,7 +97,8 @@ TakenOut take_histories_out(History history, Source& source) {
   for (std::size_t i = 0; i < source.sessions.size(); ++i) {
     const Session& session = source.sessions[i];
     if (!grows(source, history, i)) continue;
-    for (uint32_t turn = session.turn_count; turn-- > 0;) {  // in reverse: parents still have whole prompts
+    // in reverse, while parents still have whole prompts
+    for (uint32_t turn = session.turn_count; turn-- > 0;) {
       const int32_t parent = parent_of(source, session, turn);
       Turn& one = source.turns[session.first_turn + turn];
       const int64_t added = new_tokens(source, session, parent, one);
@@ -116,7 +118,7 @@ TakenOut take_histories_out(History history, Source& source) {
 }
 
 // True iff a later turn of a growing history has pieces. Pieces of a first turn are at the beginning of its
-// prompt in both readings.
+// prompt under both readings.
 bool has_pieces_in_later_turns(const Source& source, History history) {
   if (source.pieces.empty()) return false;
   for (std::size_t i = 0; i < source.sessions.size(); ++i) {
@@ -139,7 +141,7 @@ std::string note_on_growth(const Growth& growth) {
          " later turns the input is at least as long as the input and the answer before it, so that history "
          "counts "
          "twice; " +
-         readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt takes the history out";
+         readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt subtracts the history";
 }
 
 // Explains prompts that contain the previous prompt but not all of its answer.
@@ -154,12 +156,12 @@ std::string note_on_growth_without_answers(const Growth& growth) {
          " of " + std::to_string(growth.later_turns) +
          " later turns the input is longer than the input before it, as where " + std::string(kReasoning) +
          "; then history counts twice; " + readings(growth) + "; " + std::string(kHowToChange) +
-         " whole_prompt takes the history out, and a prompt without all of the answer before it then starts "
+         " whole_prompt subtracts the history, and a prompt without all of the answer before it then starts "
          "a "
          "context of its own";
 }
 
-// Lists possible causes of turns that start a context of their own.
+// Lists possible reasons why turns start a context of their own.
 std::string causes_of(const Growth& growth, const TakenOut& taken) {
   std::string causes = "history cut or edited";
   if (taken.lack_answer > 0) {

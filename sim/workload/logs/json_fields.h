@@ -11,16 +11,16 @@
 
 namespace kvcap {
 
-// Returns the value at a key or at a dotted path, whose keys may contain dots themselves; null if it is
+// Returns the value at a key or at a dotted path, whose keys may themselves contain dots; null if it is
 // missing or JSON's null.
 const nlohmann::json* find_dotted(const nlohmann::json& object, std::string_view path);
-// Returns the value at a dotted path, which may be JSON's null; null if it is missing.
+// Like find_dotted, but returns JSON's null as a value; nullptr if the value is missing.
 const nlohmann::json* find_dotted_or_null(const nlohmann::json& object, std::string_view path);
 
 // Returns a required integer from `least` to kMaxTokens. Throws BadRowError for any other value.
 uint32_t tokens_at(const nlohmann::json& object, std::string_view path, int64_t least = 1);
-// Returns a time since 1970 or the log's zero, from a number or its text; nullopt if missing. Throws
-// BadRowError for any other value.
+// Returns a time since 1970 or since the log's zero, from a number or its text; nullopt if it is missing.
+// Throws BadRowError for any other value.
 std::optional<int64_t> time_ns_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);
 // Returns a duration in seconds; NaN if missing. Throws BadRowError for any other value.
 double duration_s_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);

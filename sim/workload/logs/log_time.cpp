@@ -210,11 +210,11 @@ std::optional<int64_t> LogClock::read_ns(std::string_view text) {
 std::string LogClock::allowed() const {
   std::string date = "a date such as 2023-11-16T18:15:46.68Z";
   if (is_date_) return date;
-  if (!unit_) return date + ", seconds from 0, or seconds, ms, us or ns since 1970 (NAME:ms says the unit)";
+  if (!unit_) return date + ", seconds from 0, or seconds, ms, us or ns since 1970 (NAME:ms gives the unit)";
   const std::string unit(row_of(*unit_).name);
   if (is_guessed_) {
     const std::string since = since_1970_ ? " since 1970" : " from 0 to 1e9";
-    return "a number of " + unit + since + ", as in the first row (NAME:ms says another unit)";
+    return "a number of " + unit + since + ", as in the first row (NAME:ms gives another unit)";
   }
   std::ostringstream text;
   text << "a number of " << unit << " from 0 to "
@@ -226,8 +226,7 @@ std::string LogClock::note() const {
   if (!is_decided_ || !is_guessed_) return "";
   const std::string words(row_of(*unit_).words);
   return "times in " + column_ + " are read as " + words +
-         (since_1970_ ? " since 1970, by their size"
-                      : " since a zero of the log's own: nothing says their unit");
+         (since_1970_ ? " since 1970, by their size" : " since the log's own zero: no unit is given");
 }
 
 }  // namespace kvcap

@@ -50,8 +50,8 @@ std::optional<DateRange> range_of_dates(const std::string& path, std::vector<dou
   }
   if (count == dates_s.size()) return std::nullopt;
   if (2 * count > dates_s.size()) return most;
-  throw InputError(path + ": found dates that lie " + years_text(longest_gap_s) +
-                   " apart, and no year that holds most of them, allowed: gaps of at most a year");
+  throw InputError(path + ": found dates that are " + years_text(longest_gap_s) +
+                   " apart, with no year that contains most of them, allowed: gaps of at most a year");
 }
 
 void OddRows::add(Kind kind, RowPlace place) {
@@ -113,11 +113,10 @@ void OddRows::tell(const std::string& path, Source& source) const {
         places(Kind::distant) + ")");
   }
   if (const int64_t alike = found(Kind::alike).count; alike > 0) {
-    source.notes.push_back(
-        count_of(alike, "row") + (alike == 1 ? " is" : " are") +
-        " the same as an earlier one and read all the same, for nothing in such a row names "
-        "its request (" +
-        places(Kind::alike) + ")");
+    source.notes.push_back(count_of(alike, "row") + (alike == 1 ? " is" : " are") +
+                           " the same as an earlier one and read anyway, because nothing in such a row names "
+                           "its request (" +
+                           places(Kind::alike) + ")");
   }
 }
 

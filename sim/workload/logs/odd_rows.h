@@ -1,6 +1,6 @@
-// OddRows: finds rows that are well formed but cannot be true, for all readers: a repeated request, an answer
-// that ended before it began, a date far from all others. Such rows are left out, counted and listed with
-// their positions.
+// OddRows: finds, for all readers, rows that are well formed but cannot be true: a repeated request, an
+// answer that ended before it began, a date far from all others. Such rows are left out, counted and listed
+// with their positions.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace kvcap {
 
-// Position of a row: a line of the file, from 1, or an entry of a list that was entered in OddRows.
+// Position of a row: a line of the file, from 1, or an entry of a list that was named to OddRows.
 struct RowPlace {
   int64_t number = 0;
   uint32_t list = 0;
@@ -27,18 +27,18 @@ inline constexpr double kLongestGap_s = 365.0 * 86400;
 struct DateRange {
   double first_s = 0, last_s = 0;
 };
-// Returns the range without such a gap that contains more than half of the dates; nullopt if it contains all
-// of them. Throws InputError if no range contains more than half.
+// Returns the range of dates without such a gap that contains more than half of them; nullopt if it contains
+// all of them. Throws InputError if no range contains more than half.
 std::optional<DateRange> range_of_dates(const std::string& path, std::vector<double> dates_s);
 
 class OddRows {
  public:
-  // Sets the list of the file that contains the following rows: "benchmarks.0.requests.successful.".
+  // Names the list of the file that contains the following rows: "benchmarks.0.requests.successful.".
   void enter_list(std::string prefix) { lists_.push_back(std::move(prefix)); }
   RowPlace place(int64_t number) const { return {number, static_cast<uint32_t>(lists_.size()) - 1}; }
 
-  // True iff the row must be left out as a repetition. `content`: hash of all that is read of the row.
-  // `is_named`: the row has an id, or another value that is unique to it.
+  // True iff the row repeats an earlier one and must be left out. `content`: hash of everything that is read
+  // of the row. `is_named`: the row has an id, or another value that is unique to it.
   bool is_repeated(Key content, bool is_named, RowPlace place);
   // True iff the measured times are impossible.
   bool is_impossible(const MeasuredTimes& times, RowPlace place);
@@ -49,7 +49,8 @@ class OddRows {
   void tell(const std::string& path, Source& source) const;
 
  private:
-  enum class Kind : uint8_t { repeated, impossible, distant, alike };  // alike: repeated, but unnamed
+  // alike: equal to an earlier row, but without an id
+  enum class Kind : uint8_t { repeated, impossible, distant, alike };
   struct Found {
     int64_t count = 0;
     std::vector<RowPlace> first;
@@ -63,7 +64,7 @@ class OddRows {
   KeySet contents_;
   std::array<Found, 4> found_;
   int64_t measured_ = 0;
-  std::string first_impossible_;  // reason
+  std::string first_impossible_;  // why the first impossible times are impossible
 };
 
 }  // namespace kvcap

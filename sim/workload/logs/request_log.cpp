@@ -17,7 +17,7 @@ Key hash_of(std::string_view text) { return std::hash<std::string_view>()(text);
 
 Key hash_of(double number) { return std::bit_cast<Key>(number); }
 
-// Returns a hash of all that is read of a row.
+// Returns a hash of everything that is read of a row.
 Key content_of_request(std::string_view session, const LoggedRequest& request,
                        std::span<const Piece> pieces) {
   Key key = chained(hash_of(session), hash_of(std::string_view(request.id)));
@@ -30,14 +30,14 @@ Key content_of_request(std::string_view session, const LoggedRequest& request,
   return key;
 }
 
-// True iff the time is finer than a millisecond; false for NaN.
+// True iff the time is recorded more finely than in milliseconds; false for NaN.
 bool is_fine_time(double seconds) {
   const double steps = seconds / 1e-3;
   return std::abs(steps - std::round(steps)) > 1e-6;
 }
 
-// True iff the request has an id or times finer than a millisecond: two requests never have equal times at
-// that precision. Requests of a simulated batch do, but they arrive at 0.
+// True iff the request has an id, or times finer than a millisecond: two requests never have the same times
+// at that precision. Requests of a simulated batch do, but they arrive at 0.
 bool is_named_request(const LoggedRequest& request) {
   constexpr int64_t kMillisecond_ns = 1'000'000;
   const MeasuredTimes& measured = request.measured;
@@ -72,7 +72,7 @@ void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vec
   if (request.time_ns) {
     const int64_t time_ns = *request.time_ns;
     const int64_t latest_ns = latest_ns_.value_or(time_ns);
-    // An arrival after a long gap may be wrong, which only the remaining rows show.
+    // An arrival after a long gap may be wrong; only the remaining rows will tell.
     is_late_ =
         is_late_ || time_ns < latest_ns || static_cast<double>(time_ns - latest_ns) > kLongestGap_s * 1e9;
     latest_ns_ = std::max(latest_ns, time_ns);
@@ -150,7 +150,7 @@ std::vector<std::size_t> RequestLog::sorted(std::vector<std::string>& notes) con
     return *requests_[a].time_ns < *requests_[b].time_ns;
   });
   notes.push_back(std::to_string(late) + " of " + std::to_string(order.size()) +
-                  " rows stand after one that arrived later: all are sorted by their arrival");
+                  " rows follow one that arrived later; all are sorted by arrival");
   return order;
 }
 
@@ -206,12 +206,12 @@ Source RequestLog::finish(const std::string& path, const BadRows& bad, History h
   source.measured_itls_s = std::move(itls_s);
   odd_.tell(path, source);
   if (source.sessions.empty() && bad.count == 0 && unanswered_ > 0) {
-    throw InputError(path + ": no sessions in it: none of " + count_of(unanswered_, "request") +
+    throw InputError(path + ": contains no sessions: none of " + count_of(unanswered_, "request") +
                      " has output tokens");
   }
   const std::string left_out_text = left_out.text();
   if (source.sessions.empty() && bad.count == 0 && !left_out_text.empty()) {
-    throw InputError(path + ": no sessions in it: " + left_out_text);
+    throw InputError(path + ": contains no sessions: " + left_out_text);
   }
   report_bad_rows(path, bad, source);
   if (!left_out_text.empty()) source.notes.push_back(left_out_text);

@@ -24,9 +24,9 @@ struct LoggedRequest {
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
   MeasuredTimes measured = {};
-  // Seconds since the answer before it in its session; NaN if the log has none.
+  // Seconds since the previous answer of its session; NaN if the log has none.
   double think_s = std::numeric_limits<double>::quiet_NaN();
-  int64_t row = 0;      // line, or index in the list that was entered
+  int64_t row = 0;      // line, or index in the list of enter_list()
   std::string id = {};  // id in the log; may be empty
 };
 
@@ -35,19 +35,19 @@ class RequestLog {
   // `most`: number of sessions to keep, in the order of arrival.
   explicit RequestLog(std::optional<int64_t> most) : most_(most) {}
 
-  // Sets the list of the file that contains the following rows (odd_rows.h).
+  // Names the list of the file that contains the following rows (odd_rows.h).
   void enter_list(std::string prefix) { odd_.enter_list(std::move(prefix)); }
-  // Add a request of its own, or a turn of the session of this name. Return false for requests without output
-  // tokens and for rows that cannot be true: they are left out, and notes of the source count them.
+  // Add a request of its own, or a turn of the session with this name. Return false for requests without
+  // output tokens and for rows that cannot be true; these are left out, and notes of the source count them.
   bool add(const LoggedRequest& request, std::vector<Piece> pieces = {});
   bool add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
-  // Enables a note that counts requests with the same id as an earlier request of their session.
+  // Enables a note that counts requests with the id of an earlier request of their session.
   void count_repeated_ids() { counts_ids_ = true; }
   bool has_sessions() const { return !names_.empty(); }
   // Cuts pieces with key i to at most tokens[i].
   void cut_pieces(const std::vector<uint32_t>& tokens);
-  // False if no further row can matter. Valid for logs sorted by arrival; always true after a row that is out
-  // of order.
+  // False if no further row can matter, provided that the log is sorted by arrival. Always true after a row
+  // that is out of order.
   bool wants_more_sorted() const {
     return !most_ || is_late_ || !names_.empty() || std::ssize(requests_) < *most_;
   }
@@ -77,7 +77,7 @@ class RequestLog {
   std::optional<int64_t> most_;
   std::vector<Entry> requests_;
   std::optional<int64_t> latest_ns_;
-  bool is_late_ = false;  // a request arrived before that of an earlier row, or more than a year later
+  bool is_late_ = false;  // some request arrived before that of an earlier row, or more than a year after it
   int64_t unanswered_ = 0;
   OddRows odd_;
   bool counts_ids_ = false;

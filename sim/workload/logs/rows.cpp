@@ -113,7 +113,7 @@ std::string LeftOut::text() const {
 
 void report_bad_rows(const std::string& path, const BadRows& bad, Source& source) {
   if (source.sessions.empty()) {
-    throw InputError(path + ": no sessions in it" +
+    throw InputError(path + ": contains no sessions" +
                      (bad.first.empty() ? "" : "; the first bad row: " + bad.first));
   }
   source.bad_rows_skipped = bad.count;

@@ -1,4 +1,4 @@
-// Reads files row by row; a bad row has a reason that names the field.
+// Reads files row by row. The error of a bad row names the field.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,11 @@ struct BadRows {
   int64_t count = 0;
   std::string first;  // with its position
 };
-// Counts a bad row, or throws InputError if `on_bad_row` is error. `error`: message with the position.
+// Counts a bad row, or throws InputError if `on_bad_row` is error. `error`: the message, including the
+// position.
 void count_bad_row(const std::string& error, BadRow on_bad_row, BadRows& bad);
 // Calls `take` with every line of a plain or gzip file and its number, from 1, until `take` returns false.
-// Blank lines are skipped. A line for which `take` throws BadRowError is an InputError with its position, or
+// Blank lines are skipped. If `take` throws BadRowError, this is an InputError with the line's position, or
 // is counted in the result if `on_bad_row` is skip.
 BadRows for_each_line(const std::string& path, BadRow on_bad_row,
                       const std::function<bool(std::string_view, int64_t)>& take);
@@ -55,7 +56,7 @@ std::string count_of(int64_t number, std::string_view noun);
 // Adds a note if `number` > 0: "2 requests without output tokens are left out".
 void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source);
 
-// Requests of a benchmark outside its measurement.
+// Requests of a benchmark that do not belong to its measurement.
 struct LeftOut {
   int64_t warm_up = 0, cool_down = 0, cancelled = 0, failed = 0;
 

@@ -115,11 +115,11 @@ FileBeginning beginning_of(std::string_view text) {
 
 void refuse_array_of_objects(const std::string& path, const FileBeginning& beginning) {
   if (beginning.item_keys.empty()) return;
-  throw InputError(path + ": found an array of objects, allowed: one object a line (jq -c '.[]')");
+  throw InputError(path + ": found an array of objects, allowed: one object per line (jq -c '.[]')");
 }
 
 FileBeginning beginning_of_file(const std::string& path) {
-  refuse_read_once(path, "; say what it is with --format");
+  refuse_read_once(path, "; give its format with --format");
   std::string text(kLookedAtBytes, ' ');
   GzFile file(path);
   std::size_t bytes = 0;

@@ -9,8 +9,8 @@ namespace kvcap {
 
 struct FileBeginning {
   bool is_array = false, is_object = false;
-  // Keys of the file's first object and of the objects in it ("usage.prompt_tokens"), within its first 64
-  // KiB.
+  // Keys of the file's first object and of the objects in it ("usage.prompt_tokens"), as far as they are
+  // within the file's first 64 KiB.
   std::vector<std::string> keys;
   std::vector<std::string> item_keys;  // keys of an array's first object
   std::vector<std::string> columns;    // names in the first line of other files

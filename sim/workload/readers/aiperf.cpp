@@ -59,7 +59,7 @@ void take_gaps(const Json& record, std::vector<float>& itls_s) {
   }
 }
 
-// Appends the texts of a prompt or an answer: the strings under these keys at any depth.
+// Appends the texts of a prompt or an answer: the strings under known keys, at any depth.
 void gather_text(const Json& value, std::string& text) {
   if (!value.is_structured()) return;
   for (const auto& item : value.items()) {
@@ -70,7 +70,7 @@ void gather_text(const Json& value, std::string& text) {
   }
 }
 
-// Appends the text of a body, which GenAI-Perf stores as a string of JSON; a streamed answer is "data:
+// Appends the text of a body, which GenAI-Perf stores as JSON in a string; a streamed answer is "data:
 // {...}".
 void gather_body(const Json& holder, std::string& text) {
   gather_text(holder, text);
@@ -129,7 +129,7 @@ bool is_true(const Json& record, std::string_view path) {
   return value && value->is_boolean() && value->get<bool>();
 }
 
-// Returns the count of left-out requests that a record belongs to; null for a measured request.
+// Returns the counter of left-out requests for this record; null if the request was measured.
 int64_t* kind_left_out(const Json& record, LeftOut& left_out) {
   if (name_at(record, "metadata.benchmark_phase") == "warmup") return &left_out.warm_up;
   if (is_true(record, "metadata.was_cancelled")) return &left_out.cancelled;
@@ -154,7 +154,7 @@ Source read_aiperf(const SourceOptions& options, std::optional<int64_t> most) {
     entry.input_tokens = metric_tokens(record, is_counted ? "usage_prompt_tokens" : "input_sequence_length");
     entry.output_tokens = metric_tokens(record, "output_sequence_length", 0);
     entry.measured = {metric_s(record, "time_to_first_token"), metric_s(record, "request_latency")};
-    // Several users may run one conversation of the data set; a correlation id belongs to one of them.
+    // Several users may run the same conversation of the data set, but each has its own correlation id.
     std::string session = name_at(record, "metadata.x_correlation_id");
     if (session.empty()) session = name_at(record, "metadata.conversation_id");
     const std::size_t gaps = log.itls_s.size();

@@ -29,7 +29,7 @@ class Chats {
     entries_.push_back({request, read_blocks(row, request.input_tokens), chat, parent});
   }
 
-  // Prompts are whole and their blocks identify what they share, so histories do not grow.
+  // Each prompt is whole, and its blocks identify what it shares, so histories do not grow.
   Source finish(const std::string& path, const BadRows& bad) {
     link_chats();
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -64,7 +64,8 @@ class Chats {
     return entry;
   }
 
-  // Ids identify single blocks; a key of a prefix is a block after the key of the prefix before it.
+  // An id identifies a single block; the key of a prefix follows from its last block and the key of the
+  // prefix before it.
   std::vector<Piece> read_blocks(const Json& row, uint32_t input_tokens) {
     const Json* ids = find_dotted(row, "hash_ids");
     if (!ids) return {};
@@ -90,7 +91,8 @@ class Chats {
   int64_t block_tokens_;
   RequestLog log_;
   std::vector<Entry> entries_;
-  std::vector<std::size_t> before_;  // per entry: one of the same or of the parent chat; a root: itself
+  // per entry: its predecessor in the same or the parent chat; a root: itself
+  std::vector<std::size_t> before_;
   std::map<std::tuple<uint64_t, int64_t, uint32_t>, uint64_t> prefixes_;  // by prefix, block, tokens
 };
 

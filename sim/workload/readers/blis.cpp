@@ -1,5 +1,5 @@
-// Reads TraceV2 of the inference simulator BLIS: a CSV of requests that it sent, simulated or read. The YAML
-// header file is not needed.
+// Reads TraceV2 of the inference simulator BLIS: a CSV of requests that BLIS sent, simulated or read. The
+// YAML header file is not needed.
 #include <cmath>
 #include <map>
 
@@ -37,7 +37,7 @@ double since_s(const LogRow& row, std::size_t column, int64_t start_ns) {
   return static_cast<double>(time_ns - start_ns) / 1e9;
 }
 
-// First round of each session by arrival. Its prompt is the one that begins with the group's prefix.
+// First round of each session by arrival: the prompt of this round begins with the group's prefix.
 class Beginnings {
  public:
   void take(const LogRow& row, int64_t time_ns, bool has_prefix) {
@@ -79,7 +79,7 @@ class Records {
       return;
     }
     LogClock clock("us", TimeUnit::us);
-    // Time of sending, after the client's own queue.
+    // Time at which the request was sent, after the client's own queue.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrivalTime, clock),
                           .output_tokens = row.tokens(kOutputTokens, 0),

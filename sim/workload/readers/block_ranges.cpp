@@ -66,7 +66,7 @@ std::vector<Piece> pieces_of_ranges(std::span<const BlockRange> divided, int64_t
   return pieces;
 }
 
-// A block belongs to exactly one divided range, so comparing the predecessors of ranges is enough.
+// Every block belongs to exactly one divided range, so it suffices to compare the predecessors of ranges.
 void refuse_contradictions(std::span<const std::vector<BlockRange>> prompts,
                            std::span<const std::string> paths) {
   KVCAP_CHECK(prompts.size() == paths.size());
@@ -80,7 +80,7 @@ void refuse_contradictions(std::span<const std::vector<BlockRange>> prompts,
       if (known != before) {
         throw BadRowError{paths[i] + ": found " + std::to_string(range.first) + " " + place(before) +
                           ", allowed: " + place(known) +
-                          ", as earlier (equal ids have the same text before them)"};
+                          ", as before (equal ids have the same text before them)"};
       }
       before = BlockId{range.space, range.last};
     }

@@ -1,7 +1,6 @@
 // Represents prompts as ranges of block ids and divides the ranges into pieces that prompts share. A prompt
-// of 200,000 tokens has thousands of blocks, but most of them belong to runs that a prompt contains entirely
-// or not at all. Each such run becomes one piece, so a session of n prompts has on the order of n pieces per
-// prompt.
+// of 200,000 tokens has thousands of blocks, but any other prompt contains most runs of them entirely or not
+// at all. Each such run becomes one piece, so a session of n prompts has on the order of n pieces per prompt.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +13,8 @@
 
 namespace kvcap {
 
-// Blocks `first` to `last`, both included, of the ids of `space`. Equal ids of one space mean equal text with
-// equal text before it.
+// Blocks `first` to `last`, inclusive, whose ids belong to `space`. Equal ids of a space stand for equal text
+// that follows equal text.
 struct BlockRange {
   uint64_t space = 0;
   uint64_t first = 0;
@@ -45,7 +44,7 @@ class RangeBorders {
 // Returns one piece per divided range of a prompt.
 std::vector<Piece> pieces_of_ranges(std::span<const BlockRange> divided, int64_t block_tokens);
 
-// Throws BadRowError, naming `paths[i]`, if a block of prompt i follows a different block than in earlier
+// Throws BadRowError, naming `paths[i]`, if a block of prompt i follows another block than in earlier
 // prompts.
 void refuse_contradictions(std::span<const std::vector<BlockRange>> prompts,
                            std::span<const std::string> paths);

@@ -1,6 +1,6 @@
-// Reads traces that contain block ids of prompts: equal ids mean equal text after equal text. Mooncake's
-// blocks cover the prompt; the last may be partial. The blocks of a vLLM run are the full blocks of prompt
-// and answer together: the blocks that its prefix cache can hit.
+// Reads traces that contain block ids of prompts: equal ids stand for equal text after equal text. Mooncake's
+// blocks cover the prompt; the last one may be partial. The blocks of a vLLM run are the full blocks of
+// prompt and answer together, which are those that its prefix cache can hit.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -58,8 +58,8 @@ double read_ms_as_s(const Json& row, const char* key) {
   return time_ms / 1e3;
 }
 
-// Mooncake's rows, including the extensions of AIPerf and Dynamo: sessions, whose turns have delays after the
-// previous answer, and rows without blocks.
+// Mooncake's rows, including the extensions of AIPerf and Dynamo: rows without blocks, and sessions whose
+// turns have a delay after the previous answer.
 class MooncakeRows {
  public:
   MooncakeRows(const SourceOptions& options, std::optional<int64_t> most)
@@ -88,8 +88,8 @@ class MooncakeRows {
                        std::to_string(with_blocks_ + without_blocks_) +
                        " rows, allowed: in all or none of a file with session_id");
     }
-    // Blocks cover a prompt from its beginning, so it includes its history (Dynamo replays it so). Without
-    // blocks the tokens of a turn are appended to the history (AIPerf).
+    // Blocks cover a prompt from its beginning, so the prompt includes its history (Dynamo replays it that
+    // way). Without blocks, a turn's tokens are appended to the history (AIPerf).
     const bool are_whole = with_blocks_ > 0 && log_.has_sessions();
     Source source = log_.finish(path, bad, are_whole ? History::context : History::automatic);
     if (are_whole) {

@@ -77,9 +77,9 @@ class LogReader {
   LogClock clock_;
   RequestLog log_;
   std::map<std::string, uint64_t, std::less<>> prompts_;
-  std::vector<uint32_t> prompt_tokens_;  // minimum per prompt
-  int64_t differ_ = 0;                   // requests whose length differs from earlier ones with their prompt
-  int64_t alone_ = 0;                    // requests without a session, in a log with sessions
+  std::vector<uint32_t> prompt_tokens_;  // length of the shortest request per prompt
+  int64_t differ_ = 0;  // requests whose length differs from that of earlier ones with the same prompt
+  int64_t alone_ = 0;   // requests without a session, in a log with sessions
   bool has_sessions_ = false;
 };
 
@@ -144,7 +144,7 @@ Source LogReader::read() {
     const std::string_view unit = columns_[field].unit ? "" : other_unit_of_name(columns_[field].name);
     if (!unit.empty()) {
       throw InputError(options_.path + ": " + columns_[field].name + ": found the unit " + std::string(unit) +
-                       ", allowed: s, ms, us, ns (NAME:ms says the unit)");
+                       ", allowed: s, ms, us, ns (NAME:ms gives the unit)");
     }
   }
   const std::vector<LogColumn> columns = wanted();
@@ -152,7 +152,7 @@ Source LogReader::read() {
     take(row);
     return true;
   };
-  // The format of a pipe, which can be read only once, is given by its kind.
+  // A pipe can be read only once, so the kind determines its format.
   const bool is_json = std::filesystem::is_regular_file(options_.path)
                            ? begins_as_json(options_.path, mapped_)
                            : options_.kind == "jsonl";
@@ -170,7 +170,7 @@ Source LogReader::read() {
   for (LogField field : {kTtft, kE2el}) {
     const MappedColumn& column = columns_[field];
     if (column.name.empty() || column.unit || unit_of_name(column.name)) continue;
-    source.notes.push_back(column.name + " is read as seconds: nothing says its unit");
+    source.notes.push_back(column.name + " is read as seconds: no unit is given");
   }
   if (has_sessions_ && alone_ > 0) {
     source.notes.push_back(count_of(alone_, "request") + " without a session's name " +

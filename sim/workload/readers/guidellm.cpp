@@ -36,7 +36,7 @@ int64_t time_ns_or_0(const Json& benchmark, std::string_view path) {
   return time_s > 0 && time_s <= kMaxLogTime_s ? std::llround(time_s * 1e9) : 0;
 }
 
-// Measured period of a benchmark. Some versions also list the requests of warm-up and cool-down; all versions
+// Measured period of a benchmark. Some versions also list requests of the warm-up and cool-down phases; all
 // record when the measurement began and ended.
 class Measurement {
  public:
@@ -44,7 +44,7 @@ class Measurement {
       : begin_ns_(time_ns_or_0(benchmark, "scheduler_metrics.measure_start_time")),
         end_ns_(time_ns_or_0(benchmark, "scheduler_metrics.measure_end_time")) {}
 
-  // Returns the count of left-out requests that a request belongs to; null if part of it was measured.
+  // Returns the counter of left-out requests for this request; null if any part of it was measured.
   int64_t* kind_left_out(const LoggedRequest& request, LeftOut& left_out) const {
     if (end_ns_ <= begin_ns_) return nullptr;
     const double took_s = std::isnan(request.measured.e2el_s) ? 0 : request.measured.e2el_s;
@@ -56,8 +56,7 @@ class Measurement {
   int64_t begin_ns_, end_ns_;
 };
 
-// Returns a note if the file contains only a sample of the requests that the server received
-// (--sample-requests).
+// Returns a note if the file has only a sample (--sample-requests) of the requests that the server received.
 std::string note_on_sample(const Json& benchmark, int64_t kept) {
   const Json* all = find_dotted(benchmark, "metrics.request_totals.successful");
   if (!all || !all->is_number_integer() || all->get<int64_t>() <= kept) return "";

@@ -82,7 +82,7 @@ double first_start_of(const Json& requests) {
 }  // namespace
 
 Source read_inference_perf(const SourceOptions& options, std::optional<int64_t> most) {
-  // Texts, which may be most of a file, are dropped.
+  // Drops texts, which may be most of a file.
   const std::vector<Json> documents =
       read_json_documents(options.path, {"request", "response", "response_chunks"});
   if (documents.size() != 1 || !documents.front().is_array()) {

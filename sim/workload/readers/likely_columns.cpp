@@ -9,9 +9,9 @@
 namespace kvcap {
 namespace {
 
-// Words that identify a field in column names, compared without case and separators. A word with "=" before
-// it must be the whole name, others a part of it; earlier words take precedence. Names that contain a word of
-// `never` are skipped.
+// Words by which a column's name reveals its field, compared without case and separators. A word with "="
+// must be the whole name, others may be a part of it; earlier words take precedence. Names that contain a
+// word of `never` are skipped.
 struct Likely {
   std::string_view field;
   std::vector<std::string_view> words, never;
@@ -111,7 +111,7 @@ InputError unknown_columns(const std::string& path, const std::string& what,
   const bool is_known = !likely.empty();
   if (!is_known) likely = "arrival=A,input=I,output=O,session=S";
   std::string text = path + ": found " + what + " " + listed(names) +
-                     ", which no format has; --columns or workload.source.columns says what they hold, " +
+                     ", which match no format; --columns or workload.source.columns says what they hold, " +
                      (is_known ? "probably '" : "as '") + likely + "'";
   const std::string user = name_of_user(names);
   if (is_known && !user.empty() && likely.find("session=") == std::string::npos) {

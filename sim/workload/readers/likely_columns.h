@@ -1,5 +1,5 @@
-// Guesses from column names which columns of an unknown log contain arrivals, tokens and times. Only messages
-// use the guess; no data are read by it.
+// Guesses from column names which columns of an unknown log contain arrivals, tokens and times. The guess is
+// only shown in messages; no data are read with it.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace kvcap {
 
-// Returns "arrival=Timestamp,input=Prompt Tok,output=Completion Tok", in the form of --columns; empty if no
-// name looks like input tokens or none like output tokens.
+// Returns "arrival=Timestamp,input=Prompt Tok,output=Completion Tok", in the form of --columns; empty unless
+// some name looks like input tokens and some name like output tokens.
 std::string likely_columns(std::span<const std::string> names);
 
 // Returns the error for a log whose columns or keys match no format. `what`: "a CSV with the columns".

@@ -65,7 +65,7 @@ class LmcacheRows {
     const std::string name = id.dump(-1, ' ', false, Json::error_handler_t::replace);
     const auto known = numbers_.find(name);
     const bool is_new = known == numbers_.end();
-    // Later rows may continue the wanted sessions, so reading goes on.
+    // Continues reading, because later rows may belong to the wanted sessions.
     if (is_new && most_ && std::ssize(sessions_) >= *most_) return true;
     LmcacheSession first{.id = name};
     LmcacheSession& session = is_new ? first : sessions_[known->second];

@@ -30,7 +30,7 @@ class Lookups {
                           .id = id};
     if (!request.time_ns) throw BadRowError{"timestamp: missing, required"};
     log_.add(request, read_chunks(row, request.input_tokens));
-    // Last: bad rows throw above and are not recorded.
+    // Comes last, so that bad rows, which throw above, are not recorded.
     if (!id.empty()) ids_.insert(id);
     models_.insert(name_at(row, "model_name"));
     return log_.wants_more_sorted();
@@ -42,7 +42,7 @@ class Lookups {
     note_left_out(again_, "further lookup", " of the same requests", source);
     if (models_.size() > 1) {
       source.notes.push_back("the log has lookups of " + std::to_string(models_.size()) +
-                             " models, which are read as one");
+                             " models, which are read as one model");
     }
     return source;
   }

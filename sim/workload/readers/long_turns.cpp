@@ -24,7 +24,7 @@ std::string note_on_long_turns(const Workload& workload, int64_t window_tokens) 
   return std::to_string(found.count) + " of " + std::to_string(workload.turns.size()) +
          " turns have more than max_model_len (" + std::to_string(window_tokens) +
          ") tokens in prompt and answer, the longest " + std::to_string(found.longest_tokens) +
-         ": serving.overflow says what becomes of them (metrics.truncated, metrics.rejected)";
+         ": serving.overflow decides what happens to them (metrics.truncated, metrics.rejected)";
 }
 
 }  // namespace kvcap

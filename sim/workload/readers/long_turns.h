@@ -1,5 +1,5 @@
-// Counts the turns that exceed a model's window. They are truncated or rejected. A misread workload, with
-// histories counted twice, is noticed here first.
+// Counts the turns that exceed a model's window; they are truncated or rejected. Such turns are the first
+// sign of a misread workload whose histories count twice.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace kvcap {
 
 struct LongTurns {
-  int64_t count = 0;           // more than the window's tokens in prompt and answer, before truncation
+  int64_t count = 0;  // turns with more tokens in prompt and answer than the window, before truncation
   int64_t longest_tokens = 0;  // over all turns
 };
 LongTurns turns_beyond(const Workload& workload, int64_t window_tokens);

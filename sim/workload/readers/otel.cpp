@@ -17,13 +17,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Current names come first, then those of older conventions and of vLLM's own spans.
+// Current names come first, followed by those of older conventions and of vLLM's own spans.
 constexpr std::array<const char*, 2> kInputKeys = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"};
 constexpr std::array<const char*, 2> kOutputKeys = {"gen_ai.usage.output_tokens",
                                                     "gen_ai.usage.completion_tokens"};
 constexpr std::array<const char*, 3> kTtftKeys = {"gen_ai.response.time_to_first_chunk",
-                                              "gen_ai.server.time_to_first_token",
-                                              "gen_ai.latency.time_to_first_token"};
+                                                  "gen_ai.server.time_to_first_token",
+                                                  "gen_ai.latency.time_to_first_token"};
 constexpr std::array<const char*, 4> kStart = {"startTimeUnixNano", "start_time_unix_nano", "start_time",
                                                "startTime"};
 constexpr std::array<const char*, 4> kEnd = {"endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime"};
@@ -57,7 +57,7 @@ class Spans {
     log_.enter_list("call ");
   }
 
-  // Adds a span whose attributes are nested or next to its own fields. Throws BadRowError.
+  // Adds a span whose attributes are nested or beside its own fields. Throws BadRowError.
   void take(const Json& span) {
     const Json* own = find_dotted(span, "attributes");
     const Json attributes = !own ? span : own->is_array() ? plain_attributes(*own) : *own;
@@ -123,11 +123,11 @@ class Spans {
   }
 
   RequestLog log_;
-  std::map<std::string, LogClock> clocks_;  // by the name of a time
+  std::map<std::string, LogClock> clocks_;  // by the name of the time's field
   int64_t others_ = 0, unanswered_ = 0, calls_ = 0;
 };
 
-// Calls `take` with each span of a document and the span's name in messages.
+// Calls `take` with each span of a document and with the name that messages give the span.
 template <typename Take>
 void for_each_span(const Json& document, std::size_t number, const Take& take) {
   const std::string place = "object " + std::to_string(number);

@@ -45,7 +45,7 @@ Turn read_turn(const Json& row, const std::string& path, bool needs_arrival) {
   return turn;
 }
 
-// Returns the seconds from the answer to the turn's parent to the turn; NaN if not given.
+// Returns the seconds from the answer to the turn's parent until the turn; NaN if not given.
 double read_think_time_s(const Json& row, std::size_t turn, const std::string& path) {
   const auto found = row.find("think_s");
   if (found == row.end()) return NAN;
@@ -174,7 +174,7 @@ class SessionRows {
     const PieceKeys piece_keys = read_piece_keys(row, has_pieces(row), source);
     const auto document = row.find("context_id");
     if (document != row.end()) check_document(*document, row, session.context_tokens);
-    // Last: bad rows throw above and are not recorded.
+    // Comes last, so that bad rows, which throw above, are not recorded.
     if (!pieces.empty() && source.piece_begin.empty()) pieces_.emplace(piece_keys);
     take_pieces(all, pieces, history_grows(history_, history, session.context_tokens));
     if (document != row.end()) session.document = document_of(*document, session.context_tokens, source);
@@ -194,7 +194,7 @@ class SessionRows {
     uint32_t tokens = 0;
   };
 
-  // Remembers the pieces; those of a turn follow those of its ancestors.
+  // Records the pieces; those of a turn follow those of its ancestors.
   void take_pieces(const SessionTurns& all, const std::vector<std::vector<Piece>>& pieces, bool grows) {
     if (pieces.empty()) return;
     std::vector<KnownPieces::List> lists;
@@ -226,7 +226,7 @@ class SessionRows {
     const PieceKeys keys = text ? PieceKeys::text : PieceKeys::prefix;
     if (in_pieces && !source.piece_begin.empty() && keys != source.piece_keys) {
       const std::string earlier(kPieceKeysNames[static_cast<std::size_t>(source.piece_keys)]);
-      bad_value("piece_keys", kPieceKeysNames[static_cast<std::size_t>(keys)], earlier + ", as earlier");
+      bad_value("piece_keys", kPieceKeysNames[static_cast<std::size_t>(keys)], earlier + ", as before");
     }
     return keys;
   }
@@ -238,7 +238,7 @@ class SessionRows {
     const auto found = documents_.find(name.dump());
     if (found == documents_.end() || found->second.tokens == context_tokens) return;
     bad_value("context_tokens", tokens,
-              std::to_string(found->second.tokens) + ", as earlier for this context_id");
+              std::to_string(found->second.tokens) + ", as before for this context_id");
   }
 
   uint32_t document_of(const Json& name, uint32_t context_tokens, Source& source) {

@@ -1,6 +1,6 @@
 // Reads ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}, or one conversation
-// per line. Files have hundreds of megabytes, so the reader follows the parser's events and keeps token
-// counts only.
+// per line. Files have hundreds of megabytes, so the reader handles the parser's events and keeps only token
+// counts.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -96,7 +96,7 @@ TokenCounts read_token_counts(const std::string& path) {
     for (const Json& one : tokens) {
       list.push_back(token_count(one, "tokens." + std::to_string(list.size()), 0));
     }
-    // With a repeated id one conversation would get the counts of another.
+    // Given a repeated id, one conversation would get the counts of another.
     if (!counts.emplace(id.get<std::string>(), std::move(list)).second) bad_value("id", id, "each id once");
     return true;
   });
@@ -105,7 +105,7 @@ TokenCounts read_token_counts(const std::string& path) {
 
 class Conversations : public nlohmann::json_sax<Json> {
  public:
-  // `is_array`: the file is an array; else it is a sequence of conversations.
+  // `is_array`: the file is an array; false: it is a sequence of conversations.
   Conversations(const SourceOptions& options, std::optional<int64_t> most, const GzStreambuf& file,
                 bool is_array)
       : options_(options),
@@ -235,7 +235,7 @@ bool Conversations::close() {
   return left == Place::conversation ? end_conversation() : true;
 }
 
-// Handles a scalar, or a structured value in a place that allows none.
+// Handles a scalar, or a structured value where none is allowed.
 bool Conversations::scalar(std::string shown, const std::string* text) {
   if (ignored_ > 0) return true;
   if (text && place_ != Place::message) shown = shown_in_row(*text);
@@ -281,7 +281,7 @@ void Conversations::bad(const std::string& path, const std::string& found, const
   bad((path.empty() ? "" : "." + path) + ": found " + found + ", allowed: " + allowed);
 }
 
-// Keeps the first reason of a conversation, whose rest must still be parsed.
+// Keeps the first error of a conversation, the rest of which must still be parsed.
 void Conversations::bad(const std::string& reason) {
   const std::string line = options_.path + ": " + std::to_string(conversation_) + reason;
   if (options_.on_bad_row == BadRow::error) throw InputError(line);
@@ -307,7 +307,8 @@ void Conversations::apply_counts() {
   for (std::size_t i = 0; i < messages_.size(); ++i) messages_[i].tokens = found->second[i];
 }
 
-// Rejects conversations of more than kMaxTokens: a turn, which may merge several messages, counts in 32 bits.
+// Rejects conversations of more than kMaxTokens: a turn, which may merge several messages, has a 32-bit
+// count.
 void Conversations::refuse_too_many_tokens() {
   int64_t tokens = 0;
   for (const Message& message : messages_) tokens += *message.tokens;
@@ -315,7 +316,7 @@ void Conversations::refuse_too_many_tokens() {
     bad(list_key_, std::to_string(tokens) + " tokens", "at most " + std::to_string(kMaxTokens));
 }
 
-// Returns a hash of all that is read of a conversation.
+// Returns a hash of everything that is read of a conversation.
 Key Conversations::content() const {
   Key key = std::hash<std::string>()(id_);
   for (const Message& message : messages_)
@@ -356,7 +357,7 @@ Source Conversations::finish() {
     source_.notes.push_back("of " + std::to_string(conversation_) + " conversations " +
                             std::to_string(repaired_) + " were repaired (" + std::to_string(skipped_start_) +
                             " began with an answer, " + std::to_string(merged_) +
-                            " had one side speak twice in a row, " + std::to_string(unanswered_) +
+                            " had two messages of one side in a row, " + std::to_string(unanswered_) +
                             " ended without an answer) and " + std::to_string(dropped_) +
                             " dropped (no question with an answer)");
   }

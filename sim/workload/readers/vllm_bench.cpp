@@ -166,7 +166,7 @@ std::vector<BenchRun> read_runs(const std::string& path, BadRow on_bad_row, BadR
   return runs;
 }
 
-// Draws arrivals as the bench does: gamma-distributed gaps at the requested rate.
+// Draws arrivals as the bench does: with gamma-distributed gaps at the requested rate.
 std::vector<double> drawn_starts_s(const BenchRun& run, uint64_t seed) {
   if (!run.request_rate) return std::vector<double>(run.requests.size(), 0);
   ArrivalOptions options;
@@ -185,13 +185,13 @@ std::string note_on_starts(const BenchRun& run, bool has_starts) {
     note = "the file has no start_times: arrivals are drawn as the bench draws them, at " +
            shown(*run.request_rate) + " requests/s with burstiness " + shown(run.burstiness);
   } else if (!has_starts) {
-    note = "the file has no start_times: all requests arrive at once, as a request_rate of inf asks";
+    note = "the file has no start_times: all requests arrive at once, as request_rate=inf implies";
   }
   if (!run.max_concurrency) return note;
   const std::string most = std::to_string(*run.max_concurrency);
   if (!note.empty()) note += "; ";
-  return note + "the bench had at most " + most + " requests at a time, whose " +
-         (has_starts ? "starts depend on the server that it measured" : "others it held back") +
+  return note + "the bench had at most " + most + " requests in flight, so " +
+         (has_starts ? "the starts depend on the server that it measured" : "it delayed the others") +
          ": workload.arrivals closed_loop with concurrency " + most + " repeats that on any machine";
 }
 
@@ -211,7 +211,7 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
     throw InputError(
         options.path + ": found " + std::to_string(runs.size()) +
         " results of vllm bench serve, allowed: one (--append-result, and SGLang's bench_serving "
-        "always, write one a line)");
+        "always, write one per line)");
   }
   BenchRun& run = runs.front();
   if (run.requests.empty() && bad.count == 0 && run.requests_failed == 0) {
@@ -223,7 +223,8 @@ Source read_vllm_bench(const SourceOptions& options, std::optional<int64_t> most
   }
   const bool has_starts = !run.requests.empty() && !std::isnan(run.requests.front().start_s);
   const std::vector<double> drawn_s = has_starts ? std::vector<double>() : drawn_starts_s(run, seed);
-  // A performance counter has an arbitrary zero: the first request arrives at 0.
+  // Start times come from a performance counter with an arbitrary zero, so the first request is set to arrive
+  // at 0.
   double first_s = INFINITY;
   for (const BenchRequest& one : run.requests) first_s = std::min(first_s, one.start_s);
   RequestLog log(most);

@@ -15,7 +15,7 @@
 namespace kvcap {
 
 struct BenchRequest {
-  double start_s = std::numeric_limits<double>::quiet_NaN();  // when it was sent, from an unknown zero
+  double start_s = std::numeric_limits<double>::quiet_NaN();  // time of sending, from an unknown zero
   uint32_t input_tokens = 0;                                  // whole prompt
   uint32_t output_tokens = 0;
   MeasuredTimes measured;
@@ -38,7 +38,7 @@ struct BenchRun {
 };
 
 // Returns all runs of a file: --append-result writes several. Throws InputError for other files. Bad requests
-// are errors, or with `skip` counted in `bad`.
+// are errors, or with BadRow::skip counted in `bad`.
 std::vector<BenchRun> read_bench_runs(const std::string& path, BadRow on_bad_row, int64_t* bad = nullptr);
 
 // Reads the file's only run as a workload; `seed` draws its arrivals if the file has none.

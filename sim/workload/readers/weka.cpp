@@ -115,14 +115,14 @@ std::vector<BlockRange> read_blocks(const Json& row, uint64_t space, int64_t inp
   return ranges;
 }
 
-// Tools and system prompt of an agent, as blocks of a space that agents with equal sizes share.
+// Tools and system prompt of an agent, as blocks of an id space that agents with equal sizes share.
 struct SharedText {
   uint64_t space = 0;
   uint64_t first = 0;  // first block of the agent's first prompt
   int64_t blocks = 0;
 };
 
-// Moves the shared text of a prompt to the shared space if the prompt begins with the same block as the
+// Moves the shared text of a prompt to the shared id space if the prompt begins with the same block as the
 // agent's first prompt.
 void rename_shared(const SharedText& shared, std::vector<BlockRange>& prompt) {
   if (shared.blocks == 0 || prompt.empty() || prompt.front().first != shared.first) return;
@@ -215,7 +215,7 @@ class SessionReader {
     agent.awaited = agent.own;
   }
 
-  // Returns the text that agents with tools and a system prompt of these sizes share; none unless the option
+  // Returns the text shared by agents whose tools and system prompt have these sizes; none unless the option
   // assumes it.
   SharedText shared_text(const Json& owner, const std::string& path,
                          const std::vector<BlockRange>& first_prompt) {
@@ -236,8 +236,8 @@ class SessionReader {
         .first->second;
   }
 
-  // Adds a turn. A recorded think time counts from the end of the agent's previous request, if that end is
-  // recorded. After other requests only the elapsed time is known. A turn without a parent waits for the
+  // Adds a turn. A recorded think time counts from the end of the agent's previous request if that end is
+  // recorded; after other requests only the elapsed time is known. A turn without a parent waits for the
   // session's first turn.
   void add_turn(Turn turn, double recorded_s, const Agent& agent) {
     const Ended& before = agent.awaited;
@@ -255,8 +255,7 @@ class SessionReader {
     session_.turns.push_back(turn);
   }
 
-  // Reads a sub-agent. Its marker is at the end of an awaited sub-agent, or at the launch of one that is not
-  // awaited.
+  // Reads a sub-agent. If it is awaited, its entry is where it ends; otherwise, where it is launched.
   void read_sub_agent(const Json& row, const std::string& path, Agent& agent) {
     const double marker_s = seconds(required(row, "t", path), path + "t");
     const double lasts_ms = seconds_or_none(row, "duration_ms", path);
@@ -286,7 +285,7 @@ void add_notes(const WekaCounts& counts, bool shares_tools, Source& source) {
     if (count > 0) source.notes.push_back(std::to_string(count) + " " + text);
   };
   note(counts.duplicates,
-       "sessions are left out: dup_of_earlier says that an earlier one has their requests");
+       "sessions are left out: according to dup_of_earlier, an earlier session has the same requests");
   note(counts.without_answer, "requests without output tokens are served with one");
   note(counts.without_duration,
        "requests have no api_time: the think time after them counts from their arrival");
@@ -295,7 +294,8 @@ void add_notes(const WekaCounts& counts, bool shares_tools, Source& source) {
                      "(workload.source.shared_tools)"
                    : "sessions share no text: block ids are local to a session (workload.source.shared_tools "
                      "assumes that tools and system prompts of equal size are the same)");
-  source.notes.push_back("prompts find blocks of earlier prompts; the trace names no blocks of answers");
+  source.notes.push_back(
+      "prompts can hit only blocks of earlier prompts: the trace has no blocks of answers");
 }
 
 void add_session(const WekaSession& session, RangeBorders& borders, Source& source) {

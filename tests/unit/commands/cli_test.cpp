@@ -426,7 +426,7 @@ TEST_F(Cli, WarnsWhereArrivalsAreDrawnOverThoseOfALog) {
                         "workload": {"source": {"kind": "csv", "path": "log.csv"}}})");
   const Outcome drawn = kvcap({"run", path("log.json")});
   EXPECT_EQ(drawn.exit_code, 0);
-  EXPECT_NE(drawn.err.find("log.csv says when its requests arrived, but arrivals are drawn"),
+  EXPECT_NE(drawn.err.find("log.csv has the arrivals of its requests, but arrivals are drawn"),
             std::string::npos)
       << drawn.err;
   for (const char* asked : {"workload.arrivals.process=trace", "workload.arrivals.sessions_per_s=2"}) {
@@ -565,7 +565,7 @@ TEST_F(Cli, SaysWhenAGivenKvCapacityHidesWeightsThatDoNotFit) {
   const Outcome outcome =
       kvcap({"run", path("chat.json"), "--json", "--set", "hardware.gpu.memory_bytes=1e9", "--set",
              "serving.kv_capacity_tokens=40000", "--set", "serving.allow_impossible=true"});
-  EXPECT_NE(outcome.out.find("the weights of llama-2-7b, 13.5 GB, leave no room for KV on this machine"),
+  EXPECT_NE(outcome.out.find("the weights of llama-2-7b (13.5 GB) leave no room for KV on this machine"),
             std::string::npos);
 }
 

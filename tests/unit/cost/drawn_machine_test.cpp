@@ -315,17 +315,17 @@ TEST(OutsideValidation, NamesWhatTheAnswerRestsOnAndNothingElse) {
   EXPECT_TRUE(says(more, "contexts of 200000 tokens"));
   EXPECT_FALSE(says(more, "newer than any"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine_version=0.31.2"})}, 4096),
-                   "vLLM 0.31.2 is newer than any that was looked at: taken for 0.30"));
+                   "vLLM 0.31.2 is newer than any version that was examined: simulated as 0.30"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine_version=0.8.5"})}, 4096),
-                   "vLLM 0.8.5 has another engine and other rules of capacity (V0): taken for 0.9"));
+                   "vLLM 0.8.5 uses the V0 engine, which plans KV capacity differently: simulated as 0.9"));
   EXPECT_FALSE(says(outside_validation({scenario_with({"serving.engine_version=0.9"})}, 4096), "taken for"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine=sglang"})}, 4096),
-                   "host times and sampler of sglang were not measured and are those of vLLM"));
+                   "host times and sampler of sglang were not measured; those of vLLM are used"));
   EXPECT_FALSE(
-      says(outside_validation({scenario_with({"serving.engine=trtllm"})}, 4096), "are those of vLLM"));
+      says(outside_validation({scenario_with({"serving.engine=trtllm"})}, 4096), "those of vLLM are used"));
   EXPECT_TRUE(
       says(outside_validation({scenario_with({"serving.engine=trtllm", "serving.engine_version=1.1"})}, 4096),
-           "host times and sampler of trtllm were not measured and are those of vLLM"));
+           "host times and sampler of trtllm were not measured; those of vLLM are used"));
   EXPECT_TRUE(says(more, "serving.request_overhead_s is 0"));
   const std::vector<std::string> paper =
       outside_validation({scenario_with({"hardware=a100-40g-4x-pm9a3"}),
@@ -334,7 +334,7 @@ TEST(OutsideValidation, NamesWhatTheAnswerRestsOnAndNothingElse) {
   EXPECT_EQ(std::count_if(paper.begin(), paper.end(),
                           [](const std::string& one) { return one.starts_with("profile "); }),
             1);
-  EXPECT_TRUE(says(paper, "(paper) has no measured errors of some regimes"));
+  EXPECT_TRUE(says(paper, "(paper) has no measured errors for some regimes"));
   EXPECT_TRUE(says(paper, "ssd 0.25"));
 }
 
@@ -517,7 +517,7 @@ TEST_F(DrawsOfCompare, AddModelIntervalsAndTheShareOfMachines) {
   const std::string text = kvcap(command).out;
   EXPECT_NE(text.find("80 % of 6 plausible machines"), std::string::npos);
   EXPECT_NE(text.find(" beats "), std::string::npos);
-  EXPECT_NE(text.find("(paper) has no measured errors of some"), std::string::npos);
+  EXPECT_NE(text.find("(paper) has no measured errors for some"), std::string::npos);
 }
 
 TEST_F(DrawsOfCompare, ChangeNothingElse) {

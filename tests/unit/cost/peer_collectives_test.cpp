@@ -174,7 +174,7 @@ bool says(const std::vector<std::string>& sentences, const std::string& text) {
 }
 
 TEST(Peer, ThatNobodyGaveIsNamedInTheAnswerOfSeveralGpus) {
-  const std::string assumed = "taken to reach each other through the host";
+  const std::string assumed = "assumed to reach each other through the host";
   const auto names_it = [&](const Scenario& scenario) {
     Workload workload;
     workload.sessions.push_back({.first_turn = 0, .turn_count = 1});

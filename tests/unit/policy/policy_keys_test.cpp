@@ -116,8 +116,8 @@ Workload pieces() {
 bool is_unused(const Scenario& scenario, const Workload& workload, const std::string& key) {
   const Machine machine(scenario, workload);
   for (const std::string& note : machine.notes()) {
-    if (note == scenario.policy.name + " makes no use of policy." + key) return true;
-    EXPECT_EQ(note.find("makes no use"), std::string::npos) << note;
+    if (note == scenario.policy.name + " does not use policy." + key) return true;
+    EXPECT_EQ(note.find("does not use"), std::string::npos) << note;
   }
   return false;
 }
@@ -167,7 +167,7 @@ TEST(PolicyKeys, AreAllNamedInOneNote) {
   scenario.policy.split = Split::paper;
   scenario.policy.stored_bits = 8;
   EXPECT_EQ(Machine(scenario, laws::chats(2, 1)).notes().back(),
-            "recompute makes no use of policy.stored_bits, policy.split");
+            "recompute does not use policy.stored_bits, policy.split");
 }
 
 // A preset's own choices are nobody's wish.
@@ -177,7 +177,7 @@ TEST(PolicyKeys, OfAPresetAreNotNoted) {
   scenario.policy.restore = Restore::project;
   const Machine machine(scenario, laws::chats(2, 1));
   for (const std::string& note : machine.notes()) {
-    EXPECT_EQ(note.find("makes no use"), std::string::npos) << note;
+    EXPECT_EQ(note.find("does not use"), std::string::npos) << note;
   }
 }
 

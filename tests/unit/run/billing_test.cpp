@@ -92,10 +92,10 @@ TEST(Billing, OfBoughtSsdsIsOfWholeDevices) {
 
 TEST(Billing, SaysWhereNobodyChoseTheSize) {
   const RunResult all = run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])"}));
-  EXPECT_TRUE(
-      has_note(all.notes,
-               "bills all 250 GB of DRAM, 1.10 $ an hour: nobody chose the size; "
-               "policy.tiers.0.capacity_bytes does, and billing.storage=filled bills what the run fills"));
+  EXPECT_TRUE(has_note(
+      all.notes,
+      "bills all 250 GB of DRAM, 1.10 $ per hour, because no size is set: "
+      "policy.tiers.0.capacity_bytes sets it; billing.storage=filled bills only what the run fills"));
   EXPECT_DOUBLE_EQ(all.number("billed_bytes.dram"), 250e9);
   for (const char* chosen : {"policy.tiers.0.capacity_bytes=2e11", "hardware.dram.capacity_bytes=3e11"}) {
     const RunResult some = run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])", chosen}));
@@ -118,8 +118,8 @@ TEST(Billing, OfWhatARunFillsIsThatOfAMachineOfThatSize) {
   ASSERT_GT(bytes, 1e9);
   EXPECT_DOUBLE_EQ(result.number("billed_bytes.dram"), bytes);
   EXPECT_NEAR(result.number("cost.usd_per_hour"), 3.9 + 0.0044 * bytes / 1e9, 1e-9);
-  EXPECT_TRUE(
-      has_note(result.notes, "bills what the run fills of 250 GB of DRAM (billed_bytes.dram); a longer run"));
+  EXPECT_TRUE(has_note(result.notes,
+                       "bills only what the run fills of 250 GB of DRAM (billed_bytes.dram); a longer run"));
   std::vector<std::string> sized = dram;
   sized.push_back("policy.tiers.0.capacity_bytes=" + std::to_string(bytes));
   const RunResult again = run(load(sized));

@@ -38,24 +38,24 @@ TEST(EngineStart, IsRefusedWhereNotOneSequenceOfTheAskedLengthFits) {
   EXPECT_EQ(refusal({blocks, "serving.max_model_len=16000"}), "");
   EXPECT_EQ(
       refusal({blocks, "serving.max_model_len=16001"}),
-      "start.json: serving.max_model_len: found 16001, with which vLLM does not start: not one such sequence "
-      "fits into the KV cache of 16000 tokens; allowed: at most 16000, or a higher "
-      "serving.gpu_memory_utilization or tensor_parallel_size; serving.allow_impossible simulates it all the "
-      "same");
+      "start.json: serving.max_model_len: found 16001; vLLM does not start because no sequence of this "
+      "length fits the KV cache of 16000 tokens; allowed: at most 16000, or a higher "
+      "serving.gpu_memory_utilization or tensor_parallel_size; serving.allow_impossible=true simulates it "
+      "anyway");
   EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001", "serving.allow_impossible=true"}), "");
   // The others shorten it.
   for (const std::string engine : {"sglang", "trtllm"}) {
     EXPECT_EQ(refusal({blocks, "serving.max_model_len=16001", "serving.engine=" + engine}), "");
     EXPECT_TRUE(notes_have({blocks, "serving.max_model_len=16001", "serving.engine=" + engine},
-                           "no sequence of 16001 tokens fits into the KV cache: the longest has 16000"));
+                           "no sequence of 16001 tokens fits the KV cache; the longest that fits has 16000"));
   }
 }
 
 TEST(EngineStart, WithoutALengthTakesWhatFitsAndSaysSo) {
   const std::string blocks = "serving.kv_capacity_tokens=16000";
   EXPECT_TRUE(notes_have({blocks},
-                         "no sequence of 131072 tokens fits into the KV cache, and vLLM starts only with "
-                         "--max-model-len auto or a smaller one: the longest has 16000"));
+                         "no sequence of 131072 tokens fits the KV cache (vLLM starts only with "
+                         "--max-model-len auto or a smaller value); the longest that fits has 16000"));
   EXPECT_FALSE(notes_have({"serving.kv_capacity_tokens=131072"}, "no sequence"));
 }
 
@@ -63,10 +63,9 @@ TEST(EngineStart, IsRefusedWithFewerTokensAStepThanSequences) {
   EXPECT_EQ(refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=64"}), "");
   EXPECT_EQ(
       refusal({"serving.max_num_batched_tokens=64", "serving.max_num_seqs=65"}),
-      "start.json: serving.max_num_seqs: found 65 and 64 serving.max_num_batched_tokens, with which vLLM "
-      "does "
-      "not start; allowed: at most as many sequences as tokens of a step; serving.allow_impossible simulates "
-      "it all the same");
+      "start.json: serving.max_num_seqs: found 65 with serving.max_num_batched_tokens 64: vLLM does not "
+      "start; allowed: at most serving.max_num_batched_tokens; serving.allow_impossible=true simulates it "
+      "anyway");
   // Where nobody says how many, there are as many as tokens.
   EXPECT_EQ(scenario({"serving.max_num_batched_tokens=64"}).serving.max_num_seqs, 64);
   EXPECT_EQ(scenario({}).serving.max_num_seqs, 256);
@@ -80,10 +79,11 @@ TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
     return refusal(all);
   };
   EXPECT_EQ(with("4096"), "");
-  EXPECT_EQ(with("4095"),
-            "start.json: serving.max_num_batched_tokens: found 4095, and prompts are computed as a whole "
-            "(serving.chunked_prefill false), with which vLLM does not start; allowed: at least "
-            "serving.max_model_len = 4096; serving.allow_impossible simulates it all the same");
+  EXPECT_EQ(
+      with("4095"),
+      "start.json: serving.max_num_batched_tokens: found 4095 with serving.chunked_prefill=false, where "
+      "a step computes whole prompts: vLLM does not start; allowed: at least serving.max_model_len = "
+      "4096; serving.allow_impossible=true simulates it anyway");
   // The others start, and refuse the prompts alone.
   for (const char* more : {"serving.engine=trtllm", "serving.allow_impossible=true"}) {
     std::vector<std::string> all = whole;
@@ -94,7 +94,7 @@ TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
 
 TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
   const std::string why = refusal({"model=llama-3.1-70b"});
-  EXPECT_NE(why.find("model llama-3.1-70b does not fit: serving.gpu_memory_utilization 0.92 of L40S"),
+  EXPECT_NE(why.find("model llama-3.1-70b does not fit: with serving.gpu_memory_utilization 0.92 each L40S"),
             std::string::npos)
       << why;
   EXPECT_NE(why.find("of which weights take 141."), std::string::npos) << why;

@@ -178,7 +178,7 @@ TEST_F(AgentTrace, StatsOfWekaAreTheseSums) {
 TEST_F(AgentTrace, OfWekaIsRefusedWithPlaceAndReason) {
   const std::string scope = R"("hash_id_scope":"local")";
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"", "t: no sessions in it"},
+      {"", "t: contains no sessions"},
       {replaced(kSession, scope, R"("hash_id_scope":"global")"),
        "t:1: hash_id_scope: found \"global\", allowed: \"local\""},
       {kSession + replaced(kSession, R"("in":23)", R"("in":24)"),
@@ -188,7 +188,7 @@ TEST_F(AgentTrace, OfWekaIsRefusedWithPlaceAndReason) {
       {replaced(kSession, "[1,5]", "[5,1]"),
        "t:1: requests.1.h.1: found 1, allowed: an integer from 5, the range's first, to 10000004"},
       {replaced(kSession, "[1,2,6,8]", "[1,2,4,6]"),
-       "t:1: requests.3.h: found 4 after 2, allowed: after 3, as earlier (equal ids have the same text "
+       "t:1: requests.3.h: found 4 after 2, allowed: after 3, as before (equal ids have the same text "
        "before "
        "them)"},
       {replaced(kSession, R"("type":"s")", R"("type":"x")"),
@@ -201,7 +201,7 @@ TEST_F(AgentTrace, OfWekaIsRefusedWithPlaceAndReason) {
   for (const auto& [text, message] : cases) EXPECT_EQ(refusal(text), message);
   EXPECT_EQ(refusal(R"({"id":"a","block_size":4,"requests":[{"t":0,"type":"n","in":8,"out":1,"h":[1,2]},)"
                     R"({"t":5,"type":"n","in":4,"out":1,"h":[2,2]}]})"),
-            "t:1: requests.1.h: found 2 first, allowed: after 1, as earlier (equal ids have the same text "
+            "t:1: requests.1.h: found 2 first, allowed: after 1, as before (equal ids have the same text "
             "before them)");
   WorkloadOptions options = weka(kSession);
   options.source.history = History::grow;
@@ -308,7 +308,7 @@ TEST_F(AgentTrace, OfLmcacheIsRefusedWithPlaceAndReason) {
       {good + request("a", 2, 10, 48, 5, "0,1"),
        "t:2: hash_ids: found 2 ids, allowed: 3, one for each full 16 tokens of input_length"},
       {good + request("a", 2, 10, 40, 5, "1,0"),
-       "t:2: hash_ids.0: found 1 first, allowed: after 0, as earlier (equal keys have the same text before "
+       "t:2: hash_ids.0: found 1 first, allowed: after 0, as before (equal keys have the same text before "
        "them)"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(error_of(holding("lmcache_agent", text)), message);

@@ -143,7 +143,7 @@ TEST_F(ForeignLog, OfAiPerfLeavesOutWarmUpAndCancelledRequests) {
       open("aiperf", warm + warm + cancelled + in_phase("profiling", "1759813209532900363"));
   EXPECT_EQ(turns_of(source), (Turns{{0, 50, 9}}));
   EXPECT_EQ(source.notes[0], "2 warm-up and 1 cancelled requests are left out");
-  EXPECT_EQ(refusal("aiperf", warm + warm), "t: no sessions in it: 2 warm-up requests are left out");
+  EXPECT_EQ(refusal("aiperf", warm + warm), "t: contains no sessions: 2 warm-up requests are left out");
 }
 
 std::string perf_request(double start_s, const std::string& info, const std::string& error = "null") {
@@ -247,7 +247,7 @@ TEST_F(ForeignLog, OfLmcacheLookupsSharesFullChunks) {
   EXPECT_EQ(refusal("lmcache_lookup", lookup("a", 1, 511, R"("0xab","0xcd")")),
             "t:1: chunk_hashes: found 2 hashes, allowed: at most 1, one for each full 256 tokens of seq_len");
   EXPECT_EQ(refusal("lmcache_lookup", lookup("a", 1, 512, R"("x","y")") + lookup("b", 2, 512, R"("y")")),
-            "t:2: chunk_hashes.0: found 1 first, allowed: after 0, as earlier (equal keys have the same text "
+            "t:2: chunk_hashes.0: found 1 first, allowed: after 0, as before (equal keys have the same text "
             "before "
             "them)");
 }

@@ -59,8 +59,7 @@ TEST(LogTime, TakesTheUnitFromTheNameElseFromTheSize) {
        "times in t are read as microseconds since 1970, by their size"},
       {"1700000000250000000", 1'700'000'000'250'000'000,
        "times in t are read as nanoseconds since 1970, by their size"},
-      {"2.5", 2'500'000'000,
-       "times in t are read as seconds since a zero of the log's own: nothing says their unit"},
+      {"2.5", 2'500'000'000, "times in t are read as seconds since the log's own zero: no unit is given"},
       {"2023-11-14T22:13:20.25Z", 1'700'000'000'250'000'000, ""},
   };
   for (const Case& one : cases) {
@@ -78,7 +77,7 @@ TEST(LogTime, HoldsAllRowsToTheFormOfTheFirst) {
   ASSERT_TRUE(clock.read_ns("1700000000250"));
   EXPECT_FALSE(clock.read_ns("1700000000"));
   EXPECT_FALSE(clock.read_ns("2023-11-14T22:13:20Z"));
-  EXPECT_EQ(clock.allowed(), "a number of ms since 1970, as in the first row (NAME:ms says another unit)");
+  EXPECT_EQ(clock.allowed(), "a number of ms since 1970, as in the first row (NAME:ms gives another unit)");
 }
 
 TEST(LogColumns, AreNamedWithTheirUnits) {
@@ -168,8 +167,7 @@ TEST_F(LogFile, IsSortedByArrivalWithANote) {
   EXPECT_EQ(source.measured[1].ttft_s, 0.9);
   EXPECT_EQ(source.measured[2].ttft_s, 0.3);
   EXPECT_TRUE(std::isnan(source.measured[0].e2el_s));
-  EXPECT_EQ(source.notes.front(),
-            "2 of 4 rows stand after one that arrived later: all are sorted by their arrival");
+  EXPECT_EQ(source.notes.front(), "2 of 4 rows follow one that arrived later; all are sorted by arrival");
   EXPECT_TRUE(open(holding("csv", "arrival_s,input_tokens,output_tokens\n1,1,1\n1,2,2\n")).notes.empty());
 }
 
@@ -318,7 +316,7 @@ TEST_F(LogFile, IsRecognisedAsWholePromptsWhereInputsGrow) {
       "inputs are read as new tokens, but they look like whole prompts: in 4 of 5 later turns the input is "
       "at least as long as the input and the answer before it, so that history counts twice; the longest "
       "context has 301 tokens if inputs are whole prompts, 1252 if they are new tokens; --input-is or "
-      "workload.source.input_is whole_prompt takes the history out");
+      "workload.source.input_is whole_prompt subtracts the history");
   // Three of four are not four of five.
   EXPECT_TRUE(open(holding("csv", header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,9,1,a\n"))
                   .notes.empty());
@@ -343,7 +341,7 @@ TEST(LongTurns, AreCountedWithTheLongest) {
   EXPECT_EQ(note_on_long_turns(workload, 75), "");
   EXPECT_EQ(note_on_long_turns(workload, 74),
             "1 of 3 turns have more than max_model_len (74) tokens in prompt and answer, the longest 75: "
-            "serving.overflow says what becomes of them (metrics.truncated, metrics.rejected)");
+            "serving.overflow decides what happens to them (metrics.truncated, metrics.rejected)");
 }
 
 std::string bench(const std::string& more, const std::string& rate = "2.5") {
@@ -406,7 +404,7 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   held_back.replace(held_back.find("null"), 4, "16");
   EXPECT_EQ(
       open(holding("vllm_bench", held_back)).notes.back(),
-      "the bench had at most 16 requests at a time, whose starts depend on the server that it measured: "
+      "the bench had at most 16 requests in flight, so the starts depend on the server that it measured: "
       "workload.arrivals closed_loop with concurrency 16 repeats that on any machine");
 }
 
@@ -439,7 +437,7 @@ TEST_F(LogFile, OfVllmBenchIsRefusedWithPlaceAndReason) {
        "bench_serving with --output-details"},
       {bench(kDetails) + bench(kDetails),
        "t: found 2 results of vllm bench serve, allowed: one (--append-result, and SGLang's bench_serving "
-       "always, write one a line)"},
+       "always, write one per line)"},
       {bench(R"(,"input_lens":[1,2],"output_lens":[1])"),
        "t: output_lens: found 1 entries, allowed: 2, as many as input_lens has"},
       {bench(R"(,"input_lens":[1,-2],"output_lens":[1,1])"),

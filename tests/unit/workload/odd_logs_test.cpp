@@ -98,7 +98,7 @@ TEST_F(OddLog, LeavesOutWhatHasNoOutputTokensInEachFormat) {
     EXPECT_EQ(source.notes, Notes{"1 request without output tokens is left out"}) << kind;
   }
   EXPECT_EQ(refusal("mooncake", block(0, 0) + block(1, 0)),
-            "t: no sessions in it: none of 2 requests has output tokens");
+            "t: contains no sessions: none of 2 requests has output tokens");
 }
 
 TEST_F(OddLog, MayHaveNothingForTheTokensOfAFailedRequest) {
@@ -118,7 +118,7 @@ TEST_F(OddLog, MayHaveNothingForTheTokensOfAFailedRequest) {
   EXPECT_EQ(refusal("jsonl", first + R"({"arrival_s":1,"input_tokens":null,"output_tokens":2})"),
             "t:2: input_tokens: found nothing, allowed: an integer from 1 to 10000000");
   EXPECT_EQ(refusal("jsonl", R"({"arrival_s":1,"input_tokens":1,"output_tokens":null})"),
-            "t: no sessions in it: none of 1 request has output tokens");
+            "t: contains no sessions: none of 1 request has output tokens");
   EXPECT_EQ(refusal("jsonl", R"({"arrival_s":1,"input_tokens":1})"),
             "t: output_tokens: no such column, the file has arrival_s, input_tokens; did you mean "
             "\"input_tokens\"?");
@@ -179,7 +179,7 @@ TEST_F(OddLog, OfReasoningModelsIsWarnedOfAsPerhapsWholePrompts) {
       "longer than the input before it, as where the answers' reasoning is not kept in the next prompt; then "
       "history counts twice; the longest context has 650 tokens if inputs are whole prompts, 3150 if they "
       "are "
-      "new tokens; --input-is or workload.source.input_is whole_prompt takes the history out, and a prompt "
+      "new tokens; --input-is or workload.source.input_is whole_prompt subtracts the history, and a prompt "
       "without all of the answer before it then starts a context of its own");
   EXPECT_TRUE(open("csv", reasoning_log(4)).warnings.empty());
   EXPECT_TRUE(open("csv", reasoning_log(5, 0)).warnings.empty()) << "equal inputs hold nothing";
@@ -304,7 +304,7 @@ TEST_F(OddLog, IsOfShareGptOrLEvalOnlyWithTheirKeys) {
   EXPECT_EQ(guessed(R"({"input":"c","instructions":["a"]})"), "leval");
   EXPECT_EQ(guessed(R"({"source":"gateway","arrival_s":1})"), "jsonl");
   const std::string array = R"([{"arrival_s":1,"input_tokens":2,"output_tokens":3}])";
-  const std::string refused = "t: found an array of objects, allowed: one object a line (jq -c '.[]')";
+  const std::string refused = "t: found an array of objects, allowed: one object per line (jq -c '.[]')";
   EXPECT_EQ(refusal("jsonl", array), refused);
   EXPECT_EQ(refusal("csv", "\n" + array), refused);
   EXPECT_THROW(guessed(array), InputError);

@@ -61,8 +61,8 @@ TEST_F(OddRow, WithoutAnIdIsARepetitionOnlyWhereItsTimesAreFine) {
   const Source coarse = twice(",1.0001,5,1,1.5,2");
   EXPECT_EQ(coarse.turns.size(), 2u);
   EXPECT_EQ(coarse.notes,
-            Notes{"1 row is the same as an earlier one and read all the same, for nothing in such "
-                  "a row names its request (line 3)"});
+            Notes{"1 row is the same as an earlier one and read anyway, because nothing in such a "
+                  "row names its request (line 3)"});
   EXPECT_TRUE(coarse.warnings.empty());
   EXPECT_EQ(twice(",0,5,1,1.0001,2.0002").turns.size(), 2u);  // as simulated batches are
   EXPECT_EQ(twice(",1.0001,5,1,1.0001,2").turns.size(), 1u);
@@ -102,10 +102,10 @@ TEST_F(OddRow, WhoseDateIsFarFromTheOthersIsLeftOut) {
     EXPECT_EQ(first.warnings, Notes{(folder_ / "t").string() + ": " + first.notes[0]});
     EXPECT_EQ(open("azure", header + good + odd).turns.size(), 2u) << odd;
   }
-  EXPECT_EQ(refusal("azure", header + "1974-01-01 00:00:00,10,2\n2024-01-01 00:00:00,10,2\n"),
-            "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of "
-            "at most a "
-            "year");
+  EXPECT_EQ(
+      refusal("azure", header + "1974-01-01 00:00:00,10,2\n2024-01-01 00:00:00,10,2\n"),
+      "t: found dates that are 50 years apart, with no year that contains most of them, allowed: gaps of "
+      "at most a year");
 }
 
 TEST_F(OddRow, TakesItsPiecesWithIt) {
@@ -209,10 +209,10 @@ TEST_F(OddRow, OfSessionsWhoseDateIsFarFromTheOthersIsLeftOut) {
   EXPECT_EQ(source.odd_rows.distant_dates, 1);
   EXPECT_EQ(source.notes,
             Notes{"1 row is left out: the date is more than a year from those of the other rows (line 1)"});
-  EXPECT_EQ(refusal("sessions", session("a", "0") + session("b", "1577880000")),
-            "t: found dates that lie 50 years apart, and no year that holds most of them, allowed: gaps of "
-            "at most a "
-            "year");
+  EXPECT_EQ(
+      refusal("sessions", session("a", "0") + session("b", "1577880000")),
+      "t: found dates that are 50 years apart, with no year that contains most of them, allowed: gaps of "
+      "at most a year");
 }
 
 // Sessions are read again without what is far from the others.
@@ -307,7 +307,7 @@ TEST_F(OddRow, WhoseColumnHasAnotherUnitIsRefused) {
   for (const char* column : {"took_ms", "took (ms)", "took", "admin", "tookMs"})
     EXPECT_EQ(refused(column), "") << column;
   EXPECT_EQ(refused("took (parsecs)"),
-            "t: took (parsecs): found the unit parsecs, allowed: s, ms, us, ns (NAME:ms says the unit)");
+            "t: took (parsecs): found the unit parsecs, allowed: s, ms, us, ns (NAME:ms gives the unit)");
   for (const char* column : {"took_min", "took_minutes", "took_hours", "took_days"})
     EXPECT_NE(refused(column).find(": found the unit "), std::string::npos) << column;
 }

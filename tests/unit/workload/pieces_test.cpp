@@ -116,7 +116,7 @@ TEST_F(Pieces, GoWithTheirSessionsWhenFewerOrMoreAreAsked) {
     EXPECT_EQ(pieces[2].key, turn.input_tokens == 230 ? 3u : 9u);
   }
   EXPECT_EQ(more.notes[0],
-            "the source has 3 sessions; 37 more are drawn from it at random and find the pieces of those "
+            "the source has 3 sessions; 37 more are drawn from it at random and hit the pieces of those "
             "they repeat");
 }
 
@@ -147,22 +147,22 @@ TEST_F(Pieces, AreRefusedWithPlaceAndReason) {
       {line(0, 20, 5, "[-1,1]"), path + ".0.0: found -1, allowed: an integer from 0 to 18446744073709551615"},
       {line(0, 20, 5, "[1,0]"), path + ".0.1: found 0, allowed: an integer from 1 to 10000000"},
       {good + line(1, 20, 5, "[1,15]"),
-       "t:2: turns.0.pieces.0: found 1 with 15 tokens, allowed: 16, as earlier"},
+       "t:2: turns.0.pieces.0: found 1 with 15 tokens, allowed: 16, as before"},
       {good + line(1, 20, 5, "[2,2],[1,16]"),
-       "t:2: turns.0.pieces.1: found 1 after 2, allowed: first, as earlier (equal keys have the same text "
+       "t:2: turns.0.pieces.1: found 1 after 2, allowed: first, as before (equal keys have the same text "
        "before them)"},
       {line(0, 20, 5, "[1,16]", R"(,"piece_keys":"chunk")"),
        "t:1: piece_keys: found \"chunk\", allowed: prefix, text"},
       {good + line(1, 20, 5, "[1,16]", R"(,"piece_keys":"text")"),
-       "t:2: piece_keys: found \"text\", allowed: prefix, as earlier"},
+       "t:2: piece_keys: found \"text\", allowed: prefix, as before"},
       {R"({"id":1,"piece_keys":"text","turns":[{"input_tokens":1,"output_tokens":1,"arrival_s":1}]})",
        "t:1: piece_keys: found \"text\", allowed: none where no turn has pieces"},
       // The second turn's pieces follow those of the first, or where history does not grow the context.
       {two_turns(0, "[1,4]", "[2,4]") + two_turns(1, "[3,4]", "[2,4]"),
-       "t:2: turns.1.pieces.0: found 2 after 3, allowed: after 1, as earlier (equal keys have the same text "
+       "t:2: turns.1.pieces.0: found 2 after 3, allowed: after 1, as before (equal keys have the same text "
        "before them)"},
       {two_turns(0, "[1,4]", "[2,4]", R"(,"history":"context")") + two_turns(1, "[1,4]", "[2,4]"),
-       "t:2: turns.1.pieces.0: found 2 after 1, allowed: first, as earlier (equal keys have the same text "
+       "t:2: turns.1.pieces.0: found 2 after 1, allowed: first, as before (equal keys have the same text "
        "before them)"},
       {two_turns(0, "[1,4]", "[2,4]") + two_turns(1, "[1,4]", "[2,9]"),
        "t:2: turns.1.pieces: found 9 tokens, allowed: at most 8 (input_tokens + output_tokens)"},

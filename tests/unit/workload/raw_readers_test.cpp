@@ -119,8 +119,8 @@ TEST_F(ShareGpt, RepairsWhatIsNoExchangeAndCountsIt) {
   EXPECT_EQ(workload.turns[2].output_tokens, 1u);
   EXPECT_EQ(workload.turns[3].input_tokens, 14u + 14u);
   EXPECT_EQ(workload.notes[0],
-            "of 6 conversations 3 were repaired (1 began with an answer, 1 had one side speak twice in a "
-            "row, 1 ended without an answer) and 2 dropped (no question with an answer)");
+            "of 6 conversations 3 were repaired (1 began with an answer, 1 had two messages of one side in "
+            "a row, 1 ended without an answer) and 2 dropped (no question with an answer)");
 }
 
 TEST_F(ShareGpt, TakesExactCountsWhereTheyAreGiven) {
@@ -160,7 +160,7 @@ TEST_F(ShareGpt, IsRefusedWithPlaceAndReason) {
       {"[1e999]", "raw.json: number overflow parsing '1e999'"},
       {"{}", "raw.json: 0.conversations: missing, required"},
       {"7", "raw.json: found 7, allowed: an array of conversations"},
-      {"[]", "raw.json: no sessions in it"},
+      {"[]", "raw.json: contains no sessions"},
       {"[" + good + ",7]", "raw.json: 1: found 7, allowed: an object"},
       {"[[]]", "raw.json: 0: found an array, allowed: an object"},
       {"[{}]", "raw.json: 0.conversations: missing, required"},
@@ -173,7 +173,7 @@ TEST_F(ShareGpt, IsRefusedWithPlaceAndReason) {
        R"(raw.json: 1.conversations.1.from: found "robot", allowed: )" + roles},
       {R"([{"conversations":[{"from":"human","value":[1]}]}])",
        "raw.json: 0.conversations.0.value: found an array, allowed: a string"},
-      {"[" + conversation("b", message("human", 1)) + "]", "raw.json: no sessions in it"},
+      {"[" + conversation("b", message("human", 1)) + "]", "raw.json: contains no sessions"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(refusal(text), expected) << text;
 
@@ -278,7 +278,7 @@ TEST_F(Leval, IsRefusedWithPlaceAndReason) {
        "tpo.jsonl:1: outputs: found 1 answers, allowed: 2, one for each of the instructions"},
       {R"({"input":"x","instructions":["a"],"outputs":[3]})",
        "tpo.jsonl:1: outputs.0: found 3, allowed: a string"},
-      {"", "tpo.jsonl: no sessions in it"},
+      {"", "tpo.jsonl: contains no sessions"},
   };
   for (const auto& [text, expected] : cases) EXPECT_EQ(error_of(holding(text)), expected) << text;
 }
@@ -316,26 +316,25 @@ TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
   };
   EXPECT_EQ(
       refusal_of("Timestamp,Prompt Tok,Completion Tok,User,TTFT (ms)\n2026-01-01,1,2,u,3\n"),
-      "a: found a CSV with the columns Timestamp, Prompt Tok, Completion Tok, User, TTFT (ms), which no "
-      "format has; --columns or workload.source.columns says what they hold, probably "
+      "a: found a CSV with the columns Timestamp, Prompt Tok, Completion Tok, User, TTFT (ms), which "
+      "match no format; --columns or workload.source.columns says what they hold, probably "
       "'arrival=Timestamp,input=Prompt Tok,output=Completion Tok,ttft=TTFT (ms)' (and session=User, if all "
       "requests of a user are one conversation)");
   EXPECT_EQ(
       refusal_of("created_at;cached_prompt_tokens;prompt_tokens;completion_tokens;conversation_id\n"),
       "a: found a CSV with the columns created_at, cached_prompt_tokens, prompt_tokens, completion_tokens, "
-      "conversation_id, which no format has; --columns or workload.source.columns says what they hold, "
+      "conversation_id, which match no format; --columns or workload.source.columns says what they hold, "
       "probably "
       "'arrival=created_at,input=prompt_tokens,output=completion_tokens,session=conversation_id'");
-  EXPECT_EQ(
-      refusal_of("a,b\n1,2\n"),
-      "a: found a CSV with the columns a, b, which no format has; --columns or workload.source.columns says "
-      "what they hold, as 'arrival=A,input=I,output=O,session=S'");
+  EXPECT_EQ(refusal_of("a,b\n1,2\n"),
+            "a: found a CSV with the columns a, b, which match no format; --columns or "
+            "workload.source.columns says what they hold, as 'arrival=A,input=I,output=O,session=S'");
   EXPECT_EQ(refusal_of("1,2,3\n"),
             "a: found a CSV with the columns 1, 2, 3, allowed: a first line that names the columns");
   EXPECT_EQ(
       refusal_of(R"({"ts": 1, "usage": {"prompt_tokens": 5, "completion_tokens": 6}})"),
-      "a: found JSON with the keys ts, usage, usage.prompt_tokens, usage.completion_tokens, which no format "
-      "has; --columns or workload.source.columns says what they hold, probably "
+      "a: found JSON with the keys ts, usage, usage.prompt_tokens, usage.completion_tokens, which match "
+      "no format; --columns or workload.source.columns says what they hold, probably "
       "'arrival=ts,input=usage.prompt_tokens,output=usage.completion_tokens'");
   EXPECT_EQ(refusal_of(R"({"id": 1, "turn": []})"), "sessions");
 }

@@ -108,7 +108,7 @@ TEST_F(TraceFile, OfMooncakeIsRefusedWithPlaceAndReason) {
   const std::string good = request("10", 600, 5, "1,2");
   const std::string key = ", allowed: an integer from 0 to 18446744073709551615";
   const Cases cases = {
-      {"", "t: no sessions in it"},
+      {"", "t: contains no sessions"},
       {good + request("20", 600, 5, "1"),
        "t:2: hash_ids: found 1 ids, allowed: 2, one for each 512 tokens of input_length"},
       {good + request("20", 512, 5, "1,2"),
@@ -123,14 +123,14 @@ TEST_F(TraceFile, OfMooncakeIsRefusedWithPlaceAndReason) {
       {request("0", 600, 5, "1,-2"), "t:1: hash_ids.1: found -2" + key},
       {request("0", 600, 5, "1.5,2"), "t:1: hash_ids.0: found 1.5" + key},
       {request("0", 600, 5, "1,18446744073709551616"), "t:1: hash_ids.1: found 1.8446744073709552e+19" + key},
-      {request("0", 600, 5, "1,1"), "t:1: hash_ids.1: found 1 with 88 tokens, allowed: 512, as earlier"},
+      {request("0", 600, 5, "1,1"), "t:1: hash_ids.1: found 1 with 88 tokens, allowed: 512, as before"},
       {good + request("10", 700, 5, "1,2"),
-       "t:2: hash_ids.1: found 2 with 188 tokens, allowed: 88, as earlier"},
+       "t:2: hash_ids.1: found 2 with 188 tokens, allowed: 88, as before"},
       {request("10", 1024, 5, "1,2") + request("10", 1024, 5, "3,2"),
-       "t:2: hash_ids.1: found 2 after 3, allowed: after 1, as earlier (equal keys have the same text "
+       "t:2: hash_ids.1: found 2 after 3, allowed: after 1, as before (equal keys have the same text "
        "before them)"},
       {request("10", 1024, 5, "1,1"),
-       "t:1: hash_ids.1: found 1 after 1, allowed: first, as earlier (equal keys have the same text before "
+       "t:1: hash_ids.1: found 1 after 1, allowed: first, as before (equal keys have the same text before "
        "them)"},
       {good + R"({"timestamp":20,"input_length":600,"output_le)",
        "t:2:46: syntax error while parsing object key - invalid string: missing closing quote; last read: "
@@ -243,8 +243,8 @@ TEST_F(TraceFile, OfAzureIsRefusedWithPlaceAndReason) {
   const std::string time = ", allowed: a time such as 2023-11-16 18:15:46.6805900";
   const std::string count = ", allowed: an integer from 1 to 10000000";
   const Cases cases = {
-      {"", "t: no sessions in it"},
-      {"TIMESTAMP,ContextTokens,GeneratedTokens\n", "t: no sessions in it"},
+      {"", "t: contains no sessions"},
+      {"TIMESTAMP,ContextTokens,GeneratedTokens\n", "t: contains no sessions"},
       {good + "2023-02-29 18:15:46,1,1", "t:3: TIMESTAMP: found 2023-02-29 18:15:46" + time},
       {good + "7257-11-16 18:15:46,1,1", "t:3: TIMESTAMP: found 7257-11-16 18:15:46" + time},
       {good + "2023-11-16 24:15:46,1,1", "t:3: TIMESTAMP: found 2023-11-16 24:15:46" + time},
@@ -327,7 +327,7 @@ TEST_F(TraceFile, OfCsvIsRefusedWithPlaceAndReason) {
        "t:1: output_tokens: no such column, the file has arrival_s, input_tokens; did you mean "
        "\"input_tokens\"?"},
       {"arrival_s,input_tokens,output_tokens,arrival_s\n",
-       "t:1: arrival_s: found again, allowed: each column once"},
+       "t:1: arrival_s: found twice, allowed: each column once"},
       {header + "0,1,2,a\"b\n",
        "t:2: found a quote within a field, allowed: quotes around a whole field, and doubled in it"},
       {header + "0,1,2,a\n0,1,2,\"b\n0,1,2,c\n",

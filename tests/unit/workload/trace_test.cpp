@@ -129,7 +129,7 @@ TEST_F(Trace, DocumentsAreRefusedWhereTheyContradict) {
        "t.jsonl:1: context_id: found null, allowed: a string or an integer"},
       {R"({"id":1,"context_id":"d","context_tokens":5)" + turns + "\n" +
            R"({"id":2,"context_id":"d","context_tokens":6)" + turns,
-       "t.jsonl:2: context_tokens: found 6, allowed: 5, as earlier for this context_id"},
+       "t.jsonl:2: context_tokens: found 6, allowed: 5, as before for this context_id"},
   };
   for (const auto& [text, expected] : cases) {
     EXPECT_EQ(error_of(sessions_in(write("t.jsonl", text))), expected) << text;
@@ -214,7 +214,8 @@ TEST_F(Trace, StatsCommandPrintsNamesOfTheContract) {
   const Json stats = Json::parse(outcome.out);
   EXPECT_EQ(stats["schema"], "kvcap.trace_stats/1");
   EXPECT_EQ(stats["format"], "sessions");
-  EXPECT_NE(kvcap("stats t.jsonl").out.find("\nread as sessions: our session JSONL\n"), std::string::npos);
+  EXPECT_NE(kvcap("stats t.jsonl").out.find("\nread as sessions: kvcap's session JSONL\n"),
+            std::string::npos);
   EXPECT_EQ(stats["requests"], 3);
   EXPECT_EQ(stats["sessions"], 2);
   EXPECT_EQ(stats["duration_s"], 10);

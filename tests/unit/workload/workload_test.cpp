@@ -160,8 +160,8 @@ TEST_F(SessionFile, IsRefusedWithPlaceAndReason) {
   const std::string good = session(1, 1);
   const std::string range = ", allowed: an integer from 1 to 10000000";
   const std::pair<std::string, std::string> cases[] = {
-      {"", "t.jsonl: no sessions in it"},
-      {"\n  \n", "t.jsonl: no sessions in it"},
+      {"", "t.jsonl: contains no sessions"},
+      {"\n  \n", "t.jsonl: contains no sessions"},
       {good + session(0, 1), "t.jsonl:2: turns.0.input_tokens: found 0" + range},
       {session(1, 0), "t.jsonl:1: turns.0.output_tokens: found 0" + range},
       {session(-4, 1), "t.jsonl:1: turns.0.input_tokens: found -4" + range},
@@ -421,9 +421,8 @@ TEST_F(SessionFile, MaySayHowLongItsUsersThink) {
             "t.jsonl:1: turns.0.think_s: found 1, allowed: none for the first turn");
   options = holding(session(3, 5, 2));
   options.think_time.distribution = ThinkDistribution::recorded;
-  EXPECT_EQ(
-      make_workload(options, 1).notes.at(0),
-      "workload.think_time.distribution is not used: the source says no think times; they are constant");
+  EXPECT_EQ(make_workload(options, 1).notes.at(0),
+            "workload.think_time.distribution is not used: the source has no think times; they are constant");
   options.think_time.distribution = ThinkDistribution::timetable;
   EXPECT_EQ(error_of(options),
             "workload.think_time.distribution: found \"timetable\", allowed: auto, constant, exponential, "
