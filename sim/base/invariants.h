@@ -18,7 +18,7 @@ struct Invariant {
 };
 
 inline constexpr std::string_view kAfterEvents = "after every event";
-inline constexpr std::string_view kInTurn = "after every event; of a large store or pool a part";
+inline constexpr std::string_view kInTurn = "after every event, but only a part of a large store or pool";
 inline constexpr std::string_view kAtTheEnd = "at the end of a run";
 inline constexpr std::string_view kAlways = "after every event and at the end of a run";
 inline constexpr std::string_view kSoak = "Soak.FortyRandomScenariosBreakNoLaw";
@@ -73,8 +73,8 @@ inline constexpr Invariant kInvariants[] = {
      "context twice.",
      kInTurn, kSoak},
     {"INV-STORED", "The tokens that came minus the tokens that left are the tokens stored.", kInTurn, kSoak},
-    {"INV-MOVES", "Somebody performed every move that a store asked for. No count of moves is negative.",
-     kInTurn, kSoak},
+    {"INV-MOVES", "Every move that a store asked for was performed. No count of moves is negative.", kInTurn,
+     kSoak},
     {"INV-EMPTY", "After the last turn no request, load, pin or held block is left.", kAtTheEnd, kSoak},
     {"INV-TIMES",
      "A turn's times contain each other: the parts of its restoration, service TTFT, TTFT, end-to-end "

@@ -71,7 +71,7 @@ std::vector<Requirement> parse_conditions(const char* option, const std::vector<
     const std::string& metric = requirements.back().metric;
     if (std::find(names.begin(), names.end(), metric) == names.end()) {
       throw InputError(std::string(option) + ": found the metric \"" + metric +
-                       "\", allowed: a metric of the result" + suggestion(metric, names));
+                       "\", allowed: a number of the result" + suggestion(metric, names));
     }
   }
   return requirements;

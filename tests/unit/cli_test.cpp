@@ -447,7 +447,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "observe, "
        "report, trace, show, completion, man; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
-       "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a metric of the result; did you mean "
+       "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
        "\"p99_ttft_ms\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_ms"},
        "kvcap: --require: found \"p99_ttft_ms\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, "
