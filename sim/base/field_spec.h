@@ -26,15 +26,15 @@ struct FieldSpec {
   double max = std::numeric_limits<double>::infinity();
   bool below_max = false;  // `max` itself is not allowed
   bool required = false;
-  // An absent (or null) value: what decides it, and its value where nothing does.
+  // Default of an absent (or null) value: `absent` says what decides it, `fallback` is used if nothing does.
   std::string_view absent = {};
   DefaultValue fallback = {};
   std::span<const std::string_view> allowed = {};  // text: the allowed values
   std::span<const int64_t> integers = {};          // integer: the allowed values
-  std::string_view reference = {};                 // object: what a name or path given instead refers to
-  std::string_view shorthand = {};                 // object: the field that an integer given instead sets
-  std::size_t least = 0;        // list, object with arbitrary keys: minimum number of entries
-  std::string_view shape = {};  // used in errors instead of "an object" or "an array"
+  std::string_view reference = {};  // object: what a name or path refers to that is given instead of it
+  std::string_view shorthand = {};  // object: the field that an integer sets that is given instead of it
+  std::size_t least = 0;            // list, object with arbitrary keys: minimum number of entries
+  std::string_view shape = {};      // what errors allow, instead of "an object" or "an array"
 
   // Returns the spec of one value of a list.
   constexpr FieldSpec of_one() const {

@@ -44,8 +44,8 @@ class FieldVisitor {
   // Requires the field `needed` if the text field `name` has `value`.
   virtual void needs(std::string_view name, std::string_view value, std::string_view needed) = 0;
 
-  // `present` is null for fields that always have a value; otherwise it holds, and receives, whether one is
-  // given.
+  // `present` is null for fields that always have a value. Otherwise it says whether a value is given;
+  // visitors that read set it.
   virtual void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) = 0;
   virtual void number(std::string_view name, double& value, bool* present, const FieldSpec& spec) = 0;
   virtual void flag(std::string_view name, bool& value, bool* present, const FieldSpec& spec) = 0;

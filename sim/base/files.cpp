@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void refuse_size(const fs::path& path, int64_t most_bytes) {
   throw InputError(path.string() + ": is larger than " + std::to_string(most_bytes / 1'000'000) +
-                   " MB, the most that is read of one file");
+                   " MB, the limit for one file");
 }
 
 // Closes an open file in its destructor.
@@ -88,7 +88,7 @@ int open_as_it_is(const fs::path& path) {
     return file >= 0 || errno != ENXIO || !is_pipe;
   };
   if (!wait_for_partner(is_open)) {
-    throw std::system_error(ENXIO, std::generic_category(), path.string() + ": is a pipe that nobody reads");
+    throw std::system_error(ENXIO, std::generic_category(), path.string() + ": is a pipe without a reader");
   }
   if (file < 0) fail(path);
   set_blocking(file);
@@ -143,8 +143,7 @@ int open_input(const fs::path& path) {
   if (S_ISDIR(status.st_mode)) {
     problem = std::strerror(EISDIR);
   } else if (S_ISFIFO(status.st_mode)) {
-    if (!wait_for_partner([file] { return has_writer(file); }))
-      problem = "it is a pipe that nobody writes to";
+    if (!wait_for_partner([file] { return has_writer(file); })) problem = "it is a pipe without a writer";
   } else if (!S_ISREG(status.st_mode) && !is_stdin(status)) {
     problem = "it is a device; allowed: a file or a pipe";
   }
@@ -185,7 +184,7 @@ std::string read_text(const fs::path& path) {
 NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   std::error_code none;
   const bool is_there = fs::exists(path_, none);
-  // For example a link to itself, which is not replaced.
+  // E.g. a link to itself, which must not be replaced.
   if (none) throw std::system_error(none, path_.string());
   if (is_there && !fs::is_regular_file(path_, none)) {
     file_ = open_as_it_is(path_);

@@ -27,10 +27,10 @@ std::string read_text(const std::filesystem::path& path);
 // Throws InputError for a regular file of more than `most_bytes`.
 void refuse_larger(const std::filesystem::path& path, int64_t most_bytes);
 
-// NewFile: a file that stays unnamed, or has a temporary name in the same folder, until commit(), so that
-// other processes see the old file or the complete new one. Links are followed; pipes and devices are written
-// to directly, and a pipe's reader may take up to 3 s to open it. All members throw std::system_error that
-// names `path`. A forked process may append; it must end without running destructors.
+// NewFile: a file that is unnamed, or has a temporary name in the same folder, until commit(), so that other
+// processes see either the old file or the complete new one. Links are followed; pipes and devices are
+// written to directly, and a pipe's reader may take up to 3 s to open it. All members throw a
+// std::system_error that names `path`. A forked process may append; it must exit without running destructors.
 class NewFile {
  public:
   explicit NewFile(std::filesystem::path path);
@@ -52,8 +52,8 @@ class NewFile {
   int file_ = -1;
 };
 
-// NewFiles: files that are replaced together. All are complete before commit() moves the first into place;
-// signals do not interrupt commit().
+// NewFiles: files that are replaced together. All are complete before commit() moves the first one into
+// place; signals do not interrupt commit().
 class NewFiles {
  public:
   // Adds a file that begins with `text`; the caller may append more until commit().

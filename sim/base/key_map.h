@@ -48,7 +48,7 @@ class KeyMap {
     std::size_t hole = place(key);
     if (cells_[hole].value == kAbsent) return;
     --size_;
-    // A later entry may fill the hole unless its home is after the hole.
+    // Moves a later entry into the hole unless its home is after the hole.
     for (std::size_t i = next(hole); cells_[i].value != kAbsent; i = next(i)) {
       const std::size_t from_home = (i - home(cells_[i].key)) & (cells_.size() - 1);
       const std::size_t from_hole = (i - hole) & (cells_.size() - 1);

@@ -25,7 +25,7 @@ bool leads_nowhere(const fs::path& path) {
 void refuse_link_to_nothing(const std::string& option, const fs::path& path) {
   if (!leads_nowhere(path)) return;
   throw InputError(option + ": found \"" + path.string() +
-                   "\", a link that leads nowhere, allowed: a file, or remove the link first");
+                   "\", a link that leads nowhere; remove the link, or choose another file");
 }
 
 void refuse_input(const std::string& option, const fs::path& path, std::span<const std::string> inputs) {

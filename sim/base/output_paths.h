@@ -1,5 +1,5 @@
-// Checks the paths that a command writes to, whatever the file contains. `option`: command-line option for
-// messages.
+// Checks the paths that a command writes to, independent of the contents of existing files. `option`:
+// command-line option for messages.
 #pragma once
 
 #include <filesystem>

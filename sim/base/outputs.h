@@ -11,8 +11,9 @@
 namespace kvcap {
 
 // True iff the file begins like an output of kvcap (a result, a page, a timeline, requests, sessions) or is
-// empty. Files that people write for kvcap (scenarios, sweeps, plans, profiles, models) and logs of
-// observations do not count. `beginning`: of the new output, if it identifies the writer; or empty.
+// empty. Files that users write for kvcap (scenarios, sweeps, plans, profiles, models) and logs of
+// observations do not count. `beginning`: the first bytes of the new output if they identify kvcap, else
+// empty.
 bool is_own_output(const std::filesystem::path& path, std::string_view beginning = {});
 
 // Throws as refuse_no_file() does, and for an existing regular file that kvcap did not write.

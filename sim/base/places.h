@@ -15,8 +15,9 @@ class Places {
   // there.
   void add_file(std::string_view path, const std::string& file, const std::filesystem::path& folder,
                 bool is_reference);
-  // Records that --set or a sweep, named `place` in messages, set the field at `path`, and with it everything
-  // at and below `created`: `path` itself, or the first object on the way to it that did not exist.
+  // Records that --set or a sweep, which messages call `place`, set the field at `path` and thereby created
+  // everything at and below `created`: `path` itself, or the first object on the way to it that did not
+  // exist.
   void add_override(std::string_view path, std::string_view created, const std::string& place,
                     const std::filesystem::path& folder, const std::string& text);
 

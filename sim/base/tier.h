@@ -1,10 +1,8 @@
-// Where state can lie: a row a kind of tier. The order is the distance from the GPU: a smaller tier is
-// faster.
+// The tiers that can store state: one row per kind, in order of their distance from the GPU, fastest first.
 //
-// `table`: this row is all that the program knows of the kind. Its `hardware` object is
-// spec/hardware_profile.h's Devices, and results name it only where the machine has it. A new kind is its
-// name in the enumeration and a row here, its links in base/resource.h and its error in
-// spec/machine_errors.h.
+// `table`: the kind has no code of its own. Its object in a hardware profile is Devices of
+// spec/hardware_profile.h, and results name it only if the machine has it. A new kind needs a name in the
+// enumeration, a row here, links in base/resource.h and an error in spec/machine_errors.h.
 #pragma once
 
 #include <array>
@@ -24,8 +22,8 @@ struct TierRow {
   std::string_view name;  // in scenarios, profiles and results
   std::string_view title;
   std::string_view stored;   // "256 GB of DRAM"
-  Resource read, write;      // what is busy
-  std::string_view meaning;  // of its object in a hardware profile
+  Resource read, write;      // the resources that reads and writes occupy
+  std::string_view meaning;  // meaning of its object in a hardware profile
   bool table = false;
 };
 
@@ -44,7 +42,7 @@ inline constexpr std::size_t kTierCount = kTierRows.size();
 constexpr std::size_t index(Tier tier) { return static_cast<std::size_t>(tier); }
 constexpr const TierRow& tier_row(Tier tier) { return kTierRows[index(tier)]; }
 constexpr std::string_view name(Tier tier) { return tier_row(tier).name; }
-// Whether its capacity is that of one of `count` devices.
+// True iff the tier consists of `count` devices, and its capacity is that of one of them.
 constexpr bool has_count(Tier tier) { return tier == Tier::ssd || tier_row(tier).table; }
 
 inline constexpr auto kTiers = [] {

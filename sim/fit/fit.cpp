@@ -19,7 +19,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kModelSigma = 0.02;    // deviation of a window's latency, in addition to sampling
+constexpr double kModelSigma = 0.02;  // model error of a window's latency, in addition to its sampling error
 constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
 // Steps in x for finite differences. They go towards a faster machine, because a slower one may be saturated,
 // where times are not nearly linear. Hits are whole blocks, so a hit share needs a step of many blocks.
@@ -42,7 +42,7 @@ VectorXd stacked(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
   return all;
 }
 
-// Returns deviations with which all statistics together count as `observations` observations.
+// Returns standard deviations with which all statistics together count as `observations` observations.
 VectorXd shared_sigma(const VectorXd& statistics, double observations) {
   const double of_one = static_cast<double>(statistics.size()) / observations;
   return VectorXd::Constant(statistics.size(), kModelSigma * std::sqrt(std::max(1.0, of_one)));
@@ -61,7 +61,7 @@ struct Target {
   }
 
  private:
-  // Returns sampling deviations (bootstrap) combined with the model deviation.
+  // Returns the sampling error (by bootstrap) of each statistic, combined with the model error.
   VectorXd deviations(const VectorXd& statistics) const {
     constexpr int kDraws = 40;
     VectorXd squares = VectorXd::Zero(statistics.size());
@@ -81,9 +81,9 @@ void refuse_rejected(const FitRun& run, const RunResult& result) {
                                       [](const TurnRecord& one) { return !one.answered() || one.truncated; });
   if (left_out == 0) return;
   throw InputError(run.name + ": " + std::to_string(left_out) + " of " + std::to_string(result.turns.size()) +
-                   " requests that the server answered do not fit into the simulated one; set "
-                   "serving.max_model_len, serving.kv_capacity_tokens or serving.tensor_parallel_size as the "
-                   "server had them");
+                   " requests that the server answered do not fit on the simulated server; set "
+                   "serving.max_model_len, serving.kv_capacity_tokens or serving.tensor_parallel_size to the "
+                   "server's values");
 }
 
 // Returns Huber's function as a residual, so that outliers count less.
@@ -92,7 +92,7 @@ double robust(double residual) {
   return size <= kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
 }
 
-// The residuals to minimize, in the form of Eigen's optimizer: of all statistics, then of the priors.
+// The residuals to minimize, as a functor for Eigen's optimizer: those of all statistics, then of the priors.
 class Residuals {
  public:
   using Scalar = double;
@@ -137,8 +137,8 @@ class Residuals {
     return 0;
   }
 
-  // Returns the change of the residuals if the requests are resampled, with the same draws on both sides.
-  // `simulated`: the times of each fitted run at the minimum.
+  // Returns by how much the residuals change if the requests are resampled, with the same draws for measured
+  // and simulated times. `simulated`: the times of each fitted run at the minimum.
   VectorXd resampled_change(uint64_t replicate,
                             const std::vector<std::vector<RequestTimes>>& simulated) const {
     VectorXd change = VectorXd::Zero(values());
@@ -228,7 +228,7 @@ std::vector<VectorXd> bootstrap(const Residuals& residuals,
                                 const MatrixXd& jacobian, const MatrixXd& covariance) {
   std::vector<VectorXd> moves;
   for (int i = 0; i < kBootstraps; ++i) {
-    // Seeds that differ from those of the deviations.
+    // The offset keeps these seeds apart from those of deviations().
     const VectorXd change = residuals.resampled_change(1000 + static_cast<uint64_t>(i), simulated);
     moves.push_back(-covariance * (jacobian.transpose() * change));
   }
@@ -248,7 +248,7 @@ bool minimize(Residuals& residuals, VectorXd& x) {
   return status != Eigen::LevenbergMarquardtSpace::NotStarted;
 }
 
-// Sets the 95 % interval of the bootstrap, widened to at least that of sigma.
+// Sets the 95 % interval of the bootstrap, widened to at least x +- 1.96 sigma.
 void set_interval(std::vector<double> moved, FitEstimate& estimate) {
   std::sort(moved.begin(), moved.end());
   estimate.low = std::min(quantile_of_sorted(moved, 0.025), estimate.x - 1.96 * estimate.sigma);

@@ -1,10 +1,10 @@
-// Fits the parameters of an engine and its machine (parameters.h) to measured runs: Levenberg-Marquardt over
-// whole simulations. It minimizes the distances of distances.h together with the deviations from the base
-// profile, weighted by the profile's stated errors. A parameter without information in the runs keeps the
+// Fits the parameters of an engine and its machine (parameters.h) to measured runs, by Levenberg-Marquardt
+// over whole simulations. Minimizes the distances of distances.h together with the deviations from the base
+// profile, weighted by the profile's stated errors. A parameter that the runs do not identify keeps the
 // profile's value and error.
 //
-// The statistics of one window and one latency count as one observation with a standard deviation of 2 %, or
-// more if the window has few requests. This deviation stands for effects that no parameter describes.
+// All statistics of one latency in one window together count as one observation with a standard deviation of
+// 2 %, or more if the window has few requests. The 2 % stand for effects that no parameter describes.
 #pragma once
 
 #include <Eigen/Dense>
@@ -59,10 +59,10 @@ struct FitAnswer {
 // scenario cannot run.
 FitAnswer fit(const std::vector<FitRun>& runs);
 
-// Adds the errors of the base profile and of the fitted profile, and the numbers of requests.
+// Adds the errors of the base profile and of the fitted profile, and the numbers of requests, to the answer.
 void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer);
 
-// Return a report for people, and as JSON (kvcap.fit/1).
+// Return a report for users, and the answer as JSON (kvcap.fit/1).
 std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer);
 std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer);
 // Returns the notes that are stored in the fitted profile.

@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A scenario has its schema in the first lines, so a log need not be read completely.
+// True iff the file is a scenario, whose schema is in the first lines; so a log need not be read completely.
 bool is_scenario(const std::string& path) {
   refuse_read_once(path, "");
   std::string text(4096, '\0');
@@ -45,7 +45,7 @@ std::optional<BenchRun> bench_of(const std::string& path, std::string_view kind)
   std::vector<BenchRun> runs = read_bench_runs(path, BadRow::skip);
   if (runs.size() != 1) {
     throw InputError(path + ": found " + std::to_string(runs.size()) +
-                     " results of vllm bench serve, allowed: one (--append-result writes one a line)");
+                     " results of vllm bench serve, allowed: one (--append-result writes one per line)");
   }
   return std::move(runs.front());
 }
@@ -58,15 +58,15 @@ std::string model_of(const std::string& path, const FitRunOptions& options,
   if (bench && !bench->model_id.empty()) {
     throw InputError(
         path + ": model_id: found \"" + bench->model_id +
-        "\", which the catalogue does not have; give --model with a name of kvcap show models or "
-        "the path of its config.json");
+        "\", which is not in the catalogue; give --model with a name of kvcap show models or the path of "
+        "the model's config.json");
   }
   throw InputError(path +
                    ": the log does not say which model was served; give --model, or a scenario whose "
                    "workload.source is this log");
 }
 
-// Returns the arrivals of the bench: a closed loop, a rate, or the recorded times.
+// Returns workload.arrivals for a benchmark: a closed loop, a rate, or the recorded times.
 Json arrivals_of(const std::optional<BenchRun>& bench) {
   if (!bench) return {{"process", "trace"}};
   const bool has_starts = !bench->requests.empty() && !std::isnan(bench->requests.front().start_s);
@@ -115,7 +115,7 @@ bool sets(const std::vector<std::string>& overrides, const std::string& path) {
                      [&](const std::string& one) { return one.starts_with(path + "="); });
 }
 
-// Returns the fields of `serving` among `names` that the scenario's file or --set sets.
+// Returns those of `names`, fields of `serving`, that the scenario's file or --set sets.
 std::vector<std::string> stated_of(const std::string& scenario_path,
                                    const std::vector<std::string>& overrides,
                                    std::span<const char* const> names) {
@@ -132,7 +132,7 @@ std::vector<std::string> stated_of(const std::string& scenario_path,
   return stated;
 }
 
-// Notes values that the simulation needs and the log does not contain.
+// Adds a note on values that the simulation needs and the log does not contain.
 void note_assumptions(const std::string& scenario_path, const FitRunOptions& options, FitRun& run) {
   static constexpr std::array kNames = {"tensor_parallel_size", "max_num_seqs", "max_num_batched_tokens"};
   const std::vector<std::string> stated = stated_of(scenario_path, options.overrides, kNames);
@@ -146,7 +146,7 @@ void note_assumptions(const std::string& scenario_path, const FitRunOptions& opt
     if (std::find(stated.begin(), stated.end(), name) != stated.end()) continue;
     assumed += (assumed.empty() ? "serving." : ", serving.") + name + " " + std::to_string(value);
   }
-  if (!assumed.empty()) run.notes.push_back("assumed, for no one says it: " + assumed + " (--set)");
+  if (!assumed.empty()) run.notes.push_back("assumed (not given): " + assumed + " (--set)");
 }
 
 void take_requests(FitRun& run) {
@@ -154,13 +154,13 @@ void take_requests(FitRun& run) {
   Source source = open_source(workload, run.scenario.seed);
   if (std::none_of(source.measured.begin(), source.measured.end(), has_latencies)) {
     throw InputError(run.name + ": workload.source: found a log without latencies (" + workload.source.kind +
-                     "), allowed: one that says how long requests took; of columns, "
-                     "--columns ...,ttft=COLUMN,e2el=COLUMN names them");
+                     "), allowed: a log with the latencies of requests; --columns "
+                     "...,ttft=COLUMN,e2el=COLUMN names their columns");
   }
   const auto lines = static_cast<int64_t>(source.sessions.size());
   if (workload.sessions.value_or(lines) > lines) {
     throw InputError(run.name + ": workload.sessions: found " + std::to_string(*workload.sessions) +
-                     ", allowed: at most " + std::to_string(lines) + ", as the log has");
+                     ", allowed: at most " + std::to_string(lines) + ", as many as the log has");
   }
   for (std::size_t i = 0; i < source.measured.size(); ++i) refuse_impossible(run.name, i, source.measured[i]);
   run.workload = arrange(source, workload, run.scenario.seed);
@@ -178,7 +178,7 @@ void take_hits(const FitRunOptions& options, FitRun& run) {
   if (says_shared_text(run.workload)) {
     if (!options.hit_share) return;
     throw InputError("--hit-share: " + run.name +
-                     " says which prompts share text; allowed: only with logs that do not");
+                     " shows which prompts share text; allowed: only with logs that do not");
   }
   if (!run.scenario.serving.prefix_caching) return;
   run.hits = hits_in_ttft(run.scenario, run.workload, run.measured);
@@ -210,10 +210,10 @@ void take_summary(const BenchRun& bench, FitRun& run) {
                             name.ends_with("_itl_ms") || name.ends_with("_e2el_ms");
     if (is_latency && is_central && value > 0) run.metrics.push_back({name, value});
   }
-  run.notes.push_back("the file tells no single request (--save-detailed): all are taken as " +
+  run.notes.push_back("the file has no single requests (--save-detailed): each is assumed to have " +
                       std::to_string(turn.input_tokens) + " tokens in and " +
                       std::to_string(turn.output_tokens) +
-                      " out, their mean, and only means and medians are fitted");
+                      " out, the mean lengths, and only means and medians are fitted");
   if (run.metrics.empty()) {
     throw InputError(run.name + ": found no latencies (mean_ttft_ms, median_tpot_ms, ...)");
   }
@@ -238,8 +238,8 @@ FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
   run.stated = stated_of("", options.overrides, kHostTimes);
   if (bench && (bench->backend == "vllm" || bench->backend == "sglang")) run.engine = bench->backend;
   if (bench && bench->max_concurrency && run.scenario.workload.arrivals.concurrency) {
-    run.notes.push_back("requests are sent " + std::to_string(*bench->max_concurrency) +
-                        " at a time (max_concurrency), one when another has ended");
+    run.notes.push_back(std::to_string(*bench->max_concurrency) +
+                        " requests are active at a time (max_concurrency); the next starts when one ends");
   }
   if (bench && bench->requests.empty() && bench->requests_failed == 0) {
     take_summary(*bench, run);

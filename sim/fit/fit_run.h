@@ -13,7 +13,7 @@
 
 namespace kvcap {
 
-// A metric of a log that has no single requests; named as in results, "p99_ttft_ms".
+// A metric of a log without single requests. Its name is that of a result's metric, e.g. "p99_ttft_ms".
 struct MeasuredMetric {
   std::string name;
   double value = 0;
@@ -26,10 +26,10 @@ struct FitRun {
   std::vector<MeasuredTimes> measured;  // [index in Workload::turns]; empty: only `metrics` exist
   std::vector<float> itls_s;            // all inter-token latencies; empty: only TPOT is known
   std::vector<MeasuredMetric> metrics;  // metrics of a log without single requests
-  bool only_judged = false;             // true: the run is a test run and not fitted
+  bool only_judged = false;             // true: the run is not fitted, but judges the fit
   std::vector<std::string> stated;      // host times set by the scenario or --set: "request_overhead_s"
   std::string engine;                   // engine named in the log; empty: unknown
-  std::vector<std::string> notes;       // how the log was read
+  std::vector<std::string> notes;       // notes on reading the log
   PromptHits hits;                      // hits that `workload` does not contain
 };
 
@@ -44,10 +44,10 @@ struct FitRunOptions {
   std::optional<double> hit_share;
 };
 
-// Reads a run: a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or such a log
-// alone, in any format that workload.source reads. A result of `vllm bench serve` without --save-detailed
-// contributes only means and medians, and all its requests have the mean lengths. Throws InputError, also for
-// a log without latencies.
+// Reads a run from a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or from such
+// a log alone, in any format that workload.source reads. Of a result of `vllm bench serve` without
+// --save-detailed, only means and medians are fitted, and all its requests have the mean lengths. Throws
+// InputError, also for a log without latencies.
 FitRun read_fit_run(const std::string& path, const FitRunOptions& options);
 
 }  // namespace kvcap

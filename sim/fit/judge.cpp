@@ -35,7 +35,7 @@ JudgedRequests judged_requests(const FitRun& run) {
   return judged;
 }
 
-// Appends mean, median and 99th percentile, in ms; 0 if no value is known.
+// Appends the mean, median and 99th percentile of the known values, in ms; 0 if none is known.
 void append(std::vector<double> values, std::vector<double>& to) {
   values.erase(std::remove_if(values.begin(), values.end(), [](double one) { return std::isnan(one); }),
                values.end());

@@ -26,9 +26,9 @@ struct HostTime {
 constexpr std::array kHostTimes = {
     HostTime{"step_overhead_s", "host time of a step", 0.5e-3, &ServingOptions::step_overhead_s,
              &EngineTimes::step_overhead_s},
-    HostTime{"step_overhead_per_sequence_s", "more of it for each sequence", 5e-6,
+    HostTime{"step_overhead_per_sequence_s", "host time of a step per sequence", 5e-6,
              &ServingOptions::step_overhead_per_sequence_s, &EngineTimes::step_overhead_per_sequence_s},
-    HostTime{"request_overhead_s", "API server and tokenizer, a request", 5e-3,
+    HostTime{"request_overhead_s", "API server and tokenizer per request", 5e-3,
              &ServingOptions::request_overhead_s, &EngineTimes::request_overhead_s}};
 
 const HostTime* host_time(std::string_view name) {
@@ -43,8 +43,8 @@ const Regime* regime(std::string_view name) {
   return found == kRegimes.end() ? nullptr : &*found;
 }
 
-// True iff the regime is a parameter. Host times are separate parameters; a regime without an error is known.
-// The error that all kernels of a step share is part of each kernel's own error.
+// True iff the regime is a parameter. Host times are separate parameters; a regime without an error is exact;
+// the error that all kernels of a step share is part of each kernel's own error.
 bool is_fitted(const Regime& one, const std::vector<FitRun>& runs) {
   const RegimeError error = error_of(runs.front().scenario.hardware, one);
   if (one.name == "host" || !(error.sigma + error.shape_sigma > 0)) return false;
@@ -62,7 +62,7 @@ bool is_stated(const HostTime& one, const std::vector<FitRun>& runs) {
                      [&](const FitRun& run) { return run.only_judged || states(run, one); });
 }
 
-// A server's link may be of another generation than the profile's, which is a factor of 2.
+// A server's link may be of another generation than the profile's, which differs by a factor of 2.
 constexpr double kLeastLinkSigma = 0.5;
 
 // Returns the prior covariance of two regimes; kernels of one class share an error.

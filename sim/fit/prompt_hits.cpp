@@ -20,14 +20,15 @@ constexpr std::size_t kLeastAlone = 20, kMostAlone = 250;
 constexpr int64_t kDraws = 16;
 constexpr double kDeviations = 2;
 constexpr double kAllCached = 0.999;
-// Share of the engine's time per request, because front ends differ. vLLM's Rust front end lowers TTFT by 8
-// to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX 1634), about half of what the Python one needs.
+// Least share of the profile's host time per request that a server may need, because front ends differ.
+// vLLM's Rust front end lowers TTFT by 8 to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX 1634), about
+// half of the Python front end's time.
 constexpr double kLeastHost = 0.5;
 // Pieces of one prompt; blocks of longer prompts are combined.
 constexpr int64_t kMostPieces = 512;
 
-// Returns turns before whose first token no other request was prefilled; others may decode meanwhile. Returns
-// none if arrival times are unknown.
+// Returns the turns during whose TTFT no other request was prefilled (others may have decoded). Returns none
+// if arrival times are unknown.
 std::vector<std::size_t> answered_alone(const Workload& workload,
                                         const std::vector<MeasuredTimes>& measured) {
   std::vector<std::size_t> alone;
@@ -44,7 +45,7 @@ std::vector<std::size_t> answered_alone(const Workload& workload,
   return alone;
 }
 
-// Returns at most kMostAlone turns, evenly from the whole log.
+// Returns at most kMostAlone of the turns, spread evenly over the log.
 std::vector<std::size_t> thinned(const std::vector<std::size_t>& all) {
   std::vector<std::size_t> some;
   const std::size_t count = std::min(all.size(), kMostAlone);
@@ -78,7 +79,7 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
   return quantile_of_sorted(waits_s, 0.5);
 }
 
-// Returns TTFTs on the scenario's machine of single requests without cached tokens, after `wait_s`.
+// Returns the TTFTs on the scenario's machine of lone requests without cached tokens, each after `wait_s`.
 std::vector<double> ttfts_without_hits(const Scenario& scenario, const Workload& workload,
                                        const std::vector<std::size_t>& turns, double wait_s) {
   const Machine machine(scenario, 1, 1);
@@ -95,7 +96,8 @@ struct Measured {
 };
 
 // Measured times relative to those of the profile's machine without hits: the slope (least squares) and the
-// intercept, both over the mean. Prompts of equal length have no slope; then the rest is the whole ratio.
+// intercept, both over the mean. For prompts of equal length there is no slope and the intercept is the whole
+// ratio.
 struct TimesOverProfile {
   bool has_growth = false;
   Measured growth, rest;
@@ -172,7 +174,7 @@ std::string evidence_of(SharedText shared, const TimesOverProfile& over, const T
          " would not show, nor common first tokens that take less time than the engine's own for a request";
 }
 
-// Returns the tokens that each prompt shares, in multiples of `step_tokens`.
+// Returns the number of shared tokens of each prompt, in multiples of `step_tokens`.
 std::vector<int64_t> hit_tokens_of(const Workload& workload, SharedText shared, double hit_share,
                                    int64_t step_tokens) {
   double all_tokens = 0;
@@ -204,7 +206,7 @@ PromptHits hits_in_ttft(const Scenario& scenario, const Workload& workload,
   const std::vector<std::size_t> alone = thinned(answered_alone(workload, measured));
   if (alone.size() < kLeastAlone) {
     hits.evidence = format_count(std::ssize(alone), "request") +
-                    " with a known TTFT that no other request delayed are too few to show hits";
+                    " with a known TTFT and no delay by other requests are too few to show hits";
     return hits;
   }
   std::vector<double> ttfts_s;

@@ -14,15 +14,15 @@
 
 namespace kvcap {
 
-// Two forms of shared text, each with one number: TTFT grows too slowly with the prompt, or TTFT is too short
-// by a constant.
+// How prompts share text: none; the same share of each prompt (TTFT grows too slowly with the prompt); or the
+// same first tokens of all prompts (TTFT is too short by a constant).
 enum class SharedText : uint8_t { nothing, share_of_each_prompt, first_tokens_of_all_prompts };
 
 struct PromptHits {
   bool are_unknown = false;  // the log does not show which prompts share text
   SharedText shared = SharedText::nothing;
   std::optional<double> given;  // share of the prompts' tokens, given by the user
-  std::string evidence;         // what TTFT shows, as a sentence without its full stop
+  std::string evidence;         // what TTFT shows: a sentence without its full stop
 
   // True iff the hit share is fitted along with the parameters of engine and machine.
   bool are_fitted() const { return shared != SharedText::nothing && !given; }
@@ -39,9 +39,10 @@ bool says_shared_text(const Workload& workload);
 PromptHits hits_in_ttft(const Scenario& scenario, const Workload& workload,
                         const std::vector<MeasuredTimes>& measured);
 
-// Returns the workload with prompts of which the prefix cache holds `hit_share` of all tokens once the first
-// prompts are computed. Hits are whole blocks, rounded up or down so that their sum is right, and leave at
-// least one token per prompt. REQUIRES: the workload has no shared text; 0 <= hit_share < 1.
+// Returns the workload with shared text added, so that the prefix cache holds `hit_share` of all prompt
+// tokens once the first prompts are computed. The hits of a prompt are whole blocks, rounded up or down so
+// that their sum is right, and leave at least one token to compute. REQUIRES: the workload has no shared
+// text; 0 <= hit_share < 1.
 Workload with_hits(const Workload& workload, SharedText shared, double hit_share, int64_t block_tokens);
 
 }  // namespace kvcap

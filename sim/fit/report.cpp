@@ -60,10 +60,10 @@ std::string sentences_of(const FitAnswer& answer) {
     if (!one.is_told()) silent.push_back(one.parameter.name);
   }
   if (!silent.empty()) {
-    text += wrapped("These runs say nothing about " + joined(silent) + ": the base profile's values stay.");
+    text += wrapped("The runs do not identify " + joined(silent) + ", which keep the base profile's values.");
   }
   for (const Confounded& pair : answer.confounded) {
-    text += wrapped("These runs cannot tell " + answer.estimates[pair.first].parameter.name + " from " +
+    text += wrapped("The runs cannot separate " + answer.estimates[pair.first].parameter.name + " from " +
                     answer.estimates[pair.second].parameter.name +
                     formatted(" (correlation %.2f); only their combination is fitted.", pair.correlation));
   }
@@ -77,7 +77,7 @@ std::string form_of(const PromptHits& hits) {
   const bool is_share = hits.shared == SharedText::share_of_each_prompt;
   return std::string(is_share ? ", the same share of every prompt"
                               : ", the same first tokens of all prompts") +
-         ". Hits belong to this log, not to the profile: another workload has those of the text that it "
+         ". Hits belong to this log, not to the profile: another workload has the hits of the text that it "
          "shares.";
 }
 
@@ -88,29 +88,29 @@ std::string fitted_share(const FitEstimate& share, const PromptHits& hits) {
          format_percent(high) + ")" + form_of(hits);
 }
 
-// Describes how the fit handled the hits of a run whose log does not show them; empty if it does.
+// Describes how the fit handled the hits of a run whose log does not show them; empty if the log shows them.
 std::string hits_text(const FitRun& run, const FitAnswer& answer) {
   const PromptHits& hits = run.hits;
   if (!hits.are_unknown) return "";
-  std::string text = run.name + " does not say which prompts share text. ";
-  if (hits.given == 0.0) return text + "As --hit-share says, none do.";
+  std::string text = run.name + " does not show which prompts share text. ";
+  if (hits.given == 0.0) return text + "By --hit-share, none do.";
   if (hits.given) {
-    return text + "As --hit-share says, the server found " + format_percent(*hits.given) +
+    return text + "By --hit-share, the server's cache held " + format_percent(*hits.given) +
            " of their tokens" + form_of(hits);
   }
   const std::string ask =
-      " --hit-share states what the server counted (vLLM: prefix_cache_hits over prefix_cache_queries)";
+      " Set --hit-share to the server's token hit rate (vLLM: prefix_cache_hits over prefix_cache_queries)";
   if (hits.shared == SharedText::nothing)
-    return text + "Assumed: none do. " + hits.evidence + "." + ask + ".";
+    return text + "The fit assumes that none do. " + hits.evidence + "." + ask + ".";
   text += "The server found part of the prompts in its prefix cache: " + hits.evidence + ".";
   for (const FitEstimate& one : answer.estimates) {
     if (one.parameter.of_run == run.name && one.is_told()) text += fitted_share(one, hits);
   }
   if (run.only_judged) text += " It is judged without these hits.";
-  return text + ask + "; if no prompts share text, 0, and check the number of GPUs.";
+  return text + ask + "; if no prompts share text, set it to 0 and check the number of GPUs.";
 }
 
-// Returns warnings about poor fits and implausible values, with what to check.
+// Returns warnings about poor fits and implausible values, and says what to check.
 std::string warnings_of(const FitAnswer& answer) {
   std::string worse, far;
   for (const FitError& one : answer.errors) {
@@ -130,7 +130,7 @@ std::string warnings_of(const FitAnswer& answer) {
   if (!worse.empty()) text += wrapped("Warning: the fit does not describe " + worse + check + ".");
   if (!far.empty()) {
     text += wrapped("Warning: " + far +
-                    " lie more than 3 standard deviations from what the base profile expects" + check + ".");
+                    " lie more than 3 standard deviations from the base profile's values" + check + ".");
   }
   return text;
 }
@@ -150,7 +150,7 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
       std::count_if(runs.begin(), runs.end(), [](const FitRun& one) { return !one.only_judged; });
   std::string text = runs.front().scenario.hardware.name + " fitted to " + format_count(fitted_runs, "run") +
                      ": " + format_count(answer.fitted_requests, "request") + " fitted, " +
-                     format_count(answer.judged_requests) + " kept aside, " +
+                     format_count(answer.judged_requests) + " held out, " +
                      format_count(answer.simulations, "simulation") + "\n\n";
   for (const FitRun& run : runs) {
     if (const std::string hits = hits_text(run, answer); !hits.empty()) text += wrapped(hits) + "\n";
@@ -158,11 +158,11 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
   text += formatted("%-30s%12s   %-22s%10s\n", "parameter", "fitted", "95 % interval", "learned");
   for (const FitEstimate& one : answer.estimates) text += row_of(one);
   text += "\n" + sentences_of(answer);
-  text += "\nJudged by requests that were kept aside, where there are enough:\n\n";
+  text += "\nErrors on held-out requests, where there are enough:\n\n";
   text += formatted("%-18s%12s%12s%10s%12s%10s\n", "ms", "measured", "base", "error", "fitted", "error");
   std::string run;
   for (const FitError& one : answer.errors) {
-    if (one.run != run) text += one.run + (one.was_fitted ? ", all requests, which were fitted to\n" : "\n");
+    if (one.run != run) text += one.run + (one.was_fitted ? ", all requests, which were fitted\n" : "\n");
     run = one.run;
     text +=
         formatted("  %-16s%12s%12s%10s%12s%10s\n", one.metric.c_str(), format_number(one.measured_ms).c_str(),
@@ -240,8 +240,7 @@ std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAns
     const double base = median_error(errors, metric, &FitError::base_ms);
     if (std::isnan(base)) continue;
     notes.push_back(std::string(metric) +
-                    (!errors.front().was_fitted ? ", of requests that were not fitted to"
-                                                : ", of the requests that were fitted to") +
+                    (!errors.front().was_fitted ? ", of held-out requests" : ", of the fitted requests") +
                     ": median error " + format_percent(median_error(errors, metric, &FitError::fitted_ms)) +
                     " (the base profile's " + format_percent(base) + ")");
   }
@@ -249,7 +248,8 @@ std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAns
   for (const FitEstimate& one : answer.estimates) {
     if (!one.is_told()) silent.push_back(one.parameter.name);
   }
-  if (!silent.empty()) notes.push_back("these runs say nothing about " + joined(silent) + ": as in the base");
+  if (!silent.empty())
+    notes.push_back("the runs do not identify " + joined(silent) + ": values of the base profile");
   return notes;
 }
 

@@ -13,7 +13,7 @@ TurnRecord merged(uint32_t session, std::span<const TurnRecord* const> calls,
   const CallOfTurn& any = of_session[calls.front()->session];
   TurnRecord whole{.session = session, .output_tokens = any.output_tokens, .warmup = any.warmup};
   const TurnRecord* answer = nullptr;
-  const TurnRecord* last = nullptr;  // last to end of the calls that do not answer
+  const TurnRecord* last = nullptr;  // of the calls that do not answer, the one that ends last
   double admitted_s = calls.front()->arrival_s + calls.front()->ttft_s;
   whole.arrival_s = calls.front()->arrival_s;
   for (const TurnRecord* call : calls) {

@@ -19,9 +19,9 @@ struct CallOfTurn {
 
 // Returns one record per turn, under the turn's session. Tokens (prompt, hits) are sums over the turn's
 // calls. The first token is that of the answering call, or the end of the last call if none answers. Service
-// begins with the first admission of a call. The restoration is that of the last call to end other than the
-// answering one. A turn is rejected if one of its calls is, else failed if one is; abandoned attempts of
-// calls count as queueing.
+// begins with the first admission of a call. The restoration is that of the call, other than the answering
+// one, that ends last. A turn is rejected if one of its calls is, else failed if one is; abandoned attempts
+// of calls count as queueing.
 std::vector<TurnRecord> merged_calls(const std::vector<TurnRecord>& records,
                                      std::span<const CallOfTurn> of_session);
 

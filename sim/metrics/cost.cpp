@@ -17,7 +17,7 @@ constexpr double kJoulesPerKwh = 3.6e6;
 // drive writes per day of the same data sheet.
 constexpr double kEnduranceDays = 5 * kDaysPerYear;
 
-// Returns NaN if `among` is not positive, or so small that the quotient overflows.
+// Returns amount / among; NaN if `among` is not positive, or so small that the quotient overflows.
 double ratio(double amount, double among) {
   const double share = among > 0 ? amount / among : kNaN;
   return std::isinf(share) ? kNaN : share;
@@ -76,7 +76,7 @@ Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& wi
   spent.wear = ssds_usd > 0 ? ratio(spent.written_bytes * ssds_usd, facts.ssd_endurance_bytes) : kNaN;
   spent.kwh = kwh_drawn(recorded, facts, window);
   spent.energy = facts.usd_per_kwh < 0 ? kNaN : spent.kwh * facts.usd_per_kwh;
-  // fmax: the other where one is NaN. Rented devices wear out at the landlord's expense.
+  // fmax returns the other value if one is NaN. Rented devices wear out at the provider's expense.
   PerTier paid = spent.tiers;
   double& ssd = paid[index(Tier::ssd)];
   if (ssds_are_bought) ssd = std::fmax(ssd, spent.wear);

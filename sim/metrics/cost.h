@@ -12,23 +12,25 @@
 // price x hours + the price of its requests.
 //
 // ssd_wear_usd: the part of the devices' price that the writes used up, written bytes / rated writes x price.
-// A device ends with its years or its rated writes, whichever is first; at a steady rate its price per hour
-// is therefore the larger of price / years and price x rate / rated writes, and the total takes the larger of
-// ssd_usd and ssd_wear_usd, never both. Rented devices wear out at the landlord's expense: their wear is
-// priced at the profile's replacement price, to compare with the rent, and is in no total. Null if no price
-// or no endurance is stated. ssd_writes.lifetime_years is rated writes / writes per year.
+// A device lasts until its years or its rated writes are used up, whichever is first. At a steady rate its
+// price per hour is therefore the larger of price / years and price x rate / rated writes, and the total
+// takes the larger of ssd_usd and ssd_wear_usd, never both. Rented devices wear out at the provider's
+// expense: their wear is priced at the profile's replacement price, to compare with the rent, and is in no
+// total. Null if no price or no endurance is stated. ssd_writes.lifetime_years is rated writes / writes per
+// year.
 //
-// energy.kwh: pue x (GPUs at idle watts throughout, busy watts instead while a group computes, and the
-// provisioned share of DRAM and SSDs). The busy watts of the shipped profiles are the board's limit, which
-// memory-bound decoding stays below, so this is an upper bound; pue covers processors, fans and switches.
-// energy_usd is part of total_usd only if the GPUs are bought: rent includes power.
+// energy.kwh: pue x (energy of the GPUs, at busy watts while their group computes and at idle watts
+// otherwise, and of the provisioned share of DRAM and SSDs). The busy watts of the shipped profiles are the
+// board's power limit, which memory-bound decoding stays below, so this is an upper bound; pue covers
+// processors, fans and switches. energy_usd is part of total_usd only if the GPUs are bought: rent includes
+// power.
 //
 // storage_usd: dram_usd, remote_usd and the larger of ssd_usd and ssd_wear_usd. It is compared with the GPU
 // time that storing saves: saved_gpu_hours is the prefill time of the hit tokens, each restoration as one
 // prefill from scratch on an idle machine, less what the restorations computed (projections, layers and
-// tokens computed again, identification). A GPU that waits for loads is not busy for them. Storing is cheaper
-// than computing if usd_per_saved_gpu_hour is below usd_per_gpu_hour. storage_usd_per_hit is per turn with a
-// hit.
+// tokens computed again, identification). The time that a GPU waits for loads does not count. Storing is
+// cheaper than computing if usd_per_saved_gpu_hour is below usd_per_gpu_hour. storage_usd_per_hit is per turn
+// with a hit.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace kvcap {
 // The point at which the TTFTs of the turns, in order of arrival, settle.
 struct Settling {
   bool can_tell = false;
-  std::size_t turns = 0;  // before the TTFTs settle, with unanswered turns
+  std::size_t turns = 0;  // turns before the TTFTs settle, including unanswered ones
   std::size_t served = 0;
   std::string method;
 };

@@ -117,8 +117,8 @@ std::string reversed_ranking(const std::vector<std::string>& labels, const std::
     }
   }
   if (others.empty()) return "";
-  return "runs of " + format_count(sessions, "session") + " put " + others + " before " + labels[best] +
-         ", whole runs do not: what machines change in short runs need not be what they change in whole ones";
+  return "runs of " + format_count(sessions, "session") + " rank " + others + " before " + labels[best] +
+         ", whole runs do not: drawn machines may change short runs and whole runs differently";
 }
 
 }  // namespace kvcap

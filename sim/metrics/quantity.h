@@ -56,7 +56,7 @@ std::vector<const Quantity*> headline_metrics();
 // Returns the names of all numeric metrics, and "stable" (RunResult::number).
 std::vector<std::string> metric_names();
 
-// Unit of a scenario field by the ending of its name; the first ending that matches applies.
+// The unit of scenario fields whose names have this ending; the first ending that matches applies.
 struct UnitEnding {
   std::string_view ending;
   Unit unit;

@@ -50,8 +50,8 @@ struct Recorded {
   int64_t handovers = 0, handovers_given_up = 0;
   double handover_bytes = 0, handover_s = 0;
   int64_t preemptions = 0;
-  int64_t believed_tokens = 0, there_tokens = 0;  // tokens of routed prompts: expected by the router on the
-                                                  // chosen node, stored there
+  int64_t believed_tokens = 0, there_tokens = 0;  // tokens of routed prompts: that the router expected on the
+                                                  // chosen node, and that were stored there
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t abandoned = 0, wasted_prompt_tokens = 0, wasted_output_tokens = 0;
@@ -72,8 +72,8 @@ struct Recorded {
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }
 };
 
-// Computes the metrics. Latencies and hits exclude warm-up and unanswered turns. Totals, peaks and the gaps
-// between tokens (which have no link to their turns) cover the whole run with its warm-up. Rates,
+// Computes the metrics. Latencies and hits exclude warm-up and unanswered turns. Totals, peaks and
+// inter-token latencies (which are not recorded by turn) cover the whole run with its warm-up. Rates,
 // utilizations and prices per hour or token cover the steady window (stability.h), if there is one.
 RunResult summarise(Recorded recorded, const RunFacts& facts);
 

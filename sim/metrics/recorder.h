@@ -54,8 +54,8 @@ struct RunFacts {
   std::array<bool, kTiers.size()> machine_has{};  // tiers, of those that are not named everywhere
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
-  bool cuts_warmup = false;        // excludes the turns before the cut that MSER finds, in addition to marked
-                                   // turns
+  bool cuts_warmup = false;        // excludes the turns before the cut that MSER finds, in addition to those
+                                   // marked as warm-up
   bool cuts_unsteady = false;      // excludes turns that arrive outside the steady window
   bool rates_over_run = false;     // rates, utilizations and prices cover the run, not the steady window
   double offered_turns_per_s = 0;  // mean rate; 0 in a closed loop, where the offered load equals the served
@@ -103,7 +103,7 @@ class Recorder {
   // there.
   void believed(int64_t tokens, int64_t there_tokens);
   void preempted();
-  // A step verified `draft_tokens` drafts of one sequence and accepted `accepted` of them.
+  // A step verified `draft_tokens` drafted tokens of one sequence and accepted `accepted` of them.
   void drafted(int64_t draft_tokens, int64_t accepted);
   // Adds a further read of a request's hit tokens, after a preemption lost its KV.
   void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
@@ -114,13 +114,13 @@ class Recorder {
   void retried();
   // A client gave up an attempt of a turn.
   void abandoned();
-  // An engine drops an abandoned attempt after `inside_s`; the tokens that it computed and generated are
-  // wasted.
+  // An engine drops an abandoned attempt, which was inside for `inside_s`; the tokens that the engine
+  // computed and generated for it are wasted.
   void dropped(double inside_s);
   void wasted(int64_t prompt_tokens, int64_t output_tokens);
   // A save or a demotion was refused because a write queue was full.
   void refused_save();
-  // The bytes that wait in write queues, over all tiers of a node, changed by `bytes`.
+  // The bytes that wait in a node's write queues, summed over its tiers, changed by `bytes`.
   void waiting_saves(double bytes);
   // A prompt's KV moved to another node: `seconds` from its first byte to its last.
   void handed_over(double bytes, double seconds);
@@ -144,9 +144,9 @@ class Recorder {
 // unchanged, with the intervals of its batches.
 RunResult combine_replications(std::vector<RunResult> runs);
 
-// Paired difference setting - against in one metric: over replications with equal seeds, or, with one run
-// each, over batches of the turns that both served if the workload is the same. Settings are named after
-// their policies; callers rename them where settings differ in something else.
+// The paired difference `setting` - `against` in one metric: over replications with equal seeds or, with one
+// run each of the same workload, over batches of the turns that both served. Settings are named after their
+// policies; callers rename them if settings differ in something else.
 struct Difference {
   std::string setting, against, metric;
   double difference = 0;

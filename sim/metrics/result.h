@@ -14,8 +14,8 @@
 
 namespace kvcap {
 
-// One turn, as in requests.csv. Breakdown: ttft = earlier + queue + lookup + load + restore_compute +
-// prefill, where queue = ttft - service_ttft - earlier and prefill is the rest.
+// One turn, as in requests.csv. Its TTFT is earlier + queue + lookup + load + restore_compute + prefill,
+// where queue = ttft - service_ttft - earlier, and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
   uint32_t turn = 0;  // index, 0 first
@@ -24,7 +24,7 @@ struct TurnRecord {
   uint32_t output_tokens = 0;
   uint32_t hit_tokens = 0;  // at the first admission
   std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
-  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // hit tokens that are used (importance)
+  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // hit tokens used (fewer with importance)
   bool cold = true;                                        // no part of its history was computed before
   bool rejected = false;
   bool truncated = false;  // the front of its history or input was cut off
@@ -35,19 +35,18 @@ struct TurnRecord {
   double earlier_s = 0;  // time from arrival_s to the attempt that was answered
   double ttft_s = 0;
   double service_ttft_s = 0;  // time from the first admission to the first token
-  double e2el_s = 0;          // failed: until its client gave it up
-  // Phases of a turn that one node prefills and another decodes, after the end of its prefill: until the
-  // decode node has room for its KV (decode_queue_s), until all KV has arrived (transfer_s), until the first
-  // token (first_step_s).
+  double e2el_s = 0;          // end-to-end latency; failed: time until its client gave it up
+  // Phases of a disaggregated turn after the end of its prefill: until the decode node has room for its KV
+  // (decode_queue_s), until all KV has arrived (transfer_s), until the first token (first_step_s).
   double transfer_s = 0;
   float restore_s = 0;  // time from admission to the end of the restoration
   float lookup_s = 0;
-  float load_s = 0;             // restoration with transfers queued or in progress
-  float restore_compute_s = 0;  // restoration after its last transfer
+  float load_s = 0;             // part of the restoration with transfers queued or in progress
+  float restore_compute_s = 0;  // part of the restoration after its last transfer
   float decode_queue_s = 0, first_step_s = 0;
   float api_s = 0;  // time in the API server and its tokenizer, before the queue
-  // Attempts that its client gave up. `failed`: the client gave up this turn, or an earlier turn of its
-  // session, for good.
+  // Number of attempts that the client gave up. `failed`: the client gave up this turn, or an earlier turn of
+  // its session, for good.
   uint16_t abandoned = 0;
   bool failed = false;
 
@@ -86,8 +85,8 @@ struct ModelInterval {
 
 using NamedSeries = std::vector<std::pair<std::string, std::vector<double>>>;
 
-// Turns with a history of min_tokens to max_tokens, both included: a power of two to the next one minus 1; a
-// history of 0 has its own bin.
+// Turns with a history of min_tokens to max_tokens, inclusive. Bins span from a power of two to the next one
+// minus 1; a history of 0 has its own bin.
 struct HistoryBin {
   int64_t min_tokens = 0, max_tokens = 0;
   int64_t count = 0;
@@ -98,11 +97,11 @@ struct HistoryBin {
 struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // resolved scenario
-  std::string from_json;      // JSON on how a launch line was read; empty: no line
+  std::string from_json;      // how a launch line was read, as JSON; empty: no line
   std::string setting;        // name of the column in a comparison
   std::string policy;
   std::string policy_summary;  // one line: what the policy does
-  bool is_bound = false;       // an ideal that cannot be built or bought, as a bound for the others
+  bool is_bound = false;       // an ideal that cannot be built or bought and serves as a bound
   std::vector<Metric> metrics;
   NamedSeries distributions;           // 99 quantiles each (1 % .. 99 %)
   NamedSeries series;                  // "time_s" first, then one value per bin
@@ -113,7 +112,7 @@ struct RunResult {
   std::string quality_note;  // empty: lossless
   std::string hardware_provenance;
   int64_t session_count = 0, turn_count = 0;  // includes rejected and failed turns
-  double dropped_s = 0;                       // total time inside engines of attempts that clients gave up
+  double dropped_s = 0;                       // total time that attempts given up by clients spent in engines
   std::vector<TurnRecord> turns;              // order: arrival, then session; empty if not requested
 
   // Returns the number of a metric (bool as 0/1); NaN if the metric is missing or not a number. "stable" is 1

@@ -77,7 +77,7 @@ Json model_object(const ModelReport& model) {
           {"outside_validation", model.outside}};
 }
 
-// Adds how a launch line was read, and its warnings at the top level of the result.
+// Adds an object on how a launch line was read, and the line's warnings at the top level of the result.
 void add_from(const std::string& from_json, Json& object) {
   if (from_json.empty()) return;
   object["from"] = Json::parse(from_json);

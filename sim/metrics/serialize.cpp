@@ -94,7 +94,8 @@ class Reader {
     rest_.remove_prefix(count);
     return head;
   }
-  // Reads the number of items of at least `item_bytes` each; checks it before that much is allocated.
+  // Reads the number of items of at least `item_bytes` each. Throws before the caller allocates memory for
+  // more items than the remaining bytes can hold.
   std::size_t size(std::size_t item_bytes) {
     uint64_t count = 0;
     get(count);

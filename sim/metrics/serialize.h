@@ -11,7 +11,7 @@ namespace kvcap {
 
 std::string serialize(const RunResult& result);
 
-// Throws std::runtime_error if the bytes are not one whole result, e.g. because the worker died while
+// Throws std::runtime_error if the bytes are not one complete result, e.g. because the worker died while
 // writing.
 RunResult deserialize(std::string_view bytes);
 

@@ -20,14 +20,14 @@ namespace kvcap {
 namespace {
 
 constexpr int kSeriesBins = 200;
-// Greatest share of failed turns of a load that counts as served: what a 99th percentile leaves out.
+// Largest share of failed turns at which a load counts as served, as a 99th percentile ignores 1 %.
 constexpr double kMostFailed = 0.01;
 // Number of parts of a window, for the busiest resource in each part.
 constexpr int kBottleneckParts = 1000;
 // Most turns whose prefill is compared with that on an idle engine; more turns are sampled evenly.
 constexpr std::size_t kMostIdlePrefills = 4096;
 
-// Number of latencies of turns that results list before the gaps between tokens.
+// Number of latencies that results list before the inter-token latency.
 constexpr std::size_t kBeforeItl = 5;
 
 double last_session_begins_s(const std::vector<TurnRecord>& turns) {
@@ -176,8 +176,8 @@ class Summary {
     add("offered_bound_by", bound);
   }
 
-  // Returns the window of the rates. It ends with the last session's beginning if the machine falls behind,
-  // because the machine then drains a long queue without load.
+  // Returns the window of the rates. If the machine falls behind, it ends when the last session begins,
+  // because afterwards the machine drains a long queue without load.
   Window window_of_rates() const {
     if (facts_.rates_over_run) return {0, facts_.duration_s};
     if (steady_.is_steady) return steady_;
@@ -196,7 +196,7 @@ class Summary {
                                       " may fail of a load that is served"};
     }
     if (facts_.closed_loop)
-      return {Verdict::stable, "a session begins when another has ended: no queue can grow"};
+      return {Verdict::stable, "in a closed loop a session begins when another ends, so no queue can grow"};
     return judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
                            chance_of(recorded_.turns, steady_, facts_.rate_varies));
   }
@@ -251,7 +251,7 @@ class Summary {
       with_history += turn.history_tokens > 0;
       service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
     }
-    // Time to serve a turn with history; less ideal's value, it is the time of the restoration.
+    // Minus the value of the policy ideal, this is the time of the restoration.
     add("mean_service_ttft_with_history_ms", 1e3 * service_s / static_cast<double>(with_history));
     add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
     add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
@@ -271,7 +271,7 @@ class Summary {
   void add_utilization() {
     for (std::size_t i = 0; i < kResourceCount; ++i) {
       if (!is_named(i)) continue;
-      // Saves may go on after the last session has ended; that work is no part of any window.
+      // Saves may continue after the last session has ended; no window contains that work.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
       // The work of a transfer is spread evenly over its time, so that the window may contain slightly more
       // of the transfers at its edges than was done inside.
@@ -326,7 +326,7 @@ class Summary {
 
   bool is_disaggregated() const { return facts_.prefill_replicas > 0; }
 
-  // Nodes that pass each other KV have NICs, and machines the devices of their tiers.
+  // True iff results name the resource: NICs if nodes pass each other KV, and devices of the machine's tiers.
   bool is_named(std::size_t resource) const {
     if (resource == index(Resource::nic)) return is_disaggregated();
     return std::none_of(kTierRows.begin(), kTierRows.end(), [&](const TierRow& one) {
@@ -334,7 +334,7 @@ class Summary {
     });
   }
 
-  // Returns the number of instances of a resource: one per node, or one in all for a shared remote store.
+  // Returns the number of instances of a resource: one per node, or a single one for a shared remote store.
   // Nodes that only decode have no tiers below the GPU.
   double links_of(std::size_t resource) const {
     const bool is_shared = facts_.shared_remote && resource == index(Resource::remote);
@@ -344,7 +344,7 @@ class Summary {
     return static_cast<double>(is_disaggregated() && !is_of_all ? facts_.prefill_replicas : facts_.replicas);
   }
 
-  // Adds transfers over the whole run, as totals are; shares of TTFT over measured turns; utilizations over
+  // Adds totals of transfers over the whole run, shares of TTFT over measured turns, and utilizations over
   // the window.
   void add_disaggregation() {
     if (!is_disaggregated()) return;
@@ -433,7 +433,7 @@ class Summary {
       add("ttft_breakdown_ms.transfer", transfer * ms);
       add("ttft_breakdown_ms.first_step", first_step * ms);
     }
-    // At least 0: the parts are floats, and rounding of a long one may exceed a short prefill.
+    // At least 0: the parts are floats, and the rounding error of a long part may exceed a short prefill.
     add("ttft_breakdown_ms.prefill", std::max(0.0, result_.number("mean_ttft_ms") - retries * ms -
                                                        (api + queue + lookup + load + restore_compute) * ms -
                                                        (decode_queue + transfer + first_step) * ms));
@@ -497,7 +497,7 @@ class Summary {
     add_turn_series();
   }
 
-  // Adds means of the turns that arrive in each bin, including warm-up.
+  // Adds, for each bin of time, means of the turns that arrive in it, including warm-up.
   void add_turn_series() {
     BinnedMeans hit_rate(kSeriesBins, facts_.duration_s);
     BinnedMeans ttft_ms(kSeriesBins, facts_.duration_s);

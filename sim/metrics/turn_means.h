@@ -11,16 +11,16 @@
 namespace kvcap {
 
 inline bool is_measured(const TurnRecord& turn) { return !turn.warmup && turn.answered(); }
-// before_service_s: from the turn's first attempt to its admission. queue_s: the part of it that the answered
-// attempt spent in the queue after the API server.
+// before_service_s: time from the turn's first attempt to its admission. queue_s: the part of this time that
+// the answered attempt spent in the queue after the API server.
 double before_service_s(const TurnRecord& turn);
 double queue_s(const TurnRecord& turn);
 // Time per output token after the first; turns with one output token have none.
 bool has_tpot(const TurnRecord& turn);
 double tpot_s(const TurnRecord& turn);
 
-// A metric that is sum of values / sum of weights over the measured turns. In a latency, a turn that has it
-// weighs 1.
+// A metric that is a sum of values over a sum of weights of the measured turns. For a latency, each turn that
+// has the latency weighs 1.
 struct TurnMean {
   std::string_view metric;
   std::string_view latency;  // the latency averaged, in ms; empty: not a reported latency
@@ -33,8 +33,8 @@ const std::vector<TurnMean>& turn_means();
 // correlated are left out.
 std::vector<Interval> batch_intervals(const std::vector<TurnRecord>& turns);
 
-// Half-widths of the intervals of setting - against, in which the errors of the same turns cancel. Both must
-// have served the same workload: the same turns of sessions that began at the same times.
+// Half-widths of the intervals of the differences setting - against. Common errors of the same turns cancel.
+// Both must have served the same workload: the same turns of sessions that began at the same times.
 class PairedTurns {
  public:
   PairedTurns(const std::vector<TurnRecord>& against, const std::vector<TurnRecord>& setting);

@@ -11,8 +11,8 @@ namespace kvcap {
 
 inline constexpr std::string_view kUnserved[] = {"rejected", "failed", "truncated"};
 
-// Returns the first kind of unserved turns in the result without a bound on its number or its share; empty if
-// there is none. `has_bound(metric)`: true iff the metric has a bound.
+// Returns the first kind of unserved turns that occurs in the result and whose number and share have no
+// bound; empty if there is none. `has_bound(metric)`: true iff the metric has a bound.
 template <class HasBound>
 std::string_view unserved(const RunResult& result, const HasBound& has_bound) {
   for (std::string_view metric : kUnserved) {

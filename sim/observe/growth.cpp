@@ -13,7 +13,7 @@ namespace {
 
 double zero_if_unknown(double value) { return std::isnan(value) ? 0 : value; }
 
-// Returns the engine's newest name of the metric.
+// Returns the engine's newest name for the metric.
 template <class Meter>
 std::string metric_name(std::span<const EngineMetric<Meter>> rows, ObservedEngine engine, std::size_t which) {
   for (const EngineMetric<Meter>& row : rows) {
@@ -30,7 +30,7 @@ bool are_alike(const Buckets& before, const Buckets& after) {
   return !before.empty() && before.bounds == after.bounds;
 }
 
-// Returns which number fell between histograms with the same bounds; empty: none.
+// Returns a text on the number that fell between two histograms with the same bounds; empty: none fell.
 std::string fall_of(const std::string& name, const Buckets& before, const Buckets& after) {
   for (std::size_t i = after.counts.size(); i-- > 0;) {
     if (after.counts[i] < before.counts[i])
@@ -109,8 +109,8 @@ std::vector<std::string> Growth::falls(const Snapshot& after) const {
   return texts;
 }
 
-// Compares start times if the server exports them. Otherwise a restart is assumed if most totals above 0
-// fell; a total rarely exceeds its old value again within one interval.
+// Compares start times if the server exports them. Otherwise a restart is assumed if most counters above 0
+// fell; after a restart, a counter rarely exceeds its old value within one interval.
 bool Growth::has_restarted(const Snapshot& after, std::size_t falls) const {
   if (last_.started_s && after.started_s) return std::abs(*after.started_s - *last_.started_s) > 0.5;
   std::size_t above_0 = 0;
@@ -130,7 +130,7 @@ void Growth::add_counters(const Snapshot& after) {
   }
 }
 
-// All counts are new if the bounds changed or no histogram existed before.
+// Adds the growth of each histogram. If its bounds changed or there was none before, all its counts are new.
 void Growth::add_spreads(const Snapshot& after) {
   for (std::size_t i = 0; i < spreads_.size(); ++i) {
     const Buckets &before = last_.spreads[i], &now = after.spreads[i];

@@ -1,5 +1,5 @@
-// Growth: sums how much a server's totals grew from scrape to scrape. Totals never shrink while a server
-// runs; if one does, its fall is reported and not summed. A restarted server counts from 0.
+// Growth: sums by how much a server's counters grew from scrape to scrape. Counters never fall while a server
+// runs; a fall is reported and not summed. A restarted server counts from 0.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@ class Growth {
  public:
   Growth();
 
-  // Sets the first scrape, from which growth is counted.
+  // Sets the first scrape, relative to which growth is counted.
   void begin(const Snapshot& first);
-  // Adds all that the server has counted since it started.
+  // Adds everything that the server has counted since it started.
   void add_since_start(const Snapshot& only);
-  // Adds the next scrape in order of time. True iff the server has restarted since the previous scrape.
+  // Adds the next scrape in order of time. Returns true iff the server has restarted since the previous one.
   bool add(const Snapshot& after);
 
   const std::array<double, std::size(kCounterNames)>& counters() const { return counters_; }
   const std::array<Buckets, std::size(kSpreadNames)>& spreads() const { return spreads_; }
   int64_t restarts() const { return restarts_; }
-  // "vllm:prompt_tokens_total from 100 to 50": for the first restart, and for each total that shrank without
-  // a restart.
+  // Return falls such as "vllm:prompt_tokens_total from 100 to 50": one of the first restart, and those of
+  // all counters that fell without a restart.
   const std::string& first_restart() const { return first_restart_; }
   const std::vector<std::string>& shrunk() const { return shrunk_; }
 
  private:
-  // The last value of each metric. Empty or NaN: none yet, which counts as 0 unless it was refused.
+  // The last value of each metric. Empty or NaN: no value yet, which counts as 0 unless a value was refused.
   struct Seen {
     std::array<double, std::size(kCounterNames)> counters{};
     std::array<Buckets, std::size(kSpreadNames)> spreads;

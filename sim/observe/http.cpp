@@ -98,7 +98,7 @@ bool is_redirection(int status) { return (status >= 301 && status <= 303) || sta
 HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::string& location) {
   const auto timeout = std::chrono::microseconds(static_cast<int64_t>(1e6 * options.timeout_s));
   httplib::Client client(address.server);
-  if (!client.is_valid()) return {"", "not an address that can be connected to"};
+  if (!client.is_valid()) return {"", "the address is not valid"};
   client.set_connection_timeout(timeout);
   client.set_read_timeout(timeout);
   client.set_write_timeout(timeout);
@@ -129,12 +129,12 @@ std::string follow(const std::string& location, const HttpOptions& options, Http
     const HttpAddress next = redirected(address, location);
     if (!options.allow_redirects && origin_of(next.server) != origin_of(address.server)) {
       return "the server redirects to " + next.server + next.path +
-             ", which is another host or port, allowed: that address itself, or --allow-redirects";
+             ", which is another host or port; give that address, or --allow-redirects";
     }
     address = next;
     return "";
   } catch (const InputError& error) {
-    return "the server redirects to no page: " + std::string(error.what());
+    return "the server redirects to an invalid address: " + std::string(error.what());
   }
 }
 
@@ -145,7 +145,7 @@ HttpAnswer ask_until_answered(HttpAddress address, const HttpOptions& options) {
     HttpAnswer answer = ask(address, options, location);
     if (location.empty()) return answer;
     if (redirections == kMostRedirections)
-      return {"", "more than " + std::to_string(kMostRedirections) + " redirections"};
+      return {"", "the server redirects more than " + std::to_string(kMostRedirections) + " times"};
     answer.error = follow(location, options, address);
     if (!answer.error.empty()) return answer;
   }
@@ -165,7 +165,7 @@ void write_all(int fd, std::string_view text) {
 [[noreturn]] void answer_in_child(int fd, const HttpAddress& address, const HttpOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  constexpr rlim_t kMostBytes = rlim_t{2} << 30U;  // limits endless headers
+  constexpr rlim_t kMostBytes = rlim_t{2} << 30U;  // address space, which endless headers would exhaust
   const rlimit limit{kMostBytes, kMostBytes};
   setrlimit(RLIMIT_DATA, &limit);
 #endif
@@ -218,8 +218,8 @@ HttpAddress redirected(const HttpAddress& from, const std::string& whole) {
   return to;
 }
 
-// A child process sends the request, because it can be killed at any moment: the library limits only single
-// reads, cannot be stopped during a name lookup, and uses more stack for longer status lines.
+// A child process sends the request, because it can be killed at any moment: the HTTP library limits only the
+// time of single reads, cannot be stopped during a name lookup, and uses more stack for longer status lines.
 HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options) {
   const Clock::time_point deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -237,7 +237,7 @@ HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options) {
   ::kill(child, SIGKILL);
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (!text) return {"", "no whole answer within " + format_number(options.timeout_s) + " s"};
+  if (!text) return {"", "no complete answer within " + format_number(options.timeout_s) + " s"};
   if (text->empty()) return {"", "the answer is not HTTP"};
   return text->front() == '1' ? HttpAnswer{text->substr(1), ""} : HttpAnswer{"", text->substr(1)};
 }

@@ -13,7 +13,7 @@ struct HttpAddress {
 // True iff the text is an address and not a file name.
 bool is_http_address(const std::string& text);
 
-// Parses an address; without a path it means /metrics. Throws InputError.
+// Parses an address; its path defaults to /metrics. Throws InputError.
 HttpAddress parse_http_address(const std::string& text);
 
 struct HttpAnswer {
@@ -21,8 +21,8 @@ struct HttpAnswer {
   std::string error;  // empty: success
 };
 
-// Returns the address to which an answer from `from` with this Location redirects. Throws InputError if it is
-// not an address.
+// Returns the target of a redirect: `location`, relative to the redirecting address `from`. Throws InputError
+// if the target is not an address.
 HttpAddress redirected(const HttpAddress& from, const std::string& location);
 
 struct HttpOptions {

@@ -26,7 +26,7 @@ Json named(const std::array<double, n>& values, const std::string_view (&names)[
   return object;
 }
 
-// JSON has no infinity, so the last bound is omitted.
+// Returns a histogram as JSON, without the last bound, which is infinity and not valid JSON.
 Json counts_of(const Buckets& buckets) {
   Json bounds = buckets.bounds;
   bounds.erase(bounds.size() - 1);
@@ -51,13 +51,13 @@ FieldSpec time_spec(std::string_view meaning, bool required) {
 
 void describe(FieldVisitor& v, HeaderLine& o) {
   v.schema(kSchema, true);
-  v.field("engine", o.engine, {.meaning = "of the server", .required = true});
-  v.field("address", o.address, {.meaning = "as the user gave it", .required = true});
-  v.field("every_s", o.every_s, time_spec("between scrapes; 0: at no intervals", true));
+  v.field("engine", o.engine, {.meaning = "engine of the server", .required = true});
+  v.field("address", o.address, {.meaning = "address as the user gave it", .required = true});
+  v.field("every_s", o.every_s, time_spec("interval between scrapes; 0: no fixed interval", true));
   v.field("engines", o.engines,
-          {.meaning = "that the figures are sums over", .min = 1, .max = 1e6, .required = true});
+          {.meaning = "engines that the figures are summed over", .min = 1, .max = 1e6, .required = true});
   v.field("server_started_s", o.started_s, time_spec("Unix time from which totals count", false));
-  v.field("models", o.models, {.meaning = "that are served", .required = true});
+  v.field("models", o.models, {.meaning = "served models", .required = true});
   v.field("config", o.config, {.meaning = "labels of the engine's cache_config_info", .required = true});
 }
 
@@ -75,15 +75,17 @@ void describe_named(FieldVisitor& v, std::string_view key, const std::string_vie
 // FieldVisitor finds them by the namespace of their argument.
 static void describe(FieldVisitor& v, Buckets& o) {
   v.field("bounds", o.bounds, {.meaning = "ascending", .min = 0, .max = kMostTotal, .required = true});
-  v.field(
-      "counts", o.counts,
-      {.meaning = "of values up to each bound, and of all", .min = 0, .max = kMostTotal, .required = true});
+  v.field("counts", o.counts,
+          {.meaning = "number of values up to each bound, and of all values",
+           .min = 0,
+           .max = kMostTotal,
+           .required = true});
   v.field("sum", o.sum,
-          {.meaning = "of the values", .min = -kMostTotal, .max = kMostTotal, .required = true});
+          {.meaning = "sum of the values", .min = -kMostTotal, .max = kMostTotal, .required = true});
 }
 
 static void describe(FieldVisitor& v, Snapshot& o) {
-  v.field("unix_s", o.unix_s, time_spec("when it was scraped", true));
+  v.field("unix_s", o.unix_s, time_spec("Unix time of the scrape", true));
   v.field("server_started_s", o.started_s, time_spec("Unix time from which totals count", false));
   v.field("refused", o.refused, {.meaning = "figures with values that no server can have"});
   describe_named(v, "counters", kCounterNames, o.counters);
@@ -94,7 +96,7 @@ static void describe(FieldVisitor& v, Snapshot& o) {
 }
 
 static void describe(FieldVisitor& v, FailedScrape& o) {
-  v.field("unix_s", o.unix_s, time_spec("when it was tried", true));
+  v.field("unix_s", o.unix_s, time_spec("Unix time of the attempt", true));
   v.field("failed", o.reason, {.meaning = "why", .required = true});
 }
 
@@ -182,7 +184,7 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (end == std::string_view::npos && number > 1) {
-      log.notes.push_back("the last line of " + place + " is not whole and was left out");
+      log.notes.push_back("the last line of " + place + " is incomplete and was left out");
       break;
     }
     const std::string at = place + ":" + std::to_string(number);
@@ -195,12 +197,12 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
       log.failures.push_back(read_fields<FailedScrape>(object, at));
     } else {
       Snapshot snapshot = read_snapshot(object, header, at);
-      // Later lines without a start time may be of a restarted server.
+      // Only the first line can take the header's start time: later ones may be of a restarted server.
       if (!snapshot.started_s && log.samples.empty()) snapshot.started_s = header.started_s;
       log.samples.push_back(std::move(snapshot));
     }
   }
-  if (log.samples.empty()) throw InputError(place + ": has no scrape that succeeded");
+  if (log.samples.empty()) throw InputError(place + ": contains no successful scrape");
   put_in_order(log, place);
   return log;
 }
@@ -208,7 +210,7 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
 void put_in_order(ObservedLog& log, const std::string& place) {
   for (const Snapshot& one : log.samples) {
     if (one.engine != log.samples.front().engine)
-      throw InputError(place + ": found metrics of vLLM and of SGLang, allowed: those of one engine");
+      throw InputError(place + ": found metrics of vLLM and of SGLang, allowed: metrics of one engine");
   }
   std::stable_sort(log.samples.begin(), log.samples.end(),
                    [](const Snapshot& a, const Snapshot& b) { return a.unix_s < b.unix_s; });

@@ -24,7 +24,7 @@ struct ObservedLog {
   std::vector<std::string> notes;  // notes on reading the log
 };
 
-// Return lines with their line ends. The header is made from the first scrape.
+// Return lines of a log with their line ends. The header describes the server by its first scrape.
 std::string log_header(const std::string& address, double every_s, const Snapshot& first);
 std::string log_line(const Snapshot& snapshot);
 std::string log_line(const FailedScrape& failure);

@@ -46,35 +46,35 @@ void note(Observation& total, const ObservedLog& log, const Growth& growth) {
   total.notes = log.notes;
   const auto add = [&](const std::string& text) { total.notes.push_back(text); };
   if (total.engines > 1) {
-    add("the address speaks for " + std::to_string(total.engines) +
+    add("the address exports the metrics of " + std::to_string(total.engines) +
         " engines: counts and capacities are sums over them, shares are means");
   }
   if (total.models.size() > 1) {
-    add("several models are summed: " + joined(total.models));
+    add("metrics are summed over several models: " + joined(total.models));
   }
   if (total.restarts > 0) {
-    add("totals went back " + format_count(total.restarts, "time") +
+    add("counters were reset " + format_count(total.restarts, "time") +
         (growth.first_restart().empty() ? "" : " (" + growth.first_restart() + ")") +
-        ": the server restarted, or the address stands for several servers of which each answers in turn");
+        ": the server restarted, or several servers answer in turn at this address");
   }
   if (!growth.shrunk().empty()) {
-    add("totals that ran backwards without a restart are not summed there: " + first_few(growth.shrunk()));
+    add("counters fell without a restart; these intervals are not summed: " + first_few(growth.shrunk()));
   }
   if (const std::vector<std::string> refused = refused_values(log.samples); !refused.empty()) {
-    add("values that cannot be are not summed: " + first_few(refused));
+    add("impossible values are not summed: " + first_few(refused));
   }
   if (total.failed > 0) {
     add(format_count(total.failed, "scrape") + " failed; the last one: " + log.failures.back().reason);
   }
   if (log.samples.size() == 1) {
     add(std::isnan(total.duration_s)
-            ? "there is one scrape, and the server does not say since when it counts: rates are not known"
-            : "there is one scrape: figures are of all the time since the server started");
+            ? "there is one scrape, and the server does not export its start time: rates are unknown"
+            : "there is one scrape: figures cover all the time since the server started");
   }
   const Snapshot &first = log.samples.front(), &last = log.samples.back();
   if (first.kv_capacity_tokens() != last.kv_capacity_tokens() && !std::isnan(last.kv_capacity_tokens())) {
     add("the KV capacity changed from " + format_number(first.kv_capacity_tokens()) + " to " +
-        format_number(last.kv_capacity_tokens()) + " tokens; the last one counts");
+        format_number(last.kv_capacity_tokens()) + " tokens; the last value is used");
   }
 }
 

@@ -1,6 +1,6 @@
-// Observation: summary of a log over its window, from the first to the last scrape: the growth of totals and
-// the means of gauges. A log of one scrape covers the time since the server started. A restarted server
-// counts from 0; what it counted between its last scrape and the restart is lost.
+// Observation: summary of a log over its window, from the first to the last scrape: the growth of counters
+// and the means of gauges. A log of one scrape covers the time since the server started. A restarted server
+// counts from 0; what it counted between the last scrape and the restart is lost.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace kvcap {
 
-// The bounds of a quantile; a histogram gives only the two bounds of a bucket.
+// A quantile of a histogram, which is known only up to the bounds of its bucket.
 struct QuantileRange {
   double low = 0, high = 0;  // high may be infinity
   double value = 0;          // interpolated between the bounds; `low` if `high` is infinity
 };
 
-// Returns the bucket of a quantile. REQUIRES: buckets with a count above 0, 0 <= q <= 1.
+// Returns the bounds of the bucket that holds a quantile. REQUIRES: the histogram has values; 0 <= q <= 1.
 QuantileRange quantile_of(const Buckets& buckets, double q);
 // Returns the range from the quantile q - margin to q + margin, which holds the true quantile if `margin` is
 // the sampling error.
@@ -65,7 +65,7 @@ struct Observation {
 
 Observation observation_of(const ObservedLog& log);
 
-// Return a table for people, and JSON with "schema": "kvcap.observation/1".
+// Return a table for users, and JSON with "schema": "kvcap.observation/1".
 std::string observation_table(const Observation& observation);
 std::string observation_json(const Observation& observation);
 

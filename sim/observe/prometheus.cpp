@@ -25,7 +25,7 @@ bool begins_a_name(char c) {
 }
 bool is_in_a_name(char c) { return begins_a_name(c) || (c >= '0' && c <= '9'); }
 
-// A parser of one line.
+// Parses one line.
 class Line {
  public:
   Line(std::string_view text, const std::string& place, int64_t number)
@@ -37,13 +37,13 @@ class Line {
     skip_blanks();
     if (take('{')) read_labels(one);
     one.value = number(word(), "a number");
-    // An exemplar follows a #.
+    // The rest after a # is an exemplar.
     const std::string_view timestamp = word();
     if (timestamp.empty() || timestamp.front() == '#') return one;
     one.unix_s = number(timestamp, "a timestamp") * (timestamps_are_s ? 1 : 1e-3);
     if (!std::isfinite(*one.unix_s)) refuse("a timestamp");
     const std::string_view more = word();
-    if (!more.empty() && more.front() != '#') refuse("nothing behind the timestamp");
+    if (!more.empty() && more.front() != '#') refuse("nothing after the timestamp");
     return one;
   }
 
@@ -77,12 +77,12 @@ class Line {
       if (take('}')) return;
       std::string key = name("a label's name or }");
       skip_blanks();
-      if (!take('=')) refuse("= behind a label's name");
+      if (!take('=')) refuse("= after a label's name");
       skip_blanks();
       if (!take('"')) refuse("a label's value in quotes");
       one.labels.emplace_back(std::move(key), quoted());
       skip_blanks();
-      if (!take(',') && (rest_.empty() || rest_.front() != '}')) refuse(", or } behind a label");
+      if (!take(',') && (rest_.empty() || rest_.front() != '}')) refuse(", or } after a label");
     }
   }
   // Reads the value of a label up to its closing quote.
@@ -123,7 +123,7 @@ class Line {
   int64_t number_;
 };
 
-// OpenMetrics, the newer format, ends with "# EOF" and has timestamps in seconds.
+// Returns the last line, which is "# EOF" in OpenMetrics, the newer format with timestamps in seconds.
 std::string_view last_line(std::string_view text) {
   const std::size_t end = text.find_last_not_of(" \t\r\n");
   if (end == std::string_view::npos) return {};

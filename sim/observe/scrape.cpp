@@ -41,7 +41,7 @@ Snapshot scrape_once(const HttpAddress& server, const std::string& address, cons
   const double before_s = unix_now_s();
   const HttpAnswer answer = http_get(server, options);
   if (!answer.error.empty()) throw InputError(address + ": " + answer.error);
-  // The values are from some time between request and answer; the middle is used.
+  // The time of the values is unknown between request and answer; uses the middle.
   return snapshot_of(parse_metrics(answer.body, address), (before_s + unix_now_s()) / 2, address);
 }
 
@@ -69,14 +69,15 @@ ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
     if (options.ends && options.ends()) break;
     try {
       Snapshot one = scrape_once(server, address, options.http);
-      if (one.engine != first.engine) throw InputError(address + ": another engine answers than at first");
+      if (one.engine != first.engine)
+        throw InputError(address + ": the engine is not the same as in the first scrape");
       log.samples.push_back(std::move(one));
       write(log_line(log.samples.back()));
     } catch (const InputError& error) {
       log.failures.push_back({unix_now_s(), error.what()});
       write(log_line(log.failures.back()));
     }
-    // Skips intervals that a slow answer has missed.
+    // Skips the scrapes whose times passed during a slow answer.
     next_s = options.every_s * std::max(std::floor(seconds_since(start) / options.every_s) + 1,
                                         std::round(next_s / options.every_s) + 1);
   }
@@ -89,15 +90,14 @@ ObservedLog read_scrapes(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     const std::string text = read_file(file, kMostLogBytes);
     if (is_observed_log(text)) {
-      if (files.size() > 1)
-        throw InputError(file + ": is the log of an observation, allowed: that file alone");
+      if (files.size() > 1) throw InputError(file + ": is the log of an observation; give this file alone");
       return parse_observed_log(text, file);
     }
     log.address += (log.address.empty() ? "" : " ") + file;
     const double unix_s = written_s(file);
     log.samples.push_back(snapshot_of(parse_metrics(text, file), unix_s, file));
     if (log.samples.back().unix_s == unix_s && files.size() > 1 && log.notes.empty()) {
-      log.notes.emplace_back("a scrape's time is when its file was written last");
+      log.notes.emplace_back("a scrape without a timestamp has the modification time of its file");
     }
   }
   put_in_order(log, files.front());

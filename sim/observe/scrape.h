@@ -1,4 +1,4 @@
-// Scrapes a server at intervals into a log, until the time is over or the user stops it; also reads saved
+// Scrapes a server at intervals into a log, for a given time or until the user stops it; also reads saved
 // scrapes from files.
 #pragma once
 
@@ -19,8 +19,8 @@ struct ScrapeOptions {
   std::function<void(const std::string&)> write_line;  // appends to the log; may be empty
 };
 
-// Throws InputError if the first scrape fails, before anything is written. Later failures are recorded in the
-// log.
+// Scrapes the server at `address`. If the first scrape fails, throws InputError and writes nothing; later
+// failures are recorded in the log.
 ObservedLog scrape(const std::string& address, const ScrapeOptions& options);
 
 // Reads files with one scrape each, or one log of an observation. A scrape without a timestamp gets the

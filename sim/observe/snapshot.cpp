@@ -28,7 +28,7 @@ ObservedEngine engine_of(const std::vector<MetricSample>& samples, const std::st
   const std::string found =
       samples.empty() ? "no metrics" : "only metrics such as \"" + samples.front().name + "\"";
   throw InputError(place + ": found " + found +
-                   ", allowed: those of vLLM (vllm:...) or SGLang (sglang:..., with --enable-metrics)");
+                   ", allowed: metrics of vLLM (vllm:...) or SGLang (sglang:..., with --enable-metrics)");
 }
 
 template <class Meter>
@@ -39,7 +39,7 @@ bool is_meant(const EngineMetric<Meter>& row, const MetricSample& sample) {
   return value.starts_with(row.value) && value[row.value.size()] == '_';
 }
 
-// Calls `take` with the samples of each metric, all under the first of its names that has any.
+// Calls `take` with the samples of each metric: those of the first of its names that has samples.
 template <class Meter, class Take>
 void for_each_figure(const std::vector<MetricSample>& samples, std::span<const EngineMetric<Meter>> rows,
                      ObservedEngine engine, std::string_view suffix, const Take& take) {
@@ -92,7 +92,7 @@ void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot)
   }
 }
 
-// Shares and the block size are means over engines, other gauges are sums.
+// Reads gauges: shares and the block size as means over engines, other gauges as sums.
 void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.gauges.fill(kNaN);
   std::array<double, std::size(kGaugeNames)> seen{};
@@ -109,7 +109,7 @@ void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.engines = std::max<int64_t>(1, static_cast<int64_t>(seen[index(Gauge::running)]));
 }
 
-// Sums one histogram per engine, over the bounds that all of them have.
+// Sums the histograms of all engines at the bounds that all of them have.
 void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   struct Sum {
     double count = 0;
@@ -133,7 +133,7 @@ void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) 
     for (const auto& [bound, sum] : bounds[which]) {
       if (sum.parts != infinite->second.parts) continue;
       buckets.bounds.push_back(bound);
-      // A server under load does not read all buckets at the same instant.
+      // Keeps counts ascending, because a server under load does not read all buckets at the same instant.
       buckets.counts.push_back(buckets.empty() ? sum.count : std::max(sum.count, buckets.counts.back()));
     }
   }

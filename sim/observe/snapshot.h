@@ -63,7 +63,7 @@ struct Buckets {
 struct Snapshot {
   double unix_s = 0;
   ObservedEngine engine = ObservedEngine::vllm;
-  std::array<double, std::size(kCounterNames)> counters{};  // NaN: not exported
+  std::array<double, std::size(kCounterNames)> counters{};  // NaN: not exported, or refused
   std::array<double, std::size(kGaugeNames)> gauges{};      // NaN: not exported
   std::array<Buckets, std::size(kSpreadNames)> spreads;     // empty: not exported
   std::map<std::string, std::string> config;                // labels of the engine's cache_config_info

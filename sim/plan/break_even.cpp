@@ -39,7 +39,8 @@ Duel duel_at(const BreakEven& asked, std::size_t row, std::size_t column) {
   return duel;
 }
 
-// Where contexts lie: the first tier that the scenario names, else the SSDs, else the nearest.
+// Returns the tier that stores the contexts: the first one in the scenario, else the SSDs, else the host tier
+// nearest to the GPU.
 Tier tier_of(const Scenario& scenario) {
   if (scenario.policy.tiers && !scenario.policy.tiers->empty()) return scenario.policy.tiers->front().kind;
   if (has_tier(scenario.hardware, Tier::ssd)) return Tier::ssd;
@@ -79,7 +80,7 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
   return contestant;
 }
 
-// Converts a result to bytes and back, for processes forked from one binary (as metrics/serialize.h).
+// Converts a result to bytes and back, between processes forked from one binary (as in metrics/serialize.h).
 std::string packed(const Contestant& one) {
   std::string bytes(2 * sizeof(double), '\0');
   std::memcpy(bytes.data(), &one.ttft_s, sizeof(double));
@@ -113,8 +114,8 @@ void judge(BreakEvenCell& cell) {
   cell.lead = cell.winner < 0 ? kNaN : second_s / cell.policies[static_cast<std::size_t>(cell.winner)].ttft_s;
 }
 
-// Returns the value in the row at which `to` becomes faster than `from`, nearest to `near`; NaN if there is
-// none.
+// Returns the value on the axis `across` at which `to` becomes faster than `from`; of several the nearest to
+// `near`, of none NaN.
 double crossing(const std::vector<double>& across, const std::vector<BreakEvenCell>& row, int from, int to,
                 double Contestant::*time, double near) {
   const auto difference = [&](std::size_t i) {

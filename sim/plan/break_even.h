@@ -1,6 +1,6 @@
-// Break-even maps: the policy that restores a context fastest at each pair of two fields' values, its lead
-// over the second, and the values at which the winner changes. Each cell is simulated layer by layer and
-// compared with the closed form.
+// Break-even maps: for each pair of values of two fields, the policy that restores a context fastest and its
+// lead over the second fastest; and the values at which the winner changes. Each cell is simulated layer by
+// layer and compared with the closed form.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@
 namespace kvcap {
 
 struct Contestant {
-  double ttft_s = 0;              // simulated, mean over the contexts; NaN if it cannot run
+  double ttft_s = 0;              // simulated, mean over the contexts; NaN if the policy cannot run
   double closed_form_ttft_s = 0;  // for a single context; NaN with several contexts
-  std::string reason;             // why it cannot run; empty: it can
+  std::string reason;             // why the policy cannot run; empty: it can
 };
 
 // The comparison of all policies at one pair of values.
@@ -25,8 +25,8 @@ struct BreakEvenCell {
   double lead = 1;  // TTFT of the second divided by that of the winner; NaN without a second
 };
 
-// A change of the winner between two neighbouring columns of a row. The values are on the axis `across`,
-// interpolated to where both policies have the same TTFT.
+// A change of the winner between two neighbouring columns of a row: the interpolated value on the axis
+// `across` at which both policies have the same TTFT.
 struct Boundary {
   std::size_t row = 0;
   int from = -1, to = -1;
@@ -43,7 +43,7 @@ struct BreakEvenMap {
 // null if the path is a field of a scenario.
 int64_t* context_size(StoredContexts& contexts, std::string_view path);
 
-// Simulates every cell in workers. Throws InputError if a policy can run in no cell.
+// Simulates every cell in worker processes. Throws InputError if some policy can run in no cell.
 BreakEvenMap break_even_map(const Plan& plan);
 
 }  // namespace kvcap

@@ -22,28 +22,28 @@
 namespace kvcap {
 namespace {
 
-constexpr double kLoadError = 0.05;  // error of all targets of a load together
-// A target missed by more than this share of its bound is also missed in the long run.
+constexpr double kLoadError = 0.05;  // error probability of a load's verdict, over all targets together
+// A run that misses a target by more than this share of its bound is taken to miss it in steady state too.
 constexpr double kByFarOfLoads = 0.5;
-// Turns per seed: 100 of them lie beyond a 99th percentile. Sessions differ in their numbers of turns, hence
-// the tolerance.
+// Turns per seed, so that 100 of them lie beyond a 99th percentile. The tolerance allows for sessions of
+// different numbers of turns.
 constexpr int64_t kFewestTurns = 10'000;
 constexpr double kTolerance = 1.1;
 // Upper limit of the search, as a multiple of the guess.
 constexpr double kMostOfGuess = 1000, kMostOfGuessClosed = 64;
 constexpr double kSessionsOfActive = 8;
 constexpr double kFine = 0.25;
-constexpr double kFirstStep = 1.3;    // factor, from the guess outwards
-constexpr double kLeastShare = 1e-3;  // share of the guess; if this load misses, every load is taken to miss
+constexpr double kFirstStep = 1.3;    // factor between the guess and the next load
+constexpr double kLeastShare = 1e-3;  // lowest load, as a share of the guess; if it misses, every load does
 constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // multiples of the capacity
 
-// Whether the seeds' means miss a condition, and whether their intervals agree.
+// Whether the means over the seeds miss a condition, and whether both ends of the interval agree with that.
 struct Finding {
   bool missed = false;
   bool is_sure = true;
 };
 
-// Returns the bound on a percentile as one on the share of turns beyond it, if the runs have counted them.
+// Converts a bound on a percentile into a bound on the share of turns beyond it, if the runs counted them.
 Target as_share(const Target& target, const RunResult& run) {
   const auto share = allowed_share(target.metric);
   const std::string name = beyond_share_name(target.metric);
@@ -60,8 +60,8 @@ Finding of_target(const Target& asked, const LoadPoint& point, double confidence
   return {missed, agrees(found.mean - half) && agrees(found.mean + half)};
 }
 
-// A load is stable if most of its runs are. The finding is sure if all runs are stable, or if some are
-// saturated and none is stable.
+// Judges stability: a load is stable if most of its runs are. The finding is sure if all runs are stable, or
+// if some are saturated and none is stable.
 Finding of_stability(const LoadPoint& point) {
   const auto count = [&](double stable) {
     return std::count_if(point.runs.begin(), point.runs.end(),
@@ -89,7 +89,7 @@ void judge(LoadPoint& point, const std::vector<Target>& meet) {
   point.verdict = sure_miss ? Judgement::misses : is_sure ? Judgement::meets : Judgement::unclear;
 }
 
-// True iff the run misses by so far that the long run misses too.
+// True iff the run misses by so much that a longer run is taken to miss too.
 bool misses_by_far(const RunResult& run, const std::vector<Target>& meet) {
   if (run.number("stable") == 0) return true;
   if (run.number("rates.steady") == 0) return false;
@@ -142,7 +142,7 @@ class CapacitySearch {
     if (question_.closed_loop) return high - low <= std::max(1.0, question_.precision * low);
     return high <= low * (1 + question_.precision);
   }
-  // Returns a load between the two; a whole number of sessions never equals one of them.
+  // Returns a load between the two. In a closed loop it is a whole number of sessions that differs from both.
   double between(double low, double high) const {
     const double load = std::sqrt(low * high);
     return question_.closed_loop ? std::clamp(std::round(load), low + 1, high - 1) : load;
@@ -171,14 +171,15 @@ class CapacitySearch {
     return points_.emplace(load, run_long_enough(load)).first->second;
   }
 
-  // An end of a wide interval need not be known to less than a quarter of its distance from the estimate.
+  // True iff an end of the interval is known well enough: to the precision asked for or, in a wide interval
+  // of an open loop, to a quarter of its distance from the estimate.
   bool is_fine(double low, double high, double estimate) const {
     return are_close(low, high) ||
            (!question_.closed_loop && high - low <= kFine * std::max(high - estimate, estimate - low));
   }
 
-  // Returns the highest load up to which everything is met with confidence; at most `load`, the highest one
-  // whose means meet everything.
+  // Returns the highest load up to which every condition is met with confidence; at most `load`, the highest
+  // one whose means meet every condition.
   double lower_end(double load) {
     while (load > least()) {
       double sure = 0, above = load;
@@ -217,7 +218,7 @@ class CapacitySearch {
   // Runs a load under all seeds concurrently, until its runs are long enough.
   LoadPoint run_long_enough(double load) {
     int64_t first = first_sessions(load);
-    // In a closed loop, most sessions must begin when others have ended.
+    // In a closed loop, most sessions must start because another one ended, not at the start of the run.
     while (question_.closed_loop && static_cast<double>(first) < kSessionsOfActive * load) first *= 2;
     LoadPoint point{.load = load, .runs = std::vector<RunResult>(static_cast<std::size_t>(question_.seeds))};
     std::vector<LoadAsk> open;
@@ -232,7 +233,8 @@ class CapacitySearch {
     }
     return point;
   }
-  // Starts with the sessions that both neighbouring loads needed.
+  // Returns the number of sessions of the first run: the fewer of those that the two neighbouring loads
+  // needed, at least those of the question.
   int64_t first_sessions(double load) const {
     const auto above = points_.lower_bound(load);
     if (above == points_.begin() || above == points_.end()) return question_.sessions;
@@ -244,9 +246,9 @@ class CapacitySearch {
     return std::max(question_.sessions,
                     std::min(sessions(above->second), sessions(std::prev(above)->second)));
   }
-  // Returns the runs to lengthen. All of them, if targets are near or most runs have not settled, so that no
-  // lucky run is kept while an unlucky one is repeated; else those whose stability is unknown. The new length
-  // is the one that precision needs, at least twice the old one.
+  // Returns the runs to lengthen. If targets are near or most runs have not settled, these are all runs, so
+  // that no lucky run is kept while an unlucky one is repeated; else only those whose stability is unknown.
+  // The new length is the one that yields enough turns, and at least twice the old one.
   std::vector<LoadAsk> to_be_longer(const LoadPoint& point, int64_t sessions) const {
     const auto all = [&](const auto& is_so) {
       return std::all_of(point.runs.begin(), point.runs.end(), is_so);
@@ -285,7 +287,7 @@ class CapacitySearch {
   const CapacityQuestion& question_;
   const RunLoads& run_;
   std::map<double, LoadPoint> points_;
-  double low_ = 0, high_ = kInfinity;  // verdicts of the means
+  double low_ = 0, high_ = kInfinity;  // bracket by means: low_ meets every condition, high_ misses one
 };
 
 // Returns the scenario at the requested load.

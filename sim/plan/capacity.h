@@ -1,15 +1,15 @@
 // Capacity search: finds the highest load that meets every target, and the load curve below and above it.
 //
 // The load is a rate of requests (an open loop: users do not wait for each other) or, in a closed loop, the
-// number of sessions that are active at once. Every load runs under the same seeds (common random numbers),
-// each run as long as it takes to tell the long run (replicate.h), and what counts are the means over the
-// seeds: a single lucky run decides nothing. A percentile is judged by the share of turns beyond its bound
-// (metrics/statistics/percentile_share.h), which is the same question without the bias of short runs. One
-// bracket is halved between a load whose means meet every target and one whose means miss one.
+// number of sessions that are active at once. Every load runs under the same seeds (common random numbers).
+// Each run is lengthened until it represents the steady state (replicate.h). The search compares means over
+// the seeds with the targets, so that a single lucky run decides nothing. A percentile is judged by the share
+// of turns beyond its bound (metrics/statistics/percentile_share.h), which avoids the bias of percentiles of
+// short runs. The search bisects between a load whose means meet every target and one whose means miss one.
 //
 // The interval inverts this test: it spans the loads at which the seeds are undecided. At every simulated
-// load up to its lower end, the whole interval of each metric (95 % over the seeds, Student t; the 5 % are
-// divided among the targets) meets its target; at every simulated load from its upper end on, the whole
+// load up to its lower end, the whole interval of each metric (95 % over the seeds, Student t; the targets
+// share the error of 5 %) meets its target; at every simulated load from its upper end on, the whole
 // interval of some metric misses its target. It holds the true capacity in at least 95 of 100 searches if
 // runs are long enough to be unbiased.
 #pragma once
@@ -34,9 +34,10 @@ struct CapacityQuestion {
   std::vector<Target> meet;  // targets; runs must also be stable, without rejected, failed or truncated turns
   bool closed_loop = false;  // loads are whole numbers of sessions; else requests per second
   int64_t seeds = 8;
-  double guess = 1;         // first load to try
-  double precision = 0.02;  // relative, of the bracket and of the interval's ends
-  int64_t sessions = 500;   // sessions of the shortest run
+  double guess = 1;  // first load to try
+  double precision =
+      0.02;                // relative width at which bisection stops, for the bracket and the interval's ends
+  int64_t sessions = 500;  // sessions of the shortest run
 };
 
 // One simulation to run.
@@ -45,7 +46,7 @@ struct LoadAsk {
   int64_t seed = 0;  // 0, 1, ...
   int64_t sessions = 0;
 };
-// Returns one result per request, in order.
+// Runs the given loads and returns one result per LoadAsk, in the same order.
 using RunLoads = std::function<std::vector<RunResult>(const std::vector<LoadAsk>&)>;
 
 // A load and its longest run under each seed.
@@ -59,7 +60,7 @@ struct LoadPoint {
 
   // The half-width is NaN for a single seed.
   MeanInterval metric(const std::string& name, double confidence = 0.95) const;
-  Verdict stability() const;  // common to all runs, else undecided
+  Verdict stability() const;  // the verdict that all runs share; undecided if they differ
 };
 
 struct CapacityAnswer {
@@ -67,8 +68,8 @@ struct CapacityAnswer {
   // Every load up to `sure` meets the targets, and every load from `beyond` on misses one, with confidence
   // (see above). For a single seed: the bracket.
   double sure = 0, beyond = std::numeric_limits<double>::infinity();
-  std::string limit;  // the condition that loads above miss; empty: the search ended before any miss
-  std::vector<LoadPoint> curve;   // ascending; fixed multiples of the capacity
+  std::string limit;              // the condition that higher loads miss; empty: no simulated load misses any
+  std::vector<LoadPoint> curve;   // ascending; at fixed multiples of the capacity
   std::vector<LoadPoint> points;  // ascending; every simulated load
 };
 
@@ -76,12 +77,12 @@ CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& r
 
 // Returns the scenario's service level objectives as targets for the 99th percentile.
 std::vector<Target> targets_of(const SloOptions& slo);
-// Returns the scenario's own load in the unit of capacities: active sessions, or requests per second (the
-// highest of changing rates; 0.1 sessions per second if none is given).
+// Returns the scenario's own load in the unit of the search: active sessions, or requests per second. Of
+// rates that change over time, the highest counts; without any rate, 0.1 sessions per second.
 double load_of(const Scenario& scenario);
-// Returns a function that simulates the scenario at each load in workers, measured over the steady window.
-// The metrics include the share of turns beyond each percentile target of `meet`. If a run needs more
-// sessions than the trace file has, they are drawn from it again.
+// Returns a function that simulates the scenario at each load in worker processes and measures the steady
+// window. The metrics include the share of turns beyond each percentile target of `meet`. If a run needs more
+// sessions than the trace file has, sessions of the file are repeated.
 RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet,
                          const FinishedRuns& finished = FinishedRuns("", false));
 

@@ -15,8 +15,9 @@ namespace kvcap {
 namespace {
 
 constexpr int64_t kLeastDrawSessions = 50;  // fewer sessions are not representative
-// A shortened run must still reach the load of the whole run. It has this multiple of the part until the
-// steady window, or of the sessions of a closed loop, but at most kMostBeyond times its share of the turns.
+// A shortened run must still reach the load of the whole run. Its length is this multiple of the time before
+// the steady window, or of the active sessions of a closed loop, but at most kMostBeyond times the share that
+// DrawOptions::most_turns allows.
 constexpr double kTimesToSteady = 3;
 constexpr double kMostBeyond = 8;
 
@@ -55,7 +56,8 @@ Lengths lengths_of(const std::vector<Scenario>& scenarios, const std::vector<Run
   return lengths;
 }
 
-// Returns the scenario with all sessions of its file, because a steady run may have used more than it sets.
+// Returns the scenario with all sessions of its file, because a steady run may have used more than
+// workload.sessions.
 Scenario source_of(Scenario scenario) {
   if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
   return scenario;

@@ -14,7 +14,7 @@ namespace kvcap {
 
 inline constexpr int64_t kDefaultDraws = 32;
 inline constexpr int kMostDraws = 1000;
-// A search with more settings than this draws machines only on request.
+// With more settings than this, machines are drawn only on request.
 inline constexpr std::size_t kMostDrawnSettings = 16;
 
 struct DrawOptions {
@@ -29,15 +29,15 @@ struct ModelDraws {
   int64_t sessions = 0;  // sessions of the shortest run
   bool is_shortened = false;
   std::vector<RunResult> nominal;             // [scenario], on the machine of its profile
-  std::vector<std::vector<RunResult>> drawn;  // [scenario][draw]; no turns if it cannot run
+  std::vector<std::vector<RunResult>> drawn;  // [scenario][draw]; without turns if the draw cannot run
 };
 
-// Runs each scenario on the nominal and on every drawn machine. `results`: earlier results of the same
-// scenarios, from which the length of the runs is derived.
+// Runs each scenario on the nominal machine and on every drawn one. `results`: earlier results of the same
+// scenarios, from which the lengths of the runs are derived.
 ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
                          const DrawOptions& options = {});
 
-// Fills model_intervals of `results` and returns rankings, saturated settings and limits of the validation.
+// Fills model_intervals of `results`. Returns rankings, saturated settings and what the validation lacks.
 // `labels`: one per setting.
 ModelReport model_report(const std::vector<std::string>& labels, const std::vector<Scenario>& scenarios,
                          std::vector<RunResult>& results, const DrawOptions& options = {});

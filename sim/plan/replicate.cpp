@@ -19,7 +19,7 @@ namespace kvcap {
 
 namespace {
 
-constexpr double kBytesOfResult = 90'000;  // result with its curves
+constexpr double kBytesOfResult = 90'000;  // of a result with its curves
 
 struct Run {
   std::size_t scenario = 0, replication = 0;
@@ -128,8 +128,8 @@ class Replications {
     return result;
   }
 
-  // Returns the runs to repeat. If one run of a seed does not yet show the long run, all runs of this seed
-  // are doubled, except saturated ones.
+  // Returns the runs to repeat. If one run of a seed does not yet represent the steady state, all runs of
+  // this seed are doubled, except saturated ones.
   std::vector<Run> to_be_longer() {
     std::vector<Run> round;
     std::map<std::size_t, int64_t> longer;
@@ -152,7 +152,7 @@ class Replications {
   const ReplicationOptions& options_;
   Sources sources_;
   std::vector<Run> runs_;
-  std::map<std::size_t, int64_t> sessions_;  // key: replication; only longer ones than in the scenario
+  std::map<std::size_t, int64_t> sessions_;  // sessions of lengthened runs; key: replication
   std::vector<std::vector<RunResult>> grouped_;
 };
 

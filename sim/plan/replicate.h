@@ -1,5 +1,6 @@
-// Replications: runs scenarios concurrently, each under seeds seed, seed + 1, ... With workload.run_length
-// "steady" a run is repeated with twice the sessions until it shows the long run.
+// Replications: runs scenarios concurrently, each under the seeds seed, seed + 1, ... With
+// workload.run_length "steady", a run is repeated with twice the sessions until it represents the steady
+// state.
 #pragma once
 
 #include <vector>
@@ -24,11 +25,12 @@ struct ReplicationOptions {
 inline constexpr int64_t kMostTurns = 1 << 20;
 inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 
-// Saturated, or stable with a steady window (metrics/statistics/stability.h) and TTFTs that have settled
+// True iff the run is saturated, or stable with a steady window (metrics/statistics/stability.h) and settled
+// TTFTs
 // (metrics/statistics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
 
-// Returns the scenario measured over its steady window, whatever its own settings; rates of a trace are those
+// Returns the scenario with its settings changed to measure the steady window; for a trace, rates are those
 // of the whole run.
 Scenario in_steady_state(Scenario scenario);
 

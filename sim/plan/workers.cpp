@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 volatile sig_atomic_t interrupted = 0;
 extern "C" void on_interrupt(int) { interrupted = 1; }
 
-// During its lifetime, Ctrl-C and termination set `interrupted` instead of ending the process.
+// During the lifetime of this object, SIGINT and SIGTERM set `interrupted` instead of ending the process.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -97,7 +97,7 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
-// Running out of memory ends a worker immediately, because exceptions must not pass through SimGrid.
+// A worker that runs out of memory exits immediately, because exceptions must not pass through SimGrid.
 int message_fd = -1;
 [[noreturn]] void out_of_memory() {
   constexpr std::string_view kMessage = "Ia simulation ran out of memory";
@@ -118,14 +118,14 @@ std::string message_of(const Job& job, std::size_t which, std::atomic<int64_t>& 
   } catch (const InputError& error) {
     return kInputError + std::string(error.what());
   } catch (const std::system_error& error) {
-    return kInputError + std::string(error.what());  // a full disk, which is not a bug either
+    return kInputError + std::string(error.what());  // e.g. a full disk, which is not a bug of kvcap either
   } catch (const std::exception& error) {
     return kFailure + std::string(error.what());
   }
 }
 
-// Runs the job in a thread of its own, because its heap is new. On the parent's heap every written page would
-// first be copied, which takes as long as a short simulation.
+// Runs the job in a new thread, which has a heap of its own. On the heap inherited from the parent, every
+// written page would first be copied, which takes as long as a short simulation.
 [[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
                        int64_t memory_bytes) {
   signal(SIGINT, SIG_IGN);  // the parent handles it
@@ -276,8 +276,8 @@ class Pool {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
-    // The kernel kills processes if memory is short; with fewer concurrent workers the job may finish. A
-    // failed check is not such a case.
+    // The kernel kills processes if memory is short; with fewer concurrent workers the job may finish.
+    // SIGABRT comes from a failed check, which would fail again.
     const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT;
     if (!late && was_killed && killed_.insert(worker.job).second) {
       counters_[worker.job] = 0;
@@ -315,8 +315,8 @@ class Pool {
   SharedCounters counters_;
   Progress bar_;
   std::vector<Worker> workers_;
-  std::vector<JobOutcome> ended_;   // not yet reported
-  std::vector<std::size_t> again_;  // killed once, to be restarted
+  std::vector<JobOutcome> ended_;   // outcomes that were not yet reported
+  std::vector<std::size_t> again_;  // jobs that were killed once and will be restarted
   std::set<std::size_t> killed_;
 };
 

@@ -1,5 +1,5 @@
-// Runs jobs in forked processes: SimGrid allows one engine per process, a crash ends only one run, and all
-// cores are used. Workers share the data that the parent has loaded without a copy.
+// Runs jobs in forked processes, because SimGrid allows one engine per process, a crash then ends only one
+// run, and all cores are used. Workers share the data that the parent has loaded, without a copy.
 #pragma once
 
 #include <atomic>
@@ -24,21 +24,21 @@ struct WorkerOptions {
   int at_once = 0;                                // number of workers; 0: one per core
   double timeout_s = 0;                           // time limit of a job; 0: none
   int64_t memory_bytes = 0;                       // address space per worker; 0: no limit
-  int64_t total_units = 0;                        // final sum of the jobs' counters; 0: the bar counts jobs
+  int64_t total_units = 0;                        // units of all jobs, for the bar; 0: the bar counts jobs
   std::string label;                              // text before the bar; empty: no bar
   std::function<std::string()> remark = nullptr;  // text after the bar
-  // Name of a job in messages: its setting and seed. Default: "a simulation".
+  // Returns the name of a job for messages: its setting and seed. Null: every job is "a simulation".
   std::function<std::string(std::size_t job)> name = nullptr;
   std::string hint = "";  // appended to the error message of a job that failed
 };
 
-// Returns bytes and counts finished units in `done_units` for the progress bar (on stderr, if it is a
-// terminal and the work takes over a second).
+// A job returns its result as bytes and counts finished units in `done_units` for the progress bar (on
+// stderr, if it is a terminal and the work takes over a second).
 using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& done_units)>;
 
-// Returns the bytes of each job, in order. Rethrows an InputError of a job. A job whose process is killed
-// runs once more; if it is killed again, std::runtime_error names the job and the signal. Both errors stop
-// the other workers.
+// Runs the jobs and returns the bytes of each, in order. Rethrows an InputError of a job. A job whose process
+// is killed runs once more; if it is killed again, throws std::runtime_error with the job and the signal.
+// Both errors stop the other workers.
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {});
 
 enum class JobEnd : uint8_t { done, bad_input, failed, timed_out };

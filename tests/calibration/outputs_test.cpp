@@ -90,7 +90,7 @@ TEST_F(CalibrateOutputs, AreNoneWhereATableIsAPipeWithoutAWriter) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(calibrate("import " + path("pipe") + " --base l40s --out " + path("new.json")), 2);
   EXPECT_EQ(text_of("err"),
-            "kvcap-calibrate: " + path("pipe") + ": cannot be read: it is a pipe that nobody writes to\n");
+            "kvcap-calibrate: " + path("pipe") + ": cannot be read: it is a pipe without a writer\n");
   EXPECT_EQ(calibrate("import " + path("t.csv") + " --base " + path("pipe") + " --out " + path("new.json")),
             2);
   EXPECT_FALSE(fs::exists(path("new.json")));

@@ -92,7 +92,7 @@ TEST_F(InputFaults, OfFourGigabytesInOneLineAreRefusedWithoutReadingThem) {
   for (const auto& command : trace_readers_of("long.json", {"sessions", "sharegpt", "csv"}))
     refused(command, with_little_memory);
   EXPECT_EQ(refused({"run", path("long.json")}).err,
-            "kvcap: " + path("long.json") + ": is larger than 64 MB, the most that is read of one file\n");
+            "kvcap: " + path("long.json") + ": is larger than 64 MB, the limit for one file\n");
   EXPECT_EQ(refused({"trace", "stats", path("long.json"), "--format", "sessions"}).err,
             "kvcap: " + path("long.json") + ":1: line is longer than 64 MiB\n");
 }
@@ -134,7 +134,7 @@ TEST_F(InputFaults, ThatArePipesSocketsOrDevicesAreRefusedWithinSeconds) {
   const std::vector<std::pair<const char*, std::string>> inputs = {
       {"socket", "it is a socket"},
       {"device", "it is a device; allowed: a file or a pipe"},
-      {"pipe", "it is a pipe that nobody writes to"}};
+      {"pipe", "it is a pipe without a writer"}};
   for (const auto& [file, reason] : inputs) {
     EXPECT_EQ(refused({"run", path(file)}).err,
               "kvcap: " + path(file) + ": cannot be read: " + reason + "\n");

@@ -123,7 +123,7 @@ TEST_F(OutputFaults, ThatArePipesWithoutAReaderAreRefusedWithinSeconds) {
   write_old_results();
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   const std::string line =
-      "kvcap: " + path("pipe") + ": is a pipe that nobody reads: No such device or address\n";
+      "kvcap: " + path("pipe") + ": is a pipe without a reader: No such device or address\n";
   EXPECT_EQ(refused({"run", path("chat.json"), "--perfetto", path("pipe"), "--set",
                      "workload.sessions=200000", "--set", "fidelity=layer"})
                 .err,

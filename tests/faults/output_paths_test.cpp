@@ -48,7 +48,7 @@ TEST_F(OutputPaths, BehindALinkThatLeadsNowhereAreRefused) {
   for (const char* name : {"loop", "here", "dangling"}) {
     const std::string file = path(name);
     const std::string line =
-        ": found \"" + file + "\", a link that leads nowhere, allowed: a file, or remove the link first\n";
+        ": found \"" + file + "\", a link that leads nowhere; remove the link, or choose another file\n";
     EXPECT_EQ(refused({"run", path("chat.json"), "--perfetto", file}).err, "kvcap: --perfetto" + line);
     EXPECT_EQ(refused({"report", path("old"), "--format", "csv", "-o", file}).err, "kvcap: -o" + line);
     refused({"trace", "generate", file, "--sessions", "3"});

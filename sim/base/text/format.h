@@ -1,4 +1,4 @@
-// Formats numbers and paragraphs for people.
+// Formats numbers and paragraphs for users.
 #pragma once
 
 #include <cstdint>

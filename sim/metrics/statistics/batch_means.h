@@ -1,9 +1,9 @@
 // Batch means: the confidence interval of a mean over the turns of one run. Consecutive turns wait in the
 // same queue and are correlated, so the variance of single turns underestimates the error of their mean. Sums
 // over long stretches of turns are nearly independent, and their variance gives the error (Law and Kelton,
-// Simulation Modeling and Analysis, 9.5.3). 10 to 30 batches serve best (Schmeiser, Operations Research 30,
-// 1982): with fewer the interval is needlessly wide, with more the batches are too short. A test checks that
-// batches are long enough: their lag-1 correlation, 1 - von Neumann's ratio, must not exceed the 90 %
+// Simulation Modeling and Analysis, 9.5.3). 10 to 30 batches are best (Schmeiser, Operations Research 30,
+// 1982): fewer make the interval needlessly wide, more make the batches too short. A statistical test checks
+// that batches are long enough: their lag-1 correlation, 1 - von Neumann's ratio, must not exceed the 90 %
 // quantile for independent batches (Fishman, Management Science 24, 1978). Otherwise fewer and longer batches
 // are tried; if 10 are still correlated, there is no interval. Coverage of a nominal 95 %: 94 to 96 % in long
 // runs (20,000 values of lag-1 correlation 0.98), less in short ones: for the waits of M/M/1 at load 0.9, 93

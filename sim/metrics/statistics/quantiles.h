@@ -13,7 +13,8 @@ double quantile_of_sorted(std::span<const double> ascending, double q);
 // Number of quantiles: 1 %, 2 %, .. 99 %.
 inline constexpr int kQuantileCount = 99;
 
-// `std` is the population's (numpy's default, as in vLLM's bench). All NaN without values.
+// `std` is the standard deviation of the population (numpy's default, as in vLLM's bench). Without values,
+// all members are NaN.
 struct Distribution {
   double mean = 0, median = 0, std = 0, p90 = 0, p95 = 0, p99 = 0;
   std::vector<double> quantiles;  // kQuantileCount values

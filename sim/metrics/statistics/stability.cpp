@@ -12,9 +12,9 @@ namespace kvcap {
 namespace {
 
 constexpr int kRunParts = 16;
-constexpr double kStable = 0.11;    // times S: below the deviation of a random walk
-constexpr double kSaturated = 2.8;  // times S: above the growth of a random walk
-// Least c_a^2 + c_w^2. Where gaps and work hardly vary, S would be near 0 and every deviation significant.
+constexpr double kStable = 0.11;    // times S; a random walk rarely has a smaller standard deviation
+constexpr double kSaturated = 2.8;  // times S; a random walk rarely grows by more
+// Least c_a^2 + c_w^2. If gaps and work hardly varied, S would be near 0 and every deviation significant.
 constexpr double kLeastVariation = 0.25;
 constexpr double kTransient = 0.95;  // share of turns that end within the window's start-up time
 constexpr int64_t kFewestSessions = 16;
@@ -56,15 +56,16 @@ double squared_variation(const std::vector<double>& values) {
   return squares / (count - 1) / (mean * mean);
 }
 
-// True iff the requests inside grow less than half as fast in the second half of the time in which sessions
-// begin as in the quarter before. Such growth may still stop: filling caches and ageing sessions reduce the
-// work.
+// True iff the number of requests in the system grows, in the second half of the time in which sessions
+// begin, less than half as fast as in the quarter before. Such growth may still stop, because filling caches
+// and ageing sessions reduce the work.
 bool slows_down(const TimeSeries& waiting, const TimeSeries& running, double to_s) {
   constexpr int kTwentieths = 20;
   std::vector<double> inside = waiting.means(kTwentieths, 0, to_s);
   const std::vector<double> run = running.means(kTwentieths, 0, to_s);
   for (int part = 0; part < kTwentieths; ++part) inside[part] += run[part];
-  // Means around 0.25, 0.5 and 0.95 of the time: even growth is 1.8 times as large after the half as before.
+  // Compares means around 0.25, 0.5 and 0.95 of the time; steady growth from 0.5 to 0.95 is 1.8 times as
+  // large as from 0.25 to 0.5.
   const auto around = [&](int part) { return (inside[part - 1] + inside[part]) / 2; };
   const double before = around(10) - around(5), after = around(19) - around(10);
   return after < 0.9 * before;
@@ -160,16 +161,16 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   }
   if (grew > kSaturated * scale && rising) {
     return {Verdict::saturated, "requests inside grow" + from_to +
-                                    " while sessions begin, and chance makes at most " +
+                                    " while sessions begin; by chance it would be at most " +
                                     format_number(kSaturated * scale)};
   }
   if (strays < kStable * scale) {
-    return {Verdict::stable, "requests inside stray by " + format_number(strays) +
-                                 ", and at the machine's limit by " + format_number(kStable * scale) +
-                                 " or more"};
+    return {Verdict::stable, "requests inside vary by " + format_number(strays) +
+                                 "; at the machine's limit they would vary by " +
+                                 format_number(kStable * scale) + " or more"};
   }
   return {Verdict::undecided,
-          "requests inside go" + from_to + ", which chance may do near the machine's limit: run longer"};
+          "requests inside go" + from_to + ", which may be chance near the machine's limit: run longer"};
 }
 
 }  // namespace kvcap

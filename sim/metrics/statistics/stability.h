@@ -59,7 +59,7 @@ struct Stability {
   std::string reason;  // a clause
 };
 
-// The inputs of S, the scale of the random walk of the requests inside.
+// The inputs of S, the scale of the random walk of the number of requests in the system.
 struct Chance {
   int64_t sessions = 0;  // number of sessions that begin inside the window
   double gap_variation = 0, work_variation = 0;
@@ -70,8 +70,8 @@ struct Chance {
 // dispersion of the sessions per part of the window.
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies);
 
-// Judges the requests that wait and run over time. Undecided while the window is not filled (is_filled): the
-// number of active sessions then grows only because the first sessions have not ended.
+// Judges the number of waiting and running requests over time. Undecided if the window is not filled
+// (is_filled): the number of active sessions then grows only because the first sessions have not ended.
 Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
                           const Chance& chance);
 

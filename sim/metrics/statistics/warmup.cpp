@@ -15,7 +15,7 @@ WarmupDetector::Found WarmupDetector::find() const {
     squares += step * (value - mean);
     if (k < count / 4) continue;
     const double statistic = squares / (static_cast<double>(k) * static_cast<double>(k));
-    // Equal cuts: the shortest wins.
+    // Of equally good cuts, takes the shortest.
     if (cut == count || statistic <= least) {
       least = statistic;
       cut = count - k;

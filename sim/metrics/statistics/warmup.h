@@ -4,10 +4,10 @@
 // Simulation Conference 2000). Cutting values unlike the rest lowers it, cutting values like the rest raises
 // it.
 //
-// Cuts beyond three quarters leave too few values and are not tried. A best cut beyond the half means that
-// the sequence has not settled: it is too short, or it grows without end. Short and strongly correlated
-// sequences may look unsettled by chance: of stationary ones with a lag-1 correlation of 0.9, 1 in 7 with 200
-// values and none with 500.
+// Cuts beyond three quarters of the sequence leave too few values and are not tried. A best cut in its second
+// half means that the sequence has not settled: it is too short, or it grows without end. Short and strongly
+// correlated sequences may look unsettled by chance: of stationary ones with a lag-1 correlation of 0.9, 1 in
+// 7 with 200 values and none with 500.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Plan: the fields that may be chosen, the targets to meet, and the metric to minimize. A configuration is
-// the base scenario with changes "path=value" in the form of --set, so that `kvcap run` can repeat it.
+// Plan: the fields to choose, the targets to meet, and the metric to minimize. A configuration is the base
+// scenario with changes "path=value" in the form of --set, so that `kvcap run` can repeat it.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Dimension {
   // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
   // costs less. Ranges are bisected; all other dimensions are searched.
   bool is_range = false;
-  // Given: a ladder of sizes of this tier (plan_sizes.h), not a field of a scenario.
+  // If set, the dimension is a ladder of sizes of this tier (plan_sizes.h), not a field of a scenario.
   std::optional<Tier> size_of;
 
   // "hardware.ssd.count"
@@ -37,8 +37,8 @@ struct Target {
   double max = std::numeric_limits<double>::infinity();
 };
 
-// A break-even map: `policies` restore contexts on an otherwise idle machine at every pair of values. A path
-// is a field of a scenario, or tokens, new_tokens or contexts.
+// A request for a break-even map: every policy restores contexts on an otherwise idle machine at every pair
+// of values. The path of an axis is a field of a scenario, or tokens, new_tokens or contexts.
 struct BreakEven {
   std::vector<std::string> policies;
   Dimension across, down;
@@ -57,7 +57,7 @@ struct Plan {
   std::string minimize = "cost.usd_per_hour";
   int64_t max_replications = 24;
   std::optional<BreakEven> break_even;
-  std::shared_ptr<OpenSizes> open_sizes;  // null: every size is that of the profile or the plan
+  std::shared_ptr<OpenSizes> open_sizes;  // null: every size comes from the profile or the plan
 };
 
 // Reads a plan file. `set`: changes "path=value" for every configuration. Throws InputError as load_scenario

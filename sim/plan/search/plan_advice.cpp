@@ -67,7 +67,8 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
         kMore * hardware.remote->capacity_bytes);
   }
   const std::size_t priced = probes.size();
-  // A measured curve of rates over sizes determines transfer times; the bandwidth is only its cap.
+  // If a link has a measured curve of rates by size, the curve determines transfer times and the bandwidth
+  // only caps it.
   const auto add_link = [&](const char* path, double bandwidth_bytes_per_s, bool has_curve) {
     if (!has_curve) add({path}, bandwidth_bytes_per_s, std::round(kFaster * bandwidth_bytes_per_s));
   };
@@ -108,7 +109,8 @@ Resources resources_of(const Plan& plan, const Changes& changes) {
   return all;
 }
 
-// Sets the added unit. A GPU may add links, and an SSD storage, so the first unit in this order counts.
+// Sets the unit and the added amount. The first resource in this order counts, because a GPU may add links
+// and an SSD adds storage.
 void count_units(const Resources& now, const Resources& then, Marginal& marginal) {
   const std::pair<ResourceUnit, double> added[] = {
       {ResourceUnit::gpu, then.gpus - now.gpus},
@@ -123,7 +125,7 @@ void count_units(const Resources& now, const Resources& then, Marginal& marginal
   }
 }
 
-// Returns the gain per cost; a gain without cost ranks first.
+// Returns the gain per cost; infinite for a gain without cost.
 double worth(const Marginal& one) {
   if (one.quality.mean >= 0) return -one.quality.mean;
   return -one.quality.mean / std::max(one.objective.mean, 1e-12);
@@ -143,7 +145,7 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
     const Dimension& dimension = plan.search[d];
     Point more = result.best_point;
     if (dimension.numbers.empty()) continue;
-    // Lists need not ascend, so the next larger value is searched.
+    // Looks for the next larger value, because lists need not ascend.
     const double now = dimension.numbers[more[d]];
     const auto next = [&](std::size_t i) {
       return dimension.numbers[i] > now ? dimension.numbers[i] : INFINITY;
@@ -175,10 +177,10 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
     };
     MeanInterval objective = change_of(plan.minimize);
     const MeanInterval quality = change_of(kFrontMetric);
-    // Ignores rounding errors of sums over runs of different lengths.
+    // Below this relative difference, sums over runs of different lengths differ only by rounding.
     constexpr double kRounding = 1e-9;
     if (std::abs(objective.mean) < kRounding * std::abs(best.metric(plan.minimize).mean)) objective = {0, 0};
-    // The added resource is unused.
+    // Without any effect, the added resource is unused.
     if (objective.mean == 0 && quality.mean == 0) continue;
     Marginal& more = marginals.emplace_back(Marginal{.what = probes[i].what,
                                                      .candidate = candidates[i],

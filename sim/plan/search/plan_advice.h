@@ -1,5 +1,5 @@
-// Computes what a plan report adds to the answer: the tightest target, the value of more of each resource,
-// and the changes of traffic and prices under which the answer holds.
+// Computes the advice that a plan report adds to the answer: the tightest target, the marginal value of each
+// resource, and how the answer fares under other traffic and prices.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,21 @@ struct Marginal {
   bool has_price = true;  // false: a faster link, which is not sold separately
 };
 
-// Judges in one look each (plan_judge.h): the next value of each numeric dimension, more of the priced
-// resources that the plan does not choose, and faster links. Omits configurations that cannot run and changes
-// without effect. Sorts by the gain in kFrontMetric per cost; entries without a price come last.
+// Judges, with one look each (plan_judge.h), the answer with the next value of each numeric dimension, with
+// more of each priced resource that the plan does not search, and with faster links. Omits configurations
+// that cannot run and changes without effect. Sorts by the gain in kFrontMetric per cost; entries without a
+// price come last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
 // The answer under other traffic or longer prompts.
 struct Stress {
   std::string what;  // "traffic +20 %"
   const Candidate* candidate = nullptr;
-  bool has_command = true;  // longer contexts are not a field of a scenario
+  bool has_command = true;  // false for longer prompts, which no field of a scenario sets
 };
 std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& judge);
 
-// The effect of a price that changes by 20 %; only if the objective is a cost.
+// The effect of a price that changes by 20 %. Computed only if the objective is a cost.
 struct PriceChange {
   std::string what;                 // "GPU price +20 %"
   double objective = 0;             // objective of the answer
@@ -48,7 +49,7 @@ struct PriceChange {
 };
 std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result);
 
-// Returns one - other, over the seeds that both have run.
+// Returns the mean of one - other over the seeds that both have run.
 MeanInterval paired_difference(const Candidate& one, const Candidate& other,
                                const std::function<double(const RunResult&)>& value);
 

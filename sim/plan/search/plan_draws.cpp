@@ -30,7 +30,7 @@ class Judged {
   }
 
   DrawVerdict on(const RunResult& drawn) const {
-    if (drawn.turn_count == 0) return {};  // the machine cannot run it
+    if (drawn.turn_count == 0) return {};  // the machine cannot run the candidate
     const bool meets = std::all_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
       return violation(target, value(target.metric, drawn)) == 0;
     });
@@ -44,7 +44,7 @@ class Judged {
     std::vector<ModelInterval> intervals;
     for (const std::string& metric : metrics) {
       std::vector<double> values;
-      for (const RunResult& one : drawn) {  // NaN where the machine cannot run it
+      for (const RunResult& one : drawn) {  // NaN where the machine cannot run the candidate
         if (std::isfinite(value(metric, one))) values.push_back(value(metric, one));
       }
       if (values.empty()) continue;

@@ -27,14 +27,14 @@ struct PlanDraws {
 };
 
 // Returns the answer, the next cheaper and the next dearer judged candidate, and the rivals, in this order;
-// at most five.
+// at most five candidates.
 std::vector<const Candidate*> finalists_of(const PlanResult& result);
 
-// Runs nothing if there is no answer or no draws.
+// Simulates the finalists on drawn machines. Runs nothing if there is no answer or no draws.
 PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options);
 
-// Evaluates finished runs. `runs`: those of the candidates, in their order; the first candidate is the
-// answer.
+// Judges the finalists by finished runs. `runs`: the runs of `candidates`, in the same order; the first
+// candidate is the answer.
 PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
                           const ModelDraws& runs);
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kPlanSchema = "kvcap.plan/1";
 constexpr std::size_t kMostRangeValues = 10'000;   // values of one range
-constexpr std::size_t kMostCombinations = 20'000;  // combinations, without the longest range
+constexpr std::size_t kMostCombinations = 20'000;  // combinations of all dimensions except the longest range
 constexpr std::string_view kSizes[] = {"searched", "profile"};
 constexpr double kMostNumber = 1e21;
 
@@ -53,13 +53,13 @@ FieldSpec any_number(std::string_view meaning, bool required = false) {
 void describe(FieldVisitor& v, RangeRow& o) {
   v.field("min", o.min, any_number("the first value", true));
   v.field("max", o.max, any_number("the last value", true));
-  v.field("step", o.step, any_number("from a value to the next"));
-  v.field("factor", o.factor, any_number("of a value to the one before"));
+  v.field("step", o.step, any_number("difference between consecutive values"));
+  v.field("factor", o.factor, any_number("ratio of consecutive values"));
 }
 
 void describe(FieldVisitor& v, TargetRow& o) {
-  v.field("min", o.min, any_number("of the metric"));
-  v.field("max", o.max, any_number("of the metric"));
+  v.field("min", o.min, any_number("lower bound of the metric"));
+  v.field("max", o.max, any_number("upper bound of the metric"));
 }
 
 void describe(FieldVisitor& v, BreakEvenRow& o) {
@@ -67,23 +67,24 @@ void describe(FieldVisitor& v, BreakEvenRow& o) {
     return FieldSpec{.meaning = meaning, .required = true, .least = 1, .shape = "one field and its values"};
   };
   v.field("policies", o.policies,
-          {.meaning = "that are compared", .required = true, .least = 2, .shape = "two policies or more"});
+          {.meaning = "policies to compare", .required = true, .least = 2, .shape = "two policies or more"});
   v.field("across", o.across, axis("columns of the map"));
-  v.field("down", o.down, axis("its rows"));
+  v.field("down", o.down, axis("rows of the map"));
   v.field("set", o.set, {.meaning = "fields of the scenario, and tokens, new_tokens, contexts"});
 }
 
 void describe(FieldVisitor& v, PlanFile& o) {
   v.schema(kPlanSchema, true);
-  v.field("name", o.name, {.meaning = "how the answer calls the plan"});
+  v.field("name", o.name, {.meaning = "name of the plan in the answer"});
   v.field("base", o.base, {.meaning = "a scenario, or the path of one", .required = true});
   v.field("search", o.search,
-          {.meaning = "values by field", .least = 1, .shape = "at least one field to choose"});
-  v.field("meet", o.meet, {.meaning = "bounds by metric"});
-  v.field("minimize", o.minimize, {.meaning = "a metric"});
-  v.field("max_replications", o.max_replications, {.meaning = "of a configuration", .min = 1, .max = 1000});
-  v.field("sizes", o.sizes, {.meaning = "of tiers that the search leaves open", .allowed = kSizes});
-  v.field("break_even", o.break_even, {.meaning = "where which policy wins"});
+          {.meaning = "values to try, by field", .least = 1, .shape = "at least one field to choose"});
+  v.field("meet", o.meet, {.meaning = "targets: bounds by metric"});
+  v.field("minimize", o.minimize, {.meaning = "the metric to minimize"});
+  v.field("max_replications", o.max_replications,
+          {.meaning = "most seeds per configuration", .min = 1, .max = 1000});
+  v.field("sizes", o.sizes, {.meaning = "sizes of tiers that the plan does not set", .allowed = kSizes});
+  v.field("break_even", o.break_even, {.meaning = "map of the fastest policy over two fields"});
 }
 
 // One object of the plan and its path in the file.
@@ -120,7 +121,7 @@ std::vector<double> range_values(const Json& json, const Part& part, const std::
     refuse_field(place + ".min", range.min, "a number greater than 0 with factor");
   constexpr double kRounding = 1e-6;
   std::vector<double> values;
-  // The last step may miss max by rounding.
+  // Rounding may put the last step slightly beyond max.
   for (std::size_t i = 0;; ++i) {
     const auto n = static_cast<double>(i);
     const double value = steps ? range.min + n * by : range.min * std::pow(by, n);
@@ -163,7 +164,7 @@ Dimension read_dimension(const Part& part, const std::string& key, const Json& j
   for (const Json& value : json) {
     const std::string text = change_text(value);
     if (std::find(dimension.values.begin(), dimension.values.end(), text) != dimension.values.end()) {
-      refuse_field(part.at(key), json, "each value once (" + text + " is there again)");
+      refuse_field(part.at(key), json, "each value once (" + text + " is repeated)");
     }
     dimension.values.push_back(text);
     if (value.is_number()) dimension.numbers.push_back(value.get<double>());
@@ -172,7 +173,7 @@ Dimension read_dimension(const Part& part, const std::string& key, const Json& j
   return dimension;
 }
 
-// Returns the nesting depth, by which objects are set before their members.
+// Returns the nesting depth. Dimensions are sorted by it, so that objects are set before their members.
 std::ptrdiff_t depth(const Dimension& dimension) {
   std::ptrdiff_t most = 0;
   for (const std::string& path : dimension.paths) {
@@ -192,9 +193,8 @@ void check_combinations(const std::string& file, const std::vector<Dimension>& d
   }
   if (lines / longest <= kMostCombinations) return;
   throw InputError(
-      file + ": search: found " + number_text(lines / longest) + " combinations besides the longest range" +
-      (has_ladders ? " (with the sizes that it leaves open: \"sizes\": \"profile\" leaves them as they are)"
-                   : "") +
+      file + ": search: found " + number_text(lines / longest) + " combinations without the longest range" +
+      (has_ladders ? " (including storage sizes; \"sizes\": \"profile\" keeps the profile's sizes)" : "") +
       ", allowed: at most " + std::to_string(kMostCombinations));
 }
 
@@ -211,7 +211,7 @@ void check_metric(const std::string& place, const std::string& metric) {
   const std::vector<std::string> metrics = metric_names();
   if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) return;
   const std::vector<std::string_view> names(metrics.begin(), metrics.end());
-  throw InputError(place + ": found the metric \"" + metric + "\", allowed: a number of the result" +
+  throw InputError(place + ": found the metric \"" + metric + "\", allowed: a metric of the result" +
                    suggestion(metric, names));
 }
 

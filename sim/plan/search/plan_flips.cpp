@@ -13,7 +13,7 @@ namespace {
 const double kStep = std::sqrt(2);  // factor of one step outwards
 constexpr double kFarthest = 4;
 constexpr double kPrecision = 1.05;  // ratio of the two factors that bracket a flip
-// The number of cheaper candidates to run, those that miss least first.
+// The number of cheaper candidates to run; those that miss least are chosen.
 constexpr std::size_t kMostCheaper = 2;
 
 bool is_missing(const Candidate& one) { return one.verdict != Judgement::meets; }
@@ -56,8 +56,8 @@ struct Walk {
   }
 };
 
-// Returns the judged candidates that are cheaper than the answer and miss a target; the nearest to all
-// targets first.
+// Returns the judged candidates that are cheaper than the answer and miss a target, in ascending order of
+// violation.
 std::vector<const Candidate*> nearest_cheaper(const Plan& plan, const PlanResult& result) {
   const auto objective = [&](const Candidate& one) { return one.metric(plan.minimize).mean; };
   const auto misses = [&](const Candidate& one) {

@@ -1,10 +1,10 @@
 // Finds where the answer of a plan flips: the change of traffic, prompt lengths or a price at which the
-// answer misses a target or a cheaper configuration meets all of them.
+// answer misses a target or a cheaper configuration meets every target.
 //
-// Traffic and prompts are scaled step by step from 1 and then bisected, with one run per step under the first
-// seed, so that a flip lies between two factors. When they shrink, the cheaper judged candidates that missed
-// least are run too. Costs are linear in a price, so price flips are computed among the judged candidates
-// that meet every target.
+// The factor of traffic or prompt lengths moves step by step away from 1 until the answer flips; bisection
+// then narrows the two factors that bracket the flip. Each step is one run under the first seed. At factors
+// below 1, the cheaper judged candidates that missed least are run too. Costs are linear in a price, so price
+// flips are computed without runs, among the judged candidates that meet every target.
 #pragma once
 
 #include <string>
@@ -18,13 +18,14 @@ namespace kvcap {
 struct Flip {
   std::string what;      // "traffic", "prompts", "SSD price"
   double factor = 1;     // multiple at which the answer flips; if not found, the last one tried
-  double holds = 1;      // last factor at which the answer holds; for a price equal to `factor`
+  double holds = 1;      // last factor at which the answer holds; equals `factor` for a price
   bool is_found = true;  // false: the answer holds up to `factor`
-  std::string reason;    // metric that the answer misses there, "unstable" or "stable"; else empty
-  Changes better;        // the cheaper configuration that meets every target there; else empty
+  std::string reason;    // metric that the answer misses at `factor`, "unstable" or "stable"; else empty
+  Changes better;        // the cheaper configuration that meets every target at `factor`; else empty
 };
 
-// Returns the nearest flip first, by |log factor|; those not found come last. `arrivals`: of the answer.
+// Returns the nearest flip first, by |log factor|; flips that were not found come last. `arrivals`: those of
+// the answer's scenario.
 std::vector<Flip> find_flips(const Plan& plan, const PlanResult& result, const ArrivalOptions& arrivals,
                              Evaluator& evaluator);
 

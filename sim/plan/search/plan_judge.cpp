@@ -12,7 +12,7 @@ namespace kvcap {
 namespace {
 
 constexpr int64_t kFirstReplications = 3;
-constexpr double kConfigurationError = 0.05;  // error of all looks at one configuration together
+constexpr double kConfigurationError = 0.05;  // error probability of all looks at one configuration together
 // A target missed by more than this share of its bound under one seed needs no further seeds.
 constexpr double kHopeless = 1;
 
@@ -74,7 +74,8 @@ Candidate& Judge::own(const Candidate& candidate) {
   return candidates_.at({candidate.changes, candidate.context_scale});
 }
 
-// Lengthens runs until they show the long run or miss by far, and updates the shares in `asks`.
+// Runs `asks`, lengthens the runs until they represent the steady state or miss by far, and updates the
+// shares in `asks`.
 std::vector<Answer> Judge::long_enough(std::vector<Ask>& asks) {
   std::vector<Answer> answers = evaluator_.run(asks);
   KVCAP_CHECK(answers.size() == asks.size());
@@ -163,7 +164,7 @@ void Judge::decide(Candidate& candidate) const {
   }
 }
 
-// True iff a candidate needs no further run after its first.
+// True iff the first run already shows that the candidate cannot win, so that no further seeds are run.
 bool Judge::is_hopeless(const Candidate& candidate) const {
   if (candidate.verdict == Judgement::cannot_run) return true;
   const std::string& reason = candidate.reason;

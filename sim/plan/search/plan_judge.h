@@ -1,14 +1,14 @@
 // Judge: decides whether a plan's configurations meet its targets. It runs them through an Evaluator: kvcap
 // plan simulates; tests compute formulas.
 //
-// A configuration runs on the whole workload, which is lengthened until the run shows the long run
-// (replicate.h); further seeds start with the length of the first. It is not run again if, under the first
-// seed, it is saturated or misses a target by more than the bound itself. Rejected, failed or truncated turns
-// are a miss unless a target bounds them. If even the longest run does not decide whether it is saturated, it
-// is `unclear`. All others run under 3, 6, 12, ... seeds until the interval of every metric lies on one side
-// of its bound, or until the plan's limit; then the verdict is `unclear`, which counts as missed. Each of
-// these looks may err, so the 5 % error of a configuration is divided among them (Bonferroni). A candidate's
-// intervals have the same confidence wherever they are printed.
+// A configuration runs on the whole workload, which is lengthened until the run represents the steady state
+// (replicate.h); further seeds start with the length of the first run. If the configuration is saturated or
+// misses a target by more than the bound itself under the first seed, no further seeds run. Rejected, failed
+// or truncated turns are a miss unless a target bounds them. If even the longest run does not decide whether
+// the configuration is saturated, the verdict is `unclear`. All other configurations run under 3, 6, 12, ...
+// seeds until the interval of every metric lies on one side of its bound, or until the plan's limit; then the
+// verdict is `unclear`, which counts as missed. Each of these looks may err, so they share the error of 5 %
+// per configuration (Bonferroni). A candidate's intervals have the same confidence wherever they are printed.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Ask {
 };
 
 struct Answer {
-  std::string reason;  // why it cannot run; empty: it can
+  std::string reason;  // why the configuration cannot run; empty: it can
   RunResult result;
   bool may_be_longer = false;  // twice the share is allowed
 };
@@ -40,14 +40,15 @@ struct Answer {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // Returns one answer per request, in order; equal requests have equal answers.
+  // Returns one answer per Ask, in the same order; equal Asks have equal answers.
   virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
 };
 
 enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
 
 bool is_saturated(const RunResult& result);
-// Returns the name of a kind of unserved turns (metrics/unserved.h) that has no target; empty: none.
+// Returns a kind of unserved turns (metrics/unserved.h) that occurs in the run and has no target; empty:
+// none.
 std::string_view unserved(const RunResult& result, const std::vector<Target>& meet);
 
 // A configuration and its runs on the whole workload, one per seed.
@@ -77,7 +78,7 @@ class Judge {
   std::vector<const Candidate*> look(const std::vector<Changes>& wanted, double context_scale = 1);
   // Takes the next look at all candidates concurrently.
   void look_again(const std::vector<const Candidate*>& candidates);
-  // True iff another look may make its verdict clear.
+  // True iff another look may decide the candidate's verdict.
   bool is_open(const Candidate& candidate) const;
   // Runs candidates that were judged by a single run under the seeds of the first look.
   void give_intervals(const std::vector<const Candidate*>& candidates);
@@ -104,9 +105,10 @@ class Judge {
   std::map<std::pair<Changes, double>, Candidate> candidates_;  // key: changes and context scale
 };
 
-// Returns how far a value is beyond a target, as a share of the bound; 0 if it is met, infinite for NaN.
+// Returns how far a value is beyond a target, as a share of the bound; 0 if the target is met, infinite for a
+// NaN.
 double violation(const Target& target, double value);
-// Returns the distance from a value to the bound, as a share of it; negative if missed.
+// Returns the distance from a value to the bound, as a share of the bound; negative if the target is missed.
 double slack(const Target& target, double value);
 
 }  // namespace kvcap

@@ -9,7 +9,7 @@ namespace kvcap {
 namespace {
 
 constexpr double kScreenShares[] = {kShortestShare, 1.0 / 4};
-// A combination is dropped if it misses by more than the best one plus this share of a bound.
+// A combination is dropped if its violation exceeds that of the best one by more than this share of a bound.
 constexpr double kWidely = 0.5;
 
 std::vector<Combination> all_combinations(const Plan& plan) {
@@ -25,7 +25,7 @@ std::vector<Combination> all_combinations(const Plan& plan) {
   return all;
 }
 
-// Runs both ends, because the bottom is better where more of a resource hurts.
+// Runs every combination at its top and at its bottom; the bottom is better where more of a resource hurts.
 void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations) {
   std::vector<Point> points;
   for (const Combination& one : combinations) {

@@ -1,6 +1,6 @@
 // The first stage of a search (successive halving): runs every combination of list values on short workloads,
-// once with all ranges at their top and once at their bottom. Each round drops those of the worse half that
-// miss the targets by far more than the best does, and runs the rest on a longer workload.
+// once with all ranges at their top and once at their bottom. Each round drops the combinations in the worse
+// half that miss the targets by far more than the best one, and runs the rest on a longer workload.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace kvcap {
 
 // A combination of list values.
 struct Combination {
-  Point top, bottom;  // all ranges at their last and first value
+  Point top, bottom;  // with all ranges at their last value, and at their first
   // Results on the longest short workload so far.
   Answer at_top, at_bottom;
 };
@@ -36,7 +36,7 @@ double total_violation(const Plan& plan, const RunResult& result);
 // Returns the target with the largest violation; null: none.
 const Target* worst_target(const Plan& plan, const RunResult& result);
 
-// Returns all choices of the dimensions for which `varies` is true; the others are as in `from`. The last
+// Returns all points that differ from `from` only in dimensions for which `varies` is true. The last
 // dimension varies fastest.
 template <class Varies>
 std::vector<Point> grid(const Plan& plan, const Point& from, const Varies& varies) {

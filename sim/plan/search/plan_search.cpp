@@ -13,7 +13,7 @@
 namespace kvcap {
 namespace {
 
-// Assumed relative error of the objective on short workloads, until runs on long ones exist.
+// Assumed relative error of the objective on short workloads, until runs on the whole workload measure it.
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched concurrently
 constexpr int64_t kFewSeeds = 3;  // an answer with no more seeds gets another look
@@ -67,7 +67,7 @@ class PlanSearch {
       if (is_likely(a) != is_likely(b)) return is_likely(a);
       return estimate(a.bottom) < estimate(b.bottom);
     });
-    double searched = 0;  // best objective down to which the search has run
+    double searched = 0;  // best objective when the last pass of the search ended
     do {
       do {
         do search_waves(left);
@@ -122,8 +122,8 @@ class PlanSearch {
     });
   }
 
-  // Judges the answer once more. False if it fails; then candidates that only its price ruled out must be
-  // searched.
+  // Judges the answer once more. Returns false if it fails; then the search must try the configurations that
+  // only the answer's price had ruled out.
   bool best_holds() {
     find_best();
     if (!result_.best) return true;
@@ -153,8 +153,8 @@ class PlanSearch {
       estimates_.emplace(open[i], answers[i].reason.empty() ? objective(answers[i].result) : kInfinity);
     }
   }
-  // True iff a point is not clearly dearer than the best so far. Allows twice the largest error of the short
-  // workloads.
+  // True iff a point is not clearly dearer than the best so far. The margin is twice the largest error of the
+  // estimates on short workloads.
   bool may_be_best(const Point& point) {
     const double estimated = estimate(point);
     return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
@@ -170,10 +170,10 @@ class PlanSearch {
   }
   double equal() const { return kEqual * std::abs(best_objective_); }
 
-  // Searches combinations concurrently: first their tops, then their lines. A line varies the longest range
-  // with everything else fixed.
+  // Searches combinations concurrently: runs their tops, then bisects their lines. A line is all points that
+  // differ only in the longest range.
   void search(std::vector<const Combination*> wave) {
-    // The top of a likely combination that is too dear gives no information.
+    // A likely combination meets the targets at its top anyway, so a top that is too dear is not run.
     const auto is_telling = [&](const Combination* one) { return !is_likely(*one) || may_be_best(one->top); };
     std::vector<Point> tops;
     for (const Combination* one : wave) {
@@ -183,7 +183,7 @@ class PlanSearch {
     std::erase_if(wave, [&](const Combination* one) { return implied(one->top) == false; });
 
     const auto is_other_range = [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; };
-    std::vector<std::vector<Point>> lines;  // lines per combination; the cheapest and smallest last
+    std::vector<std::vector<Point>> lines;  // lines per combination, in descending order of cost
     for (const Combination* one : wave) {
       lines.push_back(grid(plan_, one->bottom, is_other_range));
       know_estimates(lines.back());
@@ -217,13 +217,13 @@ class PlanSearch {
     smallest(lines, ends, [&](const std::vector<Point>& points) { return meets(points); });
   }
 
-  // Returns, for each line, the smallest value from which on `holds` is true; the line's end if there is
+  // Returns for each line the smallest value from which on `holds` is true, or the line's end if there is
   // none. Tests the last value first, then the first, then bisects. All lines advance concurrently.
   template <class Holds>
   std::vector<std::size_t> smallest(const std::vector<Point>& lines, std::vector<std::size_t> ends,
                                     const Holds& holds) const {
     std::vector<std::size_t> found = ends;
-    std::vector<std::size_t> low(lines.size(), 0);  // below this value it does not hold
+    std::vector<std::size_t> low(lines.size(), 0);  // `holds` is false below this value
     while (true) {
       std::vector<std::size_t> open, values;
       std::vector<Point> points;
@@ -246,8 +246,8 @@ class PlanSearch {
     }
   }
 
-  // True iff `known` is in the same combination and has at most (`has_less`) or at least the resources of
-  // `point`.
+  // True iff `known` is in the same combination as `point` and has at most (if `has_less`) or at least (else)
+  // its resources.
   bool is_comparable(const Point& known, const Point& point, bool has_less) const {
     for (std::size_t d = 0; d < point.size(); ++d) {
       if (!plan_.search[d].is_range ? known[d] != point[d]
@@ -258,7 +258,8 @@ class PlanSearch {
     return true;
   }
 
-  // Returns what judged points of the same combination imply: more does not hurt, less does not help.
+  // Returns the verdict that judged points of the same combination imply, assuming that more resources never
+  // hurt and less never help; nothing if they imply none.
   std::optional<bool> implied(const Point& point) const {
     for (const auto& [known, candidate] : judged_) {
       const bool good = candidate->verdict == Judgement::meets;
@@ -297,7 +298,7 @@ class PlanSearch {
   }
 
   // Adds looks at the cheapest unclear candidate that would beat the best, until its verdict is clear.
-  // Returns false if there is none.
+  // Returns false if there is no such candidate.
   bool clear_up() {
     const auto is_worth = [&](const Candidate& one) {
       if (!judge_.is_open(one)) return false;
@@ -463,8 +464,8 @@ class PlanSearch {
     }
   }
 
-  // Prefers settings that meet the targets but are dearer, then likely ones that are dearer, then the one
-  // that misses least.
+  // Shows the cheapest configuration that meets the targets; else the cheapest that is likely to meet them on
+  // short workloads; else the one that misses least.
   Discarded why_discarded(const Screening& screening, std::size_t d, std::size_t value) {
     Discarded found{.why = Discarded::Why::cannot_run, .reason = {}, .changes = {}};
     double cheapest = kInfinity;
@@ -535,7 +536,7 @@ class PlanSearch {
   std::optional<double> error_;          // largest relative error of an estimate so far
   std::map<Point, const Candidate*> judged_;
   double best_objective_ = kInfinity;
-  std::set<Point> verified_;              // run although others ruled them out
+  std::set<Point> verified_;              // points that were run although others ruled them out
   std::set<const Candidate*> confirmed_;  // candidates that had their additional look as the answer
   PlanResult result_{.configurations = 1};
 };

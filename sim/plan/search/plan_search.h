@@ -1,13 +1,14 @@
 // The search for the best configuration that meets every target.
 //
 // The combinations of list values that remain after screening (plan_screen.h) run on the whole workload:
-// likely ones first, then in ascending order of cost. If a combination misses with all ranges at their top,
-// it is dropped; else the longest range is bisected for every choice of the other ranges. Configurations that
-// cost more than the best so far are skipped; short workloads estimate the objective accurately enough for
-// that. Candidates that are unclear after the first look get more seeds last, cheapest first, and only if
-// they would beat the best; the search then continues with their verdicts. Configurations that would beat the
-// answer but were ruled out without a run are verified (plan_verify.h). The answer gets one look more than
-// its verdict needed; if it fails that look, the search continues without it.
+// those that met the targets on short workloads first, then the others, each in ascending order of the
+// objective. If a combination misses with all ranges at their top, it is dropped; else the longest range is
+// bisected for every choice of the other ranges. Configurations that cost more than the best so far are
+// skipped; short workloads estimate the objective accurately enough for that. Candidates that are unclear
+// after the first look get more seeds last, cheapest first, and only if they would beat the best; the search
+// then continues with their verdicts. Configurations that would beat the answer but were ruled out without a
+// run are verified (plan_verify.h). The answer gets one look more than its verdict needed; if it fails that
+// look, the search continues without it.
 #pragma once
 
 #include <cmath>
@@ -20,26 +21,26 @@
 
 namespace kvcap {
 
-// A list value that the answer does not use, and why. Of all settings with this value it shows the most
-// informative one.
+// A list value that the answer does not use, and why. Of all configurations with this value, the most
+// informative one is shown.
 struct Discarded {
   enum class Why : uint8_t { dearer, unclear, misses, cannot_run };
   std::string value;  // "hardware=l40s"
   Why why = Why::misses;
-  double objective = NAN;    // dearer: of the cheapest setting; unclear, misses: of the nearest one
+  double objective = NAN;    // dearer: of the cheapest one; unclear, misses: of the one that misses least
   bool is_estimate = false;  // true: from a short workload only
   std::string reason;        // unclear, misses: the metric, "unstable" or "stable"; cannot_run: the error
   double found = NAN;        // value of the metric `reason`
-  Changes changes;           // the setting
+  Changes changes;           // the configuration shown
 };
 
 // Counts of configurations that would beat the answer but were ruled out by others without a run
 // (plan_verify.h).
 struct Implied {
-  int64_t verified = 0;       // run to verify it
-  int64_t wrong = 0;          // verified, and they meet every target
-  int64_t same = 0;           // points between two with equal results
-  int64_t not_looked_at = 0;  // not run: between two that miss by far, or beyond the limit of runs
+  int64_t verified = 0;       // run for verification
+  int64_t wrong = 0;          // those of `verified` that meet every target
+  int64_t same = 0;           // not run: they lie between two configurations with equal results
+  int64_t not_looked_at = 0;  // not run: they lie between two that miss by far, or exceed the limit of runs
 };
 
 struct PlanResult {
@@ -53,7 +54,7 @@ struct PlanResult {
   const Candidate* nearest = nullptr;      // the judged candidate that misses least
   const Candidate* next_better = nullptr;  // the last judged candidate before the best, by objective
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, in ascending order of cost
-  std::vector<const Candidate*> judged;    // candidates on the whole workload, by objective
+  std::vector<const Candidate*> judged;    // candidates that ran on the whole workload, by objective
   std::vector<Discarded> discarded;        // values in the order of the plan's lists
   Implied implied;
   double confidence = 0.95;  // confidence of all intervals

@@ -54,7 +54,7 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
     Workload workload = part_of(scenario, ask.share, sources);
     // Pieces of prompts have fixed lengths.
     if (ask.context_scale != 1 && !workload.piece_begin.empty()) {
-      throw InputError("prompts in pieces cannot be made longer");
+      throw InputError("prompts made of pieces cannot be made longer");
     }
     if (ask.context_scale != 1) lengthen(workload, ask.context_scale);
     RunResult result = without_curves(simulate(scenario, workload));
@@ -67,8 +67,8 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   return message;
 }
 
-// Throws InputError for a value that no configuration accepts, or for another dimension's field that causes
-// the error.
+// Throws InputError that names a value that no configuration accepts, or the field of another dimension that
+// causes the error.
 [[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
                          const std::string& why) {
   for (const Dimension& dimension : plan.search) {
@@ -82,15 +82,15 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
                    plan.search[d].values[value] + ": " + why);
 }
 
-// True iff the first tier is the GPU; policies that store nothing can have it too, because prefixes stay on
-// the GPU.
+// True iff the first tier is GPU memory. Policies that store nothing can have this tier too, for prefixes
+// that stay on the GPU.
 bool has_hbm_tier(const Scenario& scenario) {
   return scenario.policy.tiers && !scenario.policy.tiers->empty() &&
          scenario.policy.tiers->front().kind == Tier::hbm;
 }
 
-// Returns a key of everything the run depends on: the scenario without unused storage. SSDs that are read
-// through DRAM need its bandwidth, but not its size.
+// Returns a key of everything that the run depends on: the scenario without unused storage. For SSDs that are
+// read through DRAM, the key keeps the DRAM's bandwidth but not its size.
 std::string key_of(const Scenario& scenario, const Ask& ask) {
   nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
   nlohmann::json& hardware = key["hardware"];
@@ -169,8 +169,8 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
 void check_values(const Plan& plan, const std::string& file) {
   std::vector<std::vector<bool>> accepted;
   for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
-  // First advances all dimensions together, so that a few configurations try all values; then tries each
-  // value that was not accepted with every combination of the lists. Only the ends of a range are tried.
+  // First advances all dimensions together, so that a few configurations try all values. Then tries each
+  // value that was not accepted with every combination of the lists. Of a range, tries only the two ends.
   const auto accepts = [&](const Point& point, std::string* why) {
     try {
       load_scenario(plan.base, changes_at(plan, point));

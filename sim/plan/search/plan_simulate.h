@@ -15,8 +15,8 @@ class Simulator : public Evaluator {
  public:
   explicit Simulator(const Plan& plan, const FinishedRuns& finished = FinishedRuns("", false))
       : plan_(plan), finished_(finished) {}
-  // Returns results without turns and texts. A refused scenario is an answer with its reason. Configurations
-  // that differ only in storage that neither uses run once.
+  // Returns results without turns and texts; the answer for a refused scenario holds the reason.
+  // Configurations that differ only in storage that neither uses share one run.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
   int64_t simulations() const { return simulations_; }
 
@@ -28,8 +28,7 @@ class Simulator : public Evaluator {
   std::map<std::string, Answer> answers_;  // key: everything that the simulation depends on
 };
 
-// Throws InputError for the first value that no configuration accepts, because it cannot be part of an
-// answer.
+// Throws InputError for the first value that no configuration accepts, because no answer could contain it.
 void check_values(const Plan& plan, const std::string& file);
 
 }  // namespace kvcap

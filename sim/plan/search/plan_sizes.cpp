@@ -35,7 +35,7 @@ Changes ssd_settings(const Ssd& ssd, double share) {
   return changes;
 }
 
-// True iff a field decides which tiers exist and who uses them.
+// True iff a field of the dimension decides which tiers exist or which are used.
 bool matters(const Dimension& dimension) {
   return std::any_of(dimension.paths.begin(), dimension.paths.end(), [](const std::string& path) {
     for (Tier tier : kHostTiers) {
@@ -143,7 +143,7 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
       }
     }
     if (!plan.open_sizes) continue;
-    // The size of the same configuration without the ladder settings.
+    // Without the ladder settings, the configuration has the profile's size.
     Changes others = changes;
     std::erase_if(others, [&](const std::string& change) {
       for (const Dimension& dimension : plan.search) {

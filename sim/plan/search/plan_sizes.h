@@ -1,11 +1,11 @@
-// Adds storage sizes to the variables of a plan if the plan neither searches nor sets them: a ladder of
+// Adds storage sizes to the dimensions of a plan if the plan neither searches nor sets them: a ladder of
 // shares of the profile's size, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is
-// a set of hardware settings, so that `kvcap run` repeats it and bills only that size.
+// a set of hardware settings, so that `kvcap run` can repeat it and bills only that size.
 //
-// DRAM, CXL memory and remote storage are divided by bytes. SSDs are divided into devices; where they are
-// rented by the GB also into parts of one, which have their part of its bandwidth and of its rated writes.
-// Bought devices are whole. A rung has no more than the next of anything and costs no more, so that ladders
-// are ranges.
+// DRAM, CXL memory and remote storage are divided by bytes, SSDs by devices. SSDs that are rented by the GB
+// are also divided into parts of a device, with the same share of its bandwidth and of its rated writes;
+// bought devices stay whole. Each rung has at most the resources and at most the cost of the next one, so
+// that a ladder is a range (Dimension::is_range).
 #pragma once
 
 #include <map>
@@ -19,14 +19,15 @@
 
 namespace kvcap {
 
-// Returns the settings that buy `share` of the profile's tier. REQUIRES: the profile has the tier.
+// Returns the hardware settings that provision `share` of the profile's tier. REQUIRES: the profile has the
+// tier.
 Changes size_settings(const HardwareProfile& hardware, Tier tier, double share);
 
 bool keeps_anything(const Scenario& scenario);
 // True iff contexts may be stored in this tier; contexts in GPU memory do not count as a host tier.
 bool keeps_in(const Scenario& scenario, Tier tier);
 
-// The tiers without a size, per configuration; each configuration is resolved once.
+// Finds the tiers whose size a configuration leaves open. Resolves each configuration once.
 class OpenSizes {
  public:
   // Returns the profile of the plan's base with these changes and stores its unsized tiers in `open`. Returns
@@ -41,7 +42,7 @@ class OpenSizes {
   std::map<Changes, Known> known_;
 };
 
-// Returns the ladder settings of a configuration with the other changes `others`. REQUIRES: plan.open_sizes.
+// Returns the ladder settings of a configuration whose other changes are `others`. REQUIRES: plan.open_sizes.
 Changes size_changes(const Plan& plan, const Point& point, const Changes& others);
 
 // Appends a ladder for each tier that some configuration leaves unsized. Does so only if a cost is minimized,

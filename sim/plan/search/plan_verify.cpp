@@ -120,7 +120,7 @@ class Verifier {
     verdicts_.judge(promising);
   }
 
-  // Returns the slack to the nearest bound, as a share of it; negative if missed.
+  // Returns the slack to the nearest bound, as a share of that bound; negative if a target is missed.
   double room(const Point& point) const {
     const Answer& answer = answers_.at(point);
     double least = std::numeric_limits<double>::infinity();
@@ -162,7 +162,7 @@ class Verifier {
   Judge& judge_;
   const Verdicts& verdicts_;
   std::map<Point, Answer> answers_;
-  std::vector<Point> fresh_;  // run, and not yet considered for a verdict
+  std::vector<Point> fresh_;  // points that were run but not yet considered for a verdict
   int64_t runs_ = 0;
   Verification found_;
 };

@@ -1,15 +1,15 @@
 // Verifies the assumption of a search that more of a resource never hurts and less never helps.
 //
-// A search bisects ranges: a configuration that misses the targets rules out all configurations with less of
-// everything, without running them. Caches can violate this: a larger cache has more hits in a slow tier, and
-// loading them may take longer than recomputing. So configurations that would beat the answer but were ruled
-// out this way are run on the workload's own sessions under one seed. A configuration that has more slack
-// than every configuration that rules it out, on the same sessions, is judged.
+// A search bisects ranges: a configuration that misses the targets rules out, without running them, all
+// configurations with less of everything. Caches can violate the assumption: a larger cache has more hits in
+// a slow tier, and loading them may take longer than recomputation. So configurations that would beat the
+// answer but were ruled out this way are run on the workload's own sessions under one seed. If such a
+// configuration has more slack on these sessions than every configuration that rules it out, it is judged.
 //
 // The ranges of a combination span a box. Its two corners, with the least and the most of everything, run
-// first. If both have equal results, as with tiers that never fill, everything between them is taken to have
-// the same. If both are saturated or miss a target by more than its bound, nothing between them is run. Other
-// boxes are halved along their longest side, down to single configurations.
+// first. If both have equal results, as with tiers that never fill, every point between them is taken to have
+// the same results. If both are saturated or miss a target by more than its bound, no point between them is
+// run. Other boxes are halved along their longest side, down to single configurations.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@
 namespace kvcap {
 
 struct Verification {
-  std::vector<Point> run;     // configurations that others had ruled out
-  int64_t same = 0;           // points between two with equal results
-  int64_t not_looked_at = 0;  // not run: between two that miss by far, or beyond the limit of runs
+  std::vector<Point> run;     // points that were run although others had ruled them out
+  int64_t same = 0;           // not run: they lie between two points with equal results
+  int64_t not_looked_at = 0;  // not run: they lie between two that miss by far, or exceed the limit of runs
 };
 
 // The state of the search, by point.

@@ -11,7 +11,7 @@ namespace kvcap {
 
 // The answer minus the runner-up, paired by seed.
 struct PartDifference {
-  std::string name;  // a cost: "GPU"; a TTFT: "queue", "lookup", ..., "prefill", "batching"
+  std::string name;  // part of the cost: "GPU"; of the TTFT: "queue", "lookup", ..., "prefill", "batching"
   MeanInterval difference;
 };
 
@@ -19,15 +19,15 @@ struct Why {
   const Candidate* runner_up = nullptr;  // null: no other configuration was judged
   MeanInterval objective;
   std::vector<PartDifference> costs;  // empty unless the objective is a cost
-  // Mean TTFT in ms; the parts add up to `ttft_ms`. `prefill`: as in an idle engine; `batching`: the time
-  // that sharing steps with other requests adds.
+  // Difference of the mean TTFT; the parts add up to it. `prefill`: as in an idle engine; `batching`: the
+  // time that sharing steps with other requests adds.
   MeanInterval ttft_ms;
   std::vector<PartDifference> ttft_parts_ms;
 };
 
-// Compares with the cheapest configuration that meets every target and differs in a non-numeric choice, such
-// as its policy or machine; else with the cheapest other configuration that meets them; else with the last
-// before the answer.
+// Compares the answer with the cheapest configuration that meets every target and differs in a non-numeric
+// choice, such as policy or machine; else with the cheapest other configuration that meets every target; else
+// with the last judged one before the answer, by objective.
 Why why(const Plan& plan, const PlanResult& result);
 
 struct BottleneckShare {

@@ -34,8 +34,8 @@ std::string gpus_text(const Scenario& scenario) {
   return gpus;
 }
 
-// Returns the provisioned size of a tier: the scenario's, else that of the profile. Nothing if the tier is
-// unused.
+// Returns the provisioned size of a tier: the size in the scenario, else in the profile. Returns nothing if
+// the tier is unused.
 std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
   if (!keeps_in(scenario, tier)) return {};
   if (!scenario.policy.tiers) return all_bytes;
@@ -44,7 +44,8 @@ std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, dou
   return found->capacity_bytes.value_or(all_bytes);
 }
 
-// True iff the configuration pays this price: wear is not part of the total, and rent includes power.
+// True iff the configuration pays this price. It does not pay for wear, which is not part of the total, or
+// for power if machines are rented.
 bool is_paid(const Scenario& scenario, const std::string& field) {
   for (Tier tier : kHostTiers) {
     if (field.starts_with(std::string(name(tier)) + ".")) {
@@ -54,7 +55,7 @@ bool is_paid(const Scenario& scenario, const std::string& field) {
   return field.starts_with("gpu.") || scenario.hardware.gpu.purchase_usd > 0;
 }
 
-// Returns "Prices: of hwprofiles/h100-sxm.json gpu.price_usd_per_hour 3.9; of ...", one part per file.
+// Returns "Prices: from hwprofiles/h100-sxm.json gpu.price_usd_per_hour 3.9; from ...", one part per file.
 std::string prices_text(const Scenario& scenario) {
   std::vector<std::pair<std::string, std::string>> files;  // file and its prices
   for (const PriceSource& one : scenario.price_sources) {
@@ -72,7 +73,7 @@ std::string prices_text(const Scenario& scenario) {
   }
   std::string text;
   for (const auto& [file, prices] : files)
-    text += (text.empty() ? "Prices: of " : "; of ") + file + " " + prices;
+    text += (text.empty() ? "Prices: from " : "; from ") + file + " " + prices;
   return text.empty() ? "" : text + ".";
 }
 
@@ -80,17 +81,17 @@ std::string share_text(const Scenario& scenario) {
   const Gpu& gpu = scenario.hardware.gpu;
   const int64_t per_server = gpu.per_server.value_or(gpu.count);
   if (scenario.billing.whole_servers || gpu.count >= per_server) return "";
-  return "Billed is a share of a server, " + std::to_string(gpu.count) + " of " + std::to_string(per_server) +
-         " GPUs; --set billing.whole_servers=true buys whole servers.";
+  return "The cost covers " + std::to_string(gpu.count) + " of the " + std::to_string(per_server) +
+         " GPUs of a server; --set billing.whole_servers=true bills whole servers.";
 }
 
 std::string sizes_text(const Plan& plan, const Changes& changes) {
   std::string text;
   for (const BoughtSize& one : bought_sizes(plan, changes)) {
     if (!(one.profile_bytes > 0)) continue;
-    text += (text.empty() ? "Sizes searched, for the plan sets none: " : ", ") + sized(one.bytes) +
-            " of the " + sized(one.profile_bytes) + " of " + std::string(name(one.tier)) +
-            " that the profile has";
+    text += (text.empty() ? "Storage sizes were searched because the plan sets none: " : ", ") +
+            sized(one.bytes) + " of the profile's " + sized(one.profile_bytes) + " of " +
+            std::string(name(one.tier));
   }
   return text.empty() ? "" : text + ".";
 }

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Magic numbers from <linux/magic.h>, or from the sources of file systems that it lacks.
+// Magic numbers from <linux/magic.h>; of file systems that it lacks, from their sources.
 constexpr int64_t kJfs = 0x3153464a;
 constexpr int64_t kZfs = 0x2fc12fc1;
 constexpr int64_t kBcachefs = 0xca451a4e;
@@ -75,18 +75,17 @@ std::optional<DatabaseHeader> read_database_header(const std::string& path) {
   std::error_code none;
   const fs::file_status status = fs::status(path, none);
   if (!fs::exists(status)) return std::nullopt;
-  if (!fs::is_regular_file(status)) throw InputError(path + ": cannot be read: it is no file");
+  if (!fs::is_regular_file(status)) throw InputError(path + ": cannot be read: not a regular file");
   const std::string header = bytes_of(path, 0, kHeaderBytes);
   if (header.empty()) return std::nullopt;
   if (header.size() < kHeaderBytes || !header.starts_with(kMagic)) {
-    throw InputError(path + ": is no results file of a sweep: file is not a database");
+    throw InputError(path + ": is not a sweep results file: not an SQLite database");
   }
   DatabaseHeader found{.application_id = big_endian(header, kApplicationId)};
   constexpr char kWal = 2;
   if (header[kReadVersion] != kWal) return found;
   found.journal_mode = JournalMode::wal;
-  // Before the first checkpoint the header exists only in the WAL: in the first page of its first
-  // transaction.
+  // Before the first checkpoint, the header is only in the WAL, in the first page of the first transaction.
   constexpr off_t kFirstFrame = 32;
   constexpr std::size_t kFrameHeaderBytes = 24;
   const std::string wal = path + "-wal";

@@ -7,8 +7,8 @@
 
 namespace kvcap {
 
-// How SQLite makes transactions safe. `wal`: faster, and others can read during a write, but all processes
-// that open the file must share memory, so they must run on one machine. `rollback`: shares only file locks.
+// How SQLite makes transactions safe. `wal` is faster and allows reads during a write, but processes that
+// open the file must share memory, hence run on one machine. `rollback` needs only file locks.
 enum class JournalMode : uint8_t { wal, rollback };
 
 // Returns `wal` for file systems known to be local, else `rollback`. `magic`: f_type of statfs(2).

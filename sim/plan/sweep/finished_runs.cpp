@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-// Ends each stored result; a file without it was truncated.
+// The end of each stored result; a file without it was truncated.
 constexpr std::string_view kWhole = "\nwhole";
 
 }  // namespace

@@ -16,12 +16,12 @@ class FinishedRuns {
   FinishedRuns(const std::string& out_folder, bool resume);
 
   bool is_on() const { return !folder_.empty(); }
-  // Returns a key of the scenario and the contents of its files. A trace from a pipe cannot be compared with
-  // an earlier one; it switches storing off.
+  // Returns a key of the scenario and the contents of its files. For a trace from a pipe, whose contents
+  // cannot be read twice, it switches storing off.
   std::string key_of(const Scenario& scenario) const;
   // Returns the stored result of this key, or stores and returns the result of `compute`. Called in workers.
   std::string get(const std::string& key, const std::function<std::string()>& compute) const;
-  // Returns the ending of the error message of a run that failed.
+  // Returns text for the end of the error message of a failed run.
   std::string hint() const { return is_on() ? "; the others are kept: --resume completes them" : ""; }
   // Removes the folder; called once the command has written its answer.
   void discard() const;

@@ -18,15 +18,15 @@ inline constexpr std::string_view kPointStatusNames[] = {"ok", "failed", "timeou
 struct PointRow {
   std::string key;
   PointStatus status = PointStatus::ok;
-  std::string error;            // one line with the reason for missing metrics
+  std::string error;            // one line: why the metrics are missing
   std::string scenario_json;    // resolved scenario
-  std::vector<Metric> metrics;  // all replications together; also in the members below
+  std::vector<Metric> metrics;  // over all replications, as are the members below
   std::vector<Interval> intervals;
   std::vector<std::string> notes;
   std::string quality_note;
 };
 
-// Returns the numbers and texts of every result, in order; values only show the type.
+// Returns the numeric and text metrics of every result, in order; their values only show the type.
 std::vector<Metric> metric_columns();
 
 // Computes the key of a point: SHA-256 of its resolved scenario and of the contents of its files.
@@ -43,8 +43,8 @@ class PointKeys {
 // SHA-256 if it has no build id. Results of two builds are not mixed.
 const std::string& program_build();
 
-// Finished points of all sweeps, one file each in a folder per build: DIR/BUILD/3f/3fa9... . Any number of
-// processes on any number of machines may share it.
+// A cache of finished points of all sweeps, one file each in a folder per build: DIR/BUILD/3f/3fa9... . Any
+// number of processes on any number of machines may share it.
 class PointCache {
  public:
   // An empty folder switches the cache off.

@@ -41,21 +41,23 @@ struct SweepFile {
 };
 
 void describe(FieldVisitor& v, SampledRange& o) {
-  v.field("min", o.min, {.meaning = "the least value", .min = -kMostOfRange, .max = kMostOfRange});
+  v.field("min", o.min, {.meaning = "the smallest value", .min = -kMostOfRange, .max = kMostOfRange});
   v.field("max", o.max, {.meaning = "the largest value", .min = -kMostOfRange, .max = kMostOfRange});
-  v.field("scale", o.scale, {.meaning = "on which values are even", .allowed = kScales});
+  v.field("scale", o.scale, {.meaning = "scale on which values are evenly spread", .allowed = kScales});
   v.field("integer", o.integer, {.meaning = "only integers"});
   v.field("values", o.values,
-          {.meaning = "in place of min and max", .least = 1, .shape = "an array of at least one value"});
+          {.meaning = "the values, instead of min and max",
+           .least = 1,
+           .shape = "an array of at least one value"});
 }
 
 void describe(FieldVisitor& v, SampleRow& o) {
   v.field("method", o.method,
           {.meaning = "how points are drawn", .required = true, .allowed = kSampleMethods});
-  v.field("points", o.points, {.meaning = "how many", .min = 1, .max = 1e7, .required = true});
-  v.field("seed", o.seed, {.meaning = "of the draws", .min = 0, .max = 1e7});
+  v.field("points", o.points, {.meaning = "number of points", .min = 1, .max = 1e7, .required = true});
+  v.field("seed", o.seed, {.meaning = "seed of the draws", .min = 0, .max = 1e7});
   v.field("ranges", o.ranges,
-          {.meaning = "by field",
+          {.meaning = "ranges by field",
            .required = true,
            .least = 1,
            .shape = "an object, {\"workload.arrivals.sessions_per_s\": [0.05, 0.5]}"});
@@ -64,7 +66,7 @@ void describe(FieldVisitor& v, SampleRow& o) {
 void describe(FieldVisitor& v, SweepFile& o) {
   v.schema(kSweepSchema, true);
   v.field("base", o.base, {.meaning = "a scenario, or the path of one", .required = true});
-  v.group("limits", {.meaning = "of each simulation"}, [&o](FieldVisitor& in) {
+  v.group("limits", {.meaning = "limits of each simulation"}, [&o](FieldVisitor& in) {
     in.field("timeout_s", o.limits.timeout_s, {.unit = "s", .min = 1e-6, .max = 1e9});
     in.field("memory_bytes", o.limits.memory_bytes, {.unit = "bytes", .min = 1, .max = 1e15});
   });
@@ -75,8 +77,9 @@ void describe(FieldVisitor& v, SweepFile& o) {
   v.field(
       "zip", o.zip,
       {.meaning = "fields that change together", .least = 1, .shape = "an object of arrays of one length"});
-  v.field("points", o.points,
-          {.meaning = "each with its fields", .least = 1, .shape = "an array of at least one object"});
+  v.field(
+      "points", o.points,
+      {.meaning = "points, each with its fields", .least = 1, .shape = "an array of at least one object"});
   v.field("sample", o.sample, {.meaning = "random points"});
 }
 
@@ -123,7 +126,7 @@ class SweepReader {
     }
   }
 
-  // `where`: the part of the file that sets the value.
+  // Returns the override that sets `path`. `where`: the part of the file that sets it, for errors.
   Override setting(const std::string& where, const std::string& path, const Json& value) const {
     std::string text = value.dump();
     std::string place = file_;
@@ -168,7 +171,8 @@ class SweepReader {
     for (const auto& [path, values] : sweep_.zip) {
       if (values_of("zip", path, values).size() != axis.rows.size()) {
         throw InputError(file_ + ": zip: " + path + ": found " + std::to_string(values.size()) +
-                         " values, allowed: as many as the first has, " + std::to_string(axis.rows.size()));
+                         " values, allowed: " + std::to_string(axis.rows.size()) +
+                         ", as many as the first field");
       }
       for (std::size_t i = 0; i < values.size(); ++i) axis.rows[i].push_back(setting("zip", path, values[i]));
     }
@@ -193,7 +197,7 @@ class SweepReader {
   }
 
   void read_sample(const SampleRow& row) {
-    // Values in memory, with their places in the file.
+    // Limit of the sampled values, which are kept in memory.
     constexpr std::size_t kMostValues = 2'000'000;
     const auto points = static_cast<std::size_t>(row.points);
     const std::size_t ranges = row.ranges.size();
@@ -249,7 +253,7 @@ class SweepReader {
     return range;
   }
 
-  // Returns the value at the share `place` of a range.
+  // Returns the value at the relative position `place`, from 0 to 1, of a range.
   static Json value_at(const SampledRange& range, double place) {
     if (!range.values.empty()) {
       return range.values[static_cast<std::size_t>(place * static_cast<double>(range.values.size()))];

@@ -18,19 +18,20 @@ namespace {
 
 constexpr uint32_t kApplicationId = 0x6b766361;  // "kvca"
 constexpr int kFormat = 1;
-constexpr int kPatience_ms = 5'000;  // while another process holds the file
+constexpr int kPatience_ms = 5'000;  // longest wait while another process holds the lock
 
 [[noreturn]] void fail(sqlite3* database, const std::string& path) {
   const int code = database ? sqlite3_errcode(database) : SQLITE_NOMEM;
   const std::string what = database ? sqlite3_errmsg(database) : "out of memory";
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT) {
-    throw InputError(path + ": is no results file of a sweep: " + what);
+    throw InputError(path + ": is not a sweep results file: " + what);
   }
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-    throw InputError(path + ": is locked by another program; end that one, or choose another folder");
+    throw InputError(path + ": is locked by another program; end that program, or choose another folder");
   }
   if (database && sqlite3_extended_errcode(database) == SQLITE_READONLY_ROLLBACK) {
-    throw InputError(path + ": its sweep was stopped while it wrote; kvcap sweep --resume mends it");
+    throw InputError(path +
+                     ": a sweep was stopped while it wrote this file; kvcap sweep --resume repairs it");
   }
   const int cause = database ? sqlite3_system_errno(database) : 0;
   const int fallback = code == SQLITE_FULL ? ENOSPC : EIO;
@@ -142,7 +143,7 @@ std::vector<std::pair<std::string, std::string>> point_columns() {
   for (const Metric& metric : metric_columns()) {
     const bool is_text = std::holds_alternative<std::string>(metric.value);
     const bool is_flag = std::holds_alternative<bool>(metric.value);
-    // Integers too, because their mean over replications is not an integer.
+    // NUMERIC for integers too, because a mean over replications need not be an integer.
     columns.emplace_back(metric.name, is_text ? "TEXT" : is_flag ? "INTEGER" : "NUMERIC");
   }
   columns.insert(
@@ -178,11 +179,11 @@ void each_row(sqlite3* database, const std::string& path, const ResultsFile::OnR
   }
 }
 
-// Returns nothing for a new file. Throws InputError for a database of another program.
+// Returns the header, or nothing for a new file. Throws InputError for a database of another program.
 std::optional<DatabaseHeader> own_header(const std::string& path) {
   const std::optional<DatabaseHeader> header = read_database_header(path);
   if (header && header->application_id != kApplicationId) {
-    throw InputError(path + ": is no results file of a sweep, but a database of another program");
+    throw InputError(path + ": is not a sweep results file, but a database of another program");
   }
   return header;
 }
@@ -193,7 +194,7 @@ std::pair<uint64_t, uint64_t> identity_of(const std::string& path) {
   return {found.st_dev, found.st_ino};
 }
 
-// Returns a path for a URI, in which these characters are reserved.
+// Returns the path with the reserved characters of a URI escaped.
 std::string uri_path(const std::string& path) {
   std::string text;
   for (char c : path) text += c == '%' ? "%25" : c == '?' ? "%3f" : c == '#' ? "%23" : std::string(1, c);
@@ -215,7 +216,8 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
     const bool leaves_wal = mode == JournalMode::rollback && header && header->journal_mode != mode;
     if (leaves_wal) Statement(database_, path_, "PRAGMA locking_mode = EXCLUSIVE").run();
     Statement(database_, path_, "PRAGMA synchronous = FULL").run();
-    // Writes the tables before a WAL exists, so that the file itself identifies its program.
+    // Writes the tables before a WAL exists, so that the header with the application id is in the file
+    // itself.
     make_tables();
     check_columns("main", path_);
     identity_ = identity_of(path_);
@@ -231,11 +233,11 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
   }
 }
 
-// Detects a removed file, because SQLite keeps writing into it.
+// Throws if the file was removed or replaced, because SQLite would keep writing into the old one.
 void ResultsFile::refuse_if_gone() const {
   if (identity_of(path_) == identity_) return;
   throw std::system_error(ENOENT, std::generic_category(),
-                          path_ + ": was removed or replaced while the sweep wrote it");
+                          path_ + ": was removed or replaced while the sweep was running");
 }
 
 ResultsFile::~ResultsFile() { sqlite3_close(database_); }
@@ -260,7 +262,7 @@ void ResultsFile::check_columns(const std::string& schema, const std::string& pa
     statement.step();
     return statement.integer(0);
   };
-  if (pragma("application_id") != kApplicationId) throw InputError(path + ": is no results file of a sweep");
+  if (pragma("application_id") != kApplicationId) throw InputError(path + ": is not a sweep results file");
   Statement info(database_, path, "PRAGMA " + schema + ".table_info(points)");
   bool same = pragma("user_version") == kFormat;
   for (const auto& [name, type] : point_columns()) same = same && info.step() && info.text(1) == name;
@@ -389,7 +391,7 @@ void read_results(const std::string& path, const OnResult& on_result) {
     Statement(database, path, "PRAGMA trusted_schema = OFF").run();
     Statement id(database, path, "PRAGMA application_id");
     if (!id.step() || id.integer(0) != kApplicationId)
-      throw InputError(path + ": is no results file of a sweep");
+      throw InputError(path + ": is not a sweep results file");
     Statement objects(database, path,
                       "SELECT count(*) FROM sqlite_master WHERE name IN ('swept', 'results')");
     objects.step();

@@ -1,8 +1,8 @@
 // ResultsFile: the results of a sweep in one SQLite file. Every transaction is synced to disk when it ends,
-// so that a killed process, a full disk or a power cut loses only rows that were not yet put. Not
+// so that a killed process, a full disk or a power cut loses no row for which put() has returned. Not
 // thread-safe.
 //
-//   points   one row per different finished point: key, status, error, scenario, one column per metric,
+//   points   one row per distinct finished point: key, status, error, scenario, one column per metric,
 //            intervals, notes, quality_note, build
 //   swept    one row per point of the sweep: point (from 0), key, one column per swept path
 //   results  a view: swept joined with points; status is null for points that have not finished
@@ -28,8 +28,8 @@ using Cell = std::variant<std::monostate, int64_t, double, std::string>;
 
 class ResultsFile {
  public:
-  // Creates the file if it does not exist. Throws InputError, and changes no byte, if the file is not a
-  // results file of this version. This and all other members throw std::system_error on I/O errors.
+  // Creates the file if it does not exist. If the file is not a results file of this version, throws
+  // InputError and leaves the file unchanged. All members throw std::system_error on I/O errors.
   explicit ResultsFile(const std::string& path);
   // Opens the file in this mode instead of the mode that suits the file system.
   ResultsFile(const std::string& path, JournalMode mode);
@@ -53,7 +53,7 @@ class ResultsFile {
   // successful row.
   void take_from(const std::string& path);
 
-  // Returns the points that finished in this build of the program.
+  // Returns the status of each point that this build of the program finished, by key.
   std::map<std::string, PointStatus> ended() const;
   // Returns the keys of all rows, of every build.
   std::vector<std::string> keys() const;

@@ -10,7 +10,7 @@ RowWriter::~RowWriter() {
   try {
     finish();
   } catch (const std::exception&) {
-    // Callers that need the rows on disk have called finish().
+    // A caller that needs the rows on disk calls finish(), which reports errors.
   }
 }
 

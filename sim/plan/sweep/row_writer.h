@@ -14,9 +14,9 @@ namespace kvcap {
 
 class RowWriter {
  public:
-  // The file is used by this writer alone during its lifetime.
+  // REQUIRES: nothing else uses the file during this writer's lifetime.
   explicit RowWriter(ResultsFile& file) : file_(file) {}
-  // Writes all remaining rows and ignores errors.
+  // Writes all remaining rows; ignores errors.
   ~RowWriter();
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;

@@ -34,12 +34,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A lock that the one process writing a results file holds; it is released however the process ends. Workers
-// do not inherit it.
+// A lock on a results file that its one writing process holds. The kernel releases it however the process
+// ends. Workers do not inherit it.
 class WriterLock {
  public:
   explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
-    // The previous holder may have removed the file between open() and the lock.
+    // The previous holder may have removed the lock file between our open() and the lock.
     do {
       if (file_ >= 0) close(file_);
       lock(results_path);
@@ -59,8 +59,8 @@ class WriterLock {
     struct stat found {};
     if (fstat(file_, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_size > 0)) {
       close(file_);
-      throw InputError(path_ +
-                       ": is no lock of kvcap, whose locks are empty; remove it, or choose another folder");
+      throw InputError(
+          path_ + ": is not a lock file of kvcap, which would be empty; remove it, or choose another folder");
     }
     struct flock whole {};
     whole.l_type = F_WRLCK;
@@ -96,7 +96,7 @@ std::vector<std::size_t> all_points(const CheckedSweep& checked) {
   return points;
 }
 
-// Returns one point for each of the shard's keys.
+// Returns the first point of each of the shard's keys.
 std::vector<std::size_t> firsts_of(const CheckedSweep& checked, const Shard& shard) {
   std::vector<std::size_t> mine;
   for (std::size_t i = shard.index; i < checked.first.size(); i += shard.count)
@@ -165,7 +165,7 @@ class Runner {
     return "the simulation of point " + std::to_string(job.point + 1) + ", seed " + std::to_string(seed);
   }
 
-  // Runs in the worker.
+  // Simulates the job; called in a worker.
   std::string simulated(const Job& job) const {
     Scenario scenario = checked_.sweep.scenario(job.point);
     scenario.seed += static_cast<uint64_t>(job.run);
@@ -174,8 +174,8 @@ class Runner {
     return serialize(without_curves(simulate(scenario, sources_.workload(source_of(scenario), options))));
   }
 
-  // True iff the point needs runs that show the long run and this one does not; it is repeated with twice the
-  // sessions after all others have ended.
+  // True iff the point needs runs that represent the steady state and this one does not. Then the run is
+  // repeated with twice the sessions after all others have ended.
   bool is_made_longer(const Job& job, const RunResult& result) {
     const bool wanted = checked_.sweep.scenario(job.point).workload.run_length == RunLength::steady;
     if (!wanted || tells_the_long_run(result) || 2 * result.turn_count > kMostTurns) return false;

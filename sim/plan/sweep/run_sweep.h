@@ -1,5 +1,5 @@
 // Runs the points of a sweep, each simulation in a forked worker, and writes their results into a results
-// file as they finish. A failed point becomes a row with its error and stops no other point.
+// file as they finish. A failed point becomes a row with its error; the other points still run.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kvcap {
 
-// Every `count`th different point of a sweep, starting at `index`.
+// Every `count`th distinct point of a sweep, starting at `index`.
 struct Shard {
   std::size_t index = 0;
   std::size_t count = 1;
@@ -21,8 +21,8 @@ struct CheckedSweep {
   const Sweep& sweep;
   std::vector<std::string> keys;     // one key per point
   std::vector<int32_t> runs;         // replications per point
-  std::vector<std::size_t> first;    // one point per different key, in order
-  std::vector<std::size_t> readers;  // one point per trace file
+  std::vector<std::size_t> first;    // the first point with each distinct key, in order
+  std::vector<std::size_t> readers;  // one point that reads each trace file
 };
 
 // Resolves every point and reads all trace files. Throws InputError for the first invalid one.
@@ -30,12 +30,12 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once);
 
 struct SweepOptions {
   int at_once = 0;           // number of workers; 0: one per core
-  bool resume = false;       // continues an existing file; its points are not run again, except failed ones
+  bool resume = false;       // continue an existing file; of its points, run only failed ones again
   Shard shard;               // the points to run
-  std::string cache_folder;  // points finished by any sweep; empty: no cache
+  std::string cache_folder;  // folder of the PointCache; empty: no cache
 };
 
-// Counts of different points, except `points`.
+// Counts of distinct points; only `points` counts duplicates too.
 struct SweepSummary {
   std::size_t points = 0;
   std::size_t different = 0;
@@ -44,12 +44,12 @@ struct SweepSummary {
   std::size_t ok = 0, failed = 0, timed_out = 0;
   std::size_t strange = 0;  // rows already in the file that do not belong to this sweep
   std::string first_error;
-  double wall_s = 0;        // time from the start of the first worker to the end of the last one
+  double wall_s = 0;        // from the start of the first worker to the end of the last
   double worker_cpu_s = 0;  // user and system time of all workers
 };
 
-// Throws InputError if the file exists and `resume` is not set or if another process is writing it,
-// Interrupted, and std::system_error on I/O errors.
+// Runs the points that are missing in the file. Throws InputError if the file exists and `resume` is false,
+// or if another process is writing the file; Interrupted; and std::system_error on I/O errors.
 SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_path,
                        const SweepOptions& options);
 

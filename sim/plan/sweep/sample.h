@@ -1,5 +1,5 @@
-// Draws samples of a box, one coordinate at a time. Every coordinate uses a random stream of its own name, so
-// that adding a coordinate does not change the others.
+// Draws samples of a box, one coordinate at a time. Every coordinate uses a random stream that its name
+// selects, so that adding a coordinate does not change the others.
 #pragma once
 
 #include <cstdint>

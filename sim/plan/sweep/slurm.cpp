@@ -27,7 +27,7 @@ struct Ran {
   std::string output;  // stdout and stderr, without the trailing line ends
 };
 
-// Runs one of Slurm's programs, found in PATH.
+// Runs a Slurm command, which is found in PATH, and waits for it.
 Ran run_program(const std::vector<std::string>& command) {
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
@@ -61,14 +61,14 @@ Ran run_program(const std::vector<std::string>& command) {
   return ran;
 }
 
-// Returns the text as one word of a shell.
+// Quotes the text as one word for a shell.
 std::string shell_quoted(const std::string& text) {
   std::string word = "'";
   for (char c : text) word += c == '\'' ? "'\\''" : std::string(1, c);
   return word + "'";
 }
 
-// Escapes a path for a pattern of file names.
+// Escapes the per cent signs of a path, because sbatch expands file name patterns.
 std::string escaped(const std::string& path) {
   std::string text;
   for (char c : path) text += c == '%' ? "%%" : std::string(1, c);
@@ -81,7 +81,7 @@ std::string submit(const SlurmArray& array, const std::string& script,
       run_program({"sbatch", "--parsable", "--job-name=kvcap-sweep", "--array=" + slurm_list(shards),
                    "--output=" + escaped(array.folder) + "/%A_%a.log", script});
   if (ran.exit_code != 0) throw InputError("--launcher slurm: " + ran.output);
-  // The last line, "12" or "12;cluster"; sbatch may print warnings before it.
+  // The job id is on the last line, as "12" or "12;cluster"; sbatch may print warnings before it.
   const std::string last = ran.output.substr(ran.output.rfind('\n') + 1);
   return last.substr(0, last.find(';'));
 }
@@ -95,11 +95,11 @@ void wait_for_job(const std::string& job, double patience_s) {
     const Ran ran = run_program({"squeue", "--noheader", "--format=%T", "--jobs=" + job});
     if (ran.exit_code == 0 ? ran.output.empty() : ran.output.find("Invalid job id") != std::string::npos)
       return;
-    if (ran.exit_code != 0 && silent_s == 0) tell("sweep: squeue: " + ran.output + "; asked again");
+    if (ran.exit_code != 0 && silent_s == 0) tell("sweep: squeue: " + ran.output + "; trying again");
     silent_s = ran.exit_code == 0 ? 0 : silent_s + patience_s;
     if (silent_s >= kLongest_s) {
       throw InputError("--launcher slurm: squeue has not answered for 10 minutes: " + ran.output + "; job " +
-                       job + " goes on, --collect merges what it writes");
+                       job + " is still queued or running; --collect merges its results");
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(patience_s));
   }
@@ -138,7 +138,7 @@ std::vector<std::size_t> run_on_slurm(const SlurmArray& array,
     if (missing.empty() || arrays == array.at_most) return missing;
     const std::string job = submit(array, script, missing);
     tell("sweep: submitted job " + job + ", shards " + slurm_list(missing) + " of " +
-         std::to_string(array.shards) + "; scancel " + job + " would end it");
+         std::to_string(array.shards) + "; to cancel it: scancel " + job);
     wait_for_job(job, array.patience_s);
   }
 }

@@ -1,4 +1,4 @@
-// Sweep: many scenarios in one file: a base, and axes that set fields of it. A point takes one row of every
+// Sweep: many scenarios in one file, as a base and axes that set its fields. A point takes one row of every
 // axis; the last axis changes fastest. This class runs nothing. Format: scenarios/results.md.
 #pragma once
 
@@ -16,8 +16,8 @@ struct SweepLimits {
   int64_t memory_bytes = 0;
 };
 
-// One axis: rows of settings that are applied together. Each field of `grid` is an axis; so are `zip`,
-// `points` and `sample` as a whole.
+// One axis: rows of settings that are applied together. Each field of `grid` is an axis of its own; `zip`,
+// `points` and `sample` are one axis each.
 struct SweepAxis {
   std::vector<std::vector<Override>> rows;
 };
@@ -35,7 +35,7 @@ class Sweep {
   const std::vector<std::string>& paths() const { return paths_; }
   // Returns the values (JSON) of paths() at a point; "" if the point does not set the path.
   std::vector<std::string> values(std::size_t point) const;
-  // Returns the scenario of a point. Throws InputError with the sweep's file and the setting.
+  // Returns the scenario of a point. Throws InputError that names the sweep's file and the setting.
   Scenario scenario(std::size_t point) const;
 
  private:
@@ -49,8 +49,8 @@ class Sweep {
   std::size_t size_ = 1;
 };
 
-// Reads a file of "schema": "kvcap.sweep/1". Throws InputError for the sweep itself; does not resolve its
-// scenarios. `set`: "path=value" for every point; must not name a swept field.
+// Reads a file of "schema": "kvcap.sweep/1". Throws InputError for errors of the sweep itself; does not
+// resolve its scenarios. `set`: "path=value" for every point; must not name a swept field.
 Sweep load_sweep(const std::string& path, const std::vector<std::string>& set = {});
 Sweep parse_sweep(const std::string& text, const std::string& file, const std::vector<std::string>& set = {});
 

@@ -145,15 +145,15 @@ TEST_F(Files, AreReadUpToALimit) {
   write_file(folder_ / "text", "12345");
   EXPECT_EQ(read_file(folder_ / "text", 5), "12345");
   EXPECT_EQ(refusal("text", 4),
-            (folder_ / "text").string() + ": is larger than 0 MB, the most that is read of one file");
+            (folder_ / "text").string() + ": is larger than 0 MB, the limit for one file");
   // Four gigabytes that take no room.
   fs::resize_file(folder_ / "text", int64_t{4} << 30);
   EXPECT_EQ(refusal("text", 1'000'000),
-            (folder_ / "text").string() + ": is larger than 1 MB, the most that is read of one file");
+            (folder_ / "text").string() + ": is larger than 1 MB, the limit for one file");
   FILE* endless = popen("yes", "r");
   fs::create_symlink("/proc/self/fd/" + std::to_string(fileno(endless)), folder_ / "endless");
   EXPECT_EQ(refusal("endless", 1'000'000),
-            (folder_ / "endless").string() + ": is larger than 1 MB, the most that is read of one file");
+            (folder_ / "endless").string() + ": is larger than 1 MB, the limit for one file");
   pclose(endless);
 }
 

@@ -119,7 +119,7 @@ TEST_F(Fit, SaysWhatTheRunsDoNotTellAndLeavesIt) {
   for (const char* name : {"kv_capacity", "step_overhead_s", "step_overhead_per_sequence_s"}) {
     EXPECT_FALSE(estimate(answer, name).is_told()) << name;
   }
-  EXPECT_NE(fit_text(runs, answer).find("These runs say nothing about kv_capacity"), std::string::npos);
+  EXPECT_NE(fit_text(runs, answer).find("The runs do not identify kv_capacity"), std::string::npos);
   const HardwareProfile profile = profile_at(runs.front(), answer.parameters, answer.x, answer.sigma);
   EXPECT_FALSE(profile.engine->step_overhead_s.has_value());
   EXPECT_EQ(profile.engine->kv_capacity_share, 1);
@@ -369,23 +369,23 @@ TEST(FitAnswer, IsWrittenAsJsonWithEveryFigureUnderItsName) {
 
 TEST(FitAnswer, IsPrintedWithItsErrorsItsDoubtsAndItsNotes) {
   EXPECT_EQ(fit_text(two_runs(), small_answer()),
-            R"(h100-sxm fitted to 1 run: 300 requests fitted, 100 kept aside, 7 simulations
+            R"(h100-sxm fitted to 1 run: 300 requests fitted, 100 held out, 7 simulations
 
 parameter                           fitted   95 % interval            learned
 request_overhead_s                 12.0 ms   10.0 to 15.0 ms             99 %
 gemm_few_rows                 not identified
 
-These runs say nothing about gemm_few_rows: the base profile's values stay.
-These runs cannot tell request_overhead_s from gemm_few_rows (correlation -0.88); only their
+The runs do not identify gemm_few_rows, which keep the base profile's values.
+The runs cannot separate request_overhead_s from gemm_few_rows (correlation -0.88); only their
 combination is fitted.
 The optimizer stopped at its limit of iterations, before it converged.
 
-Judged by requests that were kept aside, where there are enough:
+Errors on held-out requests, where there are enough:
 
 ms                    measured        base     error      fitted     error
 a
   mean_ttft_ms             100         150   +50.0 %         110   +10.0 %
-b, all requests, which were fitted to
+b, all requests, which were fitted
   mean_tpot_ms            10.0        8.00   -20.0 %        15.0   +50.0 %
 
 Warning: the fit does not describe mean_tpot_ms of b; check the settings that the notes assume.
@@ -398,9 +398,9 @@ TEST(FitAnswer, SaysInTheProfileWhatItCameFrom) {
   EXPECT_EQ(fit_notes(two_runs(), small_answer()),
             (std::vector<std::string>{"fitted to a: 2 requests, llama-3.1-8b, tensor_parallel_size 1",
                                       "judged by b: 3 requests, llama-3.1-8b, tensor_parallel_size 1",
-                                      "mean_ttft_ms, of requests that were not fitted to: median error 10.0 "
-                                      "% (the base profile's 50.0 %)",
-                                      "these runs say nothing about gemm_few_rows: as in the base"}));
+                                      "mean_ttft_ms, of held-out requests: median error 10.0 % (the base "
+                                      "profile's 50.0 %)",
+                                      "the runs do not identify gemm_few_rows: values of the base profile"}));
 }
 
 TEST(FitRun, HostTimesThatTheCommandStatesAreStatedAndNotFitted) {
@@ -534,7 +534,7 @@ TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
   write("other.json", bench.dump());
   refused(fit_to(path("other.json")), "model_id: found \"somebody/else-7B\"");
   refused(fit_to(sample(), {"--set", "workload.sessions=300"}), "workload.sessions: found 300");
-  refused(fit_to(sample(), {"--set", "serving.max_model_len=500"}), "do not fit into the simulated one");
+  refused(fit_to(sample(), {"--set", "serving.max_model_len=500"}), "do not fit on the simulated server");
   refused(fit_to(sample(), {"--judge", sample()}), "given twice");
   refused(fit_to(sample(), {"--set", "hardware.gpu.count=2"}), "--base names the profile");
   refused(kvcap({"fit", sample(), "--base", "h100-sxm", "--out", path("none/mine.json")}), "no such folder");

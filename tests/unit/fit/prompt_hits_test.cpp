@@ -215,15 +215,15 @@ TEST(PromptHits, AreToldInTheFirstLinesOfTheAnswer) {
                        .sigma = 0.1,
                        .prior_sigma = 1}};
   const std::string text = fit_text({run}, answer);
-  EXPECT_EQ(text.find("log.csv does not say which prompts share text. The server found part of the prompts"),
+  EXPECT_EQ(text.find("log.csv does not show which prompts share text. The server found part of the prompts"),
             text.find("\n\n") + 2)
       << text;
   EXPECT_NE(text.find("hit_share                            0.400   0.250 to 0.500"), std::string::npos)
       << text;
   EXPECT_NE(fit_notes({run}, answer)[1].find("a hit share of 40.0 % (25.0 % to 50.0 %)"), std::string::npos);
-  EXPECT_NE(fit_json({run}, answer).find("\"hits\": \"log.csv does not say"), std::string::npos);
+  EXPECT_NE(fit_json({run}, answer).find("\"hits\": \"log.csv does not show"), std::string::npos);
   run.hits.given = 0;
-  EXPECT_NE(fit_text({run}, {}).find("As --hit-share says, none do."), std::string::npos);
+  EXPECT_NE(fit_text({run}, {}).find("By --hit-share, none do."), std::string::npos);
 }
 
 class HitShareCommand : public Cli {};
@@ -238,7 +238,7 @@ TEST_F(HitShareCommand, IsRefusedWhereTheLogSaysWhatIsShared) {
   };
   const Outcome named = fit_with("0.5");
   EXPECT_EQ(named.exit_code, 2);
-  EXPECT_NE(named.err.find("says which prompts share text"), std::string::npos) << named.err;
+  EXPECT_NE(named.err.find("shows which prompts share text"), std::string::npos) << named.err;
   for (const char* share : {"1", "-0.1", "half"}) {
     const Outcome refused = fit_with(share);
     EXPECT_EQ(refused.exit_code, 2);

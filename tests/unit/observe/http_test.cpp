@@ -108,8 +108,8 @@ TEST(HttpGet, FollowsToAnotherServerOnlyWhereThatIsAllowed) {
   const RawServer server(away, away.size(), 0);
   const HttpAddress address = parse_http_address(server.address());
   EXPECT_EQ(http_get(address, {}).error, "the server redirects to " + other.address() +
-                                             "/metrics, which is another host or port, allowed: that "
-                                             "address itself, or --allow-redirects");
+                                             "/metrics, which is another host or port; give that "
+                                             "address, or --allow-redirects");
   EXPECT_EQ(other.connections(), 0);
   EXPECT_EQ(http_get(address, {.allow_redirects = true}).body, "hello");
   EXPECT_EQ(other.connections(), 1);
@@ -118,7 +118,8 @@ TEST(HttpGet, FollowsToAnotherServerOnlyWhereThatIsAllowed) {
 TEST(HttpGet, EndsWhereRedirectionsGoRound) {
   const std::string round = redirection("/metrics");
   const RawServer server(round, round.size(), 0);
-  EXPECT_EQ(http_get(parse_http_address(server.address()), {}).error, "more than 5 redirections");
+  EXPECT_EQ(http_get(parse_http_address(server.address()), {}).error,
+            "the server redirects more than 5 times");
   EXPECT_EQ(server.connections(), 6);
 }
 
@@ -126,7 +127,7 @@ TEST(HttpGet, RefusesRedirectionsToOtherProtocols) {
   const std::string file = redirection("file:///etc/passwd");
   const RawServer server(file, file.size(), 0);
   const HttpAnswer got = http_get(parse_http_address(server.address()), {.allow_redirects = true});
-  EXPECT_TRUE(got.error.starts_with("the server redirects to no page: ")) << got.error;
+  EXPECT_TRUE(got.error.starts_with("the server redirects to an invalid address: ")) << got.error;
 }
 
 TEST(Redirected, ReadsALocationAsBrowsersDo) {

@@ -56,7 +56,7 @@ TEST(Observation, AServerThatRestartsCountsFromZero) {
   EXPECT_EQ(o[Spread::ttft_s].count(), 35);
   EXPECT_EQ(o.arrivals[1].requests, 11);
   ASSERT_EQ(o.notes.size(), 1U);
-  EXPECT_NE(o.notes[0].find("totals went back 1 time"), std::string::npos) << o.notes[0];
+  EXPECT_NE(o.notes[0].find("counters were reset 1 time"), std::string::npos) << o.notes[0];
 }
 
 // One of many totals runs backwards: no restart, and neither the fall nor the way back is a gain.
@@ -70,7 +70,7 @@ TEST(Observation, ATotalThatRunsBackwardsIsToldAndNotSummed) {
   EXPECT_EQ(o[Counter::queried_tokens], 2000 + 500);
   ASSERT_EQ(o.notes.size(), 1U);
   EXPECT_EQ(o.notes[0],
-            "totals that ran backwards without a restart are not summed there: "
+            "counters fell without a restart; these intervals are not summed: "
             "vllm:prefix_cache_queries_total from 5,000 to 4,000");
 }
 
@@ -131,7 +131,7 @@ TEST(Observation, AGapInATotalIsNoRestart) {
   EXPECT_EQ(o[Counter::requests], 40);
   EXPECT_EQ(o[Spread::ttft_s].count(), 40);
   ASSERT_EQ(o.notes.size(), 1U);
-  EXPECT_EQ(o.notes[0], "values that cannot be are not summed: vllm:request_success_total is nan");
+  EXPECT_EQ(o.notes[0], "impossible values are not summed: vllm:request_success_total is nan");
 }
 
 // A total that was refused at first may have been anything; one that was not there was 0.
@@ -165,7 +165,7 @@ TEST(Observation, FailedScrapesAndEnginesAreSaid) {
   last.engines = 2;
   const Observation o = observation_of({.samples = {at(0, 50), last}, .failures = {{5, "timed out"}}});
   ASSERT_EQ(o.notes.size(), 2U);
-  EXPECT_NE(o.notes[0].find("speaks for 2 engines"), std::string::npos);
+  EXPECT_NE(o.notes[0].find("metrics of 2 engines"), std::string::npos);
   EXPECT_EQ(o.notes[1], "1 scrape failed; the last one: timed out");
 }
 
@@ -325,14 +325,13 @@ TEST(Observation, SaysHowOftenTotalsWentBackAndWhereFirst) {
     const Observation o = observation_of(log);
     return o.notes.empty() ? "" : o.notes.front();
   };
-  const std::string causes =
-      ": the server restarted, or the address stands for several servers of which each answers in turn";
+  const std::string causes = ": the server restarted, or several servers answer in turn at this address";
   EXPECT_EQ(note_of({.samples = {at(1000, 50), at(1010, 10)}}),
-            "totals went back 1 time (vllm:request_success_total from 50.0 to 10.0)" + causes);
+            "counters were reset 1 time (vllm:request_success_total from 50.0 to 10.0)" + causes);
   Snapshot first = at(1000, 50), last = at(1010, 60);
   first.started_s = 900;
   last.started_s = 1005;
-  EXPECT_EQ(note_of({.samples = {first, last}}), "totals went back 1 time" + causes);
+  EXPECT_EQ(note_of({.samples = {first, last}}), "counters were reset 1 time" + causes);
 }
 
 TEST(ObservedLog, ReadsBackAsItWas) {
@@ -387,7 +386,7 @@ TEST(ObservedLog, AHalfWrittenLastLineIsLeftOut) {
   text.resize(text.size() - 20);
   const ObservedLog log = parse_observed_log(text, "log");
   EXPECT_EQ(log.samples.size(), 1U);
-  EXPECT_EQ(log.notes.at(0), "the last line of log is not whole and was left out");
+  EXPECT_EQ(log.notes.at(0), "the last line of log is incomplete and was left out");
 }
 
 // Those of older logs do not.
@@ -412,7 +411,7 @@ TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
     }
     return "accepted";
   };
-  EXPECT_EQ(refusal(head), "log: has no scrape that succeeded");
+  EXPECT_EQ(refusal(head), "log: contains no successful scrape");
   EXPECT_EQ(refusal("{}\n"), "log:1: schema: missing, required");
   EXPECT_EQ(refusal(head + "{\"unix_s\": \"x\"}\n"),
             "log:2: unix_s: found \"x\", allowed: a number from 0 to 1000000000000");

@@ -67,11 +67,11 @@ TEST(Prometheus, WhatIsNoSampleIsRefusedWithItsLine) {
   EXPECT_EQ(refusal_of("up one"), "page:1: found \"up one\", allowed: a number" + allowed);
   EXPECT_EQ(refusal_of("up"), "page:1: found \"up\", allowed: a number" + allowed);
   EXPECT_EQ(refusal_of("up 1 2 3"),
-            "page:1: found \"up 1 2 3\", allowed: nothing behind the timestamp" + allowed);
+            "page:1: found \"up 1 2 3\", allowed: nothing after the timestamp" + allowed);
   EXPECT_NE(refusal_of("up{a=\"1} 1").find("a closing quote"), std::string::npos);
   EXPECT_NE(refusal_of("up{a=1} 1").find("a label's value in quotes"), std::string::npos);
-  EXPECT_NE(refusal_of("up{a=\"1\" b=\"2\"} 1").find(", or } behind a label"), std::string::npos);
-  EXPECT_NE(refusal_of("up{a=\"1\"").find(", or } behind a label"), std::string::npos);
+  EXPECT_NE(refusal_of("up{a=\"1\" b=\"2\"} 1").find(", or } after a label"), std::string::npos);
+  EXPECT_NE(refusal_of("up{a=\"1\"").find(", or } after a label"), std::string::npos);
 }
 
 }  // namespace

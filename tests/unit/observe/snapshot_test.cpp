@@ -224,7 +224,7 @@ TEST(Snapshot, OtherServersAreRefused) {
     return "accepted";
   };
   const std::string allowed =
-      ", allowed: those of vLLM (vllm:...) or SGLang (sglang:..., with --enable-metrics)";
+      ", allowed: metrics of vLLM (vllm:...) or SGLang (sglang:..., with --enable-metrics)";
   EXPECT_EQ(refusal(""), "page: found no metrics" + allowed);
   EXPECT_EQ(refusal("go_threads 3\n"), "page: found only metrics such as \"go_threads\"" + allowed);
 }

@@ -241,12 +241,12 @@ TEST_F(PlanCommand, ExitsWith2AndOneLineForABadPlan) {
       {R"({"policy.name": ["hcache"], "hardware.ssd.conut": [1]})", kMeet, "",
        "search.hardware.ssd.conut: --set hardware.ssd.conut=1: unknown key; did you mean \"count\"?"},
       {kSearch, R"({"p99_ttft": {"max": 1}})", "",
-       "meet.p99_ttft: found the metric \"p99_ttft\", allowed: a number of the result; did you mean "
+       "meet.p99_ttft: found the metric \"p99_ttft\", allowed: a metric of the result; did you mean "
        "\"p99_ttft_ms\"?"},
       {kSearch, R"({"p99_ttft_ms": {"min": 2, "max": 1}})", "",
        "meet.p99_ttft_ms.min: found 2, allowed: at most max"},
       {kSearch, kMeet, R"(, "minimize": "cost.usd_per_hours")",
-       "minimize: found the metric \"cost.usd_per_hours\", allowed: a number of the result; did you mean "
+       "minimize: found the metric \"cost.usd_per_hours\", allowed: a metric of the result; did you mean "
        "\"cost.usd_per_hour\"?"},
   };
   for (const Case& one : cases) {

@@ -75,7 +75,7 @@ TEST_F(PlanFile, IsRefusedWithOneLineThatSaysWhere) {
   EXPECT_EQ(refusal(kSearch, kMeet), "");
   EXPECT_EQ(
       refusal(kSearch, R"({"p99_ttft_m": {"max": 500}})"),
-      "plan.json: meet.p99_ttft_m: found the metric \"p99_ttft_m\", allowed: a number of the result; did "
+      "plan.json: meet.p99_ttft_m: found the metric \"p99_ttft_m\", allowed: a metric of the result; did "
       "you mean \"p99_ttft_ms\"?");
   const std::string bounds = R"(, allowed: {"min": NUMBER}, {"max": NUMBER} or both)";
   EXPECT_EQ(refusal(kSearch, R"({"p99_ttft_ms": {}})"),
@@ -133,11 +133,10 @@ TEST_F(PlanFile, IsRefusedWhereItSpansTooMuch) {
   };
   const std::string allowed = ", allowed: at most 20000";
   EXPECT_EQ(refusal(three_lists_of(30), kMeet),
-            "plan.json: search: found 27000 combinations besides the longest range" + allowed);
+            "plan.json: search: found 27000 combinations without the longest range" + allowed);
   EXPECT_EQ(refusal(three_lists_of(20), kMeet, ""),
-            "plan.json: search: found 56000 combinations besides the longest range (with the sizes that it "
-            "leaves open: "
-            "\"sizes\": \"profile\" leaves them as they are)" +
+            "plan.json: search: found 56000 combinations without the longest range (including storage "
+            "sizes; \"sizes\": \"profile\" keeps the profile's sizes)" +
                 allowed);
 }
 

@@ -38,7 +38,8 @@ class Machines : public Evaluator {
     for (const Ask& ask : asks) {
       const Setting setting = setting_of(ask.changes);
       Answer& answer = answers.emplace_back();
-      if (ask.context_scale != 1 && !may_scale) answer.reason = "prompts in pieces cannot be made longer";
+      if (ask.context_scale != 1 && !may_scale)
+        answer.reason = "prompts made of pieces cannot be made longer";
       const double gpu_usd = setting.is_b ? 4 : 3, ssd_usd = (setting.is_b ? 1 : 2) * setting.ssds;
       const double ttft_ms = 100 * setting.rate * ask.context_scale * ask.context_scale / setting.ssds;
       answer.result.metrics = {{"cost.usd_per_hour", gpu_usd + ssd_usd},

@@ -161,9 +161,10 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
   EXPECT_EQ(
       notes,
       (std::vector<std::string>{
-          "Sizes searched, for the plan sets none: 62.5 GB of the 250 GB of dram that the profile has.",
-          "Billed is a share of a server, 1 of 8 GPUs; --set billing.whole_servers=true buys whole servers.",
-          "Prices: of --set gpu.price_usd_per_hour 2; of hwprofiles/h100-sxm.json "
+          "Storage sizes were searched because the plan sets none: 62.5 GB of the profile's 250 GB of dram.",
+          "The cost covers 1 of the 8 GPUs of a server; --set billing.whole_servers=true bills whole "
+          "servers.",
+          "Prices: from --set gpu.price_usd_per_hour 2; from hwprofiles/h100-sxm.json "
           "dram.price_usd_per_gb_hour 0.0044."}));
   EXPECT_EQ(purchase(load(R"([{"kind": "dram"}])", kSeeds, "", {"billing.whole_servers=true"}),
                      {"billing.whole_servers=true", "hardware.gpu.count=2"}),

@@ -142,7 +142,7 @@ TEST_F(ResultsFiles, OfAWriterThatDiedInATransactionAreMendedByTheNextWriterOnly
   ASSERT_GT(fs::file_size(path() + "-journal"), 0U);
   const auto before = contents();
   EXPECT_EQ(error_of([this] { rows_of(path()); }),
-            path() + ": its sweep was stopped while it wrote; kvcap sweep --resume mends it");
+            path() + ": a sweep was stopped while it wrote this file; kvcap sweep --resume repairs it");
   EXPECT_EQ(contents(), before);
   EXPECT_EQ(ResultsFile(path(), JournalMode::rollback).keys(), std::vector<std::string>{"a"});
   EXPECT_EQ(rows_of(path()), 1U);
@@ -159,10 +159,10 @@ TEST_F(ResultsFiles, OfAnotherProgramAreRefusedBeforeAByteChanges) {
   run(path("other_columns"), "ALTER TABLE points ADD COLUMN new_metric");
   const auto before = contents();
   const std::map<std::string, std::string> reasons = {
-      {"results.sqlite", "is no results file of a sweep, but a database of another program"},
-      {"wal", "is no results file of a sweep, but a database of another program"},
-      {"text", "is no results file of a sweep: file is not a database"},
-      {"short", "is no results file of a sweep: file is not a database"},
+      {"results.sqlite", "is not a sweep results file, but a database of another program"},
+      {"wal", "is not a sweep results file, but a database of another program"},
+      {"text", "is not a sweep results file: not an SQLite database"},
+      {"short", "is not a sweep results file: not an SQLite database"},
       {"older", "was written by another version of kvcap; choose another folder"},
       {"other_columns", "was written by another version of kvcap; choose another folder"}};
   for (const auto& [name, reason] : reasons) {
@@ -183,7 +183,7 @@ TEST_F(ResultsFiles, OfAnotherProgramAreRefusedBeforeAByteChanges) {
 
 TEST_F(ResultsFiles, ThatAreNoFilesAreRefused) {
   fs::create_directory(path());
-  EXPECT_EQ(error_of([this] { ResultsFile file(path()); }), path() + ": cannot be read: it is no file");
+  EXPECT_EQ(error_of([this] { ResultsFile file(path()); }), path() + ": cannot be read: not a regular file");
 }
 
 }  // namespace

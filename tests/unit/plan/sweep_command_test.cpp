@@ -198,7 +198,7 @@ TEST_F(SweepCommand, ResumesOnlyWhatIsMissingOrFailed) {
   outcome = kvcap(command("s.json", "strange", {"--resume"}));
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_EQ(outcome.err,
-            "kvcap: " + results("strange") + ": is no results file of a sweep: file is not a database\n");
+            "kvcap: " + results("strange") + ": is not a sweep results file: not an SQLite database\n");
 }
 
 TEST_F(SweepCommand, RunsAgainWhatAnotherBuildHasRun) {

@@ -140,7 +140,7 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
       {R"("grid": {"seed": [1, -1]})",
        "s.json: grid: seed=-1: found -1, allowed: an integer from 0 to 9007199254740991"},
       {R"("zip": {"seed": [1, 2], "replications": [1]})",
-       "s.json: zip: replications: found 1 values, allowed: as many as the first has, 2"},
+       "s.json: zip: replications: found 1 values, allowed: 2, as many as the first field"},
       {R"("grid": {"seed": [1]}, "zip": {"seed": [2]})",
        "s.json: zip: seed is set by another part of the sweep too"},
       {R"("grid": {"seed": [1], "seed": [2]})",

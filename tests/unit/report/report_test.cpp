@@ -213,7 +213,7 @@ TEST_F(ReportFolder, RefusesAFileThatIsTooLarge) {
     read_inputs({path("big.json")}, {}, skipped_);
     ADD_FAILURE();
   } catch (const InputError& error) {
-    EXPECT_EQ(error.what(), path("big.json") + ": is larger than 200 MB, the most that is read of one file");
+    EXPECT_EQ(error.what(), path("big.json") + ": is larger than 200 MB, the limit for one file");
   }
 }
 
