@@ -168,8 +168,7 @@ std::string link_text(const HardwareProfile& hardware) {
 std::string peer_assumption(const HardwareProfile& hardware) {
   if (hardware.peer || !peer_of(hardware) || has_own_collectives(hardware)) return "";
   return "GPUs without NVLink are assumed to reach each other through the host; if the server has peer "
-         "access, "
-         "set hardware.peer to direct or switch (collectives 2 to 3 times as fast)";
+         "access, set hardware.peer to direct or switch (collectives 2 to 3 times as fast)";
 }
 
 }  // namespace kvcap

@@ -1,13 +1,14 @@
 // Adaptive replacement cache (Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST
-// 2003), as vLLM's host memory has it (vllm/v1/kv_offload/cpu/policies/arc.py@02957b5). Two queues, least
-// recently used first: keys used once since they entered, and keys used again. The first gives up its oldest
-// while it holds as many keys as its target or more, else the second does. Each remembers as many keys that
-// left it as there are keys in the tier. A newcomer that the first remembers raises the target, one that the
-// second remembers lowers it: by one, or by the ratio of what the other remembers, if that is more.
+// 2003), as implemented for vLLM's host memory (vllm/v1/kv_offload/cpu/policies/arc.py@02957b5). Two queues,
+// least recently used first: keys used once since they entered, and keys used again. The first queue evicts
+// its oldest key while it holds at least as many keys as its target, otherwise the second does. Each queue
+// remembers as many of its evicted keys as there are keys in the tier. A newcomer that the first queue
+// remembers raises the target, one that the second remembers lowers it: by one, or by the ratio of the
+// remembered keys of the other queue to its own, if that is more.
 //
-// In the paper a newcomer that is remembered counts as used again. In vLLM it enters as used once, and so it
-// does here. Capacities count keys, held ones included. Where all of the second queue is held, the first one
-// gives: vLLM does without the save, but its keys are all of one size.
+// In the paper a remembered newcomer counts as used again. In vLLM it enters as used once, and so it does
+// here. Capacities count keys, including held ones. If the whole second queue is held, the first one evicts;
+// vLLM instead skips the save, but all its keys have the same size.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -17,12 +18,12 @@
 namespace kvcap {
 namespace {
 
-// The keys that left a queue, the oldest first.
+// The keys that were evicted from a queue, oldest first.
 class Departed {
  public:
   std::size_t size() const { return keys_.size(); }
   bool contains(Key key) const { return serials_.find(key) != 0; }
-  // Enters, or becomes the newest.
+  // Adds the key or makes it the newest.
   void insert(Key key) {
     erase(key);
     serials_.set(key, ++last_);
@@ -98,13 +99,13 @@ class Arc : public SetAside {
  private:
   struct Half {
     SlotQueue queue;
-    std::size_t count = 0;  // held ones included
+    std::size_t count = 0;  // including held ones
     Departed left;
   };
   struct Record {
     Key key = 0;
     bool again = false;   // used more than once
-    bool chosen = false;  // is about to leave the queue of those used once
+    bool chosen = false;  // chosen to leave the queue of keys used once
   };
 
   Half& half(Slot slot) { return records_[slot].again ? again_ : once_; }
@@ -123,7 +124,7 @@ class Arc : public SetAside {
   void put_back(Slot slot) override { half(slot).queue.insert(slot, half(slot).queue.serial(slot)); }
 
   Half once_, again_;
-  double target_ = 0;  // keys used once that stay
+  double target_ = 0;  // number of keys used once that stay
   std::size_t chosen_once_ = 0;
   PerSlot<Record> records_;
   uint64_t uses_ = 0;

@@ -17,9 +17,9 @@ bool continues(const TextRun& text, const TextRun& next) {
 
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size) {
   std::vector<BlockRun> runs;
-  int64_t filled = 0;  // tokens of a block with several texts
+  int64_t filled = 0;  // filled tokens of a block that spans several texts
   Key contents = 0;
-  Key part = 0;  // the part that it begins with
+  Key part = 0;  // the part at the block's beginning
   int64_t part_end = 0;
   for (std::size_t i = 0; i < texts.size();) {
     TextRun text = texts[i++];
@@ -128,8 +128,8 @@ void BlockPool::remove_copy(uint32_t copy) {
   if (of.oldest == kNone) remove_node(node);
 }
 
-// Splits the first `blocks` blocks of the node off into a new parent node, which is returned. Holders of a
-// copy of the node then also hold what was split off its front (Copy::front).
+// Splits off the first `blocks` blocks of the node into a new parent node and returns it. Holders of a copy
+// of the node then also hold what was split off its front (Copy::front).
 uint32_t BlockPool::split(uint32_t node, int64_t blocks) {
   const Node old = nodes_[node];
   KVCAP_CHECK(0 < blocks && blocks < old.blocks);
@@ -236,8 +236,8 @@ BlockPool::Hits BlockPool::find(std::span<const BlockRun> chain, int64_t most, u
   return hits;
 }
 
-// Returns the run at which the named blocks end. A run that ended there is left only now because it may have
-// grown.
+// Returns the run at which the named blocks end. Leaves a completed run only now, because the chain may have
+// extended it.
 const BlockRun& BlockPool::next_run(std::span<const BlockRun> chain, Holding& holding) {
   if (holding.in_run_ == chain[holding.run_].blocks) {
     ++holding.run_;
@@ -282,7 +282,7 @@ void BlockPool::name(std::span<const BlockRun> chain, int64_t blocks, Holding& h
     const bool retained = holding.named_ < retained_blocks_;
     int64_t here = std::min(run.blocks - holding.in_run_, blocks - holding.named_);
     if (retained)
-      here = std::min(here, retained_blocks_ - holding.named_);  // a node is either retained or not
+      here = std::min(here, retained_blocks_ - holding.named_);  // all blocks of a node are retained, or none
     const uint32_t copy = holding.parts_.empty() ? kNone : holding.parts_.back().copy;
     const uint32_t parent = copy == kNone ? holding.group_ : copies_[copy].node;
     const Node& last = nodes_[parent];
@@ -366,7 +366,7 @@ void BlockPool::check(std::span<const Holding* const> holdings) const {
     if (nodes_[node].oldest == kNone) continue;
     ++nodes;
     KVCAP_INVARIANT("INV-TREE", nodes_[node].blocks > 0);
-    // A block is cached as long as any block after it.
+    // A block stays cached as long as any block after it.
     const uint32_t parent = nodes_[node].parent;
     KVCAP_INVARIANT("INV-TREE", parent < groups_ || nodes_[parent].oldest != kNone);
     ++children[parent];

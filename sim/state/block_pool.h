@@ -1,22 +1,22 @@
 // BlockPool: the KV memory of one engine, a single pool of blocks for running requests and the prefix cache.
 //
-// A block holds the keys and values of block_size tokens. A request holds the blocks of its sequence. A full
-// block is named by the chain of all tokens up to its end, and requests whose prompts begin with this chain
-// find it. An unreferenced block stays cached under its name until its room is needed, so the cache uses all
-// memory that running requests leave. As in vLLM V1 (docs/design/prefix_caching.md):
+// A block holds the keys and values of block_size tokens. A request holds the blocks of its sequence. The
+// name of a full block stands for all tokens up to its end (vLLM's block hash), so requests whose prompts
+// begin with these tokens hit it. An unreferenced block stays cached under its name until its room is needed,
+// so the cache uses all memory that running requests leave. As in vLLM V1 (docs/design/prefix_caching.md):
 //
-//   - Blocks that two requests computed concurrently stay two blocks with one name; lookups find the older
-//     one.
-//   - A request releases its blocks from last to first. Nameless blocks are taken first; then the named block
-//     that has been unreferenced for the longest time is evicted. So tails are evicted before heads.
+//   - Blocks that two requests computed concurrently remain two blocks with one name; lookups find the
+//     older one.
+//   - A request releases its blocks from last to first. Nameless free blocks are taken first; then the named
+//     block that has been unreferenced for the longest time is evicted. So tails are evicted before heads.
 //   - The first `retained_blocks` blocks of every chain may be retained: they are evicted only when no other
 //     block is left (TensorRT-LLM: a higher retention priority for tokens at the beginning of prompts).
 //
-// The pool is a radix tree. A node is a run of blocks of one text that are reached through the same chain;
-// its copies are the physical runs of blocks with that name, usually one. The same requests hold all blocks
-// of a copy. Unreferenced copies form one list in the order of their release, deepest first, and eviction
-// trims the tail of the list's first copy. Each operation takes O(nodes touched), not O(blocks), with the
-// same hits and evictions as a pool with a record per block.
+// The pool is a radix tree. A node is a run of blocks of one text that follow the same chain; its copies are
+// the physical runs of blocks with that name, usually one. Every holder of a copy holds all its blocks.
+// Unreferenced copies form one list in the order of their release, deepest first, and eviction trims the tail
+// of the list's first copy. Each operation takes O(nodes touched), not O(blocks), with the same hits and
+// evictions as a pool with a record per block.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@
 
 namespace kvcap {
 
-// The tokens of a text from its token `first` on. A prompt is a list of runs; equal sequences of runs are
+// The tokens of a text from its token `first` on. A prompt is a list of runs; equal lists of runs stand for
 // equal token sequences.
 struct TextRun {
   Key text = 0;
@@ -44,8 +44,8 @@ struct BlockRun {
   Key text = 0;
   int64_t first = 0;
   int64_t blocks = 0;
-  // Key of the part (prompt.h) in host tiers, and the part's tokens before this run. Not part of the blocks'
-  // names.
+  // Key of the part (prompt.h) in host tiers, and how many tokens of the part precede this run. Not included
+  // in the blocks' names.
   Key part = 0;
   int64_t part_first = 0;
   bool operator==(const BlockRun& other) const {
@@ -53,9 +53,9 @@ struct BlockRun {
   }
 };
 
-// Returns the full blocks of a sequence. A block with the end of one text and the beginning of the next is a
-// run of its own: its key is derived from its contents, its first token is kSeveralTexts, and it ends the
-// part that it begins with. A text may be given as several consecutive runs.
+// Returns the full blocks of a sequence. A block that spans the end of one text and the beginning of the next
+// is a run of its own: its key is derived from its contents, its first token is kSeveralTexts, and it belongs
+// to the part at its beginning. A text may be given as several consecutive runs.
 inline constexpr int64_t kSeveralTexts = -1;
 std::vector<BlockRun> block_runs(std::span<const TextRun> texts, int64_t block_size);
 
@@ -84,21 +84,22 @@ class BlockPool {
 
   struct Hits {
     int64_t blocks = 0;
-    int64_t unheld = 0;  // unreferenced blocks among them
+    int64_t unheld = 0;  // how many of these are unreferenced
   };
 
-  // Called when blocks [first / block_size, ...) of `text` under some chain left the pool, last block first.
+  // Called when blocks [first / block_size, ...) of `text` under some chain have left the pool, last block
+  // first.
   using Evicted = std::function<void(const BlockRun& run)>;
 
-  // `caching` false: blocks get no names. `groups`: groups of layers; holdings and chains of different groups
-  // are independent.
+  // `caching` false: blocks get no names. `groups`: groups of layers, whose holdings and chains are
+  // independent.
   BlockPool(int64_t blocks, int64_t block_size, bool caching, uint32_t groups = 1,
             int64_t retained_blocks = 0);
   // Sets the callback for evictions from now on.
   void on_eviction(Evicted evicted) { evicted_ = std::move(evicted); }
 
   int64_t total() const { return total_; }
-  // Returns the blocks that can be taken: nameless free blocks and unreferenced cached blocks.
+  // Returns how many blocks can be taken: nameless free blocks and unreferenced cached blocks.
   int64_t free() const { return nameless_free_ + cached_; }
   int64_t cached() const { return cached_; }
   int64_t held() const { return total_ - free(); }
@@ -115,7 +116,7 @@ class BlockPool {
   // Releases all blocks of the holding.
   void give_back(Holding& holding);
 
-  // Re-derives every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
+  // Recomputes every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
   void check(std::span<const Holding* const> holdings) const;
 
  private:

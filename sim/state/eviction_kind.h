@@ -1,4 +1,4 @@
-// The table of eviction orders: a new one is one file and, here, its name, its constructor and its row.
+// The table of eviction orders. A new order is one file and, here, its name, its constructor and its row.
 #pragma once
 
 #include <array>
@@ -52,29 +52,30 @@ inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::lfu, "lfu", "the least often used", make_lfu},
     EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
     EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
-                "the oldest of a small queue; a second use moves entries to the main queue", make_s3_fifo},
+                "the oldest in a small queue, which contexts leave for the main queue only if used again",
+                make_s3_fifo},
     EvictionRow{EvictionKind::arc, "arc",
-                "the least recently used of the entries with one use or of those with more, balanced by "
-                "returns of evicted entries (vLLM)",
+                "the least recently used among those used once or those used again, by which of these return "
+                "after eviction (vLLM)",
                 make_arc},
     EvictionRow{.kind = EvictionKind::sharded_lru,
                 .name = "sharded_lru",
-                .summary = "the least recently used of one of 1,024 shards in turn (Mooncake Store)",
+                .summary = "the least recently used in one of 1,024 shards, each in turn (Mooncake Store)",
                 .make = make_sharded_lru,
                 .by_object = true},
     EvictionRow{EvictionKind::next_use, "next_use",
-                "entries that no waiting request needs, then those that are needed last", make_next_use},
+                "one that no waiting request needs, else the one needed last", make_next_use},
     EvictionRow{.kind = EvictionKind::score,
                 .name = "score",
-                .summary = "the lowest score; a new entry with a lower score is not admitted",
+                .summary = "the lowest score; a newcomer with a lower score evicts nothing",
                 .make = make_score,
                 .scores = true},
     EvictionRow{.kind = EvictionKind::belady,
                 .name = "belady",
-                .summary = "the entry that the workload needs last (a bound)",
+                .summary = "the one that the workload needs last, which only a bound can know",
                 .make = make_next_use,
                 .clairvoyant = true},
-    EvictionRow{EvictionKind::none, "none", "nothing; a full tier accepts no more", make_none},
+    EvictionRow{EvictionKind::none, "none", "nothing: a full tier accepts no more", make_none},
 };
 inline constexpr auto kEvictionNames = [] {
   std::array<std::string_view, kEvictions.size()> names;

@@ -137,7 +137,7 @@ void GroupPool::name(std::span<const BlockRun> chain, int64_t tokens, Holding& h
   if (!caching_) return;
   const int64_t units = std::min(tokens, holding.tokens()) / unit_tokens_;
   while (holding.named_ < units) {
-    // A run that ended here is left only now because it may have grown.
+    // A completed run is left only now, because the chain may have extended it.
     if (holding.in_run_ == chain[holding.run_].blocks) {
       ++holding.run_;
       holding.in_run_ = 0;
@@ -177,8 +177,8 @@ uint32_t GroupPool::named_block(const Group& group, int64_t position) const {
 }
 
 // Returns the longest prefix of at most `tokens` tokens for which the group has all needed blocks. If a block
-// needed for `tokens` is missing, every shorter prefix that ends after it needs it as well: a rule never
-// needs fewer blocks for a shorter prefix, except at its end.
+// that is needed for `tokens` is missing, every shorter prefix that ends after this block needs it as well:
+// except at its end, a rule never needs fewer blocks for a shorter prefix.
 int64_t GroupPool::longest(const Group& group, int64_t tokens) const {
   const int64_t size = group.is.block_tokens;
   if (group.is.rule == KvRule::all) {
@@ -226,7 +226,7 @@ void GroupPool::open(Holding& holding) const {
   holding.key_ = kFirstKey;
 }
 
-// Updates the token counts at which the holding changes next.
+// Updates the numbers of computed tokens at which the holding next changes.
 void GroupPool::settle(int64_t computed, Holding& holding) const {
   holding.until_ = kEndless;
   holding.drops_at_ = kEndless;
@@ -298,7 +298,7 @@ int64_t GroupPool::owed_blocks(const Holding& holding, int64_t found_tokens, int
   return owed;
 }
 
-// Returns the blocks that the group takes to grow to `tokens`.
+// Returns how many blocks the group takes to grow to `tokens`.
 int64_t GroupPool::growth(const Group& group, const Holding::OfGroup& of, int64_t tokens) const {
   const int64_t more = divide_up(tokens, group.is.block_tokens) - std::ssize(of.blocks);
   return std::clamp<int64_t>(more, 0, group.sparse ? 1 : kEndless);
@@ -335,8 +335,8 @@ void GroupPool::drop(int64_t computed, Holding& holding) {
   }
 }
 
-// Extends the positions up to `tokens`. Positions from `from` on get blocks; `only_last`: only the last one
-// does.
+// Extends the positions up to `tokens`. Positions from `from` on get blocks; with `only_last`, only the last
+// one does.
 void GroupPool::take_up_to(int64_t from, int64_t tokens, bool only_last, const Group& group,
                            Holding::OfGroup& of) {
   const int64_t end = divide_up(tokens, group.is.block_tokens);

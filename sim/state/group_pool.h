@@ -1,19 +1,20 @@
-// GroupPool: the blocks of a model whose layers form several groups (kv_groups.h) with one common pool and
-// eviction order.
+// GroupPool: the blocks of a model whose layers form several groups (kv_groups.h), which share one pool and
+// one eviction order.
 //
 // A request holds blocks in every group. A group needs only some positions of a sequence: its rule determines
-// which blocks a running request drops, and which must be cached for a prompt to be found. So a holding has
-// gaps. A dropped block keeps its name, and can be found or evicted like any cached block:
+// which blocks a running request drops, and which must be cached for a prompt to hit. So a holding has gaps.
+// A dropped block returns to the pool but keeps its name, so it can still be hit, or evicted like any cached
+// block:
 //
 //   - Before a request takes blocks, each group drops those that the next token does not need, from last to
 //     first.
 //   - A request releases its blocks group by group, each from last to first.
-//   - A prompt is found up to the longest multiple of hit_tokens() at which every group has what it needs.
+//   - A prompt's prefix hit ends at the last multiple of hit_tokens() at which every group has what it needs.
 //   - With sparse checkpoints (Checkpoints::align) a step has one block for its last state and none for the
-//     positions between. A state that a step carries past the end of its block is never found.
+//     positions before. A state that a step carries past the end of its block is never found.
 //
-// The pool has a record per block: operations take O(blocks touched). The faster BlockPool with the same
-// rules serves models with a single group that keeps all tokens.
+// The pool has a record per block: operations take O(blocks touched). Models with a single group that keeps
+// all tokens use the faster BlockPool, which has the same rules.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ struct GroupPoolOptions {
   int64_t blocks = 0;
   KvLayout layout;
   Checkpoints checkpoints = Checkpoints::align;
-  int64_t step_tokens = 2048;   // maximum per request and step
+  int64_t step_tokens = 2048;   // most tokens per request and step
   bool caching = true;          // false: blocks get no names
   int64_t retained_tokens = 0;  // blocks that begin before this position of a chain are evicted last
 };
@@ -44,20 +45,20 @@ class GroupPool {
   class Holding {
    public:
     int64_t blocks() const { return blocks_; }
-    // Returns the tokens from the front for which no group needs another block.
+    // Returns how many tokens from the front need no further block in any group.
     int64_t tokens() const { return groups_.empty() ? 0 : until_; }
 
    private:
     friend class GroupPool;
     struct OfGroup {
       std::vector<uint32_t> blocks;  // by position; kNone: no block
-      int64_t front = 0;             // earlier positions have been dropped, or were never needed
+      int64_t front = 0;             // positions before this were dropped or never needed
       int64_t held = 0;
     };
     std::vector<OfGroup> groups_;
     int64_t blocks_ = 0;
     int64_t until_ = 0;
-    int64_t drops_at_ = 0;  // computed tokens at which the next block is dropped
+    int64_t drops_at_ = 0;  // number of computed tokens at which the next block is dropped
     // Progress of naming along the chain, in units.
     int64_t named_ = 0;
     std::size_t run_ = 0;
@@ -68,11 +69,11 @@ class GroupPool {
   struct Hits {
     int64_t tokens = 0;
     int64_t blocks = 0;
-    int64_t unheld = 0;  // unreferenced blocks among them
+    int64_t unheld = 0;  // how many of these are unreferenced
     int64_t shared = 0;  // referenced blocks of groups that drop blocks (shared())
   };
 
-  // Called when a block of `group` left the pool; `last_unit` ends its name.
+  // Called when a block of `group` has left the pool; `last_unit` ends its name.
   using Evicted = std::function<void(std::size_t group, const BlockRun& last_unit)>;
 
   explicit GroupPool(const GroupPoolOptions& options);
@@ -83,8 +84,8 @@ class GroupPool {
   int64_t free() const { return static_cast<int64_t>(nameless_.size()) + cached_; }
   int64_t cached() const { return cached_; }
   int64_t held() const { return total_ - free(); }
-  // Returns the references beyond the first to blocks of groups that drop blocks. A request that drops a
-  // shared block frees none, so this number of blocks may be needed although no request's demand grows.
+  // Returns the number of references beyond the first to blocks of groups that drop blocks. A request that
+  // drops a shared block frees none, so this many blocks may be needed although no request's demand grows.
   int64_t shared() const { return shared_; }
   int64_t hit_tokens() const { return hit_tokens_; }
 
@@ -94,20 +95,21 @@ class GroupPool {
   // finds them.
   void hold(std::span<const BlockRun> chain, int64_t tokens, Holding& holding);
 
-  // Returns the maximum of blocks that a sequence of `tokens` tokens holds at any time.
+  // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
   int64_t most_blocks(int64_t tokens) const;
-  // Returns the blocks of that maximum that the request may still take, beyond its held or found blocks.
+  // Returns how many blocks of that maximum the request may still take, beyond those that it holds or has
+  // found.
   int64_t owed_blocks(const Holding& holding, int64_t found_tokens, int64_t tokens) const;
-  // Drops the blocks not needed after `computed` tokens and takes blocks up to `tokens`. Returns false and
-  // takes none if too few are free.
+  // Drops the blocks that are not needed after `computed` tokens and takes blocks up to `tokens`. Returns
+  // false and takes none if too few are free.
   bool grow(int64_t computed, int64_t tokens, Holding& holding);
   // Returns an upper bound of the blocks needed to grow to `tokens`.
   int64_t missing_blocks(const Holding& holding, int64_t tokens) const;
-  // Returns the one-token steps after `computed` tokens that drop no block.
+  // Returns how many one-token steps after `computed` tokens drop no block.
   int64_t steps_before_drop(const Holding& holding, int64_t computed) const {
     return std::max<int64_t>(0, holding.drops_at_ - computed);
   }
-  // Returns the least t > computed for which growth from t - 1 to t drops or takes a block.
+  // Returns the smallest t > computed such that growth from t - 1 to t drops or takes a block.
   int64_t next_change(const Holding& holding, int64_t computed) const;
   // Takes the blocks needed after the first `tokens` tokens, which are loaded from elsewhere. REQUIRES: they
   // are free.
@@ -117,7 +119,7 @@ class GroupPool {
   int64_t named_tokens(const Holding& holding) const { return holding.named_ * unit_tokens_; }
   void give_back(Holding& holding);
 
-  // Re-derives every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
+  // Recomputes every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
   void check(std::span<const Holding* const> holdings) const;
 
  private:

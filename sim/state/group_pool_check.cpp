@@ -1,4 +1,4 @@
-// Checks the invariants of a GroupPool, re-derived from its records.
+// Checks the invariants of a GroupPool, recomputed from its records.
 #include <unordered_map>
 
 #include "base/invariants.h"

@@ -49,7 +49,7 @@ void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
 }
 
 // Requests that take or drop blocks in the same step do so in their order, and earlier steps come first, so
-// the eviction order equals that of single steps.
+// that the eviction order equals that of single steps.
 void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                            const std::function<void(int64_t)>& begins) {
   if (!groups_ && !begins) {

@@ -1,6 +1,6 @@
-// Least frequently used: a heap by the number of uses, then by the last use. Counting starts with the entry
-// into the tier, which counts as the first use. Counts do not age, so a formerly popular key stays until all
-// others have been used as often.
+// Least frequently used: a heap by the number of uses, then by the last use. Counting starts when a key
+// enters the tier, which counts as its first use. Counts do not age, so a formerly popular key stays until
+// all others have been used as often.
 #include "state/orders.h"
 
 namespace kvcap {

@@ -13,7 +13,7 @@ struct Moved {
   Key key = 0;
   int64_t tokens = 0;        // moved tokens
   int64_t tokens_after = 0;  // tokens of the context that have arrived when the move is done
-  // For the store only: the target entry, and the tokens that it had lost at its front when the move was
+  // For the store only: the target entry, and how many tokens it had lost at its front when the move was
   // issued.
   uint64_t generation = 0;
   Slot slot = kNoSlot;

@@ -1,4 +1,4 @@
-// Farthest next use first. Keys without a known next use are in a separate queue, least recently used first,
+// Farthest next use first. Keys whose next use is unknown are in a separate queue, least recently used first,
 // and are evicted before all others (CachedAttention 3.3.2; Belady 1966).
 #include "state/orders.h"
 

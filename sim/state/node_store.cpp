@@ -16,7 +16,7 @@ std::vector<Move> NodeStore::put(std::span<const Item> items, Order now) {
   std::vector<Move> moves = own_.put(items, now);
   if (!shared_) return moves;
   // Tokens arrive in order, so a context that another node is still writing cannot grow yet; the next turn
-  // saves it.
+  // saves the new tokens.
   std::vector<Item> writable;
   std::copy_if(items.begin(), items.end(), std::back_inserter(writable),
                [&](const Item& item) { return writing_.contains(item.key) || !shared_->arriving(item.key); });

@@ -1,10 +1,10 @@
 // NodeStore: the stores that one node of a fleet can reach: its own Store and optionally a Store below it
 // that all nodes share (a network tier).
 //
-// The state after a turn is written to both, so the node's own tiers drop what they evict, and state that
-// another node saved is found as well; its first use here loads it into DRAM. When a session changes nodes
-// its copies differ in length: lookups find the longest, and the nearest of equal ones. When the node fails,
-// its own tiers are emptied and its unfinished writes to the shared store never arrive.
+// The state after a turn is written to both, so a node's own tiers may drop what they evict, and nodes find
+// state that others saved; the first use loads it into DRAM. When a session changes nodes its copies differ
+// in length: lookups find the longest, and of equal ones the nearest. When the node fails, its own tiers are
+// emptied, and its unfinished writes to the shared store never arrive.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace kvcap {
 
 class NodeStore {
  public:
-  // `shared`: a store of only the remote tier, or nullptr. REQUIRES: with it, no remote tier in `tiers`.
+  // `shared`: a store with only the remote tier, or nullptr. REQUIRES: with it, `tiers` has no remote tier.
   explicit NodeStore(const std::vector<StoreTier>& tiers, const StoreOptions& options = {},
                      Store* shared = nullptr)
       : tiers_(tiers), options_(options), own_(tiers, options), shared_(shared) {}
@@ -27,7 +27,7 @@ class NodeStore {
   Store& own() { return own_; }
   const Store& own() const { return own_; }
 
-  // Sets the callback of Store::accept_moves(); put() calls it also before saves to the shared store.
+  // Sets the callback of Store::accept_moves(); put() also calls it before saves to the shared store.
   void accept_moves(Store::Accepts accepts) {
     accepts_ = std::move(accepts);
     own_.accept_moves(accepts_);
@@ -60,7 +60,7 @@ class NodeStore {
     own_.expect(key, next_use);
     if (shared_) shared_->expect(key, next_use);
   }
-  // watch() and take_changed() as in Store; nullopt with a shared store, which other nodes may have changed.
+  // As in Store; take_changed() returns nullopt with a shared store, which other nodes may have changed.
   void watch() { own_.watch(); }
   std::optional<std::vector<Key>> take_changed() {
     if (shared_) return std::nullopt;
@@ -88,7 +88,7 @@ class NodeStore {
   }
   void check() const;
   void check_in_turn();  // as in Store, for its own store
-  // Pins on the node's own store, and pins on the shared store by running prefetches.
+  // Returns the pins on the node's own store. Running prefetches also pin contexts of the shared store.
   int64_t pins() const { return own_.pins(); }
   int64_t fetches() const;
 

@@ -14,7 +14,7 @@
 namespace kvcap {
 
 // When state is written to the tiers below the first. back: on eviction. through: on every save. eager: a
-// save to DRAM is written immediately while the tier below also has room for all of DRAM, other state on
+// save to DRAM is written immediately while the tier below also has room for all of DRAM; other state on
 // eviction (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
 enum class WriteMode : uint8_t { back, through, eager };
 inline constexpr std::string_view kWriteModeNames[] = {"back", "through", "eager"};
@@ -22,27 +22,27 @@ constexpr Names names_of(WriteMode) { return kWriteModeNames; }
 
 struct TierOptions {
   Tier kind = Tier::ssd;
-  // At most one of the three is given; none: the whole capacity in the profile.
+  // At most one of these three is set; if none is, the tier has the profile's whole capacity.
   std::optional<double> capacity_bytes;
   std::optional<double> capacity_per_gpu_bytes;  // per GPU of the engine (LMCache: per worker)
-  std::optional<double> capacity_over_gpu;       // multiple of the engine's KV blocks (HiCache's ratio)
-  std::optional<EvictionKind> eviction;          // absent: the policy's, else lru
-  double free_fraction = 0;                      // share that background evictions keep free, 0 <= f < 1
-  // Above this share of the capacity, evict_share of it is evicted together; absent: evictions only make
-  // room.
+  std::optional<double> capacity_over_gpu;  // as a multiple of the engine's KV capacity (HiCache's ratio)
+  std::optional<EvictionKind> eviction;     // absent: the policy's, else lru
+  double free_fraction = 0;                 // share that background evictions keep free: 0 <= f < 1
+  // If more than this share of the capacity is full, evict_share of it is evicted at once; absent: evictions
+  // only make room.
   std::optional<double> evict_at;
   double evict_share = 0.05;
-  double lease_s = 0;  // contexts read within this time are not evicted
-  // Contexts of several sessions stay for this time after a use if another context can be evicted.
+  double lease_s = 0;  // contexts are not evicted for this time after a read
+  // Contexts of several sessions stay for this time after a use, as long as another context can be evicted.
   double soft_pin_s = 0;
-  int64_t after_uses = 1;  // uses of a context before it enters this tier from a nearer one
+  int64_t after_uses = 1;  // a context enters this tier from a nearer one after this many uses
   int64_t replicas = 1;    // copies of stored state
   bool exclusive = false;  // hbm only: contexts here take no room in the first host tier
 };
 
 // Returns the options of a Mooncake Store below the other tiers: approximate LRU (sharded_lru.cpp), 5 %
-// evicted at 90 %, a lease of 10 s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Writing
-// clients may request soft pins of 30 min after a use; there are none unless soft_pin_s is set.
+// evicted at 90 %, a lease of 10 s after a read (docs/source/design/store/mooncake-store.md@3b5a594). Its
+// clients may request soft pins of 30 min after a use; here there are none unless soft_pin_s is set.
 constexpr TierOptions mooncake_store() {
   return {.kind = Tier::remote,
           .eviction = EvictionKind::sharded_lru,
@@ -51,7 +51,7 @@ constexpr TierOptions mooncake_store() {
           .lease_s = 10};
 }
 
-// What the field `kind` of a tier allows.
+// Allowed values of a tier's `kind`.
 inline constexpr auto kTierKindNames = [] {
   std::array<std::string_view, kTierCount + 1> names;
   std::copy(kTierNames.begin(), kTierNames.end(), names.begin());

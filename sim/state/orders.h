@@ -1,8 +1,8 @@
-// Orders of slots for evictions, and their common rule for held slots.
+// Orders of slots for evictions, and how all of them treat held slots.
 //
 //   SlotHeap   any rank, O(log n)
 //   SlotQueue  by serial number; O(1) to append and to remove, O(log n) to reinsert in the middle
-//   SetAside   an eviction that removes held slots from its order once a search has met them
+//   SetAside   an eviction that takes held slots out of its order when a search meets them
 #pragma once
 
 #include <algorithm>
@@ -80,10 +80,10 @@ class SlotQueue {
 
   PerSlot<Link> links_;
   Slot front_ = kNoSlot, back_ = kNoSlot;
-  SlotHeap returned_;  // entered with a serial below the back's
+  SlotHeap returned_;  // reinserted with a serial below the back's
 };
 
-// : Eviction base class: held slots are taken out of the order when a search meets them.
+// Base class of evictions: held slots are taken out of the order when a search meets them.
 class SetAside : public Eviction {
  public:
   void hold(Slot slot) final { state_[slot].held = true; }
@@ -99,7 +99,7 @@ class SetAside : public Eviction {
   // Reinserts the slot at its position in its order.
   virtual void put_back(Slot slot) = 0;
 
-  // Returns the first slot of `order` that is not held and sets the held ones before it aside.
+  // Returns the first slot of `order` that is not held, and sets the held ones before it aside.
   template <class SomeOrder>
   Slot first_free(SomeOrder& order) {
     for (;;) {

@@ -1,12 +1,12 @@
 // S3-FIFO (Yang et al., "FIFO queues are all you need for cache eviction", SOSP 2023, algorithm 1). A
 // newcomer enters the small queue, or the main queue if the ghost queue remembers it. While the small queue
-// holds at least a tenth of the keys, its oldest key is examined: if used more than once since its entry, it
-// moves to the main queue with its count cleared, otherwise it is evicted and remembered. Else the oldest key
-// of the main queue is examined: if unused, it is evicted, otherwise it is reinserted with one use fewer.
-// Counts saturate at 3.
+// holds at least a tenth of the keys, its oldest key is examined: if it was used more than once since its
+// entry, it moves to the main queue with its count cleared, otherwise it is evicted and remembered. Otherwise
+// the oldest key of the main queue is examined: if unused, it is evicted, else it is reinserted with one use
+// fewer. Counts saturate at 3.
 //
-// Sizes count keys, not bytes, and include held keys: of n keys in the tier the small queue's share is n /
-// 10, and the ghost queue remembers the last 9 n / 10 keys evicted from the small queue. The share is
+// Sizes count keys, not bytes, and include held keys: if n keys are in the tier, the small queue's share is n
+// / 10, and the ghost queue remembers the last 9 n / 10 keys evicted from the small queue. The share is
 // compared at every step, whereas the paper stays in the small queue until one key is evicted.
 #include <deque>
 

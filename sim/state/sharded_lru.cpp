@@ -1,5 +1,5 @@
-// Least recently used in one of many shards, in turn: the master of Mooncake Store keeps its objects in 1,024
-// hash tables and evicts the oldest of each (mooncake-store/src/master_service.cpp, BatchEvict, and
+// Least recently used in one of many shards, each in turn: the master of Mooncake Store keeps its objects in
+// 1,024 hash tables and evicts the oldest of each (mooncake-store/src/master_service.cpp, BatchEvict, and
 // include/master_service.h, kNumShards @3b5a594). With few objects per shard the victims are not the least
 // recently used of the whole tier, but come from many contexts.
 #include <set>

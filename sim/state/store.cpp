@@ -39,7 +39,7 @@ Slot Store::slot_of(Key key) {
   return slot;
 }
 
-// Frees the slot of a context that is not stored, not pinned and has no hints.
+// Frees the slot of a context that is neither stored nor pinned and has no hints.
 void Store::tidy(Slot slot) {
   Record& record = records_[slot];
   if (record.levels != 0 || record.pins > 0 || record.expected || record.weighed) return;
@@ -48,7 +48,7 @@ void Store::tidy(Slot slot) {
   free_slots_.push_back(slot);
 }
 
-// Clears the state of a context that has left its last level.
+// Clears the state of a context that has left the last level that stored it.
 void Store::forget_if_gone(Slot slot) {
   Record& record = records_[slot];
   if (record.levels != 0) return;

@@ -48,25 +48,26 @@ struct Hit {
 struct Item {
   Key key = 0;
   int64_t tokens = 0;
-  bool shared = false;  // other sessions may have it, too
+  bool shared = false;  // other sessions may have the context, too
 };
 
 struct StoreOptions {
   bool inclusive = false;
-  WriteMode write = WriteMode::back;  // back, unless the store is inclusive
-  int64_t unit_tokens = 0;            // granularity in which contexts lose their ends; 0: whole contexts
-  std::optional<double> ttl_s;        // contexts unused for this time leave; absent: never
+  WriteMode write = WriteMode::back;  // `back` unless the store is inclusive
+  int64_t unit_tokens = 0;            // unit in which contexts lose their ends; 0: whole contexts
+  std::optional<double> ttl_s;        // contexts that were not used for this time leave; absent: never
 };
 
 class Store {
  public:
-  // REQUIRES: tiers from near to far, each kind at most once; host tiers with equal bytes_per_token.
+  // REQUIRES: tiers are ordered from near to far, each kind at most once; host tiers have equal
+  // bytes_per_token.
   explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {});
 
-  // Called before tokens move into a host tier, from the GPU or another tier. Returns false if the write
-  // queue of the tier is full, which refuses the move. `issued`: tokens of unperformed moves between the same
-  // tiers from the same call. `ahead`: a refused context moves later. Without a callback every move is
-  // accepted. A refused save is dropped; it is not redirected to another tier.
+  // Called before tokens move into a host tier, from the GPU or another tier. Returns false if the tier's
+  // write queue is full, which refuses the move. `issued`: tokens that the same call has already issued
+  // between the same tiers. `ahead`: a prefetch, which can happen later if refused. Without a callback every
+  // move is accepted. A refused save is dropped; it is not redirected to another tier.
   using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
@@ -83,39 +84,40 @@ class Store {
   // also in the tiers below.
   void preload(Key key, int64_t tokens, bool shared = false);
   // Promotes a context that is being read from a lower host tier into DRAM if room can be made. Its own bytes
-  // travel with the read; returns the demotions.
+  // travel with the read, so this returns only the demotions.
   std::vector<Move> promote(Key key, Order now);
   // Prefetches a context from a lower host tier into the first one, which delays its expiry. The old copy
-  // serves until then. Does nothing if the context is already in the first tier or under way, or if room
-  // would take victims that are needed sooner (next_use) or have a higher score, or part of the share to keep
-  // free.
+  // serves until then. Does nothing if the context is already in the first tier or under way, or if making
+  // room would evict contexts that are needed sooner (next_use) or have a higher score, or would use the
+  // share to keep free.
   std::vector<Move> prefetch(Key key, Order now);
   // True iff a prefetch of the context is under way.
   bool fetching(Key key) const;
-  // Copies the first `tokens` tokens of a context from another store, which is as far as tier `from`, into
-  // DRAM, if that is the first host tier and room can be made. They travel with a read or, with `ahead`, in a
-  // move of their own under the rules of prefetch().
+  // Copies the first `tokens` tokens of a context from another store, which is as far away as tier `from`,
+  // into DRAM, if DRAM is the first host tier and room can be made. The tokens travel with a read or, with
+  // `ahead`, in a move of their own under the rules of prefetch().
   std::vector<Move> take_in(Key key, int64_t tokens, Tier from, bool ahead, Order now);
   void done(const Move& move);
   // True iff part of the context is still under way to some tier.
   bool arriving(Key key) const;
-  // Cancels what is under way of the context: its entries end at the visible tokens, or leave if there are
+  // Cancels what is under way of the context: each entry ends at its visible tokens, or leaves if it has
   // none.
   void abandon(Key key);
 
   // Pins the context, which is in use and may not be evicted; pins nest.
   void pin(Key key);
   void unpin(Key key);
-  // Notes a use of a stored context. `again`: by the same turn; updates recency, but does not count as a use.
+  // Notes a use of a stored context. `again`: by the same turn; this updates recency but does not count as a
+  // use.
   void touch(Key key, Order now, bool again = false);
   // Sets the next use of a context, stored or not, until replaced. kNever: unknown.
   void expect(Key key, Order next_use);
   // Starts to list contexts with a known next use when part of them enters, arrives or leaves.
   void watch() { watched_ = true; }
-  // Returns the contexts listed since the last call; some repeatedly.
+  // Returns the contexts listed since the last call; some may be repeated.
   std::vector<Key> take_changed() { return std::exchange(changed_, {}); }
-  // Sets the value of a context for tiers that keep the highest scores. Reset to 0 when the context leaves
-  // the store, or is put and not admitted.
+  // Sets the value of a context for tiers that evict by score. It becomes 0 when the context leaves the
+  // store, or is put and not admitted.
   void weigh(Key key, double score);
 
   // Drops all stored copies of a context.
@@ -128,19 +130,20 @@ class Store {
   bool has(Tier tier) const { return level_of(tier) != nullptr; }
   double occupied_bytes(Tier tier) const;
   double capacity_bytes(Tier tier) const;
-  // Returns the bytes demoted out of the tier that have not arrived at their target.
+  // Returns the bytes that were demoted out of the tier and have not arrived at their target.
   double leaving_bytes(Tier tier) const;
   // Returns the total bytes that entered the tier as saves, demotions and copies.
   double came_bytes(Tier tier) const;
   double entered_bytes() const { return host_bytes(entered_tokens_); }  // from the GPU into host tiers
-  double dropped_bytes() const { return host_bytes(dropped_tokens_); }  // the last copy left, for any reason
+  // of contexts whose last copy left, for any reason
+  double dropped_bytes() const { return host_bytes(dropped_tokens_); }
   // Returns the number of contexts with a record: stored, pinned, or with a hint.
   std::size_t known() const { return slots_.size(); }
   int64_t pins() const { return pins_; }
-  // Re-derives every sum from the entries. Aborts on a mismatch or an exceeded capacity.
+  // Recomputes every sum from the entries. Aborts on a mismatch or an exceeded capacity.
   void check() const;
-  // Checks after an event: the room at every call, and the sums at every call up to 256 contexts, above that
-  // less often at the same cost per call.
+  // Checks after an event: the room at every call; the sums at every call up to 256 contexts, and beyond that
+  // less often, so that the cost per call stays the same.
   void check_in_turn();
 
  private:
@@ -149,11 +152,11 @@ class Store {
     Order last_use = 0;
     uint32_t length = 0;  // tokens of the context, stored or not
     uint32_t pins = 0;
-    uint32_t uses = 1;      // turns: the one that created it, and those that found it
+    uint32_t uses = 1;      // turns that created or found it
     uint8_t levels = 0;     // one bit per level that stores it
     bool expected = false;  // its next use is known
     bool weighed = false;   // its score is not 0
-    bool aging = false;     // is in age_
+    bool aging = false;     // it is in age_
     bool in_use = false;    // the slot is taken
     bool shared = false;    // several sessions may use it
   };

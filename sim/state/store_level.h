@@ -23,12 +23,14 @@ struct StoreTier {
   double bytes_per_token = 0;  // size of a context's token in this tier
   double free_fraction = 0;    // 0 <= f < 1
   bool exclusive = false;      // hbm only: contexts here take no room in the first host tier
-  // Above this share of the capacity, evict_share of it is evicted together, in the background; 0: never.
+  // If more than this share of the capacity is full, evict_share of it is evicted at once, in the background;
+  // 0: never.
   double evict_at = 0;
   double evict_share = 0;
-  double lease_s = 0;      // contexts read within this time are not evicted
-  double soft_pin_s = 0;   // shared contexts stay for this time after a use if another one can be evicted
-  int64_t after_uses = 1;  // uses of a context before it enters
+  double lease_s = 0;  // contexts are not evicted for this time after a read
+  // shared contexts stay for this time after a use, as long as another one can be evicted
+  double soft_pin_s = 0;
+  int64_t after_uses = 1;  // a context enters after this many uses
 };
 
 class StoreLevel {
@@ -39,13 +41,13 @@ class StoreLevel {
   struct Entry {
     uint64_t generation = 0;           // distinguishes it from earlier entries of the same context
     uint32_t tokens = 0;               // reserved; 0: not in this tier
-    uint32_t arrived = 0;              // arrived tokens from the front, except awaited ones
+    uint32_t arrived = 0;              // tokens from the front that have arrived, except awaited ones
     uint32_t awaited_from = kNothing;  // beginning of the part that comes from another tier
     uint32_t cut = 0;                  // tokens lost at the front since it entered
-    bool source = false;               // is being copied to a nearer tier
-    bool held = false;                 // may not be evicted
+    bool source = false;               // it is being copied to a nearer tier
+    bool held = false;                 // it may not be evicted
     bool chosen = false;               // newcomer of a victim search, or its victim until eviction
-    bool soft_pinned = false;          // evicted after all others
+    bool soft_pinned = false;          // evicted after all contexts without a soft pin
     bool leased = false;               // read within lease_s: not evicted
     Order leased_until = 0;
     Order pinned_until = 0;  // end of the soft pin
@@ -70,9 +72,9 @@ class StoreLevel {
   int64_t tokens(Slot slot) const { return entry(slot).tokens; }
   bool has(Slot slot) const { return entry(slot).tokens > 0; }
 
-  // Chooses victims so that `tokens` more of `newcomer` keep the tier within `limit_tokens`. Returns false if
-  // that is impossible: not enough room, or a victim has a lease or does not yield. Chosen victims are held
-  // until they leave.
+  // Chooses victims so that `tokens` more tokens of `newcomer` keep the tier within `limit_tokens`. Returns
+  // false if that is impossible: there is not enough room, or a victim has a lease or does not yield. Chosen
+  // victims are held until they leave.
   bool choose_victims(Slot newcomer, int64_t tokens, int64_t limit_tokens, bool ahead, Order now);
   // Returns the next victim, or kNoSlot. Leases and soft pins that ended by `now` no longer count.
   Slot victim(Order now);
@@ -80,17 +82,17 @@ class StoreLevel {
   void lease(Slot slot, Order now);
   // Renews the soft pin of a context that several sessions share and that was put or used.
   void soft_pin(Slot slot, Order now);
-  // Returns the tokens that background eviction should evict now.
+  // Returns how many tokens background eviction should evict now.
   int64_t batch_tokens() const;
   std::span<const Slot> victims() const { return victims_; }
-  // Returns the tokens of the last victim that need not leave.
+  // Returns how many tokens of the last victim need not leave.
   int64_t spare_tokens() const { return spare_tokens_; }
 
-  // Adds the context or grows it to `tokens`. REQUIRES: there is room; not fewer than before.
+  // Adds the context or grows it to `tokens`. REQUIRES: there is room; the context does not shrink.
   Entry& reserve(Slot slot, Key key, int64_t tokens, uint64_t generation);
   // Marks all tokens of the context as arrived.
   void show(Slot slot) { entries_[slot].arrived = entries_[slot].tokens; }
-  // Marks the tokens after the first `tokens` as coming from another tier; later saves may arrive before
+  // Marks the tokens after the first `tokens` ones as coming from another tier; later saves may arrive before
   // them.
   void await(Slot slot, int64_t tokens) { entries_[slot].awaited_from = static_cast<uint32_t>(tokens); }
   void leave(Slot slot, bool evicted);
@@ -108,9 +110,9 @@ class StoreLevel {
   void set_source(Slot slot, bool source) { entries_[slot].source = source; }
   void settle(Slot slot, bool pinned);
 
-  // Checks by the sums that the tier is neither above its capacity nor below zero.
+  // Checks by the sums that the tier's content is neither above its capacity nor negative.
   void check_room() const;
-  // Re-derives the sums. `contexts`: expected number of contexts.
+  // Recomputes the sums. `contexts`: expected number of contexts.
   void check(int64_t contexts) const;
 
  private:
@@ -121,7 +123,8 @@ class StoreLevel {
     Slot slot = 0;
   };
 
-  // The only function that holds or releases a context in the orders, according to all of its marks.
+  // The only function that holds or releases a context in the orders; it considers all of the context's
+  // marks.
   void hold_or_release(Slot slot);
   void choose(Slot slot, bool chosen);
   Slot next_victim();
@@ -133,7 +136,7 @@ class StoreLevel {
   int64_t target_tokens_ = 0;
   std::unique_ptr<Eviction> eviction_;
   std::unique_ptr<Eviction> soft_pins_;  // soft-pinned contexts, least recently used first; may be null
-  std::deque<Lease> leases_;             // ordered by end, including leases that were renewed
+  std::deque<Lease> leases_;             // ordered by end; includes leases that have been renewed since
   std::vector<Entry> entries_;
   std::vector<Slot> victims_;  // victims of the last choice
   int64_t spare_tokens_ = 0;

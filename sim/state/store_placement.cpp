@@ -51,7 +51,7 @@ void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int
 }
 
 // Gives a context `tokens` tokens in `level` if room can be made. Missing tokens come from the level `from`
-// as far as available, the rest from the GPU.
+// as far as it has them, the rest from the GPU.
 Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
@@ -82,7 +82,8 @@ bool Store::accepts(Tier from, Tier to, int64_t tokens, bool ahead) const {
   return accepts_(from, to, tokens, issued == moves_.end() ? 0 : issued->tokens, ahead);
 }
 
-// Chooses who leaves `level` so that a context can have `tokens` tokens there; false where there is no way.
+// Chooses the victims that leave `level` so that a context can have `tokens` tokens there. Returns false if
+// that is impossible.
 bool Store::make_way(std::size_t level, Slot slot, int64_t tokens, int64_t limit_tokens, bool ahead) {
   StoreLevel& to = levels_[level];
   if (!to.has(slot)) to.eviction().awaits(records_[slot].key);
@@ -95,7 +96,7 @@ void Store::evict_victims(std::size_t level) {
   for (Slot victim : victims) evict(level, victim, victim == victims.back() ? spare_tokens : 0);
 }
 
-// Demotes the context to the next level that accepts it, or drops it. With unit_tokens, keeps as much of the
+// Demotes the context to the next level that accepts it, or drops it. With unit_tokens, keeps as much of its
 // first `spare_tokens` tokens as whole units allow.
 void Store::evict(std::size_t level, Slot slot, int64_t spare_tokens) {
   const int64_t kept = kept_tokens(slot);
@@ -208,8 +209,8 @@ void Store::put_one(Slot slot, int64_t tokens, Order now) {
 }
 
 // Copies the nearest host entry to all lower tiers that accept it. Eager: only from DRAM to the next tier,
-// and only if that also has room for all of DRAM, so demotions always find room there and nothing is evicted
-// for a copy.
+// and only if that tier also has room for all of DRAM. So demotions always find room there, and no copy
+// evicts anything.
 void Store::copy_down(Slot slot) {
   const std::optional<std::size_t> at = host_level(slot);
   if (!at) return;

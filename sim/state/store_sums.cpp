@@ -54,7 +54,7 @@ void Store::check() const {
     KVCAP_INVARIANT("INV-INDEX", record.in_use ? slots_.find(record.key) == slot : record.levels == 0);
     KVCAP_INVARIANT("INV-INDEX", record.aging == (age_ && record.levels != 0));
     int64_t nearer_tokens = record.length;
-    int places = 0;  // entries in host tiers, except sources of running copies
+    int places = 0;  // number of entries in host tiers, except sources of running copies
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const StoreLevel::Entry& entry = levels_[i].entry(slot);
       KVCAP_INVARIANT("INV-INDEX", levels_[i].has(slot) == ((record.levels & (1U << i)) != 0));
