@@ -286,12 +286,11 @@ std::string suite_rows(const std::vector<Check>& checks) {
       "| suite | inside | near | outside | not comparable | fitted, given | median error | tuned | farthest "
       "off |\n"
       "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
-  for (auto& [suite, tally] : tallies(checks)) {
+  for (const auto& [suite, tally] : tallies(checks)) {
     text += "| " + suite;
     for (const int count : tally.counts) text += " | " + std::to_string(count);
     text += " | " + std::to_string(tally.fitted) + ", " + std::to_string(tally.inputs);
-    std::sort(tally.errors.begin(), tally.errors.end());
-    text += " | " + (tally.errors.empty() ? "-" : percent_text(quantile_of_sorted(tally.errors, 0.5)));
+    text += " | " + (tally.errors.empty() ? "-" : percent_text(quantile_of(tally.errors, 0.5)));
     text += " | " + std::to_string(tally.tuned.size());
     const bool off = tally.worst && tally.worst->error > 0;
     text += " | " + (off ? "`" + tally.worst->id + "`, " + error_text(*tally.worst) : "-") + " |\n";

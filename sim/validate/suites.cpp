@@ -16,30 +16,21 @@ namespace {
 
 struct Suite {
   std::string_view name;
-  std::vector<Check> (*checks)(const SuiteOptions& options);
-  std::vector<std::string_view> data = {};  // required parts of the data folder
+  std::vector<std::string_view> data = {};                              // required parts of the data folder
+  std::vector<Check> (*checks)(const SuiteOptions& options) = nullptr;  // null: studies
 };
 
-std::vector<Check> paper_checks(const SuiteOptions& options) { return study_checks("papers", options); }
-std::vector<Check> measured_checks(const SuiteOptions& options) { return study_checks("measured", options); }
-std::vector<Check> fidelity_checks(const SuiteOptions& options) { return study_checks("fidelity", options); }
-std::vector<Check> stacks_checks(const SuiteOptions& options) {
-  std::vector<Check> checks = study_checks("stacks", options);
-  if (options.quick) return checks;
-  for (Check& check : pulse_checks(options.data_folder)) checks.push_back(std::move(check));
-  return checks;
-}
 std::vector<Check> stored_twin_checks(const SuiteOptions&) { return twin_checks(); }
 
-const std::array kSuites = {Suite{"papers", paper_checks},
-                            Suite{"queueing", queueing_checks},
-                            Suite{"measured", measured_checks, {"hardware", "vllm-real", "runs"}},
-                            Suite{"fit", fit_checks, {"runs"}},
-                            Suite{"stacks", stacks_checks, {"runs"}},
-                            Suite{"hits", hits_checks, {"traces/mooncake_conversation_trace.jsonl.gz"}},
-                            Suite{"uncertainty", uncertainty_checks, {"hardware", "device", "runs"}},
-                            Suite{"fidelity", fidelity_checks},
-                            Suite{"twin", stored_twin_checks}};
+const std::array kSuites = {Suite{"papers"},
+                            Suite{"queueing"},
+                            Suite{"measured", {"hardware", "vllm-real", "runs"}},
+                            Suite{"fit", {"runs"}, fit_checks},
+                            Suite{"stacks", {"runs"}},
+                            Suite{"hits", {"traces/mooncake_conversation_trace.jsonl.gz"}},
+                            Suite{"uncertainty", {"hardware", "device", "runs"}, uncertainty_checks},
+                            Suite{"fidelity"},
+                            Suite{"twin", {}, stored_twin_checks}};
 
 bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
   return names.empty() || std::find(names.begin(), names.end(), suite.name) != names.end();
@@ -95,7 +86,7 @@ std::vector<Check> run_suites(const std::vector<std::string>& names, const Suite
   std::vector<Check> checks;
   for (const Suite& suite : kSuites) {
     if (!is_asked_for(suite, names)) continue;
-    std::vector<Check> more = suite.checks(options);
+    std::vector<Check> more = suite.checks ? suite.checks(options) : study_checks(suite.name, options);
     checks.insert(checks.end(), more.begin(), more.end());
   }
   return checks;

@@ -18,12 +18,6 @@ struct SuiteOptions {
   bool needs_data = false;  // the user named the folder: a missing file is an error
 };
 
-// Checks that no study can express, one file each in theory/.
-std::vector<Check> queueing_checks(const SuiteOptions& options);
-std::vector<Check> hits_checks(const SuiteOptions& options);
-// Returns checks of the hit rate of a real vLLM over time (`data`/runs/llmservingsim-ispass26).
-std::vector<Check> pulse_checks(const std::string& data);
-
 // Returns checks of the errors that profiles state, computed again from measured kernels, and of the share of
 // measured means of real servers inside the resulting model intervals.
 std::vector<Check> uncertainty_checks(const SuiteOptions& options);

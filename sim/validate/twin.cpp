@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <type_traits>
@@ -15,10 +14,10 @@
 #include "base/text/joined.h"
 #include "base/text/json_document.h"
 #include "metrics/statistics/quantiles.h"
-#include "plan/workers.h"
 #include "policy/key_table.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
+#include "validate/numbers_in_workers.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
@@ -29,50 +28,37 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFolder = "hwprofiles/twins/";
 constexpr double kLeastNoise = 0.02;  // share of a time; smaller differences count as noise
 
-std::vector<double> errors_of(const std::vector<TwinOutcome>& outcomes, bool with_sign) {
+// Returns a quantile of the errors, or of their magnitudes.
+double error_quantile(const std::vector<TwinOutcome>& outcomes, double q, bool with_sign = false) {
   std::vector<double> errors;
-  for (const TwinOutcome& one : outcomes) {
-    errors.push_back(with_sign ? one.error() : std::abs(one.error()));
-  }
-  std::sort(errors.begin(), errors.end());
-  return errors;
+  for (const TwinOutcome& one : outcomes) errors.push_back(with_sign ? one.error() : std::abs(one.error()));
+  return quantile_of(std::move(errors), q);
 }
 
-double quantile_of(const std::vector<double>& sorted, double q) {
-  return sorted.empty() ? std::nan("") : quantile_of_sorted(sorted, q);
-}
-
+// Returns a number that must be in a range.
 Check in_range(const std::string& id, const std::string& what, double value, double low, double high) {
-  Check check;
-  check.id = id;
-  check.suite = "twin";
-  check.what = what;
-  check.claim = Claim::range;
-  check.simulated = {value};
-  check.reference = {low, high};
-  check.absolute = true;
-  check.tolerance = 0;
-  check.promised = true;
+  Check check{.id = id,
+              .suite = "twin",
+              .what = what,
+              .claim = Claim::range,
+              .simulated = {value},
+              .reference = {low, high},
+              .tolerance = 0,
+              .absolute = true,
+              .promised = true};
   judge(check);
   return check;
 }
 
-Check remark(const std::string& id, const std::string& what, std::vector<double> numbers,
-             const std::string& reason) {
-  Check check;
-  check.id = id;
-  check.suite = "twin";
-  check.what = what;
-  check.simulated = std::move(numbers);
-  check.reason = reason;
-  return check;
+// Returns a number without a verdict.
+Check remark(const std::string& id, const std::string& what, double number, const std::string& reason) {
+  return {.id = id, .suite = "twin", .what = what, .simulated = {number}, .reason = reason};
 }
 
 std::string summary(const std::vector<TwinOutcome>& outcomes) {
-  const std::vector<double> errors = errors_of(outcomes, false);
-  return std::to_string(outcomes.size()) + " cases, error " + format_percent(quantile_of(errors, 0.5)) +
-         " in the median, " + format_percent(quantile_of(errors, 0.9)) + " at the 90th percentile, bias " +
-         format_percent(quantile_of(errors_of(outcomes, true), 0.5));
+  return std::to_string(outcomes.size()) + " cases, error " + format_percent(error_quantile(outcomes, 0.5)) +
+         " in the median, " + format_percent(error_quantile(outcomes, 0.9)) +
+         " at the 90th percentile, bias " + format_percent(error_quantile(outcomes, 0.5, true));
 }
 
 }  // namespace
@@ -219,16 +205,14 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
                                    const std::string& hardware) {
   const TwinTable table = read_table(text, path);
   const std::string& profile = hardware.empty() ? table.hardware : hardware;
-  const std::vector<std::string> predictions = run_in_workers(
-      table.cases.size(),
-      [&](std::size_t i, std::atomic<int64_t>& done) {
-        const TwinCase& one = table.cases[i];
-        char number[40];
-        std::snprintf(number, sizeof number, "%.17g", predicted_s(one, table.models.at(one.model), profile));
-        ++done;
-        return std::string(number);
-      },
-      {.total_units = static_cast<int64_t>(table.cases.size()), .label = "predicting"});
+  const std::vector<std::vector<double>> predictions =
+      numbers_in_workers(table.cases.size(),
+                         [&](std::size_t i, std::atomic<int64_t>& done) {
+                           const TwinCase& one = table.cases[i];
+                           ++done;
+                           return std::vector{predicted_s(one, table.models.at(one.model), profile)};
+                         },
+                         {.total_units = static_cast<int64_t>(table.cases.size()), .label = "predicting"});
   std::vector<TwinOutcome> outcomes;
   for (std::size_t i = 0; i < table.cases.size(); ++i) {
     const TwinCase& one = table.cases[i];
@@ -236,7 +220,7 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
                         .setting = one.setting(),
                         .measured_s = one.mean_ttft.minimum_s,
                         .spread = one.mean_ttft.spread,
-                        .predicted_s = std::stod(predictions[i])});
+                        .predicted_s = predictions[i].front()});
   }
   return judge_twin(table.hardware, outcomes, table.backend == "cpu" ? kCpuPromise : kGpuPromise);
 }
@@ -275,15 +259,13 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
     (one.spread > kMostSpread ? noisy : quiet).push_back(one);
     if (one.spread <= kMostSpread) by_policy[one.policy].push_back(one);
   }
-  const std::vector<double> errors = errors_of(quiet, false);
-  std::vector<Check> checks;
-  checks.push_back(in_range(name + ".median_error", "median of |predicted / measured - 1|",
-                            quantile_of(errors, 0.5), 0, promise.median_error));
-  checks.push_back(in_range(name + ".p90_error", "90th percentile of |predicted / measured - 1|",
-                            quantile_of(errors, 0.9), 0, promise.p90_error));
+  std::vector<Check> checks = {in_range(name + ".median_error", "median of |predicted / measured - 1|",
+                                        error_quantile(quiet, 0.5), 0, promise.median_error),
+                               in_range(name + ".p90_error", "90th percentile of |predicted / measured - 1|",
+                                        error_quantile(quiet, 0.9), 0, promise.p90_error)};
   for (const auto& [policy, some] : by_policy) {
     checks.push_back(in_range(name + ".bias." + policy, "median of predicted / measured - 1",
-                              quantile_of(errors_of(some, true), 0.5), -kMostBias, kMostBias));
+                              error_quantile(some, 0.5, true), -kMostBias, kMostBias));
   }
   const TwinRanking ranking = rank(quiet);
   checks.push_back(in_range(name + ".ranking",
@@ -294,15 +276,15 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
                             static_cast<double>(outcomes.size())));
   for (const auto& [policy, some] : by_policy) {
     checks.push_back(remark(name + ".policy." + policy, "mean TTFT of " + policy + "'s cases, in seconds",
-                            {static_cast<double>(some.size())}, summary(some)));
+                            static_cast<double>(some.size()), summary(some)));
     for (const TwinOutcome& one : some) checks.back().cases.push_back({one.predicted_s, one.measured_s});
   }
-  checks.push_back(remark(name + ".pairs", "pairs of policies compared", {static_cast<double>(ranking.pairs)},
+  checks.push_back(remark(name + ".pairs", "pairs of policies compared", ranking.pairs,
                           std::to_string(ranking.right) + " of " + std::to_string(ranking.pairs) +
                               " pairs of policies are in the right order"));
   if (!noisy.empty()) {
     checks.push_back(remark(name + ".noisy", "cases whose repeats spread too far",
-                            {static_cast<double>(noisy.size())},
+                            static_cast<double>(noisy.size()),
                             "left out above, for their repeats spread by more than " +
                                 format_percent(kMostSpread) + ": " + summary(noisy)));
   }

@@ -21,13 +21,11 @@
 
 #include "base/text/format.h"
 #include "metrics/model_report.h"
-#include "metrics/serialize.h"
 #include "metrics/statistics/quantiles.h"
-#include "plan/workers.h"
 #include "run/drawn_scenario.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "validate/studies/measured_run.h"
+#include "validate/numbers_in_workers.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"
 
@@ -71,11 +69,6 @@ Check stated_check(const std::string& id, const std::string& what, double comput
               .absolute = true};
   judge(check);
   return check;
-}
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile_of_sorted(values, 0.5);
 }
 
 }  // namespace
@@ -140,14 +133,12 @@ namespace {
 
 std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs, int64_t draws) {
   const auto per_run = static_cast<std::size_t>(draws);
-  // The means of each job, as bytes.
-  const std::vector<std::string> messages = run_in_workers(
+  const std::vector<std::vector<double>> means = numbers_in_workers(
       runs.size() * per_run,
       [&](std::size_t job, std::atomic<int64_t>&) {
         const MeasuredRun& run = runs[job / per_run];
         const Scenario machine = drawn_scenario(run.scenario, static_cast<int64_t>(job % per_run));
-        const std::vector<double> means = run.simulated(simulate(machine, run.workload));
-        return std::string(reinterpret_cast<const char*>(means.data()), means.size() * sizeof(double));
+        return run.simulated(simulate(machine, run.workload));
       },
       {.label = "drawing machines"});
   std::map<std::string, Coverage> families;
@@ -155,11 +146,8 @@ std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs
     Coverage& family = families[runs[r].family];
     family.gap = runs[r].gap.empty() ? family.gap : runs[r].gap;
     for (std::size_t m = 0; m < runs[r].measured.size(); ++m) {
-      std::vector<double> drawn(per_run);
-      for (std::size_t d = 0; d < per_run; ++d) {
-        messages[r * per_run + d].copy(reinterpret_cast<char*>(&drawn[d]), sizeof(double),
-                                       m * sizeof(double));
-      }
+      std::vector<double> drawn;
+      for (std::size_t d = 0; d < per_run; ++d) drawn.push_back(means[r * per_run + d][m]);
       family.add(runs[r].measured[m], std::move(drawn));
     }
   }
@@ -183,7 +171,7 @@ Check coverage_check(const std::string& id, const Coverage& coverage) {
               .suite = kUncertaintySuite,
               .what = "share of " + std::to_string(coverage.means) +
                       " measured means that 80 % model intervals contain; half width " +
-                      per_cent(std::expm1(median_of(coverage.widths) / 2)) + " in the median",
+                      per_cent(std::expm1(quantile_of(coverage.widths, 0.5) / 2)) + " in the median",
               .claim = Claim::range,
               .simulated = {coverage.share()},
               .reference = {0.7, 0.9},
@@ -194,7 +182,7 @@ Check coverage_check(const std::string& id, const Coverage& coverage) {
   if (chose_errors(id)) check.tuned = {"errors of engines' steps"};
   check.reason = "measured " + std::to_string(coverage.below) + " below and " + std::to_string(above) +
                  " above; measured over the median machine " +
-                 format_number(std::exp(median_of(coverage.shifts))) + " in the median" +
+                 format_number(std::exp(quantile_of(coverage.shifts, 0.5))) + " in the median" +
                  (coverage.gap.empty() ? "" : "; " + coverage.gap);
   if (is_judged) judge(check);
   return check;

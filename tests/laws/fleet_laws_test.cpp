@@ -8,7 +8,6 @@
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
-#include "validate/theory/theory.h"
 
 namespace kvcap::laws::fleet_laws_test {
 namespace {
@@ -214,6 +213,14 @@ TEST(Fleet, NodesShareTheLinkOfASharedTier) {
   // A shared tier is paid for once, a private one on every node.
   const double hours = runs[0].number("duration") / runs[1].number("duration");
   EXPECT_NEAR(runs[0].number("cost.remote_usd") * 4, hours * runs[1].number("cost.remote_usd"), 1e-9);
+}
+
+// The mean wait of M/M/c at `offered` = lambda E[S] < c by Erlang B and C (1917).
+double mmc_wait_s(int servers, double offered, double service_s) {
+  double blocked = 1;
+  for (int n = 1; n <= servers; ++n) blocked = offered * blocked / (n + offered * blocked);
+  const double waits = blocked / (1 - offered / servers * (1 - blocked));
+  return waits * service_s / (servers - offered);
 }
 
 // Several queues are not an M/M/c: joining the shortest one waits longer than one queue for all servers, and

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/random.h"
+#include "laws/reduced.h"
 #include "metrics/result.h"
 #include "policy/table.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/scenario.h"
-#include "validate/theory/reduced.h"
 
 namespace kvcap::laws {
 

@@ -18,6 +18,11 @@ double quantile_of_sorted(std::span<const double> ascending, double q) {
   return ascending[below] + share * (ascending[above] - ascending[below]);
 }
 
+double quantile_of(std::vector<double> values, double q) {
+  std::sort(values.begin(), values.end());
+  return quantile_of_sorted(values, q);
+}
+
 Distribution describe(std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
   double sum = 0;

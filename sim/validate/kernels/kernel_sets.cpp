@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
-#include <span>
 #include <utility>
 
 #include "base/input_error.h"
@@ -233,7 +232,7 @@ struct Judged {
   const KernelCheck& about;
   const KernelMachine& machine;
   const std::string& suite;
-  std::span<const double> errors;
+  const std::vector<double>& errors;
 
   Check check(const std::string& name, double share, double most, const std::string& unpromised) const {
     Check check{.id = with_names(about.id, machine) + "." + name,
@@ -241,7 +240,7 @@ struct Judged {
                 .what = with_names(set.what + about.what, machine) + ", " + name + " of " +
                         std::to_string(errors.size()),
                 .claim = Claim::at_most,
-                .simulated = {quantile_of_sorted(errors, share)},
+                .simulated = {quantile_of(errors, share)},
                 .reference = {most},
                 .reason = reason_of(about, machine)};
     if (check.reason.empty()) check.reason = unpromised;
@@ -281,7 +280,6 @@ std::vector<Check> kernel_checks(const KernelSets& sets, const std::string& suit
             errors.push_back(call.error());
         }
         if (errors.empty()) continue;
-        std::sort(errors.begin(), errors.end());
         const Judged judged{set, about, machine, suite, errors};
         checks.push_back(judged.check("median", 0.5, set.median, ""));
         checks.push_back(judged.check("p90", 0.9, set.p90, set.p90_reason));

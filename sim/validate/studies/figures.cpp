@@ -4,11 +4,14 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/input_error.h"
 #include "metrics/quantity.h"
 #include "policy/restoration.h"
+#include "validate/studies/laws.h"
 #include "validate/studies/study_rows.h"
 #include "validate/studies/turn_figures.h"
 #include "workload/source.h"
@@ -68,6 +71,37 @@ double chunks_layer_load_s(const Asked& asked) {
   return load_s(blend.work.front(), Tier::ssd, rates[index(Tier::ssd)]);
 }
 
+// The layers of one restored context of contexts.tokens on the SSD with contexts.new_tokens new ones.
+struct LayerTimes {
+  std::vector<double> load_s, compute_s;  // the last one computes the head
+};
+LayerTimes layer_times(const Asked& asked) {
+  const Hit hit{.tier = Tier::ssd, .tokens = asked.tokens()};
+  const LoadRates rates = asked.machine.idle_rates();
+  const Restoration restoration = asked.machine.policy().restore(
+      {.history_tokens = asked.tokens(), .new_tokens = asked.batch().new_tokens}, {&hit, 1}, rates);
+  LayerTimes times;
+  for (const LayerWork& work : restoration.work) {
+    for (int64_t i = 0; i < work.layers; ++i) {
+      times.load_s.push_back(load_s(work, Tier::ssd, rates[index(Tier::ssd)]));
+      times.compute_s.push_back(work.compute_s);
+    }
+  }
+  return times;
+}
+// Returns the end of the last layer if all are loaded and then computed in one order: the longest path, max
+// over j of (a_1 + .. + a_j + b_j + .. + b_n) (Johnson 1954).
+double flow_shop_s(const Asked& asked) {
+  const auto [first, second] = layer_times(asked);
+  double longest_s = 0, loaded_s = 0, left_s = std::accumulate(second.begin(), second.end(), 0.0);
+  for (std::size_t j = 0; j < first.size(); ++j) {
+    loaded_s += first[j];
+    longest_s = std::max(longest_s, loaded_s + left_s);
+    left_s -= second[j];
+  }
+  return longest_s;
+}
+
 struct MachineFigure {
   std::string_view name;
   double (*value)(const Asked& asked);
@@ -100,7 +134,11 @@ constexpr MachineFigure kMachineFigures[] = {
     {"batch_overlapped_s", batch_overlapped_s},
     {"batch_one_ahead_s", batch_one_ahead_s},
     {"batch_save_s", batch_save_s},
-    {"chunks_layer_load_s", chunks_layer_load_s}};
+    {"chunks_layer_load_s", chunks_layer_load_s},
+    {"layer_load_s", [](const Asked& a) { return layer_times(a).load_s.front(); }},
+    {"layer_compute_s", [](const Asked& a) { return layer_times(a).compute_s.front(); }},
+    {"head_s", [](const Asked& a) { return layer_times(a).compute_s.back(); }},
+    {"flow_shop_s", flow_shop_s}};
 
 struct ModelFigure {
   std::string_view name;
@@ -204,33 +242,50 @@ double number_at(const Scenario& scenario, const std::string& path) {
   return found.get<double>();
 }
 
-// Returns a figure of the workload's log within the bounds, or with NAME_correlation the correlation of
-// simulated and recorded times turn by turn.
-double measured_figure(Lab& lab, const StudySetting& setting, const std::string& name) {
-  const Scenario scenario = lab.scenario(setting);
+// Returns a figure of the workload's log within the bounds.
+double measured_figure(const Scenario& scenario, const StudySetting& setting, const std::string& name) {
   const std::vector<TurnRecord> recorded = recorded_turns(open_source(scenario.workload, scenario.seed));
-  constexpr std::string_view kCorrelation = "_correlation";
-  if (!name.ends_with(kCorrelation))
-    return turns_figure(turns_within(recorded, setting.turns), "measured", name);
-  return turns_correlation(lab.turns(setting), recorded, name.substr(0, name.size() - kCorrelation.size()));
+  return turns_figure(turns_within(recorded, setting.turns), "measured", name);
 }
 
-double metric_of(Lab& lab, const StudySetting& setting, const std::string& name) {
-  static const std::vector<std::string> kNames = metric_names();
-  if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
-    refuse_figure(name, std::vector<std::string_view>(kNames.begin(), kNames.end()));
+// NAME_correlation: of simulated and recorded times turn by turn.
+constexpr std::string_view kCorrelation = "_correlation";
+bool is_correlation(const std::string& group, const std::string& name) {
+  return group == "measured" && name.ends_with(kCorrelation);
+}
+double correlation(std::span<const TurnRecord> simulated, std::span<const TurnRecord> recorded,
+                   const std::string& name) {
+  return turns_correlation(simulated, recorded, name.substr(0, name.size() - kCorrelation.size()));
+}
+
+// Throws InputError for a figure of a run that does not exist.
+void require_figure_of_run(const std::string& group, const std::string& rest, const std::string& name) {
+  static const std::vector<std::string> kMetrics = metric_names();
+  if (group == "turns") {
+    turns_figure({}, group, rest);
+  } else if (group == "law") {
+    law_of(rest);
+  } else if (is_correlation(group, rest)) {
+    correlation({}, {}, rest);
+  } else if (std::find(kMetrics.begin(), kMetrics.end(), name) == kMetrics.end()) {
+    refuse_figure(name, std::vector<std::string_view>(kMetrics.begin(), kMetrics.end()));
   }
-  return lab.metric(setting, name);
 }
 
-constexpr std::string_view kFigureGroups[] = {"machine",  "model", "trace",    "prompts",   "turns",
-                                              "measured", "row",   "scenario", "restore_s", "checks"};
+// "turns.mean_ttft_ms": {"turns", "mean_ttft_ms"}
+std::pair<std::string, std::string> parts_of(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  return {name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)};
+}
+
+constexpr std::string_view kFigureGroups[] = {"machine",   "model",    "trace", "prompts",
+                                              "turns",     "measured", "row",   "scenario",
+                                              "restore_s", "checks",   "law"};
 
 }  // namespace
 
 double figure(Lab& lab, const StudySetting& setting, const std::string& name) {
-  const std::size_t dot = name.find('.');
-  const std::string group = name.substr(0, dot), rest = dot == std::string::npos ? "" : name.substr(dot + 1);
+  const auto [group, rest] = parts_of(name);
   if (name == "restore_s") return lab.restore_s(setting);
   if (group == "scenario") return number_at(lab.scenario(setting), rest);
   if (group == "machine") {
@@ -239,20 +294,28 @@ double figure(Lab& lab, const StudySetting& setting, const std::string& name) {
   }
   if (group == "model") return (lab.scenario(setting).model.*row_of(kModelFigures, group, rest).value)();
   if (group == "row") return column_number(setting.row, rest);
-  if (group == "turns") return turns_figure(turns_within(lab.turns(setting), setting.turns), group, rest);
-  if (group == "measured") return measured_figure(lab, setting, rest);
+  if (group == "measured" && !is_correlation(group, rest))
+    return measured_figure(lab.scenario(setting), setting, rest);
   if (group == "trace") return row_of(kTraceFigures, group, rest).value(lab.trace(setting));
   if (group == "prompts") {
     const auto& row = row_of(kPromptsFigures, group, rest);
     return use_of_prompts(lab.machine(setting), lab.trace(setting).workload).*row.value;
   }
-  return metric_of(lab, setting, name);
+  require_figure_of_run(group, rest, name);
+  return lab.of_run(setting, name);
 }
 
-double figure(const RunResult& result, const StudySetting& setting, const std::string& name) {
-  if (name.starts_with("row.")) return column_number(setting.row, name.substr(4));
-  if (!name.starts_with("turns.")) return result.number(name);
-  return turns_figure(turns_within(result.turns, setting.turns), "turns", name.substr(6));
+double figure(const FinishedRun& run, const StudySetting& setting, const std::string& name) {
+  const auto [group, rest] = parts_of(name);
+  if (group == "row") return column_number(setting.row, rest);
+  if (group == "turns") return turns_figure(turns_within(run.result.turns, setting.turns), group, rest);
+  if (group == "law") {
+    const Json parameters = setting.workload.empty() ? Json::object() : Json::parse(setting.workload);
+    return law_of(rest)({run.workload, WorkloadParameters(parameters), run.result});
+  }
+  if (!is_correlation(group, rest)) return run.result.number(name);
+  return correlation(run.result.turns, recorded_turns(open_source(run.scenario.workload, run.scenario.seed)),
+                     rest);
 }
 
 bool begins_a_figure(const std::string& word) {

@@ -15,6 +15,7 @@ namespace kvcap {
 //   model.kv_bytes_per_token  a size of its model
 //   turns.mean_ttft_ms ...    a figure of the turns within the bounds `turns`
 //   measured.mean_ttft_ms ... a figure of those turns in the log that the scenario replays
+//   law.lindley_wait ...      a figure of a named workload, exact or measured (laws.cpp)
 //   row.COLUMN                a number of the CSV's row
 //   trace.input_tokens ...    a figure of its workload
 //   scenario.seed ...         a number of the resolved scenario
@@ -22,8 +23,13 @@ namespace kvcap {
 // Throws InputError for any other name, with the nearest one.
 double figure(Lab& lab, const StudySetting& setting, const std::string& name);
 
-// Returns a metric, turns.* or row.* of a finished run.
-double figure(const RunResult& result, const StudySetting& setting, const std::string& name);
+struct FinishedRun {
+  const Scenario& scenario;
+  const Workload& workload;
+  const RunResult& result;
+};
+// Returns a metric, turns.*, law.*, measured.*_correlation or row.* of a finished run.
+double figure(const FinishedRun& run, const StudySetting& setting, const std::string& name);
 
 // True iff figures may begin with this word, which then cannot name a setting.
 bool begins_a_figure(const std::string& word);

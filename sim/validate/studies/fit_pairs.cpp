@@ -1,58 +1,63 @@
 #include "validate/studies/fit_pairs.h"
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cmath>
 #include <cstdio>
 
 #include "fit/distances.h"
 #include "fit/fit.h"
 #include "metrics/statistics/quantiles.h"
-#include "plan/workers.h"
 #include "run/simulate.h"
+#include "validate/numbers_in_workers.h"
 #include "validate/studies/lab.h"
 #include "validate/studies/study_rows.h"
-#include "validate/studies/workloads.h"
+#include "workload/generators/named_workloads.h"
 
 namespace kvcap {
 namespace {
 
-constexpr double kStage_s = 600;  // duration of each rate
-using TimeMeans = std::array<double, kTimes.size()>;
-using StageMeans = std::array<TimeMeans, 2>;
+constexpr std::size_t kStages = 2;  // rates
+constexpr double kStage_s = 600;    // duration of each rate
+// Mean TTFT, TPOT and end-to-end latency of the first rate, then of the second.
+using StageMeans = std::vector<double>;
+constexpr std::size_t kMeans = kStages * kTimes.size();
 
-// Returns the mean TTFT, TPOT and end-to-end latency of the requests of each rate.
 StageMeans means_of(const FitRun& run, const std::vector<RequestTimes>& times) {
-  StageMeans means{};
-  std::array<double, 2> requests{};
+  StageMeans means(kMeans);
+  std::array<double, kStages> requests{};
   for (std::size_t turn = 0; turn < times.size(); ++turn) {
     const std::size_t stage = run.workload.turns[turn].time_s < kStage_s ? 0 : 1;
     requests[stage] += 1;
-    for (std::size_t k = 0; k < kTimes.size(); ++k) means[stage][k] += times[turn].*kTimes[k];
+    for (std::size_t k = 0; k < kTimes.size(); ++k)
+      means[stage * kTimes.size() + k] += times[turn].*kTimes[k];
   }
-  for (std::size_t stage = 0; stage < means.size(); ++stage) {
-    for (double& one : means[stage]) one /= requests[stage];
-  }
+  for (std::size_t i = 0; i < kMeans; ++i) means[i] /= requests[i / kTimes.size()];
   return means;
 }
 
-// Returns two entries per run: with its unfitted profile, and with the parameters fitted to the other
-// workload.
-std::vector<StageMeans> simulate_all(const std::vector<FitRun>& runs, const std::vector<FitAnswer>& fits) {
-  const std::vector<std::string> messages =
-      run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
+// A run beside its simulations: with its unfitted profile, and with the parameters fitted to the other
+// workload of its model.
+struct FitOutcome {
+  StageMeans measured, untuned, fitted;
+
+  double error(const StageMeans& simulated, std::size_t i) const {
+    return std::abs(simulated[i] / measured[i] - 1);
+  }
+};
+
+std::vector<FitOutcome> outcomes_of(const std::vector<FitRun>& runs, const std::vector<FitAnswer>& fits) {
+  const std::vector<StageMeans> simulated =
+      numbers_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];
         const FitAnswer& answer = fits[job / 2];
         const Scenario scenario = job % 2 == 0 ? run.scenario : scenario_at(run, answer.parameters, answer.x);
-        const StageMeans means = means_of(run, simulated_times(run, simulate(scenario, run.workload)));
-        return std::string(reinterpret_cast<const char*>(&means), sizeof means);
+        return means_of(run, simulated_times(run, simulate(scenario, run.workload)));
       });
-  std::vector<StageMeans> all(messages.size());
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    messages[i].copy(reinterpret_cast<char*>(&all[i]), sizeof(StageMeans));
+  std::vector<FitOutcome> outcomes;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    outcomes.push_back({means_of(runs[i], measured_times(runs[i])), simulated[2 * i], simulated[2 * i + 1]});
   }
-  return all;
+  return outcomes;
 }
 
 Check begin(const std::string& id, const std::string& what) {
@@ -62,52 +67,48 @@ Check begin(const std::string& id, const std::string& what) {
           .tuned = {"an engine's parameters to the same model's other workload"}};
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile_of_sorted(values, 0.5);
-}
-
-std::string triple(const TimeMeans& means) {
-  char text[80];
-  std::snprintf(text, sizeof text, "%.1f / %.2f / %.0f", 1e3 * means[0], 1e3 * means[1], 1e3 * means[2]);
-  return text;
-}
-
-Check stage_check(const FitRun& run, const std::string& other, std::size_t stage, const TimeMeans& measured,
-                  const TimeMeans& base, const TimeMeans& fitted) {
-  const std::string order = stage == 0 ? "lower" : "higher";
-  Check check = begin(run.scenario.model.name + "." + run.name.substr(run.name.find(' ') + 1) + "." + order,
-                      run.name + ", the " + order + " rate, fitted to " + other +
-                          ": mean TTFT, TPOT and end to end, ms; untuned " + triple(base));
-  check.exact_tolerance = 0.03;
-  check.tolerance = 0.1;
-  for (std::size_t k = 0; k < kTimes.size(); ++k) {
-    check.simulated.push_back(1e3 * fitted[k]);
-    check.reference.push_back(1e3 * measured[k]);
-    check.cases.push_back({check.simulated[k], check.reference[k]});
-  }
+// Returns a check of the median of errors, which README promises.
+Check median_check(const std::string& id, const std::string& what, const std::vector<double>& errors,
+                   double most) {
+  Check check = begin(id, what);
+  check.claim = Claim::at_most;
+  check.promised = true;
+  check.simulated = {quantile_of(errors, 0.5)};
+  check.reference = {most};
   judge(check);
-  if (check.verdict != Agreement::inside && stage == 1 && fitted[0] > 1.5 * measured[0]) {
-    check.reason =
-        "at this rate all places are taken at times, and a TPOT that is a few per cent off moves that queue";
-  }
   return check;
 }
 
-Check median_check(std::size_t time, const std::vector<double>& fitted, const std::vector<double>& untuned,
-                   double most) {
-  static constexpr std::array<const char*, 3> kLabels = {"TTFT", "TPOT", "end to end"};
-  char base[64];
-  std::snprintf(base, sizeof base, "; untuned %.2f %%", 100 * median_of(untuned));
+// Returns snprintf's text.
+template <class... Numbers>
+std::string printed(const char* format, Numbers... numbers) {
+  char text[96];
+  std::snprintf(text, sizeof text, format, numbers...);
+  return text;
+}
+
+Check stage_check(const FitRun& run, const std::string& other, std::size_t stage, const FitOutcome& outcome) {
+  const std::string order = stage == 0 ? "lower" : "higher";
+  const std::size_t first = stage * kTimes.size();
+  const double* untuned = &outcome.untuned[first];
   Check check =
-      begin(kTimeNames[time], "engine fitted to a model's other workload: " + std::string(kLabels[time]) +
-                                  ", error of the mean, median over " + std::to_string(fitted.size()) +
-                                  " stages" + base);
-  check.claim = Claim::at_most;
-  check.promised = true;
-  check.simulated = {median_of(fitted)};
-  check.reference = {most};
+      begin(run.scenario.model.name + "." + run.name.substr(run.name.find(' ') + 1) + "." + order,
+            run.name + ", the " + order + " rate, fitted to " + other +
+                ": mean TTFT, TPOT and end to end, ms; untuned " +
+                printed("%.1f / %.2f / %.0f", 1e3 * untuned[0], 1e3 * untuned[1], 1e3 * untuned[2]));
+  check.exact_tolerance = 0.03;
+  check.tolerance = 0.1;
+  for (std::size_t i = first; i < first + kTimes.size(); ++i) {
+    check.simulated.push_back(1e3 * outcome.fitted[i]);
+    check.reference.push_back(1e3 * outcome.measured[i]);
+    check.cases.push_back({check.simulated.back(), check.reference.back()});
+  }
   judge(check);
+  if (check.verdict != Agreement::inside && stage == 1 &&
+      outcome.fitted[first] > 1.5 * outcome.measured[first]) {
+    check.reason =
+        "at this rate all places are taken at times, and a TPOT that is a few per cent off moves that queue";
+  }
   return check;
 }
 
@@ -129,28 +130,20 @@ Check hits_check(const std::vector<FitRun>& runs) {
     fits.push_back(fit({without_texts(pair[i ^ 1])}));
     for (const FitEstimate& one : fits.back().estimates) {
       if (one.parameter.of_run.empty()) continue;
-      char share[64];
       const auto [low, high] = one.interval();
-      std::snprintf(share, sizeof share, " %.2f (%.2f to %.2f)", one.parameter.value_of(one.x), low, high);
-      shares += share;
+      shares += printed(" %.2f (%.2f to %.2f)", one.parameter.value_of(one.x), low, high);
     }
   }
-  const std::vector<StageMeans> simulated = simulate_all(pair, fits);
   std::vector<double> errors;
-  for (std::size_t i = 0; i < pair.size(); ++i) {
-    const StageMeans measured = means_of(pair[i], measured_times(pair[i]));
-    for (std::size_t stage = 0; stage < 2; ++stage)
-      errors.push_back(std::abs(simulated[2 * i + 1][stage][0] / measured[stage][0] - 1));
+  for (const FitOutcome& outcome : outcomes_of(pair, fits)) {
+    for (std::size_t stage = 0; stage < kStages; ++stage)
+      errors.push_back(outcome.error(outcome.fitted, stage * kTimes.size()));
   }
-  Check check = begin("hits", pair[0].scenario.model.name +
-                                  " fitted to the other workload's log without its texts, hit shares" +
-                                  shares + ": TTFT, error of the mean, median over 4 stages");
-  check.claim = Claim::at_most;
-  check.promised = true;
-  check.simulated = {median_of(errors)};
-  check.reference = {0.12};
-  judge(check);
-  return check;
+  return median_check("hits",
+                      pair[0].scenario.model.name +
+                          " fitted to the other workload's log without its texts, hit shares" + shares +
+                          ": TTFT, error of the mean, median over 4 stages",
+                      errors, 0.12);
 }
 
 }  // namespace
@@ -192,25 +185,30 @@ std::vector<Check> fit_checks(const SuiteOptions& options) {
   }
   std::vector<FitAnswer> fits;  // per run, fitted to the other workload of its model
   for (std::size_t i = 0; i < runs.size(); ++i) fits.push_back(fit({runs[i ^ 1]}));
-  const std::vector<StageMeans> simulated = simulate_all(runs, fits);
+  const std::vector<FitOutcome> outcomes = outcomes_of(runs, fits);
 
   std::vector<Check> checks;
   std::array<std::vector<double>, kTimes.size()> fitted, untuned;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const StageMeans measured = means_of(runs[i], measured_times(runs[i]));
-    for (std::size_t stage = 0; stage < 2; ++stage) {
-      const TimeMeans& base = simulated[2 * i][stage];
-      const TimeMeans& fit = simulated[2 * i + 1][stage];
-      checks.push_back(stage_check(runs[i], runs[i ^ 1].name, stage, measured[stage], base, fit));
-      for (std::size_t k = 0; k < kTimes.size(); ++k) {
-        untuned[k].push_back(std::abs(base[k] / measured[stage][k] - 1));
-        fitted[k].push_back(std::abs(fit[k] / measured[stage][k] - 1));
-      }
+    for (std::size_t stage = 0; stage < kStages; ++stage)
+      checks.push_back(stage_check(runs[i], runs[i ^ 1].name, stage, outcomes[i]));
+    for (std::size_t m = 0; m < kMeans; ++m) {
+      untuned[m % kTimes.size()].push_back(outcomes[i].error(outcomes[i].untuned, m));
+      fitted[m % kTimes.size()].push_back(outcomes[i].error(outcomes[i].fitted, m));
     }
   }
-  constexpr std::array kMost = {0.06, 0.02, 0.03};  // order of kTimes
+  struct Limit {
+    const char* label;
+    double most;
+  };
+  constexpr Limit kLimits[] = {{"TTFT", 0.06}, {"TPOT", 0.02}, {"end to end", 0.03}};  // order of kTimes
   for (std::size_t k = 0; k < kTimes.size(); ++k) {
-    checks.push_back(median_check(k, fitted[k], untuned[k], kMost[k]));
+    checks.push_back(
+        median_check(kTimeNames[k],
+                     "engine fitted to a model's other workload: " + std::string(kLimits[k].label) +
+                         ", error of the mean, median over " + std::to_string(fitted[k].size()) + " stages" +
+                         printed("; untuned %.2f %%", 100 * quantile_of(untuned[k], 0.5)),
+                     fitted[k], kLimits[k].most));
     checks.back().promised = !options.quick;
   }
   checks.push_back(hits_check(runs));

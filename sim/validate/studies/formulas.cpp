@@ -1,10 +1,14 @@
 #include "validate/studies/formulas.h"
 
 #include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "cost/identification.h"
 #include "cost/importance.h"
 #include "policy/blend.h"
+#include "workload/generators/named_workloads.h"
 
 namespace kvcap {
 namespace {
@@ -59,6 +63,49 @@ double log_crossing(const double* arguments, int count) {
   return std::nan("");
 }
 
+// ---- caches of `items` with Zipf popularities under independent references ----
+
+// Returns the t > 0 at which an increasing function reaches `level`.
+double solve(double level, const std::function<double(double)>& of) {
+  double low = 0, high = 1;
+  while (of(high) < level) high *= 2;
+  while (true) {
+    const double middle = 0.5 * (low + high);
+    if (middle <= low || middle >= high) return middle;
+    (of(middle) < level ? low : high) = middle;
+  }
+}
+
+// Returns the hit rate of a cache that holds item i with probability stored(p_i T), with T such that it holds
+// `places` items.
+double characteristic_hit_rate(double items, double alpha, double places, double (*stored)(double)) {
+  if (!(places > 0 && places < items)) return std::nan("");
+  const std::vector<double> popularity = zipf(static_cast<std::size_t>(items), alpha);
+  const auto sum = [&](double t, auto weight) {
+    return std::accumulate(popularity.begin(), popularity.end(), 0.0,
+                           [&](double so_far, double p) { return so_far + weight(p) * stored(p * t); });
+  };
+  const double t = solve(places, [&](double at) { return sum(at, [](double) { return 1.0; }); });
+  return sum(t, [](double p) { return p; });
+}
+// LRU by Che's approximation: an item stays for a time T, counted in references, that solves sum (1 -
+// exp(-p_i T)) = places (Che, Tung, Wang 2002; asymptotically exact: Fricker, Robert, Roberts 2012).
+double lru_hit_rate(double items, double alpha, double places) {
+  return characteristic_hit_rate(items, alpha, places, [](double pt) { return -std::expm1(-pt); });
+}
+// FIFO by the same approximation; items stay for T whether they are used or not: sum p_i T / (1 + p_i T) =
+// places (Martina, Garetto, Leonardi 2014; FIFO hits as often as RANDOM: Gelenbe 1973).
+double fifo_hit_rate(double items, double alpha, double places) {
+  return characteristic_hit_rate(items, alpha, places, [](double pt) { return pt / (1 + pt); });
+}
+// Exact, for items that expire when unused for ttl_s and references from a Poisson process of `rate`.
+double ttl_hit_rate(double items, double alpha, double rate, double ttl_s) {
+  double hits = 0;
+  for (const double p : zipf(static_cast<std::size_t>(items), alpha))
+    hits -= p * std::expm1(-p * rate * ttl_s);
+  return hits;
+}
+
 }  // namespace
 
 std::span<const Formula> formulas() {
@@ -70,7 +117,10 @@ std::span<const Formula> formulas() {
                                       {"importance_fallback_share", fallback_share},
                                       {"chunk_score", score},
                                       {"controlled_ratio", controlled_ratio},
-                                      {"log_crossing", log_crossing}};
+                                      {"log_crossing", log_crossing},
+                                      {"lru_hit_rate", lru_hit_rate},
+                                      {"fifo_hit_rate", fifo_hit_rate},
+                                      {"ttl_hit_rate", ttl_hit_rate}};
   return kFormulas;
 }
 

@@ -1,14 +1,15 @@
 #include "validate/studies/lab.h"
 
-#include <limits>
+#include <algorithm>
+#include <cmath>
 
 #include "base/embedded.h"
 #include "base/input_error.h"
-#include "metrics/serialize.h"
-#include "plan/workers.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "validate/studies/workloads.h"
+#include "validate/numbers_in_workers.h"
+#include "validate/studies/figures.h"
+#include "workload/generators/named_workloads.h"
 
 namespace kvcap {
 namespace {
@@ -63,22 +64,15 @@ Machine Lab::machine(const StudySetting& setting) const {
   return {scenario(setting), known, known};
 }
 
-Lab::Run& Lab::run(const StudySetting& setting) {
+double Lab::of_run(const StudySetting& setting, const std::string& name) {
   const std::string key = key_of(setting);
-  const auto found = runs_.find(key);
-  if (found != runs_.end()) return found->second;
-  return runs_.emplace(key, Run{.scenario = scenario(setting), .setting = setting}).first->second;
-}
-
-double Lab::metric(const StudySetting& setting, const std::string& name) {
-  const Run& asked = run(setting);
-  return asked.done ? asked.result.number(name) : std::numeric_limits<double>::quiet_NaN();
-}
-
-std::span<const TurnRecord> Lab::turns(const StudySetting& setting) {
-  Run& asked = run(setting);
-  asked.keeps_turns = true;
-  return asked.result.turns;
+  auto run = runs_.find(key);
+  if (run == runs_.end()) run = runs_.emplace(key, Run{scenario(setting), setting}).first;
+  std::string figure = name;
+  for (const auto& [bound, value] : setting.turns) figure += " " + bound + "=" + std::to_string(value);
+  const auto [asked, is_new] = run->second.figures.try_emplace(std::move(figure));
+  if (is_new) asked->second = {.setting = setting, .name = name};
+  return asked->second.is_known ? asked->second.value : std::nan("");
 }
 
 double Lab::restore_s(const StudySetting& setting) {
@@ -87,7 +81,7 @@ double Lab::restore_s(const StudySetting& setting) {
   if (idle.policy().traits().reuse == Reuse::nothing) {
     return idle.cost().prefill_s({setting.tokens(), 0});
   }
-  return metric(setting.with({.scenario = {}, .changes = {}, .contexts = {{"count", 1}}}),
+  return of_run(setting.with({.scenario = {}, .changes = {}, .contexts = {{"count", 1}}}),
                 "mean_restore_ms") *
          1e-3;
 }
@@ -96,24 +90,31 @@ bool Lab::run_missing() {
   std::vector<Run*> missing;
   WorkerOptions options{.label = "validating"};
   for (auto& [key, one] : runs_) {
-    if (one.done) continue;
+    const auto is_known = [](const auto& figure) { return figure.second.is_known; };
+    if (std::all_of(one.figures.begin(), one.figures.end(), is_known)) continue;
     missing.push_back(&one);
     options.total_units += static_cast<int64_t>(workload_of(one.scenario, one.setting).turns.size());
   }
   if (missing.empty()) return false;
-  const std::vector<std::string> results = run_in_workers(
+  const std::vector<std::vector<double>> values = numbers_in_workers(
       missing.size(),
       [&](std::size_t job, std::atomic<int64_t>& done_units) {
         const Run& one = *missing[job];
         const Workload workload = workload_of(one.scenario, one.setting);
-        RunResult result = simulate(one.scenario, workload, {.finished_turns = &done_units});
-        if (!one.keeps_turns) result.turns.clear();
-        return serialize(result);
+        const RunResult result = simulate(one.scenario, workload, {.finished_turns = &done_units});
+        std::vector<double> figures;
+        for (const auto& [key, asked] : one.figures) {
+          figures.push_back(figure({one.scenario, workload, result}, asked.setting, asked.name));
+        }
+        return figures;
       },
       options);
   for (std::size_t i = 0; i < missing.size(); ++i) {
-    missing[i]->result = deserialize(results[i]);
-    missing[i]->done = true;
+    std::size_t at = 0;
+    for (auto& [key, asked] : missing[i]->figures) {
+      asked.value = values[i][at++];
+      asked.is_known = true;
+    }
   }
   return true;
 }

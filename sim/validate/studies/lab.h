@@ -1,14 +1,13 @@
 // Lab: runs the simulations of checks and returns their numbers.
 //
-// Checks are evaluated twice: the first time only collects the simulations that they need (metrics are NaN);
-// then all of them run in parallel workers, and the second time returns their metrics.
+// Checks are evaluated twice: the first time only collects the simulations and their figures that they need
+// (all are NaN); then all of them run in parallel workers, which return the figures alone, and the second
+// time returns these. Where a workload depends on figures of other simulations there is a third time.
 #pragma once
 
 #include <map>
-#include <span>
 #include <string>
 
-#include "metrics/result.h"
 #include "run/machine.h"
 #include "scenario/scenario.h"
 #include "validate/studies/study.h"
@@ -33,10 +32,8 @@ class Lab {
   };
   const Trace& trace(const StudySetting& setting);
 
-  // Returns a metric of a simulation; NaN before it has run.
-  double metric(const StudySetting& setting, const std::string& name);
-  // Returns all turns of a simulation; empty before it has run.
-  std::span<const TurnRecord> turns(const StudySetting& setting);
+  // Returns a figure of a simulation (figures.h); NaN before it has run.
+  double of_run(const StudySetting& setting, const std::string& name);
   // Returns the seconds to restore one context of contexts.tokens on an idle machine: for recompute its
   // prefill, for other policies the time from the arrival of a request with one new token to the prefill of
   // that token.
@@ -46,14 +43,17 @@ class Lab {
   bool run_missing();
 
  private:
+  struct Asked {
+    StudySetting setting;
+    std::string name;
+    double value = 0;
+    bool is_known = false;
+  };
   struct Run {
     Scenario scenario;
     StudySetting setting;
-    bool done = false;
-    bool keeps_turns = false;
-    RunResult result;
+    std::map<std::string, Asked> figures = {};
   };
-  Run& run(const StudySetting& setting);
 
   bool is_shipped_;
   std::map<std::string, Run> runs_;

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "metrics/result.h"
+#include "scenario/scenario.h"
 #include "validate/check.h"
 #include "validate/kernels/kernel_sets.h"
-#include "validate/studies/measured_run.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
@@ -35,9 +36,13 @@ struct StudySetting {
   int64_t tokens() const;
 };
 
-// Summary of the numbers of all settings: the mean of each expression, or the median or worst error of all
-// numbers, which is compared with the limit `reference`.
-enum class Summary { none, mean, median_error, worst_error };
+// Summary of the numbers of all settings: the mean of each expression; the mean of one with its interval; the
+// number that is farthest from its reference; or the median or worst error of all numbers, which is compared
+// with the limit `reference`.
+//
+// Intervals are Student's t at a confidence of 99 % for all intervals of a study together (each of n at 1 -
+// 0.01 / n: Bonferroni).
+enum class Summary { none, mean, interval, farthest, median_error, worst_error };
 
 struct StudyCheck {
   Check check;        // without the simulated numbers
@@ -77,6 +82,22 @@ Study read_study(std::string_view text, const std::string& file, bool is_shipped
 // Returns the studies of scenarios/studies/ of this suite, in order of their files.
 std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options = {});
 
+// A run of a real server: a scenario and workload that simulate it, and its measured means.
+struct MeasuredRun {
+  struct Asked {
+    std::string expression;
+    StudySetting setting;
+  };
+  std::string family;  // "vllm-h100"
+  Scenario scenario;
+  Workload workload;
+  std::vector<double> measured;
+  std::vector<Asked> asked;  // in the order of `measured`
+  std::string gap;           // effects that the model is known to lack here; empty: none
+
+  // Returns the means of a simulated run in the order of `measured`.
+  std::vector<double> simulated(const RunResult& result) const;
+};
 // Returns the runs of all checks with a family, each with its measured means.
 std::vector<MeasuredRun> measured_runs(std::span<const Study> studies);
 

@@ -20,19 +20,21 @@ namespace {
 
 constexpr std::string_view kStudySchema = "kvcap.study/1";
 constexpr std::string_view kStudyFolder = "scenarios/studies/";
-constexpr std::string_view kStudyKeys[] = {"schema", "notes",  "suite",     "source", "promised", "scenario",
-                                           "set",    "inside", "tolerance", "fits",   "settings", "tables",
-                                           "checks", "each",   "summary",   "group",  "slow",     "kernels"};
+constexpr std::string_view kStudyKeys[] = {
+    "schema",   "notes",  "suite",  "source", "promised", "scenario", "set",  "inside",  "tolerance", "fits",
+    "settings", "tables", "checks", "each",   "summary",  "group",    "slow", "kernels", "seeds"};
 constexpr std::string_view kCheckKeys[] = {
-    "id",     "what",     "unit",    "source",    "scenario", "set",    "each",   "rows",
-    "by",     "value",    "summary", "reference", "at_most",  "holds",  "inside", "tolerance",
-    "points", "promised", "role",    "fitted_to", "reason",   "judged", "family", "group"};
+    "id",    "what",      "unit",      "source",  "scenario", "set",    "each",      "rows",   "by",
+    "value", "summary",   "reference", "at_most", "holds",    "inside", "tolerance", "points", "promised",
+    "role",  "fitted_to", "reason",    "judged",  "family",   "group",  "seeds"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
 // kSummaries has the order of Summary.
 constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
-constexpr std::string_view kTurnsKeys[] = {"from_s", "to_s", "from_session", "to_session", "answered_by_s"};
-constexpr std::string_view kSummaries[] = {"none", "mean", "median_error", "worst_error"};
+constexpr std::string_view kTurnsKeys[] = {"from_s",     "to_s",          "from_session",
+                                           "to_session", "answered_by_s", "node"};
+constexpr std::string_view kSummaries[] = {"none",     "mean",         "interval",
+                                           "farthest", "median_error", "worst_error"};
 
 // A part of the file and its place for messages.
 class Part {
@@ -161,6 +163,7 @@ class Reader {
     }
     study_.setting = setting_of(part);
     if (part.has("each")) each_ = settings_of(part, "each");
+    if (part.has("seeds")) each_ = seeds_of(part.at("seeds"));
     if (part.has("summary")) summary_ = summary_of(part.at("summary"));
     group_ = part.text("group", "");
     if (part.has("kernels")) {
@@ -290,9 +293,30 @@ class Reader {
     return {.missing = {}, .rows = std::move(list)};
   }
 
+  // Returns a setting per seed: row.seed, and further numbers as row.NAME.
+  std::vector<StudySetting> seeds_of(const Part& part) const {
+    std::map<std::string, double> numbers;
+    const auto read = [&numbers](const Part& from) {
+      for (const auto& [name, value] : from.json().items()) {
+        if (name != "quick") numbers[name] = from.at(name).number(0);
+      }
+    };
+    part.at("count").number(1);
+    read(part);
+    if (options_.quick && part.has("quick")) read(part.at("quick"));
+    std::vector<StudySetting> list;
+    for (double seed = 1; seed <= numbers.at("count"); ++seed) {
+      list.emplace_back();
+      for (const auto& [name, number] : numbers) list.back().row[name] = Json(number).dump();
+      list.back().row["seed"] = Json(seed).dump();
+    }
+    return list;
+  }
+
   // Returns the settings of a check in order, or the first of their files that does not exist.
   Table cases_of(const Part& part) const {
     Table all;
+    if (part.has("seeds")) return {.missing = {}, .rows = seeds_of(part.at("seeds"))};
     if (!part.has("rows"))
       return {.missing = {}, .rows = part.has("each") ? settings_of(part, "each") : each_};
     for (const Part& name : part.at("rows").items_or_one()) {

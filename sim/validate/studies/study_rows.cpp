@@ -1,6 +1,7 @@
 #include "validate/studies/study_rows.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -42,22 +43,25 @@ std::optional<double> number_in(const std::string& text) {
   return number;
 }
 
+// Returns the column's name with _ for letters that names in expressions do not have.
+std::string as_name(std::string column) {
+  for (char& letter : column) {
+    if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '_';
+  }
+  return column;
+}
+
 double evaluate_over(const std::string& expression, const TableRow& row) {
   return evaluate(expression, [&](const std::string& column) { return column_number(row, column); });
 }
 
-std::string filled_in(const std::string& pattern, const TableRow& row) {
+std::string filled_text(const std::string& pattern, const ValueOfText& value) {
   std::string text;
   std::size_t done = 0;
   for (std::size_t open; (open = pattern.find('{', done)) != std::string::npos;) {
     const std::size_t close = pattern.find('}', open);
     if (close == std::string::npos) break;
-    const std::string inside = pattern.substr(open + 1, close - open - 1);
-    const auto column = row.find(inside);
-    text += pattern.substr(done, open - done);
-    const double number = column != row.end() ? 0 : evaluate_over(inside, row);
-    if (!std::isfinite(number)) throw InputError("{" + inside + "}: found no number in a row");
-    text += column != row.end() ? column->second : Json(number).dump();
+    text += pattern.substr(done, open - done) + value(pattern.substr(open + 1, close - open - 1));
     done = close + 1;
   }
   return text + pattern.substr(done);
@@ -69,8 +73,9 @@ void for_each_table_row(const std::string& path, const std::function<void(TableR
   const std::vector<std::string> names = columns_of(path);
   std::vector<CsvColumn> columns;
   for (const std::string& name : names) columns.push_back({name});
+  std::size_t count = 0;
   for_each_csv_row(path, BadRow::error, columns, true, [&](const CsvRow& row) {
-    TableRow one;
+    TableRow one = {{"row_number", std::to_string(count++)}};
     for (std::size_t i = 0; i < names.size(); ++i) {
       one[names[i]] = row.text(i);
       if (!is_utf8(row.text(i)))
@@ -88,18 +93,22 @@ std::vector<TableRow> rows_of_table(const std::string& path) {
 }
 
 double column_number(const TableRow& row, const std::string& column) {
-  const auto found = row.find(column);
+  auto found = row.find(column);
+  if (found == row.end()) {
+    found =
+        std::find_if(row.begin(), row.end(), [&](const auto& one) { return as_name(one.first) == column; });
+  }
   if (found != row.end()) return number_in(found->second).value_or(std::nan(""));
   std::vector<std::string_view> columns;
   for (const auto& [name, text] : row) columns.push_back(name);
   throw InputError("no column \"" + column + "\" in the table" + suggestion(column, columns));
 }
 
-Json filled_in(const Json& pattern, const TableRow& row) {
+Json filled_in(const Json& pattern, const ValueOfText& value) {
   if (pattern.is_string()) {
     const auto& text = pattern.get_ref<const std::string&>();
     const bool is_one = text.starts_with('{') && text.find('}') == text.size() - 1;
-    const std::string filled = filled_in(text, row);
+    const std::string filled = filled_text(text, value);
     const std::optional<double> number = is_one ? number_in(filled) : std::nullopt;
     if (number && !std::isfinite(*number))
       throw InputError(text + ": found " + filled + ", allowed: a number");
@@ -107,9 +116,18 @@ Json filled_in(const Json& pattern, const TableRow& row) {
   }
   Json filled = pattern;
   if (pattern.is_structured()) {
-    for (Json& item : filled) item = filled_in(item, row);
+    for (Json& item : filled) item = filled_in(item, value);
   }
   return filled;
+}
+
+Json filled_in(const Json& pattern, const TableRow& row) {
+  return filled_in(pattern, [&row](const std::string& text) {
+    if (const auto column = row.find(text); column != row.end()) return column->second;
+    const double number = evaluate_over(text, row);
+    if (!std::isfinite(number)) throw InputError("{" + text + "}: found no number in a row");
+    return Json(number).dump();
+  });
 }
 
 bool meets(const std::string& condition, const TableRow& row) { return evaluate_over(condition, row) != 0; }

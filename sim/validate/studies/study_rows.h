@@ -10,7 +10,8 @@
 
 namespace kvcap {
 
-using TableRow = std::map<std::string, std::string>;  // key: column
+// Key: column. row_number counts from 0.
+using TableRow = std::map<std::string, std::string>;
 
 // Calls `take` with each row of a CSV file, plain or gzip. Throws InputError.
 void for_each_table_row(const std::string& path, const std::function<void(TableRow& row)>& take);
@@ -20,8 +21,10 @@ std::vector<TableRow> rows_of_table(const std::string& path);
 // unknown column.
 double column_number(const TableRow& row, const std::string& column);
 
-// Returns JSON in which "{column}" is replaced by the row's text, or by a number if it is one, and
-// "{expression}" by the value of an expression over columns.
+// Returns JSON in which "{TEXT}" is replaced by the value of TEXT; alone, by a number if the value is one.
+using ValueOfText = std::function<std::string(const std::string& text)>;
+Json filled_in(const Json& pattern, const ValueOfText& value);
+// "{column}" is replaced by the row's text, "{expression}" by the value of an expression over columns.
 Json filled_in(const Json& pattern, const TableRow& row);
 
 // True iff an expression over the row's columns is not 0.

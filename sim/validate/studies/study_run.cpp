@@ -2,15 +2,35 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "base/input_error.h"
+#include "metrics/statistics/intervals.h"
 #include "metrics/statistics/quantiles.h"
 #include "validate/studies/expression.h"
 #include "validate/studies/figures.h"
 #include "validate/studies/study.h"
+#include "validate/studies/study_rows.h"
 
 namespace kvcap {
 namespace {
+
+double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name);
+
+// Returns the workload's parameters with "{EXPRESSION}" replaced by its value, over figures of the setting
+// without its workload; absent until these have been simulated.
+std::optional<std::string> filled_workload(Lab& lab, const Study& study, StudySetting setting) {
+  const Json written = Json::parse(std::exchange(setting.workload, ""));
+  bool is_known = true;
+  const Json filled = filled_in(written, [&](const std::string& text) {
+    const double value =
+        evaluate(text, [&](const std::string& name) { return named_figure(lab, study, setting, name); });
+    is_known &= std::isfinite(value);
+    return Json(is_known ? value : 0).dump();
+  });
+  return is_known ? std::optional(filled.dump()) : std::nullopt;
+}
 
 // Returns a figure: "off.mean_ttft_ms" is mean_ttft_ms of the setting with the changes of "off". Prefixes may
 // be repeated.
@@ -20,6 +40,12 @@ double named_figure(Lab& lab, const Study& study, StudySetting setting, std::str
     if (named == study.settings.end()) break;
     setting = setting.with(named->second);
     name.erase(0, dot + 1);
+  }
+  const bool has_expressions = setting.workload.find('{', 1) != std::string::npos;
+  if (has_expressions && !name.starts_with("row.")) {
+    const std::optional<std::string> filled = filled_workload(lab, study, setting);
+    if (!filled) return std::nan("");
+    setting.workload = *filled;
   }
   return figure(lab, setting, name);
 }
@@ -106,11 +132,36 @@ void summarise_errors(Check& check, const StudyCheck& one) {
   if (std::any_of(errors.begin(), errors.end(), [](double error) { return std::isnan(error); })) {
     check.simulated = {std::nan("")};
   } else {
-    std::sort(errors.begin(), errors.end());
-    check.simulated = {one.summary == Summary::worst_error ? errors.back() : quantile_of_sorted(errors, 0.5)};
+    check.simulated = {quantile_of(errors, one.summary == Summary::worst_error ? 1 : 0.5)};
   }
   check.reference.clear();
   if (one.judged) check.reference = {one.most};
+}
+
+// Reduces the numbers of all settings to their mean with its interval, or to the farthest from its reference.
+void summarise_settings(Check& check, Summary summary, double confidence) {
+  if (summary == Summary::interval) {
+    const MeanInterval interval = mean_interval(check.simulated, confidence);
+    check.simulated = {interval.mean};
+    check.half_width = {interval.half_width};
+    check.reference.resize(1);
+    return;
+  }
+  std::size_t farthest = 0;
+  const auto off = [&check](std::size_t i) { return std::abs(check.simulated[i] - check.reference[i]); };
+  for (std::size_t i = 1; i < check.simulated.size(); ++i) {
+    if (off(i) > off(farthest)) farthest = i;
+  }
+  check.simulated = {check.simulated[farthest]};
+  check.reference = {check.reference[farthest]};
+}
+
+constexpr double kConfidence = 0.99;  // of all intervals of a study together
+
+double confidence_of_each(const Study& study) {
+  const auto is_interval = [](const StudyCheck& one) { return one.summary == Summary::interval; };
+  const auto count = std::count_if(study.checks.begin(), study.checks.end(), is_interval);
+  return 1 - (1 - kConfidence) / static_cast<double>(count);
 }
 
 // Evaluates a condition over the simulated numbers x1, x2, ... and figures.
@@ -136,13 +187,18 @@ Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& o
                        " numbers, allowed: one, or a summary of them");
     }
     check.reference = {one.most};
+  } else if (one.summary == Summary::interval && check.reference.size() == 1) {
+    check.reference.resize(check.simulated.size(), check.reference.front());
   } else if (check.claim != Claim::range && check.reference.size() != check.simulated.size()) {
     throw InputError("reference: found " + std::to_string(check.reference.size()) + " numbers, allowed: " +
                      std::to_string(check.simulated.size()) + ", one for each simulated one");
   }
+  const bool is_of_settings = one.summary == Summary::interval || one.summary == Summary::farthest;
   const bool is_one_kind = check.claim == Claim::exact && one.values.size() == 1 && one.each.size() > 1;
   if (one.summary >= Summary::median_error) {
     summarise_errors(check, one);
+  } else if (is_of_settings) {
+    summarise_settings(check, one.summary, confidence_of_each(study));
   } else if (is_one_kind) {
     check.cases = cases_of(check);
   }
@@ -179,72 +235,46 @@ void judge_all(Lab& lab, std::span<const Study> studies, Done& done) {
 
 }  // namespace
 
-namespace {
-
-// What one run is asked for.
-struct AskedOfRun {
-  std::string expression;
-  StudySetting setting;
-
-  double of(const RunResult& result) const {
-    return evaluate(expression, [&](const std::string& name) { return figure(result, setting, name); });
+std::vector<double> MeasuredRun::simulated(const RunResult& result) const {
+  std::vector<double> values;
+  for (const Asked& one : asked) {
+    values.push_back(evaluate(one.expression, [&](const std::string& name) {
+      return figure({scenario, workload, result}, one.setting, name);
+    }));
   }
-};
-
-// Collects the runs of checks: one run for all checks of the same simulation.
-class Runs {
- public:
-  void add(Lab& lab, const StudyCheck& one, const StudySetting& setting, std::span<const double> references) {
-    const auto [place, is_new] = places_.emplace(one.family + "\n" + Lab::key_of(setting), runs_.size());
-    if (is_new) {
-      asked_.emplace_back();
-      runs_.push_back({.family = one.family,
-                       .scenario = lab.scenario(setting),
-                       .workload = lab.trace(setting).workload,
-                       .measured = {},
-                       .simulated = {},
-                       .gap = one.check.reason});
-    }
-    std::vector<double>& measured = runs_[place->second].measured;
-    measured.insert(measured.end(), references.begin(), references.end());
-    for (const std::string& value : one.values) asked_[place->second].push_back({value, setting});
-  }
-
-  std::vector<MeasuredRun> take() {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      runs_[i].simulated = [asked = std::move(asked_[i])](const RunResult& result) {
-        std::vector<double> values;
-        for (const AskedOfRun& one : asked) values.push_back(one.of(result));
-        return values;
-      };
-    }
-    return std::move(runs_);
-  }
-
- private:
-  std::vector<MeasuredRun> runs_;
-  std::vector<std::vector<AskedOfRun>> asked_;
-  std::map<std::string, std::size_t> places_;  // by family and simulation
-};
-
-}  // namespace
+  return values;
+}
 
 std::vector<MeasuredRun> measured_runs(std::span<const Study> studies) {
-  Runs runs;
+  std::vector<MeasuredRun> runs;
+  std::map<std::string, std::size_t> places;  // of the runs, by family and simulation
   for (const Study& study : studies) {
     Lab lab(study.is_shipped);
     for (const StudyCheck& one : study.checks) {
       if (one.family.empty() || one.each.empty()) continue;
       const std::vector<double> references =
           one.references.empty() ? one.check.reference : values_of(lab, study, {}, one, one.references);
-      const std::size_t of_each = one.values.size();
-      for (std::size_t i = 0; i < one.each.size(); ++i) {
-        runs.add(lab, one, one.setting.with(one.each[i]),
-                 std::span(references).subspan(i * of_each, of_each));
+      auto reference = references.begin();
+      for (const StudySetting& each : one.each) {
+        const StudySetting setting = one.setting.with(each);
+        const auto [place, is_new] = places.emplace(one.family + "\n" + Lab::key_of(setting), runs.size());
+        if (is_new) {
+          runs.push_back({.family = one.family,
+                          .scenario = lab.scenario(setting),
+                          .workload = lab.trace(setting).workload,
+                          .measured = {},
+                          .asked = {},
+                          .gap = one.check.reason});
+        }
+        MeasuredRun& run = runs[place->second];
+        for (const std::string& value : one.values) {
+          run.asked.push_back({value, setting});
+          run.measured.push_back(*reference++);
+        }
       }
     }
   }
-  return runs.take();
+  return runs;
 }
 
 std::vector<Check> run_studies(std::span<const Study> studies) {

@@ -15,18 +15,22 @@ double prompt_tokens(const TurnRecord& turn) { return turn.history_tokens + turn
 double output_tokens(const TurnRecord& turn) { return turn.output_tokens; }
 double total_tokens(const TurnRecord& turn) { return prompt_tokens(turn) + turn.output_tokens; }
 double hit_tokens(const TurnRecord& turn) { return turn.hit_tokens; }
+double gpu_hit_tokens(const TurnRecord& turn) { return turn.tier_hit_tokens[index(Tier::hbm)]; }
 
 struct Latency {
   std::string_view name;
   OfTurn of;
 };
-constexpr Latency kLatencies[] = {{"ttft_ms", [](const TurnRecord& turn) { return 1e3 * turn.ttft_s; }},
-                                  {"e2el_ms", [](const TurnRecord& turn) { return 1e3 * turn.e2el_s; }},
-                                  // (last - first) / (output tokens - 1)
-                                  {"tpot_ms", [](const TurnRecord& turn) {
-                                     return 1e3 * (turn.e2el_s - turn.ttft_s) /
-                                            std::max(1.0, turn.output_tokens - 1.0);
-                                   }}};
+constexpr Latency kLatencies[] = {
+    {"service_ttft_ms", [](const TurnRecord& turn) { return 1e3 * turn.service_ttft_s; }},
+    {"queue_ms", [](const TurnRecord& turn) { return 1e3 * (turn.ttft_s - turn.service_ttft_s); }},
+    {"restore_ms", [](const TurnRecord& turn) { return 1e3 * turn.restore_s; }},
+    {"ttft_ms", [](const TurnRecord& turn) { return 1e3 * turn.ttft_s; }},
+    {"e2el_ms", [](const TurnRecord& turn) { return 1e3 * turn.e2el_s; }},
+    // (last - first) / (output tokens - 1)
+    {"tpot_ms", [](const TurnRecord& turn) {
+       return 1e3 * (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);
+     }}};
 
 struct Quantile {
   std::string_view name;
@@ -43,11 +47,10 @@ double sum_of(const Turns& turns, OfTurn of) {
 double mean_of(const Turns& turns, OfTurn of) {
   return sum_of(turns, of) / static_cast<double>(turns.list.size());
 }
-double quantile_of(const Turns& turns, double share, OfTurn of) {
+std::vector<double> values_of_turns(const Turns& turns, OfTurn of) {
   std::vector<double> values;
   for (const TurnRecord& turn : turns.list) values.push_back(of(turn));
-  std::sort(values.begin(), values.end());
-  return quantile_of_sorted(values, share);
+  return values;
 }
 double last_answer_s(const Turns& turns) {
   double last_s = 0;
@@ -73,6 +76,7 @@ constexpr Sum kSums[] = {{"count", [](const Turns& t) { return static_cast<doubl
                          {"prompt_tokens", [](const Turns& t) { return sum_of(t, prompt_tokens); }},
                          {"output_tokens", [](const Turns& t) { return sum_of(t, output_tokens); }},
                          {"hit_tokens", [](const Turns& t) { return sum_of(t, hit_tokens); }},
+                         {"gpu_hit_tokens", [](const Turns& t) { return sum_of(t, gpu_hit_tokens); }},
                          {"prompt_tokens_per_s", [](const Turns& t) { return per_s(t, prompt_tokens); }},
                          {"output_tokens_per_s", [](const Turns& t) { return per_s(t, output_tokens); }},
                          {"total_tokens_per_s", [](const Turns& t) { return per_s(t, total_tokens); }}};
@@ -107,11 +111,12 @@ Turns turns_within(std::span<const TurnRecord> all, const std::map<std::string, 
   const double from_s = bound("from_s", 0), to_s = bound("to_s", INFINITY);
   const double answered_by_s = bound("answered_by_s", INFINITY);
   const double first = bound("from_session", 0), last = bound("to_session", INFINITY);
+  const double node = bound("node", -1);
   Turns turns{.list = {}, .from_s = from_s};
   for (const TurnRecord& turn : all) {
     const bool is_in_time = turn.arrival_s >= from_s && turn.arrival_s < to_s;
     const bool is_within = is_in_time && turn.session >= first && turn.session <= last &&
-                           turn.arrival_s + turn.e2el_s <= answered_by_s;
+                           turn.arrival_s + turn.e2el_s <= answered_by_s && (node < 0 || turn.node == node);
     if (is_within && !turn.warmup && turn.answered()) turns.list.push_back(turn);
   }
   if (bounds.contains("from_session") && !bounds.contains("from_s")) turns.from_s = first_arrival_s(turns);
@@ -147,7 +152,7 @@ double turns_figure(const Turns& turns, const std::string& group, const std::str
     const std::string_view statistic = std::string_view(name).substr(0, name.find('_') + 1);
     if (statistic == kMean) return mean_of(turns, of);
     for (const Quantile& quantile : kQuantiles) {
-      if (quantile.name == statistic) return quantile_of(turns, quantile.share, of);
+      if (quantile.name == statistic) return quantile_of(values_of_turns(turns, of), quantile.share);
     }
   }
   const std::vector<std::string> names = names_of_figures(group);

@@ -18,7 +18,7 @@ struct Turns {
 };
 
 // Returns the turns that were answered after the warm-up, within the given bounds of from_s, to_s (arrival),
-// answered_by_s, from_session and to_session.
+// answered_by_s, from_session, to_session and node.
 Turns turns_within(std::span<const TurnRecord> all, const std::map<std::string, double>& bounds);
 
 // Returns the turns of a log with their recorded latencies.

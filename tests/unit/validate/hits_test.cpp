@@ -13,7 +13,7 @@ bool is_of_mooncake(const Check& check) { return check.id.starts_with("hits.moon
 
 TEST(Hits, AreThoseWorkedOutByHandOnEveryShortTrace) {
   int traces = 0;
-  for (const Check& one : hits_checks({.data_folder = "nowhere"})) {
+  for (const Check& one : study_checks("hits", {.data_folder = "nowhere"})) {
     if (is_of_mooncake(one)) continue;
     ++traces;
     EXPECT_TRUE(one.promised) << one.id;
@@ -25,12 +25,12 @@ TEST(Hits, AreThoseWorkedOutByHandOnEveryShortTrace) {
 
 TEST(Hits, OfMooncakeAreThoseOfItsStackDistances) {
   KVCAP_NEEDS_SHARED_DATA("traces/mooncake_conversation_trace.jsonl.gz");
-  for (const Check& one : hits_checks({.data_folder = shared_data()}))
+  for (const Check& one : study_checks("hits", {.data_folder = shared_data()}))
     EXPECT_EQ(one.verdict, Agreement::inside) << one.id;
 }
 
 TEST(Hits, CannotBeComparedWithATraceThatIsNotThere) {
-  const std::vector<Check> checks = hits_checks({.data_folder = "nowhere"});
+  const std::vector<Check> checks = study_checks("hits", {.data_folder = "nowhere"});
   EXPECT_EQ(std::count_if(checks.begin(), checks.end(), is_of_mooncake), 3);
   for (const Check& one : checks) {
     if (!is_of_mooncake(one)) continue;

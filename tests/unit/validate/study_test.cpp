@@ -219,6 +219,51 @@ TEST_F(StudyFile, ComparesNothingWhereAnInlineScenarioNamesDataThatIsNotThere) {
 }
 
 // Sessions are numbered from 0: the last ten of twenty.
+// 2 x 8192^3 flops at 0.64 of 312 TFLOP/s take 5.506 ms: half of what was measured, an error of 0.5.
+TEST_F(StudyFile, ComparesMeasuredKernels) {
+  std::ofstream(folder_ / "gemm.csv") << "gpu,m,n,k,t_ms\na100,8192,8192,8192,11.0127\n"
+                                         "a100,4096,8192,8192,5.5063\nh100,8192,8192,8192,1\n";
+  const auto kernels = [this](const std::string& kernel, const std::string& machines) {
+    return R"("kernels": {"machines": {"here": [{"id": "mine", "profile": "a100-40g-4x-pm9a3",
+        "names": {"gpu": "a100"}}]}, "sets": [{"name": "gemms", "kernel": ")" +
+           kernel + R"(", "machines": ")" + machines + R"(", "what": "GEMMs of {id}: error",
+        "tables": [{"csv": ")" +
+           (folder_ / "gemm.csv").string() + R"(", "where": {"gpu": ["{gpu}"]},
+        "calls": {"m": "m", "n": "n", "k": "k", "time_ms": "t_ms"}}], "fitted": "m == 4096", "median": 0.1, "p90": 0.6,
+        "checks": [{"id": "gemm.{id}"}, {"id": "gemm.fitted", "fitted_to": "gpu.gemm"}]}]})";
+  };
+  const std::vector<Check> all = checks(kernels("gemm_alone", "here"));
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].id, "gemm.mine.median");
+  EXPECT_EQ(all[0].what, "GEMMs of mine: error, median of 1");
+  EXPECT_NEAR(all[0].simulated[0], 0.5, 1e-3);
+  EXPECT_EQ(all[0].verdict, Agreement::outside);
+  EXPECT_TRUE(all[0].promised);
+  EXPECT_EQ(all[1].verdict, Agreement::inside);
+  EXPECT_EQ(all[2].role, Role::fitted);
+  EXPECT_FALSE(all[2].promised);
+  EXPECT_NE(refusal(kernels("gem_alone", "here")).find("did you mean \"gemm_alone\"?"), std::string::npos);
+  EXPECT_NE(refusal(kernels("gemm_alone", "there")).find("a list of kernels.machines"), std::string::npos);
+}
+
+// One server, constant answers: of two seeds the waits differ, and each is that of Lindley's recursion.
+TEST_F(StudyFile, DrawsSeedsAndFillsTheWorkloadInFromOtherSimulations) {
+  const std::string members =
+      R"("settings": {"alone": {"contexts": {"count": 1, "tokens": 0, "output_tokens": 20}}},
+      "set": {"policy.name": "recompute", "serving.max_num_seqs": 1, "workload": {"kind": "poisson_turns", "turns": 50,
+        "per_s": "{600 / alone.mean_e2el_ms}", "seed": "{row.seed}", "output_tokens": 20, "is_drawn": 0,
+        "context_tokens": 0, "warmup_turns": 0, "service_s": "{alone.mean_e2el_ms / 1000}", "longer_services": 1}},
+      "seeds": {"count": 2}, "checks": [
+        {"id": "mean", "value": "turns.mean_queue_ms", "reference": 1, "summary": "interval"},
+        {"id": "waits", "value": "turns.mean_queue_ms / alone.mean_e2el_ms", "reference": "law.lindley_wait",
+         "summary": "farthest", "inside": 0.1}])";
+  const std::vector<Check> all = checks(members);
+  ASSERT_EQ(all[0].half_width.size(), 1U);
+  EXPECT_GT(all[0].half_width[0], 0);
+  EXPECT_EQ(all[1].simulated.size(), 1U);
+  EXPECT_EQ(all[1].verdict, Agreement::inside) << all[1].simulated[0] << " " << all[1].reference[0];
+}
+
 TEST_F(StudyFile, ReadsTurnsWithinBounds) {
   const std::vector<Check> all = checks(
       R"("set": {"workload.source.kind": "random", "workload.source.output_tokens": 5}, "settings": {"late": {"turns": {"from_session": 10}}}, "checks": [

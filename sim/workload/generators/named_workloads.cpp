@@ -1,44 +1,27 @@
-#include "validate/studies/workloads.h"
+#include "workload/generators/named_workloads.h"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <map>
+#include <numeric>
+#include <sstream>
 #include <vector>
 
 #include "base/input_error.h"
 #include "base/random.h"
+#include "base/read_fields.h"
 #include "base/text/joined.h"
-#include "validate/studies/study_rows.h"
+#include "workload/logs/csv.h"
 #include "workload/logs/lines.h"
 
 namespace kvcap {
+
+using Json = nlohmann::ordered_json;
+
 namespace {
 
-// The parameters of a workload; all of them are required.
-class Parameters {
- public:
-  explicit Parameters(const Json& request) : request_(request) {}
-  double number(const char* name) const {
-    const Json& value = at(name);
-    if (!value.is_number())
-      throw InputError(std::string(name) + ": found " + shown(value) + ", allowed: a number");
-    return value.get<double>();
-  }
-  uint32_t count(const char* name) const { return static_cast<uint32_t>(std::llround(number(name))); }
-  std::string text(const char* name) const {
-    const Json& value = at(name);
-    if (!value.is_string())
-      throw InputError(std::string(name) + ": found " + shown(value) + ", allowed: a string");
-    return value.get<std::string>();
-  }
-
- private:
-  const Json& at(const char* name) const {
-    if (!request_.contains(name)) throw InputError(std::string(name) + ": missing, required");
-    return request_.at(name);
-  }
-  const Json& request_;
-};
+using Parameters = WorkloadParameters;
 
 // Adds a session of one turn.
 void add(Workload& workload, const Turn& turn) {
@@ -209,12 +192,15 @@ Workload repeated_prompts(const Parameters& parameters) {
   };
   std::vector<PromptRow> requests;
   std::map<uint64_t, std::map<uint32_t, int>> lengths;  // per prompt, the count of each length
-  for (const TableRow& row : rows_of_table(parameters.text("path"))) {
-    requests.push_back({column_number(row, "arrival_s"),
-                        static_cast<uint64_t>(column_number(row, "prompt_id")),
-                        static_cast<uint32_t>(column_number(row, "input_tokens"))});
+  static constexpr CsvColumn kColumns[] = {{"arrival_s"}, {"prompt_id"}, {"input_tokens"}};
+  for_each_csv_row(parameters.text("path"), BadRow::error, kColumns, true, [&](const CsvRow& row) {
+    const auto number = [&row](std::size_t i) {
+      return std::strtod(std::string(row.text(i)).c_str(), nullptr);
+    };
+    requests.push_back({number(0), static_cast<uint64_t>(number(1)), static_cast<uint32_t>(number(2))});
     ++lengths[requests.back().prompt][requests.back().tokens];
-  }
+    return true;
+  });
   std::map<uint64_t, uint32_t> length_of;
   std::map<uint32_t, uint64_t> of_length;
   for (const auto& [prompt, counts] : lengths) {
@@ -240,6 +226,132 @@ Workload repeated_prompts(const Parameters& parameters) {
   return workload;
 }
 
+// Reads requests in Mooncake's form whose hash_ids name every full block of 16 tokens of prompt and answer;
+// pieces are the blocks within the prompt.
+Workload hashed_blocks(const Parameters& parameters) {
+  constexpr uint32_t kBlockTokens = 16;
+  constexpr uint64_t kOwn = uint64_t{1} << 40;
+  Workload workload;
+  workload.absolute_times = true;
+  workload.piece_begin = {0};
+  LineReader lines(parameters.text("path"));
+  for (std::string_view line; lines.next(line);) {
+    const Json row = Json::parse(line);
+    const auto input = row.at("input_length").get<uint32_t>();
+    add(workload, {input, row.at("output_length").get<uint32_t>(), row.at("timestamp").get<double>() / 1e3});
+    for (uint32_t block = 0; block < input / kBlockTokens; ++block) {
+      workload.pieces.push_back({row.at("hash_ids").at(block).get<uint64_t>(), kBlockTokens});
+    }
+    if (input % kBlockTokens != 0) {
+      workload.pieces.push_back({kOwn + workload.turns.size(), input % kBlockTokens});
+    }
+    end_pieces(workload);
+  }
+  return workload;
+}
+
+// Returns the requests of a trace in Mooncake's form in order, one each second with an answer of one token.
+Workload in_order(const Parameters& parameters) {
+  WorkloadOptions options;
+  options.source = {.kind = "mooncake", .path = parameters.text("path")};
+  options.arrivals.process = ArrivalProcess::trace;
+  Workload workload = make_workload(options, 1);
+  for (std::size_t i = 0; i < workload.turns.size(); ++i) {
+    workload.turns[i].time_s = static_cast<double>(i);
+    workload.turns[i].output_tokens = 1;
+  }
+  return workload;
+}
+
+// ---- independent turns, of which theory knows what becomes (laws.cpp) ----
+
+std::vector<double> arrivals_s(std::size_t count, double per_s, uint64_t seed) {
+  const RandomStream random(seed, "arrivals");
+  std::vector<double> arrivals_s(count);
+  double now_s = 0;
+  for (std::size_t i = 0; i < count; ++i) arrivals_s[i] = now_s += random.exponential(i) / per_s;
+  return arrivals_s;
+}
+
+// Returns Poisson arrivals of prompts of one token, which may have a stored context. Lengths of answers are
+// constant, or 1 + floor(m E) for an exponential E, which is geometric with mean 1 / (1 - e^(-1/m)) and c^2 =
+// e^(-1/m).
+Workload poisson_turns(const Parameters& parameters) {
+  const auto seed = static_cast<uint64_t>(parameters.number("seed"));
+  const uint32_t output_tokens = parameters.count("output_tokens");
+  const bool is_drawn = parameters.number("is_drawn") != 0;
+  const RandomStream random(seed, "lengths");
+  Workload workload;
+  for (const double time_s : arrivals_s(parameters.count("turns"), parameters.number("per_s"), seed)) {
+    const auto drawn = static_cast<uint32_t>(output_tokens * random.exponential(workload.turns.size()));
+    add(workload, {1, is_drawn ? 1 + drawn : output_tokens, time_s});
+    workload.sessions.back().context_tokens = parameters.count("context_tokens");
+    workload.sessions.back().history_grows = workload.sessions.back().context_tokens == 0;
+  }
+  workload.warm_start = parameters.number("context_tokens") > 0;
+  workload.warmup_turns = parameters.count("warmup_turns");
+  return workload;
+}
+
+constexpr uint32_t kPieceTokens = 64;
+
+// Adds a prompt of shared pieces and one more token, with an answer of one token.
+void add_prompt(Workload& workload, double time_s, const std::vector<uint64_t>& keys) {
+  if (workload.piece_begin.empty()) workload.piece_begin = {0};
+  add(workload, {kPieceTokens * static_cast<uint32_t>(keys.size()) + 1, 1, time_s});
+  for (const uint64_t key : keys) workload.pieces.push_back({.key = key, .tokens = kPieceTokens});
+  end_pieces(workload);
+}
+
+// Returns one prompt each second, so that every prompt and its saves end before the next one. "1+2 3": a
+// prompt of pieces 1 and 2, and one of piece 3.
+Workload references(const Parameters& parameters) {
+  Workload workload;
+  std::istringstream prompts(parameters.text("prompts"));
+  for (std::string prompt; prompts >> prompt;) {
+    std::vector<uint64_t> keys;
+    std::istringstream pieces(prompt);
+    for (std::string key; std::getline(pieces, key, '+');) keys.push_back(std::stoull(key));
+    add_prompt(workload, static_cast<double>(workload.turns.size()), keys);
+  }
+  return workload;
+}
+
+// Returns prompts of one of `items` pieces with Zipf popularities, `per_s` (0: one each
+// second).
+Workload drawn_references(const Parameters& parameters) {
+  const auto seed = static_cast<uint64_t>(parameters.number("seed"));
+  const std::size_t turns = parameters.count("turns");
+  const double per_s = parameters.number("per_s");
+  const std::vector<double> random_s = arrivals_s(turns, per_s > 0 ? per_s : 1, seed);
+  std::vector<double> cumulated;
+  double sum = 0;
+  for (const double p : zipf(parameters.count("items"), parameters.number("alpha")))
+    cumulated.push_back(sum += p);
+  const RandomStream random(seed, "references");
+  Workload workload;
+  for (std::size_t i = 0; i < turns; ++i) {
+    const auto drawn = std::upper_bound(cumulated.begin(), cumulated.end() - 1, sum * random.uniform(i));
+    add_prompt(workload, per_s > 0 ? random_s[i] : static_cast<double>(i),
+               {static_cast<uint64_t>(drawn - cumulated.begin())});
+  }
+  workload.warmup_turns = parameters.count("warmup_turns");
+  return workload;
+}
+
+// Returns turns of one token at time 0 on stored contexts of these lengths: "30000 10000".
+Workload stored_at_once(const Parameters& parameters) {
+  Workload workload;
+  workload.warm_start = true;
+  std::istringstream lengths(parameters.text("contexts"));
+  for (uint32_t tokens = 0; lengths >> tokens;) {
+    add(workload, {1, 1, 0});
+    workload.sessions.back().context_tokens = tokens;
+    workload.sessions.back().history_grows = false;
+  }
+  return workload;
+}
+
 // ---- the table ----
 
 struct Kind {
@@ -256,9 +368,49 @@ const Kind kKinds[] = {
      {"users", "rounds", "between_s", "lasts_s", "shared_tokens", "own_tokens", "question_tokens",
       "answer_tokens"},
      multi_round_users},
-    {"repeated_prompts", {"path", "shared_tokens", "output_tokens"}, repeated_prompts}};
+    {"repeated_prompts", {"path", "shared_tokens", "output_tokens"}, repeated_prompts},
+    {"hashed_blocks", {"path"}, hashed_blocks},
+    // Behind the parameters of some workloads are those of their laws.
+    {"in_order", {"path", "lru_tokens"}, in_order},
+    {"poisson_turns",
+     {"turns", "per_s", "seed", "output_tokens", "is_drawn", "context_tokens", "warmup_turns", "service_s",
+      "longer_services"},
+     poisson_turns},
+    {"references", {"prompts", "hits"}, references},
+    {"drawn_references",
+     {"turns", "per_s", "seed", "items", "alpha", "warmup_turns", "lru_tokens"},
+     drawn_references},
+    {"stored_at_once", {"contexts"}, stored_at_once}};
 
 }  // namespace
+
+const Json& Parameters::at(const char* name) const {
+  if (!request_.contains(name)) throw InputError(std::string(name) + ": missing, required");
+  return request_.at(name);
+}
+double Parameters::number(const char* name) const {
+  const Json& value = at(name);
+  if (!value.is_number())
+    throw InputError(std::string(name) + ": found " + shown(value) + ", allowed: a number");
+  return value.get<double>();
+}
+uint32_t Parameters::count(const char* name) const {
+  return static_cast<uint32_t>(std::llround(number(name)));
+}
+std::string Parameters::text(const char* name) const {
+  const Json& value = at(name);
+  if (!value.is_string())
+    throw InputError(std::string(name) + ": found " + shown(value) + ", allowed: a string");
+  return value.get<std::string>();
+}
+
+std::vector<double> zipf(std::size_t count, double alpha) {
+  std::vector<double> popularity(count);
+  for (std::size_t i = 0; i < count; ++i) popularity[i] = std::pow(static_cast<double>(i + 1), -alpha);
+  const double sum = std::accumulate(popularity.begin(), popularity.end(), 0.0);
+  for (double& p : popularity) p /= sum;
+  return popularity;
+}
 
 Workload named_workload(const Json& request) {
   std::vector<std::string_view> names;

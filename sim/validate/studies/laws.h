@@ -1,0 +1,21 @@
+// Laws: figures of a run on a named workload, and what exact algorithms say of them: law.* in expressions.
+#pragma once
+
+#include <string>
+
+#include "metrics/result.h"
+#include "workload/generators/named_workloads.h"
+
+namespace kvcap {
+
+struct LawInput {
+  const Workload& workload;
+  WorkloadParameters parameters;  // of the named workload
+  const RunResult& run;
+};
+using Law = double (*)(const LawInput& input);
+
+// Throws InputError for an unknown name, with the nearest one.
+Law law_of(const std::string& name);
+
+}  // namespace kvcap
