@@ -67,7 +67,7 @@ StoredContexts contexts_of(const RestoreArgs& args) {
   return {.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens};
 }
 
-// Returns a scenario with one context: all state in one tier that has room for it, layer by layer.
+// Returns a scenario with one context, whose state is in one tier with room for it, simulated layer by layer.
 Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   const Json text = {
       {"schema", "kvcap.scenario/1"},
@@ -87,7 +87,7 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   }
   Scenario scenario =
       parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
-  // run checks whether the context fits.
+  // Does not check whether the context fits; policy_entry() does.
   make_room(contexts_of(args), choose_tier(args, scenario.hardware), scenario);
   return scenario;
 }
@@ -294,7 +294,7 @@ void restore(const RestoreArgs& args) {
 
 void add_restore(CLI::App& app) {
   auto args = std::make_shared<RestoreArgs>();
-  Command command(app, "restore", "how long each policy takes to bring one context back");
+  Command command(app, "restore", "how long each policy takes to restore one context");
   command.value("--model", args->model, "catalogue name or file").required();
   command.value("--hardware", args->hardware, "catalogue name or file").required();
   command.value("--tokens", args->tokens, "tokens of context").required();
