@@ -1,5 +1,5 @@
-// Arena hands out pieces of memory of one place and takes them all back together, so that cases of different
-// sizes reuse memory without allocation. It grows to the size of the largest case.
+// Arena hands out pieces of memory of one kind (device or host) and takes them all back together, so that
+// cases of different sizes reuse memory without allocation. It grows to the size of the largest case.
 #pragma once
 
 #include <algorithm>

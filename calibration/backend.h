@@ -7,7 +7,7 @@
 // are stored by output row, as in frameworks: C[m, n] = A[m, k] W[n, k]^T.
 //
 // Enqueued work reads its operands when it runs: they must outlive it (Stream::synchronize). A device fault
-// throws BackendError and cannot be recovered: the program has to end.
+// throws BackendError; the program cannot recover from it and must end.
 #pragma once
 
 #include <cstddef>
@@ -207,8 +207,8 @@ struct DeviceInfo {
   // Figures of the vendor, if known.
   std::optional<double> nominal_flops;
   std::optional<double> nominal_bandwidth_bytes_per_s;
-  bool shared = false;             // with other programs: times are minima, to exclude their interruptions
-  std::vector<Format> formats;     // supported by GEMMs, the default first
+  bool shared = false;          // other programs use the device; then times are minima, without interruptions
+  std::vector<Format> formats;  // supported by GEMMs, the default first
   std::vector<std::string> notes;  // notes for readers of the figures
 };
 

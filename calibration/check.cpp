@@ -281,7 +281,7 @@ struct MoveCase {
   bool from_host;  // rows and index
 };
 
-// Checks also that rows outside the destination stay unchanged.
+// Also checks that rows outside the destination stay unchanged.
 double move_error(Arrays& arrays, const MoveCase& c) {
   const int64_t in_rows = c.scatter ? c.rows : c.all_rows;
   const int64_t out_rows = c.scatter ? c.all_rows : c.rows;

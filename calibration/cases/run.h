@@ -39,7 +39,7 @@ struct TwinCase {
   int64_t tokens = 0;
   int64_t new_tokens = 0;
   Tier tier = Tier::dram;
-  int64_t requests = 1;  // concurrent, each with its own context
+  int64_t requests = 1;  // number of concurrent requests, each with its own context
 };
 
 // Returns an upper bound of the bytes that a case stores in the vault.

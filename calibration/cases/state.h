@@ -116,7 +116,8 @@ struct CaseRun::State {
   Indices draw(uint64_t number) const;
   void keep_important(Context& context, std::size_t at) const;
   void add_important_stages(Context& context, int64_t layer, std::vector<Stage>& stages);
-  // Chooses one set of tokens for all heads from the probe heads' attention, where these heads agree.
+  // Chooses one set of tokens for all heads from the attention of the probe heads, on which these heads
+  // agree.
   void identify_layer(Context& context, std::size_t at);
   void identify_by_head(Context& context, std::size_t at);
   // Enqueues the attention mass of `count` KV heads from head `first` on.

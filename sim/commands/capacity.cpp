@@ -257,7 +257,7 @@ void add_capacity(CLI::App& app) {
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
-  command.value("--seeds", args->seeds, "runs of each load; one has no interval")
+  command.value("--seeds", args->seeds, "seeds per load; a single seed gives no interval")
       .with_default()
       .within(1, 100);
   command.value("--out", args->out, "folder for capacity.json");
@@ -265,8 +265,8 @@ void add_capacity(CLI::App& app) {
                "repeat no simulation that an interrupted command with this --out has finished");
   command.flag("--json", args->json, "print everything as JSON");
   command.footer(
-      "The load is requests a second, or with workload.arrivals.process closed_loop the sessions that are\n"
-      "active at once. Runs are as long as it takes to tell the long run.\n\n"
+      "The load is a rate of requests or, with workload.arrivals.process closed_loop, the number of\n"
+      "sessions that are active at once. Runs are lengthened until they represent the steady state.\n\n"
       "Example: kvcap capacity scenarios/demo.json --set policy.name=kv_offload --seeds 2");
   command.runs([args] { capacity(*args); });
 }

@@ -92,7 +92,7 @@ struct Compared {
 };
 
 constexpr const char* kLaunched = "as launched";
-// Returns the policies to compare with a line: its engine with the prefix cache alone, its stacks, and
+// Returns the policies to compare with a launch line: its engine with the prefix cache alone, its stacks, and
 // hcache.
 std::string policies_beside(const LaunchLine& line) {
   std::string names;
@@ -157,7 +157,7 @@ Compared column_of_layout(const std::string& item) {
           .layout = item};
 }
 
-// A limit, because all pairs of settings are compared.
+// Limited because all pairs of settings are compared.
 constexpr std::size_t kMostSettings = 500;
 
 [[noreturn]] void refuse_more_settings() {
@@ -261,7 +261,7 @@ std::string folder_name(const Compared& column) {
   return name;
 }
 
-// Adds bounds for the last setting that stores state: nothing kept, everything kept, and Belady's eviction.
+// Adds bounds for the last setting that stores state: no cache, unlimited storage, and Belady's eviction.
 // Each bound is a set of overrides, so that its result can be reproduced with --set.
 void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& columns) {
   const auto stores = [](const Scenario& scenario) { return kvcap::stores(with_preset(scenario.policy)); };
@@ -439,8 +439,8 @@ void add_compare(CLI::App& app) {
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
   command.value(
       "--layouts", args->layouts,
-      "numbers of nodes to compare: 4,2+2,1+3 are four nodes that do both, two that compute prompts "
-      "and two that decode, one and three");
+      "layouts to compare: 4,2+2,1+3 are four nodes that prefill and decode, two that prefill and two "
+      "that decode, and one that prefills and three that decode");
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command
@@ -452,7 +452,7 @@ void add_compare(CLI::App& app) {
   command.repeated("--set", args->overrides, "override a field in all settings: path=value");
   declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
-  command.value("--out", args->out, "folder for compare.json, table.txt and a folder a setting");
+  command.value("--out", args->out, "folder for compare.json, table.txt and one folder per setting");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
   command.flag("--json", args->json, "print the comparison as JSON");

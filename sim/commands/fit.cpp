@@ -113,7 +113,7 @@ void run_fit(FitArgs& args) {
 
 void add_fit(CLI::App& app) {
   auto args = std::make_shared<FitArgs>();
-  Command command(app, "fit", "fit an engine's times on a machine to runs that were measured on it");
+  Command command(app, "fit", "fit the times of an engine and its machine to measured runs");
   command
       .values(
           "runs", args->runs,
@@ -128,12 +128,12 @@ void add_fit(CLI::App& app) {
                 "of logs in columns: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/formats.md)");
   command.value(
       "--hit-share", args->hit_share,
-      "of logs that do not say which prompts share text: the share of prompt tokens that the server "
-      "found in its prefix cache, 0 to below 1; default: what TTFT says of it");
+      "for logs that do not show which prompts share text: the share of prompt tokens that the server "
+      "found in its prefix cache, 0 to below 1; default: derived from TTFT");
   command.repeated("--judge", args->judged,
-                   "a run that is predicted and not fitted to; may be given several times");
+                   "a run that judges the fit and is not fitted; may be given several times");
   command.repeated("--set", args->options.overrides,
-                   "of all runs: a scenario's field, e.g. serving.tensor_parallel_size=2");
+                   "set a field of all scenarios: path=value, e.g. serving.tensor_parallel_size=2");
   command.flag("--json", args->json, "print parameters and errors as JSON");
   command.footer("Example: kvcap fit traces/bench-sample.json --base h100-sxm --out mine.json");
   command.runs([args] { run_fit(*args); });

@@ -44,7 +44,7 @@ nlohmann::ordered_json launched_json(const Launched& launched);
 
 // Returns the policies to compare with a line: its engine with the prefix cache alone, and its stacks.
 std::vector<std::string> stacks_beside(const LaunchLine& line);
-// Returns the overrides of such a policy on top of the line's: tiers as the stack has them by default.
+// Returns the overrides that `policy` needs besides those of the line: the stack's default tiers.
 std::vector<std::string> overrides_beside(std::string_view policy, const std::vector<std::string>& given);
 
 // Returns "Launch: vllm serve ..." with a line end; "" if the engine has no flags for the scenario.

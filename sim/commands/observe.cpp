@@ -33,7 +33,7 @@ struct ObserveArgs {
 
 volatile sig_atomic_t interruptions = 0;
 
-// The first Ctrl-C ends the observation, the second one the program; the log is already written.
+// The first Ctrl-C ends the observation, the second one ends the program; the log is complete at any time.
 extern "C" void end_observation(int) {
   interruptions = interruptions + 1;
   if (interruptions > 1) _exit(130);
@@ -133,7 +133,7 @@ void observe(const ObserveArgs& args) {
 
 void add_observe(CLI::App& app) {
   auto args = std::make_shared<ObserveArgs>();
-  Command command(app, "observe", "a server's metrics into a log, and what they say");
+  Command command(app, "observe", "log a server's metrics and summarise them");
   command
       .values(
           "source", args->sources,
@@ -149,8 +149,8 @@ void add_observe(CLI::App& app) {
   command.flag("--allow-redirects", args->allow_redirects, "follow the server to another host or port");
   command.flag("--json", args->json, "print the summary as JSON");
   command.footer(
-      "Ctrl-C ends the observation and prints what it says. An address without a path means /metrics.\n"
-      "Then: kvcap validate --run LOG --hardware H says whether the simulator agrees with the server.\n\n"
+      "Ctrl-C ends the observation and prints the summary. An address without a path means /metrics.\n"
+      "Afterwards, kvcap validate --run LOG --hardware H compares the simulator with the server.\n\n"
       "Example: kvcap observe scenarios/observed/vllm-metrics.txt");
   command.runs([args] { observe(*args); });
 }

@@ -38,8 +38,8 @@ class MadeFolders {
   std::vector<std::filesystem::path> made_;  // innermost first
 };
 
-// Creates the folder of an option, if given, before anything runs. Throws InputError if it cannot be written,
-// and for "/".
+// Creates the folder of an option, if given, before anything runs. Throws InputError for "/" and for a folder
+// that cannot be written.
 [[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
 
 // Throws InputError for --resume without --out.

@@ -276,8 +276,8 @@ std::string flags_text(const PlanReport& report) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// Returns the line's overrides that the plan does not search. If the plan searches policies, policy.* is left
-// out, since each policy has its own options.
+// Returns the launch line's overrides that the plan does not search. If the plan searches policies, leaves
+// out policy.*, because each policy has its own options.
 std::vector<std::string> not_searched(const std::vector<std::string>& launched, const Plan& plan) {
   std::vector<std::string> kept;
   for (const std::string& one : launched) {
@@ -382,7 +382,7 @@ void add_plan(CLI::App& app) {
       .with_default()
       .within(0, kMostDraws);
   command.flag("--break-even", args->break_even,
-               "instead: which policy wins where, over the two fields of break_even");
+               "print the break-even map instead: the fastest policy over the two fields of break_even");
   command.flag("--json", args->json, "print everything as JSON");
   command.footer("Example: kvcap plan scenarios/plans/demo.json");
   command.runs([args] { plan(*args); });

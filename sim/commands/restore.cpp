@@ -65,7 +65,7 @@ StoredContexts contexts_of(const RestoreArgs& args) {
   return {.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens};
 }
 
-// Returns a scenario with one context: all state in one tier that has room for it, layer by layer.
+// Returns a scenario with one context, whose state is in one tier with room for it, simulated layer by layer.
 Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   const Json text = {
       {"schema", "kvcap.scenario/1"},
@@ -85,7 +85,7 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
   }
   Scenario scenario =
       parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
-  // run checks whether the context fits.
+  // Does not check whether the context fits; policy_entry() does.
   make_room(contexts_of(args), choose_tier(args, scenario.hardware), scenario);
   return scenario;
 }

@@ -1,4 +1,4 @@
-// Sizes of the state that a model keeps of a context, by group of layers.
+// Sizes of the state that a model keeps for a context, by group of layers.
 #pragma once
 
 #include <nlohmann/json.hpp>

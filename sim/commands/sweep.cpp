@@ -185,20 +185,20 @@ void add_sweep(CLI::App& app) {
                    "set a field of every point: path=value, e.g. workload.sessions=200");
   declare_model_options(command);
   command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
-  command.value("--out", args->out, "folder for results.sqlite, whose view results has a row a point")
+  command.value("--out", args->out, "folder for results.sqlite, whose view results has one row per point")
       .required();
   command
       .value("--jobs", args->jobs,
              "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
       .within(1, 4096);
-  command.flag("--resume", args->resume, "complete a file that is there: what is missing or failed");
+  command.flag("--resume", args->resume, "complete an existing file: run the missing and failed points");
   command.value("--shard", args->shard, "only part I (from 0) of N, into OUT/shards: I/N");
   command
       .value("--launcher", args->launcher,
              "local: workers on this machine; slurm: a job array of shards, waited for")
       .one_of({"local", "slurm"});
   command.flag("--collect", args->collect,
-               "merge OUT/shards into OUT/results.sqlite; without a launcher nothing runs");
+               "merge OUT/shards into OUT/results.sqlite; runs no simulations unless --launcher is given");
   command.value("--cache", args->cache, "folder of finished points that sweeps share");
   command.flag("--csv", args->csv, "then print the results as CSV");
   command.flag("--json", args->json, "then print the results as JSON");

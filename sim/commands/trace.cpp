@@ -302,7 +302,7 @@ void trace(const TraceArgs& args) {
 
 void add_trace(CLI::App& app) {
   auto args = std::make_shared<TraceArgs>();
-  Command command(app, "trace", "look at, convert and make workloads");
+  Command command(app, "trace", "describe, convert and generate workloads");
   command.value("action", args->action, "stats, convert or generate").required();
   command.values("files", args->files,
                  "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
@@ -314,8 +314,9 @@ void add_trace(CLI::App& app) {
   command.value(
       "--input-is", args->input_is,
       "new_tokens or whole_prompt: what the input of a session's later turn counts; default: by format");
-  command.value("--sessions", args->sessions, "how many; default: all, 1000 generated ones");
-  command.value("--seed", args->seed, "of what is drawn").with_default();
+  command.value("--sessions", args->sessions,
+                "number of sessions; default: all of a file, 1000 generated ones");
+  command.value("--seed", args->seed, "seed of generated workloads").with_default();
   command.repeated("--set", args->overrides,
                    "override a scenario's field: path=value, e.g. workload.source.tasks=quality,tpo");
   command.flag("--json", args->json, "stats: print JSON");

@@ -127,10 +127,9 @@ void add_validate(CLI::App& app) {
   command.repeated("--suite", args->suites, "only this suite; may be given several times: " + suite_names());
   command.flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
   command
-      .value(
-          "--data", args->options.data_folder,
-          "folder of the measured data, which some suites read; KVCAP_DATA names it, too. Where nobody names "
-          "it and it is not there these are not comparable")
+      .value("--data", args->options.data_folder,
+             "folder of the measured data that some suites read, also set by KVCAP_DATA; without the data "
+             "these suites are not comparable")
       .with_default();
   command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
   command.value("--hardware", args->hardware,
@@ -139,7 +138,7 @@ void add_validate(CLI::App& app) {
   command.value("--run", args->run,
                 "the log of kvcap observe instead: does the simulator agree with the server?");
   command.value("--scenario", args->scenario,
-                "with --run: what is simulated; default: what the log describes");
+                "with --run: the scenario to simulate; default: the one that the log describes");
   command.repeated("--set", args->overrides, "with --run: override a field of the scenario: path=value");
   command.value("--out", args->out, "folder for validation.json");
   command.flag("--json", args->json, "print the checks as JSON");
