@@ -52,7 +52,8 @@ inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::lfu, "lfu", "the least often used", make_lfu},
     EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
     EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
-                "the oldest of a small queue; a second use moves entries to the main queue", make_s3_fifo},
+                "the oldest of a small queue, from which a second use moves entries to the main queue",
+                make_s3_fifo},
     EvictionRow{EvictionKind::arc, "arc",
                 "the least recently used of the entries with one use or of those with more, balanced by "
                 "returns of evicted entries (vLLM)",
@@ -66,7 +67,7 @@ inline constexpr std::array kEvictions = {
                 "entries that no waiting request needs, then those that are needed last", make_next_use},
     EvictionRow{.kind = EvictionKind::score,
                 .name = "score",
-                .summary = "the lowest score; a new entry with a lower score is not admitted",
+                .summary = "the lowest score, except for a new entry with a lower one",
                 .make = make_score,
                 .scores = true},
     EvictionRow{.kind = EvictionKind::belady,
@@ -74,7 +75,7 @@ inline constexpr std::array kEvictions = {
                 .summary = "the entry that the workload needs last (a bound)",
                 .make = make_next_use,
                 .clairvoyant = true},
-    EvictionRow{EvictionKind::none, "none", "nothing; a full tier accepts no more", make_none},
+    EvictionRow{EvictionKind::none, "none", "nothing, so that a full tier accepts no more", make_none},
 };
 inline constexpr auto kEvictionNames = [] {
   std::array<std::string_view, kEvictions.size()> names;
