@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli.h"
+#include "unit/cli.h"
 
 namespace kvcap::show_model_test {
 namespace {

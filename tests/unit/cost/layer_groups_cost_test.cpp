@@ -1,7 +1,7 @@
 // Times of models whose layers keep different state, as sums over their groups.
 #include <gtest/gtest.h>
 
-#include "cost_examples.h"
+#include "unit/cost_examples.h"
 
 namespace kvcap::layer_groups_cost_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli.h"
+#include "unit/cli.h"
 
 namespace kvcap::golden_results_test {
 namespace {

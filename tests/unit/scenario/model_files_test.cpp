@@ -13,7 +13,7 @@
 
 #include "base/input_error.h"
 #include "scenario/load.h"
-#include "shared_data.h"
+#include "unit/shared_data.h"
 
 namespace kvcap::model_files_test {
 namespace {

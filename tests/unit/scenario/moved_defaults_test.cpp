@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "cli.h"
+#include "unit/cli.h"
 #include "library/kvcap.h"
 #include "spec/engine_version.h"
 #include "unit/scenario_samples.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/random.h"
-#include "stores.h"
+#include "unit/stores.h"
 
 namespace kvcap::store_tails_test {
 namespace {
