@@ -172,7 +172,7 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
   Arena device(backend, Place::device);
   Arena pinned(backend, Place::pinned);
 
-  // The vault has the size of the largest case. Its file is checked before models are made.
+  // The context_arena has the size of the largest case. Its file is checked before models are made.
   std::vector<std::unique_ptr<Transformer>> models;
   int64_t host_bytes = 0, file_bytes = 0, most_slot_bytes = 0;
   for (const TwinCase& one : table.plan.cases) {
@@ -182,13 +182,13 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
     bytes = std::max(bytes, stored_bytes(one, *model, format));
     most_slot_bytes = std::max(most_slot_bytes, slot_bytes(one, *model, format));
   }
-  Vault vault(backend, format, host_bytes, options.ssd.value_or(""), file_bytes);
+  ContextArena context_arena(backend, format, host_bytes, options.ssd.value_or(""), file_bytes);
   for (const ModelSpec& model : table.plan.models) {
     models.push_back(std::make_unique<Transformer>(backend, model, format, kWeightSeed));
   }
 
   // All cases share a pipeline, so that no case's time includes the first use of its streams.
-  Pipeline pipeline(backend, vault.file(), most_slot_bytes, kDiskDepth);
+  Pipeline pipeline(backend, context_arena.file(), most_slot_bytes, kDiskDepth);
   std::vector<bool> warm(table.plan.cases.size(), !table.plan.warms_up);
 
   for (int64_t repeat = 0; repeat < table.plan.repeats; ++repeat) {
@@ -200,7 +200,7 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
       const Sample sample = journal.sample(id_of(one) + "/" + std::to_string(repeat), [&] {
         const auto model = std::find_if(models.begin(), models.end(),
                                         [&](const auto& some) { return some->model().name == one.model; });
-        CaseRun run(backend, **model, vault, device, pinned, one, Contents::drawn);
+        CaseRun run(backend, **model, context_arena, device, pinned, one, Contents::drawn);
         if (!warm[i]) run.perform(pipeline);
         warm[i] = true;
         double sum_s = 0;

@@ -66,8 +66,8 @@ void CaseRun::State::prefill(
 
 void CaseRun::State::put(const LayerStore& stored, const std::vector<std::byte>& kv,
                          const std::vector<std::byte>& hidden) {
-  if (stored.hidden) vault.put(*stored.hidden, hidden.data());
-  if (stored.kv) vault.put(*stored.kv, kv.data());
+  if (stored.hidden) context_arena.put(*stored.hidden, hidden.data());
+  if (stored.kv) context_arena.put(*stored.kv, kv.data());
   if (!stored.keys) return;
   std::vector<std::byte> keys, values, probes;
   for (int64_t token = 0; token < one.tokens; ++token) {
@@ -81,9 +81,9 @@ void CaseRun::State::put(const LayerStore& stored, const std::vector<std::byte>&
       probes.insert(probes.end(), row, row + head_bytes());
     }
   }
-  vault.put(*stored.keys, keys.data());
-  vault.put(*stored.values, values.data());
-  vault.put(*stored.probes, probes.data());
+  context_arena.put(*stored.keys, keys.data());
+  context_arena.put(*stored.values, values.data());
+  context_arena.put(*stored.probes, probes.data());
 }
 
 std::vector<std::byte> CaseRun::State::download(const std::byte* from, int64_t bytes) const {

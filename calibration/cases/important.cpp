@@ -82,17 +82,18 @@ void CaseRun::State::keep_important(Context& context, std::size_t at) const {
 
 void CaseRun::State::add_important_stages(Context& context, int64_t layer, std::vector<Stage>& stages) {
   const auto at = static_cast<std::size_t>(layer);
-  stages.push_back({.load = [this, &context,
-                             at] { return vault.load(*context.stored[at].probes, context.probes[at], true); },
-                    .compute =
-                        [this, &context, layer, at](Stream& stream) {
-                          if (layer == 0) embed_new(stream, context, context.fresh, 0);
-                          const Part part = new_part(context, layer, important());
-                          transformer.queries(stream, layer, {&part, 1}, context.fresh);
-                          mass(stream, context, at, 0, kProbeHeads, context.probes[at], model().head_dim,
-                               one.tokens * model().head_dim);
-                        },
-                    .after = [this, &context, at] { identify_layer(context, at); }});
+  stages.push_back(
+      {.load = [this, &context,
+                at] { return context_arena.load(*context.stored[at].probes, context.probes[at], true); },
+       .compute =
+           [this, &context, layer, at](Stream& stream) {
+             if (layer == 0) embed_new(stream, context, context.fresh, 0);
+             const Part part = new_part(context, layer, important());
+             transformer.queries(stream, layer, {&part, 1}, context.fresh);
+             mass(stream, context, at, 0, kProbeHeads, context.probes[at], model().head_dim,
+                  one.tokens * model().head_dim);
+           },
+       .after = [this, &context, at] { identify_layer(context, at); }});
   const auto falls_back = [&context, at] { return context.falls_back[at]; };
   stages.push_back({.load = [this, &context, at] { return load_other_keys(context, at); },
                     .waits = true,
@@ -180,8 +181,9 @@ Load CaseRun::State::load_important(Context& context, std::size_t at) {
   Load load;
   if (one.tier == Tier::dram) {
     load.enqueue = [=, this, &stored](Stream& copies, const std::byte*) {
-      copies.move_rows(rows_to(kv.k, vault.host(*stored.keys), rows, transformer.kv_width(), index));
-      copies.move_rows(rows_to(kv.v, vault.host(*stored.values), rows, transformer.kv_width(), index));
+      copies.move_rows(rows_to(kv.k, context_arena.host(*stored.keys), rows, transformer.kv_width(), index));
+      copies.move_rows(
+          rows_to(kv.v, context_arena.host(*stored.values), rows, transformer.kv_width(), index));
     };
     return load;
   }
@@ -213,25 +215,25 @@ Load CaseRun::State::load_important(Context& context, std::size_t at) {
 
 Load CaseRun::State::load_other_keys(Context& context, std::size_t at) {
   const StoredRows& keys = *context.stored[at].keys;
-  if (one.tier == Tier::ssd) return vault.load(keys, context.all_keys[at]);
+  if (one.tier == Tier::ssd) return context_arena.load(keys, context.all_keys[at]);
   Load load;
   load.enqueue = [this, &context, &keys, at](Stream& copies, const std::byte*) {
     const int64_t offset_bytes = kProbeHeads * head_bytes();
-    copies.move_rows(rows_to(context.all_keys[at] + offset_bytes, vault.host(keys) + offset_bytes, one.tokens,
-                             (heads() - kProbeHeads) * model().head_dim, nullptr));
+    copies.move_rows(rows_to(context.all_keys[at] + offset_bytes, context_arena.host(keys) + offset_bytes,
+                             one.tokens, (heads() - kProbeHeads) * model().head_dim, nullptr));
   };
   return load;
 }
 
 Load CaseRun::State::load_values_by_head(Context& context, std::size_t at) {
   const StoredRows& values = *context.stored[at].values;
-  if (one.tier == Tier::ssd) return vault.load(values, context.all_values[at]);
+  if (one.tier == Tier::ssd) return context_arena.load(values, context.all_values[at]);
   Load load;
   load.enqueue = [this, &context, &values, at](Stream& copies, const std::byte*) {
     for (int64_t head = 0; head < heads(); ++head) {
       copies.move_rows(rows_to(context.kv[at].v + head * head_bytes(),
-                               vault.host(values) + head * head_bytes(), important(), model().head_dim,
-                               context.important_on_host[at] + head * important()));
+                               context_arena.host(values) + head * head_bytes(), important(),
+                               model().head_dim, context.important_on_host[at] + head * important()));
     }
   };
   return load;

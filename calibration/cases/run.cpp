@@ -6,16 +6,16 @@
 
 namespace kvcap::calibration {
 
-CaseRun::State::State(Backend& of_backend, const Transformer& of_model, Vault& in_vault, Arena& on_device,
-                      Arena& on_host, const TwinCase& of_case, Contents filled)
+CaseRun::State::State(Backend& of_backend, const Transformer& of_model, ContextArena& in_context_arena,
+                      Arena& on_device, Arena& on_host, const TwinCase& of_case, Contents filled)
     : backend(of_backend),
       transformer(of_model),
-      vault(in_vault),
+      context_arena(in_context_arena),
       device(on_device),
       pinned(on_host),
       one(of_case),
       contents(filled) {
-  vault.clear();
+  context_arena.clear();
   device.clear();
   pinned.clear();
   saves = backend.make_stream();
@@ -58,9 +58,9 @@ void CaseRun::State::make_memory(Context& context) {
   for (int64_t layer = 0; layer < layers(); ++layer) {
     LayerStore& stored = context.stored[static_cast<std::size_t>(layer)];
     if (is("hyperinfer")) {
-      stored.keys = vault.reserve(one.tier, key_bytes(), one.tokens);
-      stored.values = vault.reserve(one.tier, key_bytes(), one.tokens);
-      stored.probes = vault.reserve(one.tier, kProbeHeads * head_bytes(), one.tokens);
+      stored.keys = context_arena.reserve(one.tier, key_bytes(), one.tokens);
+      stored.values = context_arena.reserve(one.tier, key_bytes(), one.tokens);
+      stored.probes = context_arena.reserve(one.tier, kProbeHeads * head_bytes(), one.tokens);
       std::byte* const keys = device.take(all_tokens() * key_bytes());
       context.kv.push_back({keys, device.take(all_tokens() * key_bytes()), transformer.kv_width()});
       continue;
@@ -68,11 +68,11 @@ void CaseRun::State::make_memory(Context& context) {
     context.kv.push_back(transformer.kv_rows(device, all_tokens()));
     if (is("recompute") || (is("hcache") && recomputed(layer))) continue;
     if (hidden(layer)) {
-      stored.hidden = vault.reserve(one.tier, transformer.hidden_bytes(), one.tokens);
+      stored.hidden = context_arena.reserve(one.tier, transformer.hidden_bytes(), one.tokens);
       context.hidden.resize(size);
       context.hidden[static_cast<std::size_t>(layer)] = device.take(one.tokens * transformer.hidden_bytes());
     } else {
-      stored.kv = vault.reserve(one.tier, transformer.kv_bytes(), one.tokens);
+      stored.kv = context_arena.reserve(one.tier, transformer.kv_bytes(), one.tokens);
     }
   }
   if (is("hcache") && recomputed(0)) context.history = transformer.activations(device, one.tokens);
@@ -118,7 +118,7 @@ Restoring CaseRun::State::restoring(Context& context) {
 
 std::function<Load()> CaseRun::State::load_kv(Context& context, int64_t layer) {
   const auto at = static_cast<std::size_t>(layer);
-  return [this, &context, at] { return vault.load(*context.stored[at].kv, context.kv[at].k); };
+  return [this, &context, at] { return context_arena.load(*context.stored[at].kv, context.kv[at].k); };
 }
 
 Part CaseRun::State::new_part(const Context& context, int64_t layer, int64_t cached) const {
@@ -152,7 +152,8 @@ Stage CaseRun::State::hcache_stage(Context& context, int64_t layer) {
     }};
   }
   if (!hidden(layer)) return {.load = load_kv(context, layer)};
-  return {.load = [this, &context, at] { return vault.load(*context.stored[at].hidden, context.hidden[at]); },
+  return {.load = [this, &context,
+                   at] { return context_arena.load(*context.stored[at].hidden, context.hidden[at]); },
           .compute =
               [this, &context, layer, at](Stream& stream) {
                 transformer.project(stream, layer, context.hidden[at], one.tokens, 0, context.kv[at]);
@@ -215,9 +216,9 @@ int64_t slot_bytes(const TwinCase& one, const ModelSpec& model, Format format) {
   return chunks(one.tokens) * kChunkTokens * widest * bytes_of(format) + kDirectBytes;
 }
 
-CaseRun::CaseRun(Backend& backend, const Transformer& transformer, Vault& vault, Arena& device, Arena& pinned,
-                 const TwinCase& one, Contents contents)
-    : state_(std::make_unique<State>(backend, transformer, vault, device, pinned, one, contents)) {}
+CaseRun::CaseRun(Backend& backend, const Transformer& transformer, ContextArena& context_arena, Arena& device,
+                 Arena& pinned, const TwinCase& one, Contents contents)
+    : state_(std::make_unique<State>(backend, transformer, context_arena, device, pinned, one, contents)) {}
 
 CaseRun::~CaseRun() = default;
 

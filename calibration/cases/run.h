@@ -1,5 +1,5 @@
-// CaseRun prepares and performs one case of the twin on real hardware: contexts in the vault, memory on the
-// device, and the loads and computations of each policy as stages of the pipeline. It reimplements the
+// CaseRun prepares and performs one case of the twin on real hardware: contexts in the context arena, memory
+// on the device, and the loads and computations of each policy as stages of the pipeline. It reimplements the
 // schedules that kvcap simulates with real bytes and kernels.
 //
 //   recompute         stores nothing; one step prefills everything
@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "calibration/context_arena.h"
 #include "calibration/pipeline.h"
 #include "calibration/transformer.h"
-#include "calibration/vault.h"
 
 namespace kvcap::calibration {
 
@@ -42,7 +42,7 @@ struct TwinCase {
   int64_t requests = 1;  // number of concurrent requests, each with its own context
 };
 
-// Returns an upper bound of the bytes that a case stores in the vault.
+// Returns an upper bound of the bytes that a case stores in the context arena.
 int64_t stored_bytes(const TwinCase& one, const ModelSpec& model, Format format);
 // Returns an upper bound of the bytes of one load from the file.
 int64_t slot_bytes(const TwinCase& one, const ModelSpec& model, Format format);
@@ -53,9 +53,9 @@ enum class Contents : uint8_t { drawn, computed };
 
 class CaseRun {
  public:
-  // The case owns the contents of the arenas and the vault until the next case is constructed.
-  CaseRun(Backend& backend, const Transformer& transformer, Vault& vault, Arena& device, Arena& pinned,
-          const TwinCase& one, Contents contents);
+  // The case owns the contents of the arenas and the context arena until the next case is constructed.
+  CaseRun(Backend& backend, const Transformer& transformer, ContextArena& context_arena, Arena& device,
+          Arena& pinned, const TwinCase& one, Contents contents);
   ~CaseRun();
   CaseRun(const CaseRun&) = delete;
   CaseRun& operator=(const CaseRun&) = delete;

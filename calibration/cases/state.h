@@ -1,6 +1,6 @@
-// CaseRun::State: the contexts of a case, each with its rows in the vault, the device memory that it is
-// restored to, and the stages that restore it. Each policy uses its own members of a context; the others stay
-// empty. case_blend.cpp has the stages of CacheBlend, case_important.cpp those of HyperInfer.
+// CaseRun::State: the contexts of a case, each with its rows in the context arena, the device memory that it
+// is restored to, and the stages that restore it. Each policy uses its own members of a context; the others
+// stay empty. case_blend.cpp has the stages of CacheBlend, case_important.cpp those of HyperInfer.
 #pragma once
 
 #include <functional>
@@ -50,12 +50,12 @@ struct CaseRun::State {
     std::vector<bool> falls_back;
   };
 
-  State(Backend& of_backend, const Transformer& of_model, Vault& in_vault, Arena& on_device, Arena& on_host,
-        const TwinCase& of_case, Contents filled);
+  State(Backend& of_backend, const Transformer& of_model, ContextArena& in_context_arena, Arena& on_device,
+        Arena& on_host, const TwinCase& of_case, Contents filled);
 
   Backend& backend;
   const Transformer& transformer;
-  Vault& vault;
+  ContextArena& context_arena;
   Arena& device;
   Arena& pinned;
   TwinCase one;
@@ -133,7 +133,7 @@ struct CaseRun::State {
   Load load_values_by_head(Context& context, std::size_t at);
   void gather_by_head(Stream& stream, Context& context, std::size_t at) const;
 
-  // Prefills the context and stores it in the vault. cacheblend's chunks are prefilled independently.
+  // Prefills the context and stores it in the context arena. cacheblend's chunks are prefilled independently.
   void compute_contents(Context& context);
   // Prefills `count` tokens of a context layer by layer. `projected` gets the input of a layer's projections
   // between its two halves; `done` is called after the layer.

@@ -177,8 +177,8 @@ std::string read_file(const fs::path& path, int64_t most_bytes) {
 }
 
 std::string read_text(const fs::path& path) {
-  constexpr int64_t kMostBytes = 64'000'000;
-  return read_file(path, kMostBytes);
+  constexpr int64_t kMaxBytes = 64'000'000;
+  return read_file(path, kMaxBytes);
 }
 
 NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {

@@ -196,8 +196,8 @@ class Reader {
     for (const Given& file : files_) {
       if (has_variable(file.value)) refuse_value(file.shown, file.value, "");
       const Stack stack = find_flags(line_.engine, file.flag).front()->stack;
-      constexpr int64_t kMostBytes = 1 << 20;
-      for (const YamlEntry& entry : parse_yaml(read_file(file.value, kMostBytes), file.value)) {
+      constexpr int64_t kMaxBytes = 1 << 20;
+      for (const YamlEntry& entry : parse_yaml(read_file(file.value, kMaxBytes), file.value)) {
         take_entry(file.value, stack, entry);
       }
     }
@@ -291,8 +291,8 @@ class Reader {
       }
       return;
     }
-    constexpr std::size_t kLeastLetters = 4;
-    const bool is_long = normal.starts_with("--") && normal.size() >= 2 + kLeastLetters;
+    constexpr std::size_t kMinLetters = 4;
+    const bool is_long = normal.starts_with("--") && normal.size() >= 2 + kMinLetters;
     if (line_.engine == Stack::trtllm || !is_long || normal.find('.') != std::string::npos) return;
     const std::vector<std::string_view> whole = flags_beginning(line_.engine, normal);
     if (whole.size() == 1) one.flag = whole.front();
@@ -530,14 +530,14 @@ class Reader {
   void refuse() const {
     std::vector<std::string> reasons, refused;
     const auto and_more = [&](std::size_t all) {
-      if (all > kMostNamed) reasons.push_back("and " + std::to_string(all - kMostNamed) + " more");
+      if (all > kMaxNamed) reasons.push_back("and " + std::to_string(all - kMaxNamed) + " more");
     };
-    for (const Given& one : std::span(unknown_).first(std::min(unknown_.size(), kMostNamed))) {
+    for (const Given& one : std::span(unknown_).first(std::min(unknown_.size(), kMaxNamed))) {
       reasons.push_back(one.shown + " is not a known flag of " + std::string(kvcap::name(line_.engine)) +
                         suggestion(normal_flag(one.flag), flag_names(line_.engine)));
     }
     and_more(unknown_.size());
-    for (const std::string& word : std::span(strays_).first(std::min(strays_.size(), kMostNamed)))
+    for (const std::string& word : std::span(strays_).first(std::min(strays_.size(), kMaxNamed)))
       reasons.push_back("\"" + word + "\" does not belong to a flag");
     and_more(strays_.size());
     for (const Given& one : refused_) {
@@ -547,20 +547,20 @@ class Reader {
     }
     if (refused.size() == 1) reasons.push_back(refused[0] + " affects the result and is not simulated");
     if (refused.size() > 1) {
-      reasons.push_back(first_few(refused, 2 * kMostNamed) + " affect the result and are not simulated");
+      reasons.push_back(first_few(refused, 2 * kMaxNamed) + " affect the result and are not simulated");
     }
     if (reasons.empty()) return;
     std::string text = "--from: ", list;
     for (std::size_t i = 0; i < reasons.size(); ++i) text += (i == 0 ? "" : "; ") + reasons[i];
     const std::vector<std::string> names = refused_names();
-    for (const std::string& one : std::span(names).first(std::min(names.size(), 4 * kMostNamed)))
+    for (const std::string& one : std::span(names).first(std::min(names.size(), 4 * kMaxNamed)))
       list += (list.empty() ? "" : ",") + one;
-    if (names.size() > 4 * kMostNamed) list += ",...";
+    if (names.size() > 4 * kMaxNamed) list += ",...";
     throw InputError(text + "; --ignore-flags " + list + " leaves " + (names.size() == 1 ? "it" : "them") +
                      " out");
   }
 
-  static constexpr std::size_t kMostNamed = 3;  // named flags of each kind
+  static constexpr std::size_t kMaxNamed = 3;  // named flags of each kind
 
   LaunchLine& line_;
   const std::vector<std::string>& ignored_;

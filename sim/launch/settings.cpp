@@ -39,8 +39,8 @@ double bytes_of(const FlagSetting& setting) {
   }
   const double bytes =
       row.unit == 1 ? bytes_value(setting.flag, value) : number_value(setting.flag, value) * row.unit;
-  constexpr double kMostBytes = 1e18;
-  if (bytes < 0 || bytes > kMostBytes)
+  constexpr double kMaxBytes = 1e18;
+  if (bytes < 0 || bytes > kMaxBytes)
     refuse_value(setting.flag, value, "0 or more " + unit + ", at most 1e18 bytes");
   return bytes;
 }

@@ -12,7 +12,7 @@ namespace kvcap {
 namespace {
 
 // Limits against aliases, which may form cycles or repeat one node many times.
-constexpr int kMostNodes = 100'000, kDeepest = 50;
+constexpr int kMaxNodes = 100'000, kDeepest = 50;
 
 // Unquoted words in YAML 1.1, as in PyYAML, with which the engines read files.
 constexpr std::string_view kTrue[] = {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"};
@@ -29,8 +29,8 @@ class Flattener {
   explicit Flattener(std::string file) : file_(std::move(file)) {}
 
   void take(const std::string& key, const YAML::Node& node, int line, int depth) {
-    if (++nodes_ > kMostNodes || depth > kDeepest) {
-      fail(line, "found more than " + std::to_string(kMostNodes) + " values or " + std::to_string(kDeepest) +
+    if (++nodes_ > kMaxNodes || depth > kDeepest) {
+      fail(line, "found more than " + std::to_string(kMaxNodes) + " values or " + std::to_string(kDeepest) +
                      " levels, allowed: a configuration");
     }
     if (node.IsMap()) return take_members(key, node, depth);

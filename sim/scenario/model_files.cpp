@@ -84,8 +84,8 @@ void add_checkpoint_beside(const fs::path& config, Json& model) {
   bool has_drafts = false;
   const double bytes = bytes_beside(config, model["num_hidden_layers"].get<int64_t>(), has_drafts);
   // A file of a few bytes is the pointer to a file that was not downloaded.
-  constexpr double kLeastBytes = 1e4, kMostOff = 0.3;
-  if (bytes < kLeastBytes) return;
+  constexpr double kMinBytes = 1e4, kMaxDeviation = 0.3;
+  if (bytes < kMinBytes) return;
   if (!has_drafts) {
     model.erase("draft_layers");
   } else if (!model.contains("draft_layers")) {
@@ -95,7 +95,7 @@ void add_checkpoint_beside(const fs::path& config, Json& model) {
   document.places.add_file("", config.string(), config.parent_path(), false);
   const ModelSpec counted = read_model(document);
   const double own = bytes - counted.draft_weight_bytes(), by_shape = counted.counted_weight_bytes();
-  if (std::abs(own / by_shape - 1) < kMostOff) {
+  if (std::abs(own / by_shape - 1) < kMaxDeviation) {
     model["uncounted_weight_bytes"] = own - by_shape;
     return;
   }

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPricesSchema = "kvcap.prices/1";
-constexpr double kMostUsd = 1e12;
+constexpr double kMaxUsd = 1e12;
 
 struct PriceKey {
   std::string_view name;
@@ -75,7 +75,7 @@ void describe(FieldVisitor& v, PartPrices& o) {
     v.group(part.name, {}, [&](FieldVisitor& in) {
       for (const PriceKey& key : part.keys) {
         double price = NAN;
-        in.field(key.name, price, {.min = key.least, .max = kMostUsd});
+        in.field(key.name, price, {.min = key.least, .max = kMaxUsd});
         if (!std::isnan(price)) o.prices[{part.name, key.name}] = price;
       }
     });

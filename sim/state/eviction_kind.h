@@ -52,7 +52,7 @@ inline constexpr std::array kEvictions = {
     EvictionRow{EvictionKind::lfu, "lfu", "the least often used", make_lfu},
     EvictionRow{EvictionKind::fifo, "fifo", "the oldest", make_fifo},
     EvictionRow{EvictionKind::s3_fifo, "s3_fifo",
-                "the oldest in a small queue, which contexts leave for the main queue only if used again",
+                "the oldest of a small queue, from which a second use moves entries to the main queue",
                 make_s3_fifo},
     EvictionRow{EvictionKind::arc, "arc",
                 "the least recently used among those used once or those used again, by which of these return "
@@ -67,7 +67,7 @@ inline constexpr std::array kEvictions = {
                 "one that no waiting request needs, else the one needed last", make_next_use},
     EvictionRow{.kind = EvictionKind::score,
                 .name = "score",
-                .summary = "the lowest score; a newcomer with a lower score evicts nothing",
+                .summary = "the lowest score, except for a new entry with a lower one",
                 .make = make_score,
                 .scores = true},
     EvictionRow{.kind = EvictionKind::belady,
@@ -75,7 +75,7 @@ inline constexpr std::array kEvictions = {
                 .summary = "the one that the workload needs last, which only a bound can know",
                 .make = make_next_use,
                 .clairvoyant = true},
-    EvictionRow{EvictionKind::none, "none", "nothing: a full tier accepts no more", make_none},
+    EvictionRow{EvictionKind::none, "none", "nothing, so that a full tier accepts no more", make_none},
 };
 inline constexpr auto kEvictionNames = [] {
   std::array<std::string_view, kEvictions.size()> names;

@@ -1,11 +1,11 @@
 // A small random transformer's contexts, really stored and really restored by every policy, against the same
 // contexts prefilled as a whole.
-#include "calibration/cases/run.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
+
+#include "calibration/cases/run.h"
 
 namespace kvcap::calibration::case_run_test {
 namespace {
@@ -42,16 +42,16 @@ class Restored : public ::testing::TestWithParam<std::tuple<Tier, int64_t>> {
         : one(of),
           backend(make_cpu_backend()),
           model(*backend, shape, Format::float32, 7),
-          vault(*backend, Format::float32, stored_bytes(one, shape, Format::float32),
-                std::filesystem::temp_directory_path(), stored_bytes(one, shape, Format::float32)),
+          context_arena(*backend, Format::float32, stored_bytes(one, shape, Format::float32),
+                        std::filesystem::temp_directory_path(), stored_bytes(one, shape, Format::float32)),
           device(*backend, Place::device),
           pinned(*backend, Place::pinned),
-          run(*backend, model, vault, device, pinned, one, Contents::computed),
-          pipeline(*backend, vault.file(), slot_bytes(one, shape, Format::float32), 4) {}
+          run(*backend, model, context_arena, device, pinned, one, Contents::computed),
+          pipeline(*backend, context_arena.file(), slot_bytes(one, shape, Format::float32), 4) {}
     TwinCase one;
     std::unique_ptr<Backend> backend;
     Transformer model;
-    Vault vault;
+    ContextArena context_arena;
     Arena device, pinned;
     CaseRun run;
     Pipeline pipeline;

@@ -21,7 +21,7 @@ std::string repeated_key(std::string_view path, std::string_view key) {
 }
 
 bool is_nested_too_deep(std::string_view text) {
-  constexpr int kMostLevels = 100;
+  constexpr int kMaxLevels = 100;
   int levels = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -31,7 +31,7 @@ bool is_nested_too_deep(std::string_view text) {
     } else if (c == '"') {
       in_string = !in_string;
     } else if (!in_string && (c == '{' || c == '[')) {
-      if (++levels > kMostLevels) return true;
+      if (++levels > kMaxLevels) return true;
     } else if (!in_string && (c == '}' || c == ']')) {
       --levels;
     }

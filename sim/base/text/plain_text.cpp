@@ -98,15 +98,15 @@ std::string without_middle(std::string_view text, std::size_t most, std::size_t 
          std::string(text.substr(begin));
 }
 
-constexpr std::size_t kMostOfAWord = 400, kFirstOfAWord = 200, kLastOfAWord = 100;
-constexpr std::size_t kMostOfAMessage = 3000, kFirstOfAMessage = 2000, kLastOfAMessage = 800;
-constexpr std::size_t kMostEscaped = 4000;
+constexpr std::size_t kMaxOfAWord = 400, kFirstOfAWord = 200, kLastOfAWord = 100;
+constexpr std::size_t kMaxOfAMessage = 3000, kFirstOfAMessage = 2000, kLastOfAMessage = 800;
+constexpr std::size_t kMaxEscaped = 4000;
 
 std::string with_short_words(std::string_view text) {
   std::string line;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(' '), text.size());
-    line += without_middle(text.substr(0, end), kMostOfAWord, kFirstOfAWord, kLastOfAWord);
+    line += without_middle(text.substr(0, end), kMaxOfAWord, kFirstOfAWord, kLastOfAWord);
     if (end < text.size()) line += ' ';
     text.remove_prefix(std::min(end + 1, text.size()));
   }
@@ -124,16 +124,16 @@ std::string message_line(std::string_view text) {
   while (true) {
     const std::size_t quote = std::min(text.find('"'), text.size());
     const std::string_view part = text.substr(0, quote);
-    line += is_quoted && quote < text.size() ? without_middle(part, kMostOfAWord, kFirstOfAWord, kLastOfAWord)
+    line += is_quoted && quote < text.size() ? without_middle(part, kMaxOfAWord, kFirstOfAWord, kLastOfAWord)
                                              : with_short_words(part);
     if (quote == text.size()) break;
     line += '"';
     is_quoted = !is_quoted;
     text.remove_prefix(quote + 1);
   }
-  line = plain_line(without_middle(line, kMostOfAMessage, kFirstOfAMessage, kLastOfAMessage));
+  line = plain_line(without_middle(line, kMaxOfAMessage, kFirstOfAMessage, kLastOfAMessage));
   // Escapes can make a text six times as long.
-  return without_middle(line, kMostEscaped - 50, kFirstOfAMessage, kLastOfAMessage);
+  return without_middle(line, kMaxEscaped - 50, kFirstOfAMessage, kLastOfAMessage);
 }
 
 std::string beginning(std::string_view text, std::size_t most) {

@@ -43,12 +43,12 @@ std::string text_of(const Json& object, const char* key) {
 }
 
 int64_t layer_count(const HfConfig& config) {
-  constexpr int64_t kMostLayers = 10'000;
+  constexpr int64_t kMaxLayers = 10'000;
   const Json* blocks = config.find({"layers_block_type"});
   const bool listed = blocks && blocks->is_array() && !config.has("num_hidden_layers");
   const int64_t layers = listed ? static_cast<int64_t>(blocks->size())
                                 : config.positive({"num_hidden_layers", "n_layer", "num_layers"});
-  if (layers < 1 || layers > kMostLayers) {
+  if (layers < 1 || layers > kMaxLayers) {
     config.fail("num_hidden_layers", std::to_string(layers), "an integer from 1 to 10000");
   }
   return layers;

@@ -1,4 +1,4 @@
-#include "calibration/vault.h"
+#include "calibration/context_arena.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,8 +23,8 @@ std::vector<IoPiece> pieces_of(int64_t offset_bytes, std::byte* data, int64_t by
 
 }  // namespace
 
-Vault::Vault(Backend& backend, Format format, int64_t host_bytes, const std::filesystem::path& folder,
-             int64_t file_bytes)
+ContextArena::ContextArena(Backend& backend, Format format, int64_t host_bytes,
+                           const std::filesystem::path& folder, int64_t file_bytes)
     : disk_(kDepth), staging_(backend.allocate(Place::pinned, kStagingBytes)) {
   // The file comes first, so that an unusable folder is refused before any slow work.
   if (file_bytes > 0) file_.emplace(folder, file_bytes);
@@ -43,7 +43,7 @@ Vault::Vault(Backend& backend, Format format, int64_t host_bytes, const std::fil
   if (file_) file_->drop_cache();
 }
 
-StoredRows Vault::reserve(Tier tier, int64_t row_bytes, int64_t rows) {
+StoredRows ContextArena::reserve(Tier tier, int64_t row_bytes, int64_t rows) {
   StoredRows stored{.tier = tier, .row_bytes = row_bytes, .rows = rows};
   int64_t& used_bytes = tier == Tier::ssd ? file_used_bytes_ : host_used_bytes_;
   stored.offset_bytes = used_bytes;
@@ -52,7 +52,7 @@ StoredRows Vault::reserve(Tier tier, int64_t row_bytes, int64_t rows) {
   return stored;
 }
 
-void Vault::put(const StoredRows& stored, const std::byte* rows) {
+void ContextArena::put(const StoredRows& stored, const std::byte* rows) {
   if (stored.tier == Tier::dram) {
     std::memcpy(host_.at(stored.offset_bytes), rows, static_cast<std::size_t>(stored.bytes()));
     return;
@@ -65,7 +65,7 @@ void Vault::put(const StoredRows& stored, const std::byte* rows) {
   }
 }
 
-Load Vault::load(const StoredRows& stored, std::byte* to, bool whole) const {
+Load ContextArena::load(const StoredRows& stored, std::byte* to, bool whole) const {
   const int64_t chunk_bytes = whole ? stored.bytes() : kChunkTokens * stored.row_bytes;
   Load load;
   const std::byte* memory = nullptr;

@@ -1,6 +1,6 @@
-// Vault stores contexts in host memory and a scratch file, in chunks of 64 tokens of one layer. It is filled
-// with random numbers once. Each case lays out its contexts in it and writes real values only where values
-// matter.
+// ContextArena stores contexts in host memory and a scratch file, in chunks of 64 tokens of one layer. It is
+// filled with random numbers once. Each case lays out its contexts in it and writes real values only where
+// values matter.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ constexpr int64_t chunks(int64_t tokens) { return (tokens + kChunkTokens - 1) / 
 // The rows of one layer of one context, one per token, contiguous.
 struct StoredRows {
   Tier tier = Tier::dram;
-  int64_t offset_bytes = 0;  // in the vault's memory or file
+  int64_t offset_bytes = 0;  // in the context arena's memory or file
   int64_t row_bytes = 0;
   int64_t rows = 0;
 
@@ -30,18 +30,18 @@ struct StoredRows {
   }
 };
 
-class Vault {
+class ContextArena {
  public:
   // Throws InputError if the folder has no room for the file; `file_bytes` 0 needs no folder.
-  Vault(Backend& backend, Format format, int64_t host_bytes, const std::filesystem::path& folder,
-        int64_t file_bytes);
+  ContextArena(Backend& backend, Format format, int64_t host_bytes, const std::filesystem::path& folder,
+               int64_t file_bytes);
 
   void clear() { host_used_bytes_ = file_used_bytes_ = 0; }
   StoredRows reserve(Tier tier, int64_t row_bytes, int64_t rows);
   const ScratchFile* file() const { return file_ ? &*file_ : nullptr; }
   const std::byte* host(const StoredRows& stored) const { return host_.at(stored.offset_bytes); }
 
-  // Copies rows from host memory into the vault.
+  // Copies rows from host memory into the context arena.
   void put(const StoredRows& stored, const std::byte* rows);
 
   // Returns the transfer of all rows to the device: chunk by chunk, or in one piece if `whole` (HyperInfer's
