@@ -287,7 +287,7 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
   const std::string fine = R"("value": "scenario.seed", "reference": 1)";
   const Wrong all[] = {
       {R"("check": [])",
-       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, tables, checks, each, summary, group, slow; did you mean "checks"?)"},
+       R"(mine.json: found the field "check", allowed: schema, notes, suite, source, promised, scenario, set, inside, tolerance, fits, settings, tables, checks, each, summary, group, slow, kernels, seeds; did you mean "checks"?)"},
       {R"("notes": [])", "mine.json: checks: missing, required"},
       {R"("checks": [])", "mine.json: checks: found an array, allowed: one check or more"},
       {R"("checks": [{"value": "1", "reference": 1}])", "mine.json: checks.0.id: missing, required"},
