@@ -345,7 +345,7 @@ TEST(ReportMarkdown, HasATableAnInputAndTheDifferences) {
   };
   expect_line("|  |  | kv\\_offload | hcache |");
   expect_line("| --- | --- | ---: | ---: |");
-  expect_line("| TTFT p99 | ms | 260 +-30 | 182 +-20 |");
+  expect_line("| p99 TTFT | ms | 260 +-30 | 182 +-20 |");
   expect_line("| stored | KiB/token | 512 | 264 |");
   expect_line("| hcache | 40.0 | 50.0 | 41.0 | 30/2/0 | 264 | io |");
   expect_line("| s | c | 1 | 1 | 1 | 1 |");
