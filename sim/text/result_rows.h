@@ -121,13 +121,13 @@ inline constexpr ResultSentence kBottleneck[] = {
 
 // A setting beside the ideal one, and beside the one with the next least mean TTFT.
 inline constexpr ResultSentence kLoss[] = {
-    {"Against {other} {one} loses {mean loss} ms of mean TTFT: {parts of loss}.",
+    {"Against {other} {one} loses {mean loss} ms of mean TTFT{parts of loss}.",
      [](const ResultSubject& s) { return mean_loss_ms(s) > kNoticeableShare * s.other->number(kMean); },
      {kMean}},
     {"{one} loses nothing against {other} in mean TTFT.", nullptr, {kMean}},
 };
 inline constexpr ResultSentence kGain[] = {
-    {"Over {other} it gains {mean gain} ms of mean TTFT{mean doubt}: {parts of gain}.",
+    {"Over {other} it gains {mean gain} ms of mean TTFT{mean doubt}{parts of gain}.",
      [](const ResultSubject& s) { return -mean_loss_ms(s) > kNoticeableShare * s.number(kMean); },
      {kMean}},
 };

@@ -170,11 +170,13 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
     {"parts", [](const ResultSubject& s) { return parts_text(ttft_parts(s.one), s.number(kMean)); }},
     {"mean loss", [](const ResultSubject& s) { return format_number(mean_loss_ms(s)); }},
     {"parts of loss",
-     [](const ResultSubject& s) { return parts_text(ttft_parts_between(s.one, *s.other), mean_loss_ms(s)); }},
+     [](const ResultSubject& s) {
+       return with(": ", parts_text(ttft_parts_between(s.one, *s.other), mean_loss_ms(s)));
+     }},
     {"mean gain", [](const ResultSubject& s) { return format_number(-mean_loss_ms(s)); }},
     {"parts of gain",
      [](const ResultSubject& s) {
-       return parts_text(ttft_parts_between(s.one, *s.other), mean_loss_ms(s), " more ");
+       return with(": ", parts_text(ttft_parts_between(s.one, *s.other), mean_loss_ms(s), " more "));
      }},
     {"mean doubt", [](const ResultSubject& s) { return s.all.doubt(s.one, *s.other, kMean); }},
     {"p99 intervals", [](const ResultSubject& s) { return listed(differences_texts(s, kTail, true)); }},

@@ -169,8 +169,8 @@ The next cheaper one that was judged, hardware=h100-sxm name=slow at 1.00, misse
 
 Bottleneck, by share of the time: gpu 60.0 %, none 39.6 %.
 Against the runner-up, hardware=h100-sxm ssd.count=2: cost.usd_per_hour -3.00 +-0.25 (GPU -3.10,
-DRAM +0.100); mean TTFT +40.0 +-5.0 ms: 45.0 +-1.0 more sharing steps with others, 7.0
-+-1.0 less queueing, 6.0 +-1.0 more looking up, 5.0 +-1.0 less loading, 4.0 +-1.0 more projecting or
+DRAM +0.100); mean TTFT +40.0 +-5.0 ms: 45.0 +-1.0 more sharing steps with others, 7.0 +-1.0 less
+queueing, 6.0 +-1.0 more looking up, 5.0 +-1.0 less loading, 4.0 +-1.0 more projecting or
 recomputing, 3.0 +-1.0 less prefilling. Its bottleneck: gpu 60.0 %, none 39.6 %.
 
 A little more of each resource:
