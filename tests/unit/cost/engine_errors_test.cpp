@@ -80,7 +80,8 @@ TEST(EngineErrors, AreInTheDrawsOfAScenario) {
 TEST(EngineErrors, SayWhichEngineWasNeverCompared) {
   const auto outside = [](const std::string& serving) {
     const auto all = outside_validation({scenario_of("llama-3.1-8b", serving)}, 1000);
-    return std::count(all.begin(), all.end(), "not validated: whole runs of SGLang; nearest: those of vLLM");
+    return std::count(all.begin(), all.end(),
+                      "not validated: whole runs of SGLang; the closest measured are those of vLLM");
   };
   EXPECT_EQ(outside(R"("engine": "sglang")"), 1);
   EXPECT_EQ(outside(""), 0);

@@ -489,7 +489,7 @@ TEST_F(FitCommand, WritesAProfileThatRunsTakeTheirHostTimesFrom) {
   EXPECT_LT(profile.errors.gemm_few_rows->sigma, load_hardware("h100-sxm").errors.gemm_few_rows->sigma);
   const Outcome used = kvcap({"run", path("chat.json"), "--set", "hardware=" + path("mine.json"), "--json"});
   EXPECT_EQ(used.exit_code, 0) << used.err;
-  EXPECT_NE(used.out.find("of the hardware profile, measured with vllm"), std::string::npos) << used.out;
+  EXPECT_NE(used.out.find("from the hardware profile, measured with vllm"), std::string::npos) << used.out;
   // Its own file may be written over, and be the base of another fit, from wherever it is given.
   EXPECT_EQ(fit_to(sample()).exit_code, 0);
   const Outcome again =

@@ -106,8 +106,8 @@ TEST(NpuBuffers, ThatDoNotFitAreRefusedInOneLine) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
-                 "serving.max_model_len: found 2048, of which npu_reserve_2x reserves 4094.0 KV tokens a "
-                 "sequence, allowed: what fits the GPU's KV memory, 4000 tokens");
+                 "serving.max_model_len: found 2048, for which npu_reserve_2x reserves 4094.0 KV tokens per "
+                 "sequence; allowed: a length whose reservation fits the KV capacity of 4000 tokens");
   }
 }
 

@@ -152,7 +152,7 @@ TEST_F(AgentTrace, OfWekaLeavesOutDuplicatesAndSaysSo) {
   const std::string twice = replaced(kSession, R"("id":"a")", R"("id":"b","dup_of_earlier":true)");
   const Workload workload = make_workload(weka(kSession + twice), 1);
   EXPECT_EQ(workload.sessions.size(), 1u);
-  EXPECT_TRUE(mentions(workload.notes, "1 sessions are left out: dup_of_earlier"));
+  EXPECT_TRUE(mentions(workload.notes, "1 sessions are left out: according to dup_of_earlier"));
 }
 
 TEST_F(AgentTrace, OfWekaMayListItsBlocksOneByOneWithOneThatIsNotFull) {
