@@ -318,7 +318,7 @@ TEST(OutsideValidation, NamesWhatTheAnswerRestsOnAndNothingElse) {
                    "vLLM 0.31.2 is newer than any version that was examined: simulated as 0.30"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine_version=0.8.5"})}, 4096),
                    "vLLM 0.8.5 uses the V0 engine, which plans KV capacity differently: simulated as 0.9"));
-  EXPECT_FALSE(says(outside_validation({scenario_with({"serving.engine_version=0.9"})}, 4096), "taken for"));
+  EXPECT_FALSE(says(outside_validation({scenario_with({"serving.engine_version=0.9"})}, 4096), "simulated as"));
   EXPECT_TRUE(says(outside_validation({scenario_with({"serving.engine=sglang"})}, 4096),
                    "host times and sampler of sglang were not measured; those of vLLM are used"));
   EXPECT_FALSE(
@@ -383,7 +383,7 @@ TEST(ModelIntervals, RankWholeRunsWhereShortOnesAreOtherwise) {
   const std::vector<Ranking> all = rankings({"a", "b"}, whole, nominal, drawn);
   EXPECT_DOUBLE_EQ(all[0].share, 0.25);
   EXPECT_DOUBLE_EQ(all[1].share, 0.75);
-  EXPECT_NE(reversed_ranking({"a", "b"}, whole, nominal, 50).find("runs of 50 sessions put a before b"),
+  EXPECT_NE(reversed_ranking({"a", "b"}, whole, nominal, 50).find("runs of 50 sessions rank a before b"),
             std::string::npos);
   EXPECT_EQ(reversed_ranking({"a", "b"}, whole, {run_with(2), run_with(1)}, 50), "");
 }
