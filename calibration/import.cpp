@@ -291,7 +291,8 @@ void set_gemms(Json* gpu_json, const std::vector<GemmPoint>& points, const Impor
     for (const GemmPoint& point : points) json["points"].push_back(point_json(point));
     json["notes"] = {source, held_out_note(gpu, points, false)};
     (*gpu_json)["gemm"] = json;
-    // The base's other formats belong to another kernel than the table and are removed.
+    // The base profile's entries of other formats describe another kernel than the imported table's; they are
+    // removed.
     for (const char* name : {"gemm_fp8", "gemm_fp4", "grouped_gemm", "grouped_gemm_fp8", "grouped_gemm_fp4",
                              "grouped_gemm_w4a16"}) {
       gpu_json->erase(name);

@@ -444,10 +444,10 @@ void add_compare(CLI::App& app) {
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   command
-      .value(
-          "--draws", args->draws,
-          "machines to draw within what was measured, for model intervals; 0: none; default 32, 0 for more "
-          "than 16 settings")
+      .value("--draws", args->draws,
+             "plausible machines to draw from the measured errors, for model intervals; 0: none; default: "
+             "32, or "
+             "0 for more than 16 settings")
       .within(0, kMostDraws);
   command.repeated("--set", args->overrides, "override a field in all settings: path=value");
   declare_model_options(command);

@@ -378,11 +378,13 @@ void add_plan(CLI::App& app) {
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
   command
-      .value("--draws", args->draws, "machines to draw within what was measured, for the finalists; 0: none")
+      .value("--draws", args->draws,
+             "plausible machines to draw from the measured errors, for the finalists; 0: none")
       .with_default()
       .within(0, kMostDraws);
-  command.flag("--break-even", args->break_even,
-               "print the break-even map instead: the fastest policy over the two fields of break_even");
+  command.flag(
+      "--break-even", args->break_even,
+      "instead of the plan, print the fastest policy at each pair of values of the two fields in break_even");
   command.flag("--json", args->json, "print everything as JSON");
   command.footer("Example: kvcap plan scenarios/plans/demo.json");
   command.runs([args] { plan(*args); });

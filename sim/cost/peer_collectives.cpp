@@ -9,8 +9,8 @@
 namespace kvcap {
 namespace {
 
-// Times on one kind of server with 2, 4 and 8 GPUs: of the smallest message; and the share of PCIe's
-// bandwidth, in one direction, that large all-reduces reach ("bus bandwidth" of NCCL's tests). sigma:
+// For one kind of server with 2, 4 and 8 GPUs: the latency of the smallest message, and the share of PCIe's
+// bandwidth in one direction that large all-reduces reach (the "bus bandwidth" of nccl-tests). sigma:
 // standard deviation of ln(measured / these) over servers of the kind. Sources and their measurements:
 // hwprofiles/efficiency.md.
 struct PeerTimes {

@@ -15,7 +15,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
     return Lookup::waits;
   }
   if (waits_for_index(request) || waits_for_prefetch(request)) {
-    somebody_passed_ = true;
+    may_be_passed_ = true;
     return Lookup::passes;
   }
   found_ = cache_.find(request);
@@ -30,7 +30,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
   if (found_.parts.below() == 0 && !asks) return Lookup::computes;
   // Another request already loads these blocks: this one waits and will find them.
   if (request.named && cache_.is_loading(found_.parts)) {
-    somebody_passed_ = true;
+    may_be_passed_ = true;
     return Lookup::passes;
   }
   found.load_tokens = std::max(found_.resident, request.free_tokens) + found_.parts.below();

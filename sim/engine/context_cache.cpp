@@ -82,7 +82,7 @@ FoundContext ContextCache::find(const Request& request) const {
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (engine_.policy->traits().reuse == Reuse::everything) return find_seen(request);
   // A chunk's key depends on all tokens up to its end, so a chunk is found as a whole or not at all.
-  const int64_t chunk = keeping_.save_at == SaveAt::step ? keeping_.save_chunk_tokens : 0;
+  const int64_t chunk = keeping_.save_at == SaveAt::step ? keeping_.chunk_tokens : 0;
   const int64_t block = serving_.prefix_caching ? pool_.hit_tokens() : 1;
   const FoundEnds ends{.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
                        .checkpoint_tokens = engine_.policy->traits().checkpoint_tokens};
@@ -263,7 +263,7 @@ bool ContextCache::is_worth_saving(Key key) const {
 }
 
 int64_t ContextCache::save_unit() const {
-  return keeping_.save_chunk_tokens > 0 ? keeping_.save_chunk_tokens : pool_.hit_tokens();
+  return keeping_.chunk_tokens > 0 ? keeping_.chunk_tokens : pool_.hit_tokens();
 }
 
 int64_t ContextCache::tokens_before_save(const Request& request) const {

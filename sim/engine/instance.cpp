@@ -73,7 +73,7 @@ void Instance::clear_up(double now_s) {
 // True iff an arrival may change the next step. Behind a blocked queue it cannot until memory is freed,
 // unless arrivals are prefetched or the queue is limited.
 bool Instance::heeds_newcomers() const {
-  return scheduler_.waiting().empty() || somebody_passed_ || keeping_.look_ahead ||
+  return scheduler_.waiting().empty() || may_be_passed_ || keeping_.look_ahead ||
          keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
 }
 

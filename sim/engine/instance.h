@@ -285,7 +285,7 @@ class Instance : private Admissions {
   std::deque<RequestPtr> inbox_;   // requests that have not joined the queue yet
   // During the last planning: a request waits for a prefetch or for another request's load; a request waits
   // while others may pass it.
-  bool waits_for_fetch_ = false, somebody_passed_ = false;
+  bool waits_for_fetch_ = false, may_be_passed_ = false;
   // earliest time at which one of the latter stops waiting
   double passed_until_s_ = std::numeric_limits<double>::infinity();
   // time at which a prefetch or load that requests waited for ended

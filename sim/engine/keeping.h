@@ -25,9 +25,8 @@ struct KeepingOptions {
   bool keeps_kv = true;  // saves read the KV blocks, which are held until then
   LoadMode load = LoadMode::parked;
   SaveAt save_at = SaveAt::turn_end;
-  bool save_generated = true;     // also save the tokens of answers
-  int64_t save_chunk_tokens = 0;  // with SaveAt::step: save full chunks of this size; 0: full blocks
-  int64_t store_after_hits = 0;   // a part is saved once more turns than this have left it; 0: at once
+  bool save_generated = true;    // also save the tokens of answers
+  int64_t store_after_hits = 0;  // a part is saved once more turns than this have left it; 0: at once
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
   double prefetch_timeout_s_per_token = 0;  // additional time per prompt token

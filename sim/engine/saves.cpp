@@ -114,8 +114,8 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
                     keeping_.look_ahead || keeping_.prefetch_on_arrival != PrefetchOnArrival::none;
                 if (!prefetches || move.from < move.to) return;
                 const auto& queue = scheduler_.waiting();
-                const bool fetched = somebody_passed_ || (waits_for_fetch_ && !queue.empty() &&
-                                                          !forecast_.fetches(queue.front()->text.prompt));
+                const bool fetched = may_be_passed_ || (waits_for_fetch_ && !queue.empty() &&
+                                                        !forecast_.fetches(queue.front()->text.prompt));
                 if (fetched) fetched_s_ = parts_.node->now_s();
                 // A single step needs no wake: its end handles this.
                 if (!step_.running || (fetched && in_long_run())) parts_.wake();

@@ -27,7 +27,7 @@ Instance::Plan Instance::plan_step(double now_s) {
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
   if (engine_.speculation) current_.settle();
-  waits_for_fetch_ = somebody_passed_ = false;
+  waits_for_fetch_ = may_be_passed_ = false;
   passed_until_s_ = std::numeric_limits<double>::infinity();
   // If all running requests have been preempted, others may fit.
   do {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 #include <unsupported/Eigen/NonLinearOptimization>
 
 #include "base/input_error.h"
 #include "fit/distances.h"
 #include "metrics/statistics/quantiles.h"
-#include "plan/workers.h"
+#include "plan/values_in_workers.h"
 #include "run/simulate.h"
 
 namespace kvcap {
@@ -30,10 +29,6 @@ constexpr int kBootstraps = 200;
 constexpr int kMostIterations = 8;
 constexpr double kTolerance = 1e-3;
 constexpr double kConfounded = 0.9;
-
-std::string bytes_of(const VectorXd& logs) {
-  return {reinterpret_cast<const char*>(logs.data()), static_cast<std::size_t>(logs.size()) * sizeof(double)};
-}
 
 // Concatenates the statistics of requests, the inter-token latencies and the metrics of the log.
 VectorXd stacked(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
@@ -158,20 +153,12 @@ class Residuals {
   }
 
   std::vector<std::vector<RequestTimes>> times_at(const VectorXd& x) {
-    const std::vector<std::string> messages = run_in_workers(targets_.size(), [&](std::size_t job,
-                                                                                  std::atomic<int64_t>&) {
+    simulations_ += std::ssize(targets_);
+    return values_in_workers<RequestTimes>(targets_.size(), [&](std::size_t job, std::atomic<int64_t>&) {
       const FitRun& run = *targets_[job].run;
-      const std::vector<RequestTimes> times =
-          simulated_times(run, simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x)));
-      return std::string(reinterpret_cast<const char*>(times.data()), times.size() * sizeof(RequestTimes));
+      return simulated_times(run,
+                             simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x)));
     });
-    simulations_ += std::ssize(messages);
-    std::vector<std::vector<RequestTimes>> all;
-    for (const std::string& message : messages) {
-      all.emplace_back(message.size() / sizeof(RequestTimes));
-      if (!message.empty()) std::memcpy(all.back().data(), message.data(), message.size());
-    }
-    return all;
   }
 
  private:
@@ -183,28 +170,28 @@ class Residuals {
   std::vector<VectorXd> at(const std::vector<VectorXd>& points) {
     const std::size_t runs = targets_.size();
     simulations_ += static_cast<int64_t>(points.size() * runs);
-    const std::vector<std::string> messages =
-        run_in_workers(points.size() * runs,
-                       [&](std::size_t job, std::atomic<int64_t>&) {
-                         const FitRun& run = *targets_[job % runs].run;
-                         const VectorXd& x = points[job / runs];
-                         const RunResult result =
-                             simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x));
-                         refuse_rejected(run, result);
-                         return bytes_of(stacked(log_statistics(simulated_times(run, result)),
-                                                 log_gaps(run, result), log_metrics(run, result)));
-                       },
-                       {.label = "fitting"});
+    const std::vector<std::vector<double>> simulated = values_in_workers<double>(
+        points.size() * runs,
+        [&](std::size_t job, std::atomic<int64_t>&) {
+          const FitRun& run = *targets_[job % runs].run;
+          const VectorXd& x = points[job / runs];
+          const RunResult result =
+              simulate(scenario_at(run, parameters_, x), workload_at(run, parameters_, x));
+          refuse_rejected(run, result);
+          const VectorXd logs = stacked(log_statistics(simulated_times(run, result)), log_gaps(run, result),
+                                        log_metrics(run, result));
+          return std::vector<double>(logs.begin(), logs.end());
+        },
+        {.label = "fitting"});
     std::vector<VectorXd> all;
     for (std::size_t p = 0; p < points.size(); ++p) {
       VectorXd residuals(values());
       Index to = 0;
       for (std::size_t r = 0; r < runs; ++r) {
         const Target& target = targets_[r];
-        VectorXd logs(target.logs.size());
-        std::memcpy(logs.data(), messages[p * runs + r].data(), messages[p * runs + r].size());
-        for (Index i = 0; i < logs.size(); ++i) {
-          const double distance = (logs[i] - target.logs[i]) / target.sigma[i];
+        const std::vector<double>& logs = simulated[p * runs + r];
+        for (Index i = 0; i < std::ssize(logs); ++i) {
+          const double distance = (logs[static_cast<std::size_t>(i)] - target.logs[i]) / target.sigma[i];
           residuals[to++] = std::isnan(distance) ? 0 : robust(distance);
         }
       }

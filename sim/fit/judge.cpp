@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
 
 #include "fit/distances.h"
 #include "fit/fit.h"
 #include "metrics/statistics/quantiles.h"
-#include "plan/workers.h"
+#include "plan/values_in_workers.h"
 #include "run/simulate.h"
 
 namespace kvcap {
@@ -86,18 +85,16 @@ void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer) {
   std::vector<JudgedRequests> judged;
   for (const FitRun& run : runs) judged.push_back(judged_requests(run));
   // Two simulations per run: the base profile, then the fitted one.
-  const std::vector<std::string> messages =
-      run_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
+  const std::vector<std::vector<double>> simulated =
+      values_in_workers<double>(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];
         const Scenario scenario = job % 2 == 0 ? run.scenario : scenario_at(run, answer.parameters, answer.x);
         const FitParameters none;
         const Workload workload =
             job % 2 == 0 ? workload_at(run, none, {}) : workload_at(run, answer.parameters, answer.x);
-        const std::vector<double> numbers =
-            simulated_numbers(run, judged[job / 2].requests, simulate(scenario, workload));
-        return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+        return simulated_numbers(run, judged[job / 2].requests, simulate(scenario, workload));
       });
-  answer.simulations += std::ssize(messages);
+  answer.simulations += std::ssize(simulated);
   for (std::size_t r = 0; r < runs.size(); ++r) {
     const FitRun& run = runs[r];
     const auto requests = std::ssize(run.workload.turns), aside = std::ssize(judged[r].requests);
@@ -105,9 +102,8 @@ void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer) {
     if (!run.only_judged) answer.fitted_requests += judged[r].were_fitted ? requests : requests - aside;
     const std::vector<double> measured = measured_numbers(run, judged[r].requests);
     const std::vector<std::string> names = names_of(run);
-    std::vector<double> base(names.size()), fitted(names.size());
-    std::memcpy(base.data(), messages[2 * r].data(), messages[2 * r].size());
-    std::memcpy(fitted.data(), messages[2 * r + 1].data(), messages[2 * r + 1].size());
+    const std::vector<double>& base = simulated[2 * r];
+    const std::vector<double>& fitted = simulated[2 * r + 1];
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!(measured[i] > 0) || std::isnan(base[i]) || std::isnan(fitted[i])) continue;
       answer.errors.push_back({.run = run.name,

@@ -8,7 +8,7 @@
 
 #include "base/text/format.h"
 #include "metrics/statistics/quantiles.h"
-#include "plan/workers.h"
+#include "plan/values_in_workers.h"
 #include "run/drawn_scenario.h"
 #include "run/machine.h"
 #include "run/simulate.h"
@@ -59,14 +59,13 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
   const Workload cached =
       with_hits(workload, SharedText::share_of_each_prompt, kAllCached, scenario.serving.block_size);
   const auto job = [&](std::size_t, std::atomic<int64_t>&) {
-    std::vector<double> ttfts_s(cached.turns.size(), 0);
+    std::vector<double> all_s(cached.turns.size(), 0);
     for (const TurnRecord& one : simulate(scenario, cached).turns)
-      ttfts_s[cached.sessions[one.session].first_turn + one.turn] = one.ttft_s;
-    return std::string(reinterpret_cast<const char*>(ttfts_s.data()), ttfts_s.size() * sizeof(double));
+      all_s[cached.sessions[one.session].first_turn + one.turn] = one.ttft_s;
+    return all_s;
   };
-  std::vector<double> ttfts_s(cached.turns.size()), waits_s;
-  const std::string bytes = run_in_workers(1, job).front();
-  bytes.copy(reinterpret_cast<char*>(ttfts_s.data()), bytes.size());
+  const std::vector<double> ttfts_s = values_in_workers<double>(1, job).front();
+  std::vector<double> waits_s;
   const Machine machine(scenario, 1, 1);
   const StepTime step_time = machine.step_time(scenario.serving);
   for (const std::size_t turn : turns) {

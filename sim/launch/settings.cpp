@@ -282,8 +282,8 @@ class Overrides {
     }
   }
 
-  // Completes overridden sampling values from the model's file, unless the line excludes it. A top_k of -1
-  // keeps all tokens.
+  // If the line overrides some sampling values, takes the others from the model's generation_config.json,
+  // unless the line disables that file. A top_k of -1 keeps all tokens.
   void settle_sampling() {
     const std::string field = "serving.sampling";
     const auto top_k = fields_.find(field + ".top_k");

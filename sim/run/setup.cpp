@@ -36,7 +36,6 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .load = options.load.value_or(usual.load),
           .save_at = options.save_at.value_or(usual.save_at),
           .save_generated = options.save_generated.value_or(usual.save_generated),
-          .save_chunk_tokens = options.chunk_tokens.value_or(0),
           .store_after_hits = options.store_after_hits.value_or(usual.store_after_hits),
           .prefetch_on_arrival = options.prefetch_on_arrival.value_or(usual.prefetch_on_arrival),
           .prefetch_timeout_s = options.prefetch_timeout_s.value_or(usual.prefetch_timeout_s),

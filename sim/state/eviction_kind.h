@@ -1,4 +1,4 @@
-// The table of eviction orders. A new order is one file and, here, its name, its constructor and its row.
+// The table of eviction orders. A new order needs a file of its own, and its name, constructor and row here.
 #pragma once
 
 #include <array>

@@ -124,7 +124,7 @@ inline constexpr ResultSentence kLoss[] = {
     {"Against {other} {one} loses {mean loss} ms of mean TTFT{parts of loss}.",
      [](const ResultSubject& s) { return mean_loss_ms(s) > kNoticeableShare * s.other->number(kMean); },
      {kMean}},
-    {"{one} loses nothing against {other} in mean TTFT.", nullptr, {kMean}},
+    {"The mean TTFT of {one} is not noticeably higher than that of {other}.", nullptr, {kMean}},
 };
 inline constexpr ResultSentence kGain[] = {
     {"Over {other} it gains {mean gain} ms of mean TTFT{mean doubt}{parts of gain}.",

@@ -14,10 +14,10 @@
 #include "base/text/joined.h"
 #include "base/text/json_document.h"
 #include "metrics/statistics/quantiles.h"
+#include "plan/values_in_workers.h"
 #include "policy/key_table.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "validate/numbers_in_workers.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
@@ -205,14 +205,14 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
                                    const std::string& hardware) {
   const TwinTable table = read_table(text, path);
   const std::string& profile = hardware.empty() ? table.hardware : hardware;
-  const std::vector<std::vector<double>> predictions =
-      numbers_in_workers(table.cases.size(),
-                         [&](std::size_t i, std::atomic<int64_t>& done) {
-                           const TwinCase& one = table.cases[i];
-                           ++done;
-                           return std::vector{predicted_s(one, table.models.at(one.model), profile)};
-                         },
-                         {.total_units = static_cast<int64_t>(table.cases.size()), .label = "predicting"});
+  const std::vector<std::vector<double>> predictions = values_in_workers<double>(
+      table.cases.size(),
+      [&](std::size_t i, std::atomic<int64_t>& done) {
+        const TwinCase& one = table.cases[i];
+        ++done;
+        return std::vector{predicted_s(one, table.models.at(one.model), profile)};
+      },
+      {.total_units = static_cast<int64_t>(table.cases.size()), .label = "predicting"});
   std::vector<TwinOutcome> outcomes;
   for (std::size_t i = 0; i < table.cases.size(); ++i) {
     const TwinCase& one = table.cases[i];

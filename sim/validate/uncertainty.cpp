@@ -22,10 +22,10 @@
 #include "base/text/format.h"
 #include "metrics/model_report.h"
 #include "metrics/statistics/quantiles.h"
+#include "plan/values_in_workers.h"
 #include "run/drawn_scenario.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "validate/numbers_in_workers.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"
 
@@ -133,7 +133,7 @@ namespace {
 
 std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs, int64_t draws) {
   const auto per_run = static_cast<std::size_t>(draws);
-  const std::vector<std::vector<double>> means = numbers_in_workers(
+  const std::vector<std::vector<double>> means = values_in_workers<double>(
       runs.size() * per_run,
       [&](std::size_t job, std::atomic<int64_t>&) {
         const MeasuredRun& run = runs[job / per_run];

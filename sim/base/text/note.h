@@ -1,5 +1,5 @@
-// NoteKind: what a note on a result is about. The kind is the note's label, the words that it begins with, so
-// that it survives in files; nobody reads it from the rest of the sentence.
+// NoteKind: what a note on a result is about. A label at the beginning of the note states the kind, so that
+// files keep it.
 #pragma once
 
 #include <array>

@@ -51,7 +51,8 @@ VllmDefaults vllm_defaults(EngineVersion version, const Gpu& gpu);
 // so that max_num_seqs does not depend on the GPU.
 ServingOptions server_options(EngineKind engine, const Gpu& gpu);
 
-// FlashAttention and vLLM's Triton kernel compute prompts and decodes in one call, other backends in two.
+// FlashAttention and vLLM's Triton kernel process the prefills and decodes of a step in one call, other
+// backends in two.
 MixedAttention mixed_attention_of(AttentionBackend backend);
 
 }  // namespace kvcap

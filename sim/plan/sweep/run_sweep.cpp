@@ -60,7 +60,7 @@ class WriterLock {
     if (fstat(file_, &found) == 0 && (!S_ISREG(found.st_mode) || found.st_size > 0)) {
       close(file_);
       throw InputError(
-          path_ + ": is not a lock file of kvcap, which would be empty; remove it, or choose another folder");
+          path_ + ": not a lock file of kvcap, because it is not empty; remove it or choose another folder");
     }
     struct flock whole {};
     whole.l_type = F_WRLCK;

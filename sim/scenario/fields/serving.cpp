@@ -94,9 +94,9 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 1,
            .max = 1e4,
            .absent = "that of uniformly random experts"});
-  v.field("max_num_seqs", o.max_num_seqs, count("maximal number of running requests"));
+  v.field("max_num_seqs", o.max_num_seqs, count("maximum number of running requests"));
   v.field("max_queued_turns", o.max_queued_turns,
-          {.meaning = "maximal number of waiting turns; further turns are rejected",
+          {.meaning = "maximum number of waiting turns; further turns are rejected",
            .unit = "turns",
            .min = 0,
            .max = kMaxCount,
@@ -111,7 +111,7 @@ void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("gpu_memory_utilization", o.gpu_memory_utilization,
           share("share of GPU memory that the engine uses; vllm: by version (kvcap show flags vllm)"));
   v.field("max_model_len", o.max_model_len,
-          {.meaning = "maximal length of a sequence",
+          {.meaning = "maximum length of a sequence",
            .unit = "tokens",
            .min = 1,
            .max = 1e9,

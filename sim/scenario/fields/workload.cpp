@@ -77,7 +77,7 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .absent = "few_shot: as in traces/few_shot.json",
            .fallback = kRandomPrefixes});
   v.field("max_prefix_tokens", o.max_prefix_tokens,
-          {.meaning = "few_shot: maximal length of a prefix; longer ones are cut",
+          {.meaning = "few_shot: maximum length of a prefix; longer ones are cut",
            .unit = "tokens",
            .min = 1,
            .max = kMaxCount});
@@ -110,12 +110,12 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
            .max = kMaxCount,
            .absent = kInRagTable});
   v.field("input_tokens", o.input_tokens,
-          {.meaning = "random: maximal length of a prompt without its shared prefix",
+          {.meaning = "random: maximum length of a prompt without its shared prefix",
            .unit = "tokens",
            .min = 1,
            .max = kMaxCount});
   v.field("output_tokens", o.output_tokens,
-          {.meaning = "random: maximal length of an answer", .unit = "tokens", .min = 1, .max = kMaxCount});
+          {.meaning = "random: maximum length of an answer", .unit = "tokens", .min = 1, .max = kMaxCount});
   v.field("shortest_share", o.shortest_share,
           {.meaning = "random: shortest length over the longest; lengths are uniform between them",
            .min = 0,
@@ -131,7 +131,7 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("shared_tools", o.shared_tools,
           {.meaning = "weka, agents: equal sets of tools are the same text in all sessions"});
   v.field("max_prompt_tokens", o.max_prompt_tokens,
-          {.meaning = "agents: maximal length of a prompt; the agent compacts longer ones",
+          {.meaning = "agents: maximum length of a prompt; the agent compacts longer ones",
            .unit = "tokens",
            .min = 32768,
            .max = kMaxCount,
@@ -205,15 +205,15 @@ static void describe(FieldVisitor& v, ThinkTimeOptions& o) {
 
 static void describe(FieldVisitor& v, RetryOptions& o) {
   v.field("count", o.count,
-          {.meaning = "maximal number of retries of a request (OpenAI's client: 2)",
+          {.meaning = "maximum number of retries of a request (OpenAI's client: 2)",
            .min = 0,
            .max = 1000,
            .required = true});
   v.field("backoff_s", o.backoff_s, not_negative("wait before the first retry", "s"));
   v.field("multiplier", o.multiplier, {.meaning = "factor from one wait to the next", .min = 1, .max = 100});
-  v.field("max_backoff_s", o.max_backoff_s, not_negative("maximal wait", "s"));
+  v.field("max_backoff_s", o.max_backoff_s, not_negative("maximum wait before a retry", "s"));
   v.field("jitter", o.jitter,
-          {.meaning = "maximal random reduction of a wait, as a share of it", .min = 0, .max = 1});
+          {.meaning = "largest random reduction of that wait, as a share of it", .min = 0, .max = 1});
 }
 
 void describe(FieldVisitor& v, WorkloadOptions& o) {

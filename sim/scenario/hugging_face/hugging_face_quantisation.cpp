@@ -314,7 +314,8 @@ void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
   }
   if (made.kv_bytes > 0) model["kv_bytes_per_element"] = made.kv_bytes;
   write_weight_formats(made, mixers, ffns, model);
-  // Embeddings are not linear operators, and most methods do not quantise the output projection.
+  // Only linear layers are quantised: embeddings stay in 16 bits, and so does the output projection with most
+  // methods.
   model["embedding_bytes_per_element"] = 2;
   const std::optional<double> output = made.of("lm_head").weight;
   if (made.takes_output && output) model["output_bytes_per_element"] = *output;

@@ -7,8 +7,8 @@
 #include "fit/distances.h"
 #include "fit/fit.h"
 #include "metrics/statistics/quantiles.h"
+#include "plan/values_in_workers.h"
 #include "run/simulate.h"
-#include "validate/numbers_in_workers.h"
 #include "validate/studies/lab.h"
 #include "validate/studies/study_rows.h"
 #include "workload/generators/named_workloads.h"
@@ -47,7 +47,7 @@ struct FitOutcome {
 
 std::vector<FitOutcome> outcomes_of(const std::vector<FitRun>& runs, const std::vector<FitAnswer>& fits) {
   const std::vector<StageMeans> simulated =
-      numbers_in_workers(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
+      values_in_workers<double>(2 * runs.size(), [&](std::size_t job, std::atomic<int64_t>&) {
         const FitRun& run = runs[job / 2];
         const FitAnswer& answer = fits[job / 2];
         const Scenario scenario = job % 2 == 0 ? run.scenario : scenario_at(run, answer.parameters, answer.x);

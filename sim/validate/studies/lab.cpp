@@ -5,9 +5,9 @@
 
 #include "base/embedded.h"
 #include "base/input_error.h"
+#include "plan/values_in_workers.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
-#include "validate/numbers_in_workers.h"
 #include "validate/studies/figures.h"
 #include "workload/generators/named_workloads.h"
 
@@ -96,7 +96,7 @@ bool Lab::run_missing() {
     options.total_units += static_cast<int64_t>(workload_of(one.scenario, one.setting).turns.size());
   }
   if (missing.empty()) return false;
-  const std::vector<std::vector<double>> values = numbers_in_workers(
+  const std::vector<std::vector<double>> values = values_in_workers<double>(
       missing.size(),
       [&](std::size_t job, std::atomic<int64_t>& done_units) {
         const Run& one = *missing[job];
