@@ -4,6 +4,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <string>
+#include <utility>
 
 #include "base/check.h"
 #include "base/float_values.h"
@@ -56,14 +57,32 @@ std::vector<const Quantity*> rows_of(const std::vector<RunResult>& results, Visi
   return rows;
 }
 
+// Returns the labels of the rows. Statistics of one latency stand below each other: "TTFT mean", "     p99".
+std::vector<std::string> row_labels(const std::vector<const Quantity*>& rows) {
+  constexpr std::size_t kLatencyWidth = 5;
+  std::vector<std::string> labels;
+  std::string latency;
+  for (const Quantity* row : rows) {
+    const std::size_t space = row->title.find(' ');
+    const bool is_statistic = (row->name.starts_with("mean_") || row->name.starts_with("p99_")) &&
+                              row->title.find(' ', space + 1) == std::string::npos;
+    const std::string above = std::exchange(latency, is_statistic ? row->title.substr(space + 1) : "");
+    labels.push_back(!is_statistic ? row->title
+                                   : left_aligned(latency == above ? "" : latency, kLatencyWidth) +
+                                         row->title.substr(0, space));
+  }
+  return labels;
+}
+
 using Lines = std::vector<std::string>;
 
 // Makes all columns equally wide, in blocks of as many columns as fit next to each other.
 Lines table_lines(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                   Visibility least) {
   const std::vector<const Quantity*> rows = rows_of(results, least);
+  const std::vector<std::string> names = row_labels(rows);
   std::size_t name_width = 0;
-  for (const Quantity* row : rows) name_width = std::max(name_width, row->title.size());
+  for (const std::string& name : names) name_width = std::max(name_width, name.size());
   const std::size_t head_width = name_width + kUnitWidth + kGap;
   Lines heads;
   std::size_t widest = kLeastCellWidth;
@@ -81,11 +100,11 @@ Lines table_lines(const std::vector<std::string>& labels, const std::vector<RunR
     if (first > 0) lines.emplace_back();
     lines.emplace_back(head_width, ' ');
     for (std::size_t i = first; i < last; ++i) lines.back() += right_aligned(heads[i], cell_width);
-    for (const Quantity* row : rows) {
-      lines.push_back(left_aligned(row->title, name_width) +
-                      right_aligned(row->unit.symbol, kUnitWidth + kGap));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      lines.push_back(left_aligned(names[r], name_width) +
+                      right_aligned(rows[r]->unit.symbol, kUnitWidth + kGap));
       for (std::size_t i = first; i < last; ++i)
-        lines.back() += right_aligned(cell(results[i], *row), cell_width);
+        lines.back() += right_aligned(cell(results[i], *rows[r]), cell_width);
     }
   }
   return lines;
