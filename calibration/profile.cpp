@@ -83,6 +83,9 @@ std::string state_text(const DeviceState& state) {
   return text.empty() ? "not readable" : text;
 }
 
+// Weights come from memory in every call, activations from the cache: true iff these are under an eighth.
+bool is_mostly_weights(const GemmTime& time) { return 8 * time.m * (time.n + time.k) < time.n * time.k; }
+
 // Sets peak and bandwidth: the vendor's if known, so that efficiencies are comparable between profiles, or
 // the measured values if these are higher, so that efficiencies stay below 1.
 void fit_gpu(const Measurements& measured, NotedProfile* out) {
@@ -103,7 +106,8 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
           : "peak_flops: the rate of the best " + format + " GEMM that was measured");
   double best_bandwidth = measured.device_copy_bytes_per_s;
   for (const GemmTime& time : gemms) {
-    best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.time_s);
+    if (is_mostly_weights(time))
+      best_bandwidth = std::max(best_bandwidth, gemm_bytes(time) / time.time.time_s);
   }
   const double nominal_bytes_per_s = measured.info.nominal_bandwidth_bytes_per_s.value_or(0);
   gpu.memory_bandwidth_bytes_per_s = std::max(nominal_bytes_per_s, best_bandwidth);

@@ -214,6 +214,22 @@ TEST_F(Profile, ANoteSaysWhetherTheBandwidthIsTheVendorsOrWasMeasured) {
   EXPECT_FALSE(says_vendor(1));
 }
 
+// Activations stay in the cache: 64 MiB of them through 64 KiB of weights are no measure of the memory.
+TEST_F(Profile, MemoryIsNotAsFastAsActivationsInTheCache) {
+  const std::unique_ptr<Backend> cpu = make_cpu_backend();
+  Measurements measured = measure_machine(*cpu, toy(folder_));
+  const auto bandwidth_with = [&](int64_t m, int64_t n, int64_t k) {
+    Measurements more = measured;
+    const auto elements = static_cast<double>(m * k + n * k + m * n);
+    const double time_s = elements * static_cast<double>(bytes_of(measured.info.formats.front())) / 1e15;
+    more.gemms.times.push_back(
+        {measured.info.formats.front(), Launch::graph, m, n, k, {.time_s = time_s, .median_s = time_s}});
+    return make_profile(more, "more").profile.gpu.memory_bandwidth_bytes_per_s;
+  };
+  EXPECT_LT(bandwidth_with(4096, 8, 4096), 1e14);
+  EXPECT_NEAR(bandwidth_with(8, 4096, 4096), 1e15, 1e9);
+}
+
 TEST_F(Profile, ADiskThatCannotBeUsedIsRefusedBeforeAnythingIsMeasured) {
   ProfileOptions options = toy(folder_);
   const std::unique_ptr<Backend> cpu = make_cpu_backend();
