@@ -22,6 +22,9 @@ void Stream::attention_mass(const AttentionMass&) {
   throw BackendError("this backend cannot tell how much attention keys get");
 }
 
+void Stream::mark_largest(const MarkLargest&) {
+  throw BackendError("this backend cannot find the largest values");
+}
 void Stream::row_distance(const RowDistance&) { throw BackendError("this backend cannot compare rows"); }
 
 void Backend::read_direct(int, int64_t, const Buffer&, int64_t, int64_t) {

@@ -145,6 +145,13 @@ struct RowDistance {
   float* out = nullptr;
 };
 
+// marked[row, i] = 1 for the `count` largest values[row, i] of each row, else 0; of equal values the first.
+struct MarkLargest {
+  int64_t rows = 0, length = 0, count = 0;
+  const float* values = nullptr;
+  uint8_t* marked = nullptr;
+};
+
 // A point in a stream's work and the time at which it was reached.
 class Event {
  public:
@@ -180,6 +187,7 @@ class Stream {
   virtual void move_rows(const MoveRows& move);
   virtual void attention_mass(const AttentionMass& mass);
   virtual void row_distance(const RowDistance& distance);
+  virtual void mark_largest(const MarkLargest& mark);
   virtual void empty_kernel() = 0;  // to measure the cost of a launch
 
   virtual void record(Event& event) = 0;

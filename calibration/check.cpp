@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "calibration/random_value.h"
+#include "cost/identification.h"
 
 namespace kvcap::calibration {
 namespace {
@@ -74,6 +75,19 @@ class Arrays {
     stream_->copy(buffers_.back().data(), data, buffers_.back().bytes());
     stream_->synchronize();
     return buffers_.back().data();
+  }
+  const float* floats(const std::vector<float>& list) {
+    const auto bytes = std::ssize(list) * static_cast<int64_t>(sizeof(float));
+    buffers_.push_back(backend_.allocate(Place::device, bytes));
+    stream_->copy(buffers_.back().data(), list.data(), bytes);
+    stream_->synchronize();
+    return reinterpret_cast<const float*>(buffers_.back().data());
+  }
+  std::vector<uint8_t> bytes(const void* data, int64_t count) {
+    std::vector<uint8_t> host(static_cast<std::size_t>(count));
+    stream_->copy(host.data(), data, count);
+    stream_->synchronize();
+    return host;
   }
   const int32_t* indices(const std::vector<int32_t>& list, Place place) {
     const auto bytes = std::ssize(list) * static_cast<int64_t>(sizeof(int32_t));
@@ -372,6 +386,23 @@ double distance_error(Arrays& arrays, int64_t rows, int64_t width) {
   return relative_error(arrays.values_of_floats(distance.out, rows), reference);
 }
 
+// Every eighth value is the same, so that some of the equal ones are marked and some are not.
+double largest_error(Arrays& arrays, int64_t rows, int64_t length, int64_t count) {
+  std::vector<float> list(static_cast<std::size_t>(rows * length));
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = i % 8 == 0 ? 0.125F : random_value(7, i);
+  const float* values = arrays.floats(list);
+  float* const marks = arrays.poisoned_floats((rows * length + 3) / 4);
+  arrays.stream().mark_largest({rows, length, count, values, reinterpret_cast<uint8_t*>(marks)});
+  const std::vector<uint8_t> marked = arrays.bytes(marks, rows * length);
+  Values out, reference;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto first = list.begin() + row * length;
+    for (const uint8_t mark : largest(Values(first, first + length), count)) reference.push_back(mark);
+  }
+  out.assign(marked.begin(), marked.end());
+  return relative_error(out, reference);
+}
+
 // Launches a captured addition three times: x + 3 y.
 double graph_error(Arrays& arrays, int64_t count) {
   Add add{arrays.format(), count, arrays.random(count), arrays.random(count), nullptr};
@@ -452,6 +483,12 @@ std::vector<CheckedOperation> check_backend(Backend& backend) {
     for (const int64_t width : {int64_t{1024}, int64_t{77}}) {
       check_to(float_bound, "row_distance of " + std::to_string(width),
                [width](Arrays& arrays) { return distance_error(arrays, 99, width); });
+    }
+    for (const auto& [length, count] : {std::array<int64_t, 2>{3000, 750}, {1024, 400}, {77, 1}, {64, 64}}) {
+      check_to(0, "mark_largest, " + std::to_string(count) + " of " + std::to_string(length),
+               [=, length = length, count = count](Arrays& arrays) {
+                 return largest_error(arrays, 3, length, count);
+               });
     }
     check("graph", [](Arrays& arrays) { return graph_error(arrays, 1000); });
   }

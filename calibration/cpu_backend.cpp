@@ -104,6 +104,9 @@ class CpuStream : public Stream {
   void move_rows(const MoveRows& move) override { enqueue_kernel(move); }
   void attention_mass(const AttentionMass& mass) override { enqueue_kernel(mass); }
   void row_distance(const RowDistance& distance) override { enqueue_kernel(distance); }
+  void mark_largest(const MarkLargest& mark) override {
+    enqueue([mark] { compute(mark); });
+  }
   void empty_kernel() override {
     enqueue([] {});
   }

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <vector>
 
+#include "cost/identification.h"
+
 namespace kvcap::calibration {
 namespace {
 
@@ -197,6 +199,15 @@ void compute(const RowDistance& d) {
   const auto a = rows_of(static_cast<const float*>(d.a), d.rows, d.width, d.a_stride);
   const auto b = rows_of(static_cast<const float*>(d.b), d.rows, d.width, d.b_stride);
   for (int64_t row = 0; row < d.rows; ++row) d.out[row] = (a.row(row) - b.row(row)).squaredNorm();
+}
+
+void compute(const MarkLargest& mark) {
+  for (int64_t row = 0; row < mark.rows; ++row) {
+    const float* const values = mark.values + row * mark.length;
+    const std::vector<uint8_t> marked =
+        largest(std::vector<double>(values, values + mark.length), mark.count);
+    std::copy(marked.begin(), marked.end(), mark.marked + row * mark.length);
+  }
 }
 
 }  // namespace kvcap::calibration

@@ -14,5 +14,6 @@ void compute(const Add& add);
 void compute(const MoveRows& move);
 void compute(const AttentionMass& mass);
 void compute(const RowDistance& distance);
+void compute(const MarkLargest& mark);
 
 }  // namespace kvcap::calibration

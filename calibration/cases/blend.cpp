@@ -83,12 +83,22 @@ void CaseRun::State::choose_scattered(Context& context) {
   }
 }
 
+void CaseRun::State::bring(Stream& stream, const int32_t* from_host, int64_t count, int32_t* to) const {
+  const int64_t width = count * static_cast<int64_t>(sizeof(int32_t)) / bytes_of(transformer.format());
+  stream.move_rows({.format = transformer.format(),
+                    .rows = 1,
+                    .width = width,
+                    .in_stride = width,
+                    .out_stride = width,
+                    .in = from_host,
+                    .out = to});
+}
+
 void CaseRun::State::compute_scattered(Stream& stream, Context& context, int64_t layer) const {
   const auto at = static_cast<std::size_t>(layer);
   const int64_t rows = std::ssize(context.positions[at]);
-  const int64_t bytes = rows * static_cast<int64_t>(sizeof(int32_t));
-  stream.copy(context.positions_on_device[at], context.positions_on_host[at], bytes);
-  stream.copy(context.ranks_on_device[at], context.ranks_on_host[at], bytes);
+  bring(stream, context.positions_on_host[at], rows, context.positions_on_device[at]);
+  bring(stream, context.ranks_on_host[at], rows, context.ranks_on_device[at]);
   stream.move_rows({.format = transformer.format(),
                     .rows = rows,
                     .width = model().hidden_size,

@@ -24,6 +24,8 @@ void CaseRun::State::make_importance_memory(Context& context) {
     context.probes.push_back(device.take(one.tokens * kProbeHeads * head_bytes()));
     context.mass.push_back(device.take_of<float>(heads() * one.tokens));
     context.mass_on_host.push_back(pinned.take_of<float>(heads() * one.tokens));
+    context.marks.push_back(device.take_of<uint8_t>(heads() * one.tokens));
+    context.marks_on_host.push_back(pinned.take_of<uint8_t>(heads() * one.tokens));
     context.important_on_host.push_back(pinned.take_of<int32_t>(heads() * one.tokens));
     context.all_keys.push_back(device.take(one.tokens * key_bytes()));
     context.all_values.push_back(device.take(one.tokens * key_bytes()));
@@ -115,24 +117,23 @@ void CaseRun::State::add_important_stages(Context& context, int64_t layer, std::
 }
 
 void CaseRun::State::identify_layer(Context& context, std::size_t at) {
+  if (contents == Contents::drawn) return;
   const std::vector<double> mass(context.mass_on_host[at],
                                  context.mass_on_host[at] + kProbeHeads * one.tokens);
   const Identification options{.retention = *one.options.retention, .probe_heads = kProbeHeads};
   const ImportantSet set = identify(mass, kProbeHeads, important());
-  if (contents == Contents::drawn) return;
   context.falls_back[at] = set.jaccard < similarity_threshold(options);
   context.important[at] = chosen_rows(set.chosen);
   keep_important(context, at);
 }
 
 void CaseRun::State::identify_by_head(Context& context, std::size_t at) {
-  std::vector<Indices> by_head;
-  for (int64_t head = 0; head < heads(); ++head) {
-    const float* mass = context.mass_on_host[at] + head * one.tokens;
-    by_head.push_back(chosen_rows(largest(std::vector<double>(mass, mass + one.tokens), important())));
-  }
   if (contents == Contents::drawn) return;
-  context.by_head[at] = std::move(by_head);
+  context.by_head[at].clear();
+  for (int64_t head = 0; head < heads(); ++head) {
+    const uint8_t* const marks = context.marks_on_host[at] + head * one.tokens;
+    context.by_head[at].push_back(chosen_rows(std::vector<uint8_t>(marks, marks + one.tokens)));
+  }
   keep_important(context, at);
 }
 
@@ -152,7 +153,15 @@ void CaseRun::State::mass(Stream& stream, Context& context, std::size_t at, int6
                          .q = context.fresh.q + first * group * head_bytes(),
                          .k = keys,
                          .mass = mass});
-  stream.copy(context.mass_on_host[at] + first * one.tokens, mass,
+  const int64_t at_first = first * one.tokens;
+  stream.mark_largest({.rows = count,
+                       .length = one.tokens,
+                       .count = important(),
+                       .values = mass,
+                       .marked = context.marks[at] + at_first});
+  stream.copy(context.marks_on_host[at] + at_first, context.marks[at] + at_first, count * one.tokens);
+  if (contents == Contents::drawn) return;
+  stream.copy(context.mass_on_host[at] + at_first, mass,
               count * one.tokens * static_cast<int64_t>(sizeof(float)));
 }
 

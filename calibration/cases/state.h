@@ -44,6 +44,7 @@ struct CaseRun::State {
     // hyperinfer, by layer
     std::vector<std::byte*> probes, all_keys, all_values;
     std::vector<float*> mass, mass_on_host;
+    std::vector<uint8_t*> marks, marks_on_host;
     std::vector<Indices> important;             // by layer: rows for all heads, ascending
     std::vector<std::vector<Indices>> by_head;  // by layer and head, where heads differ
     std::vector<int32_t*> important_on_host;
@@ -105,6 +106,8 @@ struct CaseRun::State {
   // Chooses the tokens with the largest deviation, fewer in later layers: 1.2 to 0.8 of the ratio, as kvcap
   // does.
   void choose_scattered(Context& context);
+  // Brings indices to the device by a kernel: a copy would wait behind the loads of contexts.
+  void bring(Stream& stream, const int32_t* from_host, int64_t count, int32_t* to) const;
   void compute_scattered(Stream& stream, Context& context, int64_t layer) const;
 
   // hyperinfer

@@ -107,6 +107,7 @@ class CudaStream : public Stream {
     calibration::launch(mass, attention_workspace(), stream_);
   }
   void row_distance(const RowDistance& distance) override { calibration::launch(distance, stream_); }
+  void mark_largest(const MarkLargest& mark) override { calibration::launch(mark, stream_); }
   void empty_kernel() override { launch_empty(stream_); }
 
   void record(Event& event) override {

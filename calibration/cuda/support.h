@@ -65,13 +65,14 @@ void with_type(Format format, const Work& work) {
   }
 }
 
-// Enqueue the operations of backend.h (kernels.cu, attention.cu, restore.cu).
+// Enqueue the operations of backend.h (kernels.cu, attention.cu, restore.cu, largest.cu).
 void launch(const Rope& rope, cudaStream_t stream);
 void launch(const RmsNorm& norm, cudaStream_t stream);
 void launch(const SiluMultiply& silu, cudaStream_t stream);
 void launch(const Add& add, cudaStream_t stream);
 void launch(const MoveRows& move, cudaStream_t stream);
 void launch(const RowDistance& distance, cudaStream_t stream);
+void launch(const MarkLargest& mark, cudaStream_t stream);
 void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed, cudaStream_t stream);
 void launch_empty(cudaStream_t stream);
 inline constexpr float kLog2E = 1.4426950408889634F;
