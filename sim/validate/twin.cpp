@@ -265,12 +265,12 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
                                         error_quantile(quiet, 0.9), 0, promise.p90_error)};
   for (const auto& [policy, some] : by_policy) {
     checks.push_back(in_range(name + ".bias." + policy, "median of predicted / measured - 1",
-                              error_quantile(some, 0.5, true), -kMostBias, kMostBias));
+                              error_quantile(some, 0.5, true), -promise.most_bias, promise.most_bias));
   }
   const TwinRanking ranking = rank(quiet);
   checks.push_back(in_range(name + ".ranking",
                             "pairs of policies in the right order, of those that differ by more than noise",
-                            ranking.share(), kRightlyRanked, 1));
+                            ranking.share(), promise.rightly_ranked, 1));
   checks.push_back(in_range(name + ".cases", "cases that nothing disturbed",
                             static_cast<double>(quiet.size()), static_cast<double>(promise.least_cases),
                             static_cast<double>(outcomes.size())));
