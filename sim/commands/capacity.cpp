@@ -250,7 +250,7 @@ void capacity(const CapacityArgs& args) {
 void add_capacity(CLI::App& app) {
   auto args = std::make_shared<CapacityArgs>();
   Command command(app, "capacity", "the highest load that meets the targets");
-  command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.value("scenario", args->scenario_path, kScenarioHelp).required();
   add_from(command, args->from);
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
   declare_model_options(command);

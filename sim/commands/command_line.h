@@ -18,6 +18,9 @@ class Option;
 
 namespace kvcap {
 
+inline constexpr const char* kScenarioHelp =
+    "scenario file (JSON), or a shipped one by its name: demo, agents";
+
 // A declared argument or option, for further settings.
 class Declared {
  public:

@@ -91,7 +91,7 @@ void run(const RunArgs& args) {
 void add_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   Command command(app, "run", "simulate one scenario");
-  command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.value("scenario", args->scenario_path, kScenarioHelp).required();
   add_from(command, args->from);
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
   declare_model_options(command);

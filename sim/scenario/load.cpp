@@ -5,8 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/read_fields.h"
+#include "base/text/joined.h"
 #include "engine/versions/engines.h"
 #include "engine/versions/host_times.h"
 #include "policy/table.h"
@@ -50,6 +53,23 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
   source.stands_in = true;
   source.token_counts.clear();
   source.hash_ids.clear();
+}
+
+// True for "demo", false for "demo.json" and for "scenarios/demo".
+bool is_word(const std::string& path) { return path.find_first_of("./#") == std::string::npos; }
+
+// Returns scenarios/NAME.json as it is shipped.
+const EmbeddedFile& shipped_scenario(const std::string& name) {
+  constexpr std::string_view kFolder = "scenarios/", kEnd = ".json";
+  std::vector<std::string_view> names;
+  for (const EmbeddedFile& file : embedded_files()) {
+    if (!file.path.starts_with(kFolder) || !file.path.ends_with(kEnd)) continue;
+    const std::string_view stem =
+        file.path.substr(kFolder.size(), file.path.size() - kFolder.size() - kEnd.size());
+    if (stem == name) return file;
+    if (stem.find('/') == std::string_view::npos) names.push_back(stem);
+  }
+  refuse_field("scenario", name, "a file, " + joined(names) + suggestion(name, names));
 }
 
 // Resolves paths relative to the file in which they are written.
@@ -199,6 +219,10 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
 }
 
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
+  if (is_word(path) && !std::filesystem::exists(path)) {
+    const EmbeddedFile& shipped = shipped_scenario(path);
+    return parse_scenario(shipped.text, std::string(shipped.path), overrides);
+  }
   const std::size_t hash = path.rfind('#');
   if (hash == std::string::npos || std::filesystem::exists(path)) {
     return parse_scenario(read_text(path), path, overrides);

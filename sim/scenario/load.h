@@ -15,7 +15,8 @@ namespace kvcap {
 // Loads a scenario file. `overrides`: "path=value" as given to --set, applied after catalogue names are
 // resolved, so that hardware.ssd.count=8 works for named and for inline hardware. The path "plan.json#base"
 // is the scenario in the member "base" of plan.json; if a result's scenario has no kvcap_version, the version
-// of the result is used. A scenario without a name is named after its file.
+// of the result is used. A word that is no file is the name of a shipped scenario: "demo". A scenario without
+// a name is named after its file.
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides);
 
 // Parses a scenario; `file` is used in messages and to resolve relative paths.
