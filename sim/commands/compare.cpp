@@ -191,47 +191,64 @@ std::vector<Compared> columns_over(const std::vector<std::string>& fields) {
   return columns;
 }
 
+// Returns every policy with every combination of the fields; `fields` is not empty.
+std::vector<Compared> combined(const std::vector<Compared>& policies, const std::vector<Compared>& fields) {
+  std::vector<Compared> columns;
+  for (const Compared& policy : policies) {
+    for (const Compared& field : fields) {
+      Compared& column = columns.emplace_back(policy);
+      if (!field.label.empty()) column.label += " " + field.label;
+      column.overrides.insert(column.overrides.end(), field.overrides.begin(), field.overrides.end());
+      if (columns.size() > kMostSettings) refuse_more_settings();
+    }
+  }
+  return columns;
+}
+
+// Returns the policies to compare with a launch line, but not the line's own.
+std::vector<Compared> columns_beside(const CompareArgs& args, const LaunchLine& line) {
+  std::vector<Compared> columns;
+  for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
+    const std::string own = "policy.name=" + name;
+    // With --over the line's own policy differs from the line.
+    const bool is_own = std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end();
+    if (is_own && args.over.empty()) continue;
+    Compared column = column_of_policy(name);
+    const std::vector<std::string> beside = overrides_beside(name.substr(0, name.find(':')), args.overrides);
+    column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
 std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line) {
   if (!args.from.line.empty()) {
     if (!args.layouts.empty()) {
       throw InputError("compare: --from and --layouts cannot be combined; use --policies or --over");
     }
-    if (!args.over.empty() && !args.policies.empty()) {
-      throw InputError("compare: with --from give --policies or --over, not both");
-    }
     std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
-    if (!args.over.empty()) {
-      for (Compared& column : columns_over(args.over)) columns.push_back(std::move(column));
-      return columns;
-    }
-    for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
-      const std::string own = "policy.name=" + name;
-      // The line's own policy is the column "as launched" already.
-      if (std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end()) continue;
-      Compared column = column_of_policy(name);
-      const std::vector<std::string> beside =
-          overrides_beside(name.substr(0, name.find(':')), args.overrides);
-      column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
+    const bool has_only_fields = args.policies.empty() && !args.over.empty();
+    for (Compared& column : has_only_fields ? columns_over(args.over)
+                                            : combined(columns_beside(args, line), columns_over(args.over))) {
       columns.push_back(std::move(column));
     }
     return columns;
   }
-  if (!args.policies.empty() + !args.over.empty() + !args.layouts.empty() != 1) {
-    throw InputError("compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3");
+  if (args.layouts.empty() == (args.policies.empty() && args.over.empty())) {
+    throw InputError(
+        "compare: give --policies a,b,c, --over PATH=v1,v2,... or both of them, or --layouts 4,1+3");
   }
+  std::vector<Compared> columns;
   if (!args.layouts.empty()) {
-    std::vector<Compared> columns;
     for (const std::string& item : split(args.layouts)) columns.push_back(column_of_layout(item));
-    if (columns.size() > kMostSettings) refuse_more_settings();
-    return columns;
-  }
-  if (!args.policies.empty()) {
-    std::vector<Compared> columns;
+  } else if (!args.policies.empty()) {
     for (const std::string& name : split(args.policies)) columns.push_back(column_of_policy(name));
-    if (columns.size() > kMostSettings) refuse_more_settings();
-    return columns;
+    columns = combined(columns, columns_over(args.over));
+  } else {
+    columns = columns_over(args.over);
   }
-  return columns_over(args.over);
+  if (columns.size() > kMostSettings) refuse_more_settings();
+  return columns;
 }
 
 void refuse_twice(const std::vector<Compared>& columns, const char* option) {
@@ -308,7 +325,8 @@ std::string as_it_was_given(const std::string& message, const Compared& column) 
     if (change.starts_with("fleet.") && !column.layout.empty()) {
       return "--layouts " + column.layout + message.substr(place.size());
     }
-    const bool is_policy = column.from_policies || change.starts_with("policy.name=");
+    const bool is_own = change == "policy={}" || change.starts_with("policy.tiers=");
+    const bool is_policy = change.starts_with("policy.name=") || (column.from_policies && is_own);
     const std::string option = is_policy ? "--policies" : "--over " + change;
     return option + message.substr(place.size());
   }
@@ -430,10 +448,12 @@ void compare(const CompareArgs& args) {
 void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
-  command.value("scenario", args->scenario_path, "scenario file (JSON)").required();
+  command.value("scenario", args->scenario_path, kScenarioHelp).required();
   add_from(command, args->from);
-  command.value("--policies", args->policies,
-                "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd");
+  command.value(
+      "--policies", args->policies,
+      "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd; beside --over: each "
+      "with every combination");
   command.repeated(
       "--over", args->over,
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");

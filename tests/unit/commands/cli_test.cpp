@@ -145,6 +145,31 @@ TEST_F(Cli, ComparesAnyField) {
   EXPECT_NE(outcome.out.find("\nTTFT mean "), std::string::npos);
 }
 
+TEST_F(Cli, FindsAShippedScenarioByItsName) {
+  const Outcome outcome = kvcap({"run", "demo", "--set", "workload.sessions=20", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["scenario"]["name"], "demo");
+  const Outcome unknown = kvcap({"run", "dmeo"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_TRUE(
+      unknown.err.starts_with("kvcap: scenario: found \"dmeo\", allowed: a file, agents-hicache, agents, "))
+      << unknown.err;
+  EXPECT_TRUE(unknown.err.ends_with("; did you mean \"demo\"?\n")) << unknown.err;
+}
+
+TEST_F(Cli, ComparesEveryPolicyWithEveryValueOfAField) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--over",
+                                 "hardware.ssd.count=1,4", "--json", "--draws", "0"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out)["results"];
+  std::string settings;
+  for (const Json& one : results) {
+    settings += one["scenario"]["policy"]["name"].get<std::string>() + " " +
+                std::to_string(one["scenario"]["hardware"]["ssd"]["count"].get<int>()) + "; ";
+  }
+  EXPECT_EQ(settings, "recompute 1; recompute 4; hcache 1; hcache 4; ");
+}
+
 TEST_F(Cli, ComparesPoliciesWithTheirTiers) {
   const Outcome outcome =
       kvcap({"compare", path("chat.json"), "--policies", "recompute,kv_offload:dram,kv_offload:dram+ssd",
@@ -454,7 +479,9 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "e.g. "
        "p99_ttft_ms<=500\n"},
       {{"compare", path("chat.json")},
-       "kvcap: compare: give one of --policies a,b,c, --over PATH=v1,v2,... and --layouts 4,1+3\n"},
+       "kvcap: compare: give --policies a,b,c, --over PATH=v1,v2,... or both of them, or --layouts 4,1+3\n"},
+      {{"compare", path("chat.json"), "--policies", "recompute,hcache", "--over", "hardware.ssd.count=1,x"},
+       "kvcap: --over hardware.ssd.count=x: found \"x\", allowed: an integer from 1 to 1000000\n"},
       {{"compare", path("chat.json"), "--policies", "recompute,kv_offload:dran"},
        "kvcap: --policies: found tier \"dran\" in \"kv_offload:dran\", allowed: hbm, dram, cxl, ssd, "
        "remote, joined "

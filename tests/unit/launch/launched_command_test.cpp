@@ -58,8 +58,10 @@ TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
   EXPECT_TRUE(has(outcome.out, "as launched")) << outcome.out;
   EXPECT_TRUE(has(outcome.out, "without --max-num-seqs") || has(outcome.out, "--max-num-seqs 7"))
       << outcome.out;
-  over.insert(over.end(), {"--policies", "recompute"});
-  EXPECT_TRUE(has(kvcap(over).err, "with --from give --policies or --over, not both")) << kvcap(over).err;
+  over.insert(over.end(), {"--policies", "hcache"});
+  const Outcome both = kvcap(over);
+  EXPECT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_TRUE(has(both.out, "hcache max_num_seqs=7")) << both.out;
 }
 
 TEST_F(Launched, CompareWithoutALineNamesFlagsOnlyWhereSomeChange) {
