@@ -31,7 +31,7 @@ __device__ void count_bins(const float* row, int64_t length, uint32_t found, int
 __device__ int rank_in_block(bool flag, int* of_warps, int* all) {
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const unsigned votes = __ballot_sync(0xffffffffU, flag);
-  __syncthreads();  // nobody reads the previous counts any more
+  __syncthreads();  // no thread reads the previous counts any more
   if (threadIdx.x % 32 == 0) of_warps[warp] = __popc(votes);
   __syncthreads();
   int before = __popc(votes & ((1U << threadIdx.x % 32) - 1));

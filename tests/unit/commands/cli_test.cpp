@@ -94,57 +94,6 @@ TEST_F(Cli, WritesATimelineWithATrackATurn) {
   EXPECT_EQ(nowhere.exit_code, 2);
 }
 
-TEST_F(Cli, ComparesAgainstTheFirstSetting) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--json",
-                                 "--set", "replications=3", "--out", path("compared")});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json compared = Json::parse(outcome.out);
-  EXPECT_EQ(compared["schema"], "kvcap.compare/1");
-  ASSERT_EQ(compared["results"].size(), 2U);
-  bool found = false;
-  for (const Json& difference : compared["differences"]) {
-    if (difference["metric"] != "mean_ttft_ms") continue;
-    found = true;
-    EXPECT_EQ(difference["setting"], "hcache");
-    EXPECT_EQ(difference["against"], "recompute");
-    EXPECT_NEAR(difference["difference"].get<double>(),
-                compared["results"][1]["metrics"]["mean_ttft_ms"].get<double>() -
-                    compared["results"][0]["metrics"]["mean_ttft_ms"].get<double>(),
-                1e-9);
-    EXPECT_LT(difference["difference"].get<double>(), 0);
-  }
-  EXPECT_TRUE(found);
-  EXPECT_TRUE(compared["pairs"].empty());
-  EXPECT_TRUE(fs::exists(folder_ / "compared/hcache/result.json"));
-  EXPECT_TRUE(fs::exists(folder_ / "compared/table.txt"));
-}
-
-// (b - c) = (b - a) - (c - a), whatever the interval.
-TEST_F(Cli, ComparesTheOthersWithEachOther) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,kv_offload,hcache",
-                                 "--json", "--set", "replications=2", "--set", "workload.sessions=20"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json compared = Json::parse(outcome.out);
-  ASSERT_EQ(compared["pairs"].size(), 2U);
-  for (const Json& pair : compared["pairs"]) {
-    EXPECT_EQ(pair["setting"], "hcache");
-    EXPECT_EQ(pair["against"], "kv_offload");
-    double expected = 0;
-    for (const Json& difference : compared["differences"]) {
-      if (difference["metric"] != pair["metric"]) continue;
-      expected += (difference["setting"] == "hcache" ? 1 : -1) * difference["difference"].get<double>();
-    }
-    EXPECT_NEAR(pair["difference"].get<double>(), expected, 1e-9);
-    EXPECT_LT(pair["interval"][0], pair["interval"][1]);
-  }
-}
-
-TEST_F(Cli, ComparesAnyField) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--over", "hardware.ssd.count=1,4"});
-  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("\nTTFT mean "), std::string::npos);
-}
-
 TEST_F(Cli, FindsAShippedScenarioByItsName) {
   const Outcome outcome = kvcap({"run", "demo", "--set", "workload.sessions=20", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -155,72 +104,6 @@ TEST_F(Cli, FindsAShippedScenarioByItsName) {
       unknown.err.starts_with("kvcap: scenario: found \"dmeo\", allowed: a file, agents-hicache, agents, "))
       << unknown.err;
   EXPECT_TRUE(unknown.err.ends_with("; did you mean \"demo\"?\n")) << unknown.err;
-}
-
-TEST_F(Cli, ComparesEveryPolicyWithEveryValueOfAField) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--policies", "recompute,hcache", "--over",
-                                 "hardware.ssd.count=1,4", "--json", "--draws", "0"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json results = Json::parse(outcome.out)["results"];
-  std::string settings;
-  for (const Json& one : results) {
-    settings += one["scenario"]["policy"]["name"].get<std::string>() + " " +
-                std::to_string(one["scenario"]["hardware"]["ssd"]["count"].get<int>()) + "; ";
-  }
-  EXPECT_EQ(settings, "recompute 1; recompute 4; hcache 1; hcache 4; ");
-}
-
-TEST_F(Cli, ComparesPoliciesWithTheirTiers) {
-  const Outcome outcome =
-      kvcap({"compare", path("chat.json"), "--policies", "recompute,kv_offload:dram,kv_offload:dram+ssd",
-             "--json", "--draws", "0", "--out", path("tiers")});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json results = Json::parse(outcome.out)["results"];
-  ASSERT_EQ(results.size(), 3U);
-  const Json& one = results[1]["scenario"]["policy"]["tiers"];
-  const Json& two = results[2]["scenario"]["policy"]["tiers"];
-  ASSERT_EQ(one.size(), 1U);
-  ASSERT_EQ(two.size(), 2U);
-  EXPECT_EQ(one[0]["kind"], "dram");
-  EXPECT_EQ(two[1]["kind"], "ssd");
-  EXPECT_TRUE(fs::exists(folder_ / "tiers/kv_offload_dram_ssd/result.json"));
-}
-
-// The same arrivals on three machines that do both, and on one that computes prompts for two.
-TEST_F(Cli, ComparesLayoutsOfTheSameMachines) {
-  const std::string nic = R"(hardware.nic={"bandwidth_bytes_per_s":20e9})";
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--layouts", "3,1+2", "--json", "--draws", "0",
-                                 "--set", nic, "--set", "workload.sessions=20", "--out", path("layouts")});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json results = Json::parse(outcome.out)["results"];
-  ASSERT_EQ(results.size(), 2U);
-  EXPECT_EQ(results[0]["setting"], "3");
-  EXPECT_EQ(results[1]["setting"], "1+2");
-  EXPECT_TRUE(results[0]["scenario"]["fleet"]["disaggregation"].is_null());
-  EXPECT_EQ(results[1]["scenario"]["fleet"]["disaggregation"]["prefill_replicas"], 1);
-  for (const Json& result : results) EXPECT_EQ(result["scenario"]["fleet"]["replicas"], 3);
-  EXPECT_EQ(results[0]["metrics"]["total_input_tokens"], results[1]["metrics"]["total_input_tokens"]);
-  EXPECT_FALSE(results[0]["metrics"].contains("disaggregation"));
-  EXPECT_EQ(results[1]["metrics"]["disaggregation"]["transfers"], results[1]["metrics"]["completed"]);
-  EXPECT_TRUE(fs::exists(folder_ / "layouts/1_2/result.json"));
-  for (const std::string layouts : {"0", "2+", "1+2+3", "x"}) {
-    const Outcome refused = kvcap({"compare", path("chat.json"), "--layouts", layouts});
-    EXPECT_EQ(refused.exit_code, 2);
-    EXPECT_NE(refused.err.find("--layouts: found \"" + layouts + "\", allowed: numbers of nodes"),
-              std::string::npos)
-        << refused.err;
-  }
-}
-
-// Commas separate values, but not those inside a value.
-TEST_F(Cli, ComparesFieldsThatAreLists) {
-  const Outcome outcome = kvcap({"compare", path("chat.json"), "--json", "--over",
-                                 R"(policy.tiers=[{"kind":"dram"},{"kind":"ssd"}], [{"kind":"ssd"}])"});
-  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  const Json results = Json::parse(outcome.out)["results"];
-  ASSERT_EQ(results.size(), 2U);
-  EXPECT_EQ(results[0]["scenario"]["policy"]["tiers"].size(), 2U);
-  EXPECT_EQ(results[1]["scenario"]["policy"]["tiers"].size(), 1U);
 }
 
 TEST_F(Cli, CallsAScenarioAfterItsFileAndAsItIsTold) {
