@@ -205,17 +205,20 @@ std::vector<Compared> combined(const std::vector<Compared>& policies, const std:
   return columns;
 }
 
-// Returns the policies to compare with a launch line, but not the line's own.
+// Returns the policies to compare with a launch line: its own only with --over.
 std::vector<Compared> columns_beside(const CompareArgs& args, const LaunchLine& line) {
   std::vector<Compared> columns;
   for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
     const std::string own = "policy.name=" + name;
-    // With --over the line's own policy differs from the line.
     const bool is_own = std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end();
     if (is_own && args.over.empty()) continue;
     Compared column = column_of_policy(name);
-    const std::vector<std::string> beside = overrides_beside(name.substr(0, name.find(':')), args.overrides);
-    column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
+    // The line's own policy keeps the tiers of the line.
+    if (!is_own) {
+      const std::vector<std::string> beside =
+          overrides_beside(name.substr(0, name.find(':')), args.overrides);
+      column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
+    }
     columns.push_back(std::move(column));
   }
   return columns;

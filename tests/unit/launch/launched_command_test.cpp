@@ -64,6 +64,18 @@ TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
   EXPECT_TRUE(has(both.out, "hcache max_num_seqs=7")) << both.out;
 }
 
+TEST_F(Launched, ThePolicyOfALineKeepsItsTiersUnderOver) {
+  const Outcome outcome =
+      kvcap({"compare", path("chat.json"), "--from", std::string(kLine) + " --kv-offloading-size 3",
+             "--policies", "vllm_offload", "--over", "serving.max_num_seqs=7", "--json", "--draws", "0"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out).at("results");
+  ASSERT_EQ(results.size(), 2U);
+  const auto tiers = [&](std::size_t i) { return results[i].at("scenario").at("policy").at("tiers"); };
+  EXPECT_EQ(tiers(0), tiers(1));
+  EXPECT_EQ(results[1].at("scenario").at("serving").at("max_num_seqs"), 7);
+}
+
 TEST_F(Launched, CompareWithoutALineNamesFlagsOnlyWhereSomeChange) {
   const auto text = [&](const std::string& policies) {
     return kvcap({"compare", path("chat.json"), "--policies", policies, "--set", "policy.tiers=null",
