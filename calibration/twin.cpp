@@ -242,7 +242,7 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
       "spread: of the median over the minimum, as a share of it");
   notes.push_back(
       "contexts are random; which tokens hyperinfer finds important is drawn from kvcap's model of "
-      "importance; attention mass and the largest of it are computed, heads do not vote");
+      "importance; the attention mass and its largest entries are computed, the vote among heads is not");
   if (table.info.backend == "cuda" && table.plan.warms_up) {
     notes.push_back("of every model its first " + std::to_string(kGpuLayers) +
                     " layers are performed, with its embeddings and its head");
