@@ -65,9 +65,8 @@ TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
 }
 
 TEST_F(Launched, ThePolicyOfALineKeepsItsTiersUnderOver) {
-  const Outcome outcome =
-      kvcap({"compare", path("chat.json"), "--from", std::string(kLine) + " --kv-offloading-size 3",
-             "--policies", "vllm_offload", "--over", "serving.max_num_seqs=7", "--json", "--draws", "0"});
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--from", kLine, "--policies", "vllm_offload",
+                                 "--over", "serving.max_num_seqs=7", "--json", "--draws", "0"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json results = Json::parse(outcome.out).at("results");
   ASSERT_EQ(results.size(), 2U);
