@@ -7,6 +7,7 @@
 #include "base/input_error.h"
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
+#include "base/text/units.h"
 
 namespace kvcap {
 namespace {
@@ -69,7 +70,7 @@ class ReadFields : public FieldVisitor {
   void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) override {
     const Json* found = find(name, spec, present);
     if (!found) return;
-    const double number = found->is_number() ? found->get<double>() : NAN;
+    const double number = number_of(*found, name);
     const bool whole = std::isfinite(number) && number == std::floor(number);  // 4e12 is an integer
     const bool listed = spec.integers.empty() ||
                         std::find(spec.integers.begin(), spec.integers.end(), number) != spec.integers.end();
@@ -82,7 +83,7 @@ class ReadFields : public FieldVisitor {
   void number(std::string_view name, double& value, bool* present, const FieldSpec& spec) override {
     const Json* found = find(name, spec, present);
     if (!found) return;
-    const double number = found->is_number() ? found->get<double>() : NAN;
+    const double number = number_of(*found, name);
     if (!std::isfinite(number) || !in_range(number, spec)) {
       fail(below(path_, name), *found, allowed_numbers(spec));
     }
@@ -164,6 +165,13 @@ class ReadFields : public FieldVisitor {
 
   static bool in_range(double number, const FieldSpec& spec) {
     return number >= spec.min && (spec.below_max ? number < spec.max : number <= spec.max);
+  }
+
+  // Returns the number, or NaN. Units are for --set; files have numbers, as their schema says.
+  double number_of(const Json& found, std::string_view name) const {
+    if (found.is_number()) return found.get<double>();
+    if (!found.is_string() || !places_.is_override(below(path_, name))) return NAN;
+    return number_with_unit(found.get_ref<const std::string&>(), unit_of(name)).value_or(NAN);
   }
 
   std::string at(std::string_view name) const { return places_.at(below(path_, name)); }

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "base/input_error.h"
 #include "base/text/format.h"
+#include "base/text/units.h"
 #include "commands/commands.h"
 #include "metrics/quantity.h"
 #include "metrics/unserved.h"
@@ -21,15 +22,15 @@ Requirement parse(const char* option, const std::string& text) {
     const std::size_t length = at + 1 < text.size() && text[at + 1] == '=' ? 2 : 1;
     Requirement requirement{.text = text, .metric = text.substr(0, at), .relation = text.substr(at, length)};
     while (!requirement.metric.empty() && requirement.metric.back() == ' ') requirement.metric.pop_back();
-    const std::string number = text.substr(at + length);
+    const std::size_t begin = std::min(text.find_first_not_of(' ', at + length), text.size());
+    const std::string number = text.substr(begin);
     if (requirement.relation == "==" && (number == "true" || number == "false")) {
       requirement.bound = number == "true" ? 1 : 0;
       return requirement;
     }
-    char* end = nullptr;
-    requirement.bound = std::strtod(number.c_str(), &end);
-    if (requirement.relation != "=" && end != number.c_str() && *end == '\0' &&
-        std::isfinite(requirement.bound)) {
+    const std::optional<double> bound = number_with_unit(number, unit_of(requirement.metric));
+    if (requirement.relation != "=" && bound) {
+      requirement.bound = *bound;
       return requirement;
     }
   }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <span>
 
 #include "base/input_error.h"
+#include "base/text/units.h"
 
 namespace kvcap {
 
@@ -29,41 +28,13 @@ void refuse_value(std::string_view flag, const std::string& value, const std::st
   throw InputError(place + "allowed: " + allowed);
 }
 
-namespace {
-
-struct Suffix {
-  std::string_view text;
-  double factor;
-};
-// vllm/utils/argparse_utils.py: lower-case suffixes are decimal, upper-case ones binary.
-constexpr Suffix kSuffixes[] = {{"", 1},        {"k", 1e3},        {"m", 1e6},
-                                {"g", 1e9},     {"t", 1e12},       {"K", 1024},
-                                {"M", 1048576}, {"G", 1073741824}, {"T", 1099511627776}};
-constexpr Suffix kByteUnits[] = {{"B", 1},         {"KB", 1e3},         {"MB", 1e6},
-                                 {"GB", 1e9},      {"TB", 1e12},        {"KiB", 1024},
-                                 {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776}};
-
-// Returns nothing if the text is not a number with one of the suffixes.
-std::optional<double> suffixed(const std::string& text, std::span<const Suffix> suffixes) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
-  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
-  for (const Suffix& one : suffixes) {
-    if (rest == one.text) return number * one.factor;
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 double number_value(std::string_view flag, const std::string& value) {
-  if (const std::optional<double> number = suffixed(value, kSuffixes)) return *number;
+  if (const std::optional<double> number = number_with_unit(value, UnitOf::count)) return *number;
   refuse_value(flag, value, "a number, optionally followed by k, K, m, M, g or G");
 }
 
 double bytes_value(std::string_view flag, const std::string& value) {
-  if (const std::optional<double> number = suffixed(value, kByteUnits)) return *number;
+  if (const std::optional<double> number = number_with_unit(value, UnitOf::bytes)) return *number;
   return number_value(flag, value);
 }
 
