@@ -106,6 +106,12 @@ void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_vali
   runs = std::move(left);
 }
 
+int64_t Sessions::output_tokens(const Turn& turn, int64_t prompt_tokens, bool is_whole_prompt) const {
+  const int64_t room = max_model_len_ - prompt_tokens;
+  const bool is_cut = serving_.overflow == Overflow::truncate && is_whole_prompt && room > 0;
+  return is_cut ? std::min<int64_t>(turn.output_tokens, room) : turn.output_tokens;
+}
+
 TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
   const Session& session = workload_.sessions[arrival.session];
   const std::size_t number = session.first_turn + arrival.turn;
@@ -124,11 +130,15 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
     text.truncated = text.was_cut || input < turn.input_tokens;
     if (text.was_cut) cut(text.runs, history, arrival.session, keeping_.decoupled_positions, cuts);
   }
+  text.output_tokens = output_tokens(turn, history + input, !pieces.empty());
+  text.truncated = text.truncated || text.output_tokens < turn.output_tokens;
   text.history_runs = text.runs.size();
   const std::size_t in_prompt = workload_.prompt_pieces_of(number).size();
   int64_t reusable = history;
-  int64_t rest = input + turn.output_tokens;
+  int64_t rest = input + text.output_tokens;
+  const bool is_cut = text.output_tokens < turn.output_tokens;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (is_cut && i >= in_prompt && pieces[i].tokens > rest) break;
     text.runs.push_back({{pieces[i].key, 0, pieces[i].tokens}, TextOwner::piece});
     rest -= pieces[i].tokens;
     if (i < in_prompt) reusable += pieces[i].tokens;
@@ -219,12 +229,11 @@ void Sessions::end(uint32_t session) {
 // ---- records ----
 
 TurnRecord Sessions::record_of(const Arrival& arrival, const TurnText& text) const {
-  const Session& session = workload_.sessions[arrival.session];
   return {.session = arrival.session,
           .turn = arrival.turn,
           .history_tokens = static_cast<uint32_t>(text.history_tokens),
           .input_tokens = static_cast<uint32_t>(text.input_tokens),
-          .output_tokens = workload_.turns[session.first_turn + arrival.turn].output_tokens,
+          .output_tokens = static_cast<uint32_t>(text.output_tokens),
           .cold = text.cold,
           .truncated = text.truncated,
           .warmup = arrival.warmup,

@@ -25,10 +25,11 @@ struct TurnText {
   std::vector<Part> answer;       // pieces that its answer completes
   int64_t history_tokens = 0;     // prompt tokens that earlier turns may have left
   int64_t input_tokens = 0;       // remaining prompt tokens
-  bool cold = true;               // no earlier turn has left any part of its history
-  std::size_t history_runs = 0;   // number of runs in its history
-  bool was_cut = false;           // the history lost its front at this turn
-  bool truncated = false;         // the history or the input was shortened
+  int64_t output_tokens = 0;
+  bool cold = true;              // no earlier turn has left any part of its history
+  std::size_t history_runs = 0;  // number of runs in its history
+  bool was_cut = false;          // the history lost its front at this turn
+  bool truncated = false;        // the history, the input or the answer was shortened
 };
 
 // A history that lost its front at this turn: only the last `tokens` tokens of text `key` remain.
@@ -72,6 +73,9 @@ class Sessions {
   Key own_text(uint32_t session, uint32_t number) const;
   void cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid, std::vector<Cut>* cuts) const;
   void remember(const Arrival& arrival, Runs runs);
+  // Returns the length of the turn's answer. With serving.overflow truncate, the answer to a prompt that the
+  // source gives as a whole ends at max_model_len, as engines end it unless the request sets a length.
+  int64_t output_tokens(const Turn& turn, int64_t prompt_tokens, bool is_whole_prompt) const;
 
   const Workload& workload_;
   ServingOptions serving_;

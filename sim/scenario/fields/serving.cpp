@@ -136,7 +136,8 @@ void describe(FieldVisitor& v, ServingOptions& o) {
   v.field(
       "overflow", o.overflow,
       {.meaning =
-           "prompts longer than max_model_len: drop the oldest half of the history (truncate), or reject"});
+           "turns longer than max_model_len: drop the oldest half of the history or, where the source gives "
+           "whole prompts, the end of the answer (truncate), or reject"});
   v.field("prefix_caching", o.prefix_caching,
           {.meaning = "KV blocks of finished requests stay cached for prompts with the same prefix"});
   v.field("cache_generated", o.cache_generated, {.meaning = "the prefix cache also keeps blocks of answers"});

@@ -118,6 +118,27 @@ TEST(Instance, DropsTheOldestHalfOfAHistoryThatOutgrowsTheWindow) {
   EXPECT_EQ(engine.result.number("completed"), 3);
 }
 
+// Prompts that the source gives as a whole cannot lose their history; their answers end at the window.
+TEST(Instance, EndsTheAnswerToAWholePromptAtTheWindow) {
+  Scenario window = scenario("recompute");
+  window.serving.max_model_len = 1000;
+  Workload workload;
+  workload.sessions.push_back({.first_turn = 0, .turn_count = 2, .history_grows = false});
+  workload.turns = {{700, 500, 0}, {800, 100, 1}};
+  workload.pieces = {{7, 700}, {7, 700}, {8, 100}};
+  workload.piece_begin = {0, 1, 3};
+  const Engine engine = serve(window, workload);
+  // 700 + 500 > 1000: 300 tokens are answered, and the session goes on.
+  EXPECT_EQ(engine.result.turns[0].output_tokens, 300U);
+  EXPECT_TRUE(engine.result.turns[0].truncated);
+  EXPECT_EQ(engine.result.turns[1].output_tokens, 100U);
+  EXPECT_EQ(engine.result.number("truncated"), 1);
+  EXPECT_EQ(engine.result.number("completed"), 2);
+
+  window.serving.overflow = Overflow::reject;
+  EXPECT_EQ(serve(window, workload).result.number("rejected"), 2) << "the session's other turn as well";
+}
+
 TEST(Instance, RestoresBeforeItPrefills) {
   const Engine engine = serve(scenario("kv_offload"), one_turn(2000, 100));
   const double load_s = 2000 * 524288 / 26e9;
