@@ -15,13 +15,12 @@
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
-#include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "commands/question.h"
 #include "commands/require.h"
 #include "documents/kind.h"
 #include "metrics/write.h"
-#include "scenario/load.h"
 #include "text/capacity_text.h"
 #include "text/result_sentences.h"
 
@@ -29,10 +28,7 @@ namespace kvcap {
 namespace {
 
 struct CapacityArgs {
-  FromArgs from;
-  std::string scenario_path;
-  std::vector<std::string> overrides;
-  std::string prices;
+  QuestionArgs question;
   std::vector<std::string> meet;
   int seeds = 8;
   std::string out;
@@ -47,7 +43,8 @@ bool worsens_with_load(const std::string& metric) {
          metric.starts_with("failed") || metric.starts_with("truncated");
 }
 
-std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scenario) {
+std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scenario,
+                                 const std::string& name) {
   std::vector<Target> targets = args.meet.empty() ? targets_of(scenario.slo) : std::vector<Target>();
   for (const Requirement& one : parse_conditions("--meet", args.meet)) {
     if (one.relation == "<" || one.relation == ">") {
@@ -65,7 +62,7 @@ std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scena
     targets.push_back(std::move(target));
   }
   if (!targets.empty()) return targets;
-  throw InputError(args.scenario_path +
+  throw InputError(name +
                    ": slo: missing, required without --meet, e.g. --set slo.ttft_ms=1000 or --meet "
                    "'p99_ttft_ms<=1000'");
 }
@@ -148,26 +145,15 @@ struct Alternative {
   CapacityAnswer answer;
 };
 
-std::vector<std::string> overrides_of(const CapacityArgs& args, const std::vector<std::string>& launched,
-                                      const std::vector<std::string>& more = {}) {
-  std::vector<std::string> all = launched;
-  const std::vector<std::string> given = with_prices(args.prices, args.overrides);
-  all.insert(all.end(), given.begin(), given.end());
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
-// Returns the capacity of the line's engine with its prefix cache alone and with its stacks.
-std::vector<Alternative> alternatives(const CapacityArgs& args, const Launched& from,
-                                      const Scenario& scenario, const CapacityQuestion& question,
+// Returns the capacity of the engine with its prefix cache alone and with its stacks.
+std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& question,
+                                      const Scenario& scenario, const CapacityQuestion& asked,
                                       const FinishedRuns& finished) {
   std::vector<Alternative> found;
-  for (const std::string& policy : stacks_beside(from.line)) {
+  for (const std::string& policy : question.own_policies()) {
     if (policy == scenario.policy.name) continue;
-    Scenario other = load_scenario(
-        args.scenario_path, overrides_of(args, from.overrides, overrides_beside(policy, args.overrides)));
-    add_notes(from, other);
-    CapacityAnswer answer = find_capacity(question, simulated_loads(other, question.meet, finished));
+    Scenario other = question.load(overrides_beside(policy, args.question.set));
+    CapacityAnswer answer = find_capacity(asked, simulated_loads(other, asked.meet, finished));
     found.push_back({policy, std::move(other), std::move(answer)});
   }
   return found;
@@ -190,22 +176,20 @@ std::string flags_text(const Scenario& scenario, const std::string& model, const
 }
 
 void capacity(const CapacityArgs& args) {
-  const Launched from = launched(args.from, with_prices(args.prices, args.overrides),
-                                 [&](const std::vector<std::string>& overrides) {
-                                   return load_scenario(args.scenario_path, overrides);
-                                 });
-  Scenario scenario = load_scenario(args.scenario_path, overrides_of(args, from.overrides));
-  add_notes(from, scenario);
+  const Question asked(args.question, {.needs_load = false});
+  const Launched& from = asked.from();
+  const Scenario scenario = asked.load();
   const ArrivalProcess process = scenario.workload.arrivals.process;
   if (process == ArrivalProcess::trace) {
-    throw InputError(args.scenario_path +
+    throw InputError(asked.name() +
                      ": workload.arrivals.process: found \"trace\", allowed: poisson, gamma, constant, "
                      "closed_loop (a trace says itself when its requests arrive)");
   }
-  const CapacityQuestion question{.meet = read_targets(args, scenario),
+  const CapacityQuestion question{.meet = read_targets(args, scenario, asked.name()),
                                   .closed_loop = process == ArrivalProcess::closed_loop,
                                   .seeds = args.seeds,
                                   .guess = load_of(scenario)};
+  asked.save(scenario);
   refuse_resume_without_folder("capacity", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
@@ -214,7 +198,7 @@ void capacity(const CapacityArgs& args) {
   const FinishedRuns finished(args.out, args.resume);
   const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet, finished));
   std::vector<Alternative> others;
-  if (from.is_given()) others = alternatives(args, from, scenario, question, finished);
+  if (from.is_given()) others = alternatives(args, asked, scenario, question, finished);
   Json object = answer_object(scenario, question, answer);
   const std::string launch = launch_line_of(scenario);
   object["launch"] = launch.empty() ? Json() : Json(launch);
@@ -242,7 +226,7 @@ void capacity(const CapacityArgs& args) {
     text += flags_text(scenario, from.line.written_model, question, answer, others) + launched_text(from);
     print(text);
   }
-  if (!(answer.load > 0)) throw CheckFailed(args.scenario_path + ": no load meets the targets");
+  if (!(answer.load > 0)) throw CheckFailed(asked.name() + ": no load meets the targets");
 }
 
 }  // namespace
@@ -250,11 +234,10 @@ void capacity(const CapacityArgs& args) {
 void add_capacity(CLI::App& app) {
   auto args = std::make_shared<CapacityArgs>();
   Command command(app, "capacity", "the highest load that meets the targets");
-  command.value("scenario", args->scenario_path, kScenarioHelp).required();
-  add_from(command, args->from);
-  command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  add_question(command, args->question);
   declare_model_options(command);
-  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
+  command.value("--prices", args->question.prices,
+                "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
   command.value("--seeds", args->seeds, "seeds per load; a single seed gives no interval")

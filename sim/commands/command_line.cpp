@@ -48,6 +48,10 @@ Declared Command::value(const std::string& name, std::optional<int64_t>& to, con
   return Declared(app_->add_option(name, to, meaning));
 }
 
+Declared Command::value(const std::string& name, std::optional<double>& to, const std::string& meaning) {
+  return Declared(app_->add_option(name, to, meaning));
+}
+
 Declared Command::values(const std::string& name, std::vector<std::string>& to, const std::string& meaning) {
   return Declared(app_->add_option(name, to, meaning));
 }

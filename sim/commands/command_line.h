@@ -45,6 +45,7 @@ class Command {
   Declared value(const std::string& name, int64_t& to, const std::string& meaning);
   Declared value(const std::string& name, double& to, const std::string& meaning);
   Declared value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning);
+  Declared value(const std::string& name, std::optional<double>& to, const std::string& meaning);
   // Takes all values up to the next option: --before a b.
   Declared values(const std::string& name, std::vector<std::string>& to, const std::string& meaning);
   // Takes one value per occurrence: --set a --set b.

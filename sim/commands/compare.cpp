@@ -21,15 +21,14 @@
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
-#include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "commands/question.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/model_draws.h"
 #include "plan/replicate.h"
 #include "policy/table.h"
-#include "scenario/load.h"
 #include "text/model_text.h"
 #include "text/result_table.h"
 
@@ -37,10 +36,7 @@ namespace kvcap {
 namespace {
 
 struct CompareArgs {
-  FromArgs from;
-  std::string scenario_path;
-  std::vector<std::string> overrides;
-  std::string prices;
+  QuestionArgs question;
   std::string policies;
   std::vector<std::string> over;
   std::string layouts;
@@ -84,22 +80,18 @@ std::vector<std::string> split(const std::string& text) {
 // One column: its label and its overrides.
 struct Compared {
   std::string label;
-  std::vector<std::string> overrides;
+  Overrides overrides;  // messages about them name the option
   bool is_bound = false;
-  bool from_policies = false;  // an item of --policies
-  std::string layout{};        // an item of --layouts
-  bool is_launched{};          // the launch line without changes
+  bool is_launched{};    // the launch line without changes
+  std::string folder{};  // name of its folder; empty: by its overrides
 };
 
-constexpr const char* kLaunched = "as launched";
-// Returns the policies to compare with a launch line: its engine with the prefix cache alone, its stacks, and
-// hcache.
-std::string policies_beside(const LaunchLine& line) {
-  std::string names;
-  for (const std::string& one : stacks_beside(line)) names += one + ",";
-  return names + "hcache";
+void add(Compared& column, const std::string& change, const std::string& option) {
+  Override& override = column.overrides.emplace_back(override_of(change));
+  override.place = option;
 }
 
+constexpr const char* kLaunched = "as launched";
 // Returns "hcache", or "count=4" if the value is not a name.
 std::string label_of(const std::string& path, const std::string& value) {
   constexpr std::string_view kNoNames[] = {"true", "false", "null"};
@@ -111,8 +103,8 @@ std::string label_of(const std::string& path, const std::string& value) {
 // Reads "hcache", or with tiers "kv_offload:dram+ssd".
 Compared column_of_policy(const std::string& item) {
   const std::size_t colon = item.find(':');
-  Compared column{
-      .label = item, .overrides = {"policy.name=" + item.substr(0, colon)}, .from_policies = true};
+  Compared column{.label = item, .overrides = {}, .folder = item};
+  add(column, "policy.name=" + item.substr(0, colon), "--policies");
   if (colon == std::string::npos) return column;
   std::string tiers;
   for (std::size_t begin = colon + 1; begin <= item.size();) {
@@ -126,7 +118,7 @@ Compared column_of_policy(const std::string& item) {
     tiers += (tiers.empty() ? "" : ",") + ("{\"kind\":\"" + kind) + "\"}";
     begin = end + 1;
   }
-  column.overrides.push_back("policy.tiers=[" + tiers + "]");
+  add(column, "policy.tiers=[" + tiers + "]", "--policies");
   return column;
 }
 
@@ -145,16 +137,16 @@ Compared column_of_layout(const std::string& item) {
     return count;
   };
   const int64_t first = nodes(item.substr(0, plus));
-  if (plus == std::string::npos) {
-    return {.label = item,
-            .overrides = {"fleet.replicas=" + std::to_string(first), "fleet.disaggregation=null"},
-            .layout = item};
-  }
-  const int64_t all = first + nodes(item.substr(plus + 1));
-  return {.label = item,
-          .overrides = {"fleet.replicas=" + std::to_string(all),
-                        "fleet.disaggregation.prefill_replicas=" + std::to_string(first)},
-          .layout = item};
+  const bool is_divided = plus != std::string::npos;
+  const int64_t all = is_divided ? first + nodes(item.substr(plus + 1)) : first;
+  Compared column{.label = item, .overrides = {}, .folder = item};
+  const std::string option = "--layouts " + item;
+  add(column, "fleet.replicas=" + std::to_string(all), option);
+  add(column,
+      is_divided ? "fleet.disaggregation.prefill_replicas=" + std::to_string(first)
+                 : "fleet.disaggregation=null",
+      option);
+  return column;
 }
 
 // Limited because all pairs of settings are compared.
@@ -181,7 +173,8 @@ std::vector<Compared> columns_over(const std::vector<std::string>& fields) {
       for (const std::string& value : split(over.substr(equals + 1))) {
         Compared more = column;
         more.label += (more.label.empty() ? "" : " ") + label_of(path, value);
-        more.overrides.push_back(std::string(path).append("=").append(value));
+        const std::string change = std::string(path).append("=").append(value);
+        add(more, change, "--over " + change);
         finer.push_back(std::move(more));
         if (finer.size() > kMostSettings) refuse_more_settings();
       }
@@ -199,65 +192,84 @@ std::vector<Compared> combined(const std::vector<Compared>& policies, const std:
       Compared& column = columns.emplace_back(policy);
       if (!field.label.empty()) column.label += " " + field.label;
       column.overrides.insert(column.overrides.end(), field.overrides.begin(), field.overrides.end());
+      if (!column.folder.empty()) column.folder = column.label;
       if (columns.size() > kMostSettings) refuse_more_settings();
     }
   }
   return columns;
 }
 
-// Returns the policies to compare with a launch line: its own only with --over.
-std::vector<Compared> columns_beside(const CompareArgs& args, const LaunchLine& line) {
+// Returns the policy with the tiers of --dram and --ssd: a column per size, or one if it takes none of them.
+std::vector<Compared> with_sizes(const Compared& policy, const std::string& name,
+                                 const std::vector<Storage>& storages) {
   std::vector<Compared> columns;
-  for (const std::string& name : split(args.policies.empty() ? policies_beside(line) : args.policies)) {
-    const std::string own = "policy.name=" + name;
-    const bool is_own = std::find(line.overrides.begin(), line.overrides.end(), own) != line.overrides.end();
-    if (is_own && args.over.empty()) continue;
-    Compared column = column_of_policy(name);
-    // The line's own policy keeps the tiers of the line.
-    if (!is_own) {
-      const std::vector<std::string> beside =
-          overrides_beside(name.substr(0, name.find(':')), args.overrides);
+  for (const Storage& storage : storages) {
+    const Overrides tiers = storing(name, storage, "--dram, --ssd");
+    if (tiers.empty()) return {policy};
+    Compared& column = columns.emplace_back(policy);
+    column.overrides.insert(column.overrides.end(), tiers.begin(), tiers.end());
+    if (storages.size() > 1) column.folder = column.label += " " + storage.label();
+  }
+  return columns.empty() ? std::vector<Compared>{policy} : columns;
+}
+
+// Returns the columns of --policies, by default those of the engine. Beside a launch line its own policy is
+// one of them only with --over, and keeps the line's tiers.
+std::vector<Compared> columns_of_policies(const CompareArgs& args, const Question& question) {
+  const std::vector<std::string>& launched = question.from().overrides;
+  const bool is_launched = question.from().is_given();
+  const std::vector<std::string> names =
+      args.policies.empty() ? question.own_policies() : split(args.policies);
+  std::vector<Compared> columns;
+  for (const std::string& item : names) {
+    const std::string name = item.substr(0, item.find(':'));
+    const bool is_own = std::find(launched.begin(), launched.end(), "policy.name=" + item) != launched.end();
+    if (is_own && args.over.empty() && question.storages().empty()) continue;
+    Compared column = column_of_policy(item);
+    if (is_launched && !is_own) {
+      Overrides beside = overrides_beside(name, args.question.set);
+      for (Override& one : beside) one.place = "--policies";
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
     }
-    columns.push_back(std::move(column));
+    for (Compared& one : with_sizes(column, name, question.storages())) columns.push_back(std::move(one));
   }
   return columns;
 }
 
-std::vector<Compared> columns_of(const CompareArgs& args, const LaunchLine& line) {
-  if (!args.from.line.empty()) {
-    if (!args.layouts.empty()) {
-      throw InputError("compare: --from and --layouts cannot be combined; use --policies or --over");
+std::vector<Compared> columns_of(const CompareArgs& args, const Question& question) {
+  const bool is_launched = question.from().is_given();
+  std::vector<Compared> columns;
+  if (is_launched) columns.push_back({.label = kLaunched, .overrides = {}, .is_launched = true});
+  if (!args.layouts.empty()) {
+    if (is_launched || !args.policies.empty() || !args.over.empty() || !question.storages().empty()) {
+      throw InputError(
+          "compare: found --layouts beside --from, --policies, --over, --dram or --ssd, allowed: alone");
     }
-    std::vector<Compared> columns = {{.label = kLaunched, .overrides = {}, .is_launched = true}};
-    const bool has_only_fields = args.policies.empty() && !args.over.empty();
-    for (Compared& column : has_only_fields ? columns_over(args.over)
-                                            : combined(columns_beside(args, line), columns_over(args.over))) {
-      columns.push_back(std::move(column));
-    }
+    for (const std::string& item : split(args.layouts)) columns.push_back(column_of_layout(item));
     return columns;
   }
-  if (args.layouts.empty() == (args.policies.empty() && args.over.empty())) {
+  const bool has_settings = !args.over.empty() || !args.policies.empty() || !question.storages().empty();
+  if (question.has_file() && !is_launched && !has_settings) {
     throw InputError(
         "compare: give --policies a,b,c, --over PATH=v1,v2,... or both of them, or --layouts 4,1+3");
   }
-  std::vector<Compared> columns;
-  if (!args.layouts.empty()) {
-    for (const std::string& item : split(args.layouts)) columns.push_back(column_of_layout(item));
-  } else if (!args.policies.empty()) {
-    for (const std::string& name : split(args.policies)) columns.push_back(column_of_policy(name));
-    columns = combined(columns, columns_over(args.over));
-  } else {
-    columns = columns_over(args.over);
-  }
+  std::vector<Compared> settings = columns_over(args.over);
+  const bool has_only_fields = args.policies.empty() && question.storages().empty() && !args.over.empty();
+  if (!has_only_fields) settings = combined(columns_of_policies(args, question), settings);
+  columns.insert(columns.end(), settings.begin(), settings.end());
   if (columns.size() > kMostSettings) refuse_more_settings();
   return columns;
+}
+
+bool same(const Overrides& one, const Overrides& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](const auto& a, const auto& b) { return a.path == b.path && a.value == b.value; });
 }
 
 void refuse_twice(const std::vector<Compared>& columns, const char* option) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (std::size_t other = 0; other < i; ++other) {
-      if (columns[other].overrides != columns[i].overrides) continue;
+      if (!same(columns[other].overrides, columns[i].overrides)) continue;
       throw InputError(std::string(option) + ": found \"" + columns[i].label + "\" twice, allowed: once");
     }
   }
@@ -266,11 +278,12 @@ void refuse_twice(const std::vector<Compared>& columns, const char* option) {
 // Returns the name of the column's folder: "hcache", "hardware.ssd.count=8".
 std::string folder_name(const Compared& column) {
   if (column.is_launched) return "as_launched";
-  std::string name;
-  for (const std::string& change : column.overrides) {
-    name += (name.empty() ? "" : ",") + (change.starts_with("policy.name=") ? column.label : change);
+  std::string name = column.folder;
+  if (name.empty()) {
+    name = joined(column.overrides, ",", [](const Override& one) {
+      return one.path == "policy.name" ? one.value : one.path + "=" + one.value;
+    });
   }
-  if (column.is_bound || column.from_policies || !column.layout.empty()) name = column.label;
   constexpr std::size_t kLongest = 200;  // file systems allow 255 bytes
   name.resize(std::min(name.size(), kLongest));
   for (char& c : name) {
@@ -290,11 +303,11 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& c
     throw InputError(
         "--bounds: found no policy that stores anything, allowed: at least one of them compared");
   }
-  const std::vector<std::string> base =
-      columns[static_cast<std::size_t>(scenarios.rend() - last) - 1].overrides;
+  const Overrides base = columns[static_cast<std::size_t>(scenarios.rend() - last) - 1].overrides;
   const auto add = [&](const char* label, std::initializer_list<const char*> changes) {
-    Compared& column = columns.emplace_back(Compared{label, base, true});
-    column.overrides.insert(column.overrides.end(), changes.begin(), changes.end());
+    Compared& column =
+        columns.emplace_back(Compared{.label = label, .overrides = base, .is_bound = true, .folder = label});
+    for (const char* change : changes) column.overrides.push_back(override_of(change));
   };
   add("no cache",
       {"policy.name=recompute", "policy.keep=none", "policy.restore=recompute", "policy.tiers=[]"});
@@ -304,7 +317,7 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& c
   // Also sets the eviction of the tiers that the policy's name implies.
   nlohmann::json tiers = nlohmann::json::parse(last->resolved_json).at("policy").at("tiers");
   for (nlohmann::json& tier : tiers) tier["eviction"] = "belady";
-  columns.back().overrides.push_back("policy.tiers=" + tiers.dump());
+  columns.back().overrides.push_back(override_of("policy.tiers=" + tiers.dump()));
 }
 
 // Returns the differences of setting `one` against setting `other`, under their labels.
@@ -317,23 +330,6 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
     difference.against = columns[other].label;
   }
   return differences;
-}
-
-// Replaces "--set ..." in a loader's message by the option that the user gave: --policies, --over or
-// --layouts.
-std::string as_it_was_given(const std::string& message, const Compared& column) {
-  for (const std::string& change : column.overrides) {
-    const std::string place = "--set " + change;
-    if (!message.starts_with(place) || column.is_bound) continue;
-    if (change.starts_with("fleet.") && !column.layout.empty()) {
-      return "--layouts " + column.layout + message.substr(place.size());
-    }
-    const bool is_own = change == "policy={}" || change.starts_with("policy.tiers=");
-    const bool is_policy = change.starts_with("policy.name=") || (column.from_policies && is_own);
-    const std::string option = is_policy ? "--policies" : "--over " + change;
-    return option + message.substr(place.size());
-  }
-  return message;
 }
 
 // Returns one line per setting; "" if no setting differs in flags.
@@ -358,35 +354,24 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
 }
 
 void compare(const CompareArgs& args) {
-  const Launched from = launched(args.from, with_prices(args.prices, args.overrides),
-                                 [&](const std::vector<std::string>& overrides) {
-                                   return load_scenario(args.scenario_path, overrides);
-                                 });
-  std::vector<Compared> columns = columns_of(args, from.line);
-  const bool has_policies = !args.policies.empty() || (from.is_given() && args.over.empty());
-  refuse_twice(columns, has_policies ? "--policies" : args.over.empty() ? "--layouts" : "--over");
+  const Question question(args.question, {.has_sizes = true});
+  const Launched& from = question.from();
+  std::vector<Compared> columns = columns_of(args, question);
+  const bool has_policies = !args.policies.empty() || args.over.empty();
+  refuse_twice(columns, !args.layouts.empty() ? "--layouts" : has_policies ? "--policies" : "--over");
   std::vector<Scenario> scenarios;
-  refuse_read_once(args.scenario_path, ", and a comparison reads it for every setting; allowed: a file");
+  refuse_read_once(args.question.file, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {
     Progress progress("checking");
     while (scenarios.size() < columns.size()) {
       progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-      std::vector<std::string> overrides = from.overrides;
-      const std::vector<std::string> given = with_prices(args.prices, args.overrides);
-      overrides.insert(overrides.end(), given.begin(), given.end());
-      const Compared& column = columns[scenarios.size()];
-      overrides.insert(overrides.end(), column.overrides.begin(), column.overrides.end());
-      try {
-        scenarios.push_back(load_scenario(args.scenario_path, overrides));
-        add_notes(from, scenarios.back());
-      } catch (const InputError& error) {
-        throw InputError(as_it_was_given(error.what(), column));
-      }
+      scenarios.push_back(question.load(columns[scenarios.size()].overrides));
     }
   };
   load_columns();
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns();
+  question.save(scenarios.front());
   refuse_resume_without_folder("compare", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
@@ -451,8 +436,7 @@ void compare(const CompareArgs& args) {
 void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
-  command.value("scenario", args->scenario_path, kScenarioHelp).required();
-  add_from(command, args->from);
+  add_question(command, args->question);
   command.value(
       "--policies", args->policies,
       "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd; beside --over: each "
@@ -472,9 +456,9 @@ void add_compare(CLI::App& app) {
              "32, or "
              "0 for more than 16 settings")
       .within(0, kMostDraws);
-  command.repeated("--set", args->overrides, "override a field in all settings: path=value");
   declare_model_options(command);
-  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
+  command.value("--prices", args->question.prices,
+                "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for compare.json, table.txt and one folder per setting");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");

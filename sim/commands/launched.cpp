@@ -50,28 +50,29 @@ std::string flag_of(const LaunchLine& line, const std::string& path) {
   return "";
 }
 
-// Loads the scenario; errors in fields that the line sets name the line.
-Scenario load_launched(const std::function<Scenario(const std::vector<std::string>&)>& load,
-                       const LaunchLine& line, const std::vector<std::string>& launched,
-                       const std::vector<std::string>& given) {
-  std::vector<std::string> all = launched;
+// Returns the overrides of the line's fields; messages about them name its flags.
+Overrides placed(const LaunchLine& line, const std::vector<std::string>& fields) {
+  Overrides overrides;
+  for (const std::string& one : fields) {
+    Override& field = overrides.emplace_back(override_of(one));
+    const std::string flag = flag_of(line, field.path);
+    field.place = "--from: " + (flag.empty() ? "" : flag + ": ") + one;
+  }
+  return overrides;
+}
+
+// Loads the scenario with the line's fields.
+Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, const LaunchLine& line,
+                       const std::vector<std::string>& launched, const Overrides& given) {
+  Overrides all = placed(line, launched);
   all.insert(all.end(), given.begin(), given.end());
   try {
     return load(all);
   } catch (const InputError& error) {
-    const std::string message = error.what();
-    if (message.find("found \"remote\"") != std::string::npos) {
-      throw InputError(
-          "--from: the line stores remotely and the hardware has no remote store; describe it: --set "
-          "'hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 5e10}'");
-    }
-    for (const std::string& one : launched) {
-      const std::string place = "--set " + one + ":", flag = flag_of(line, path_of(one));
-      if (!message.starts_with(place)) continue;
-      throw InputError("--from: " + (flag.empty() ? "" : flag + ": ") + one + ":" +
-                       message.substr(place.size()));
-    }
-    throw;
+    if (std::string(error.what()).find("found \"remote\"") == std::string::npos) throw;
+    throw InputError(
+        "--from: the line stores remotely and the hardware has no remote store; describe it: --set "
+        "'hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 5e10}'");
   }
 }
 
@@ -100,9 +101,7 @@ std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenar
     sizes.push_back("policy.tiers.0.capacity_bytes=" + Json(bytes).dump());
   }
   if (line.has_longest_that_fits) {
-    const int64_t tokens =
-        std::min(longest_sequence(scenario, kv_tokens.value_or(planned_memory(scenario).tokens)),
-                 scenario.model.max_position_embeddings);
+    const int64_t tokens = longest_that_fits(scenario, kv_tokens);
     if (tokens > 0) sizes.push_back("serving.max_model_len=" + std::to_string(tokens));
   }
   return sizes;
@@ -162,8 +161,8 @@ void add_from(Command& command, FromArgs& args) {
                 "flags of the line to leave out, though they change the answer: enforce-eager,enable-lora");
 }
 
-Launched launched(const FromArgs& args, const std::vector<std::string>& given,
-                  const std::function<Scenario(const std::vector<std::string>&)>& load) {
+Launched launched(const FromArgs& args, const Overrides& given,
+                  const std::function<Scenario(const Overrides&)>& load) {
   if (args.line.empty()) {
     if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
     return {};
@@ -262,25 +261,25 @@ Json launched_json(const Launched& launched) {
           {"defaults", defaults},  {"ignored", line.left_out},    {"warnings", warnings}};
 }
 
-std::vector<std::string> stacks_beside(const LaunchLine& line) {
-  switch (line.engine) {
-    case Stack::sglang:
+Overrides launched_overrides(const Launched& launched) { return placed(launched.line, launched.overrides); }
+
+std::vector<std::string> policies_of(EngineKind engine) {
+  switch (engine) {
+    case EngineKind::sglang:
       return {"recompute", "hicache"};
-    case Stack::trtllm:
+    case EngineKind::trtllm:
       return {"recompute", "trtllm_offload"};
-    case Stack::vllm:
-    case Stack::lmcache:
-    case Stack::dynamo:
+    case EngineKind::vllm:
       break;
   }
   return {"recompute", "vllm_offload", "lmcache"};
 }
 
-std::vector<std::string> overrides_beside(std::string_view policy, const std::vector<std::string>& given) {
-  std::vector<std::string> overrides = {"policy={}", "policy.name=" + std::string(policy)};
+Overrides overrides_beside(std::string_view policy, const std::vector<std::string>& given) {
+  Overrides overrides = {override_of("policy={}"), override_of("policy.name=" + std::string(policy))};
   for (const std::string& one : given) {
     const bool is_own = one.starts_with("policy.name=") || one.starts_with("policy.tiers");
-    if (one.starts_with("policy.") && !is_own) overrides.push_back(one);
+    if (one.starts_with("policy.") && !is_own) overrides.push_back(override_of(one));
   }
   return overrides;
 }

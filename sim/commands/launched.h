@@ -9,6 +9,7 @@
 
 #include "commands/command_line.h"
 #include "launch/launch_line.h"
+#include "scenario/load.h"
 
 namespace kvcap {
 
@@ -29,10 +30,12 @@ struct Launched {
   bool is_given() const { return !text.empty(); }
 };
 
-// Reads the line of `args`. `load` loads the scenario with overrides; `given` are those of --set. Notes also
-// go to stderr.
-Launched launched(const FromArgs& args, const std::vector<std::string>& given,
-                  const std::function<Scenario(const std::vector<std::string>&)>& load);
+// Reads the line of `args`. `load` loads the scenario with overrides; `given` are those of options and --set.
+// Notes also go to stderr.
+Launched launched(const FromArgs& args, const Overrides& given,
+                  const std::function<Scenario(const Overrides&)>& load);
+// Returns the fields that the line sets; messages about them name its flags.
+Overrides launched_overrides(const Launched& launched);
 
 // Adds the line's notes to the scenario's, so that results and pages contain them.
 void add_notes(const Launched& launched, Scenario& scenario);
@@ -42,10 +45,10 @@ std::string launched_text(const Launched& launched);
 // "warnings": [{"flag", "text"}]}; null without a line.
 nlohmann::ordered_json launched_json(const Launched& launched);
 
-// Returns the policies to compare with a line: its engine with the prefix cache alone, and its stacks.
-std::vector<std::string> stacks_beside(const LaunchLine& line);
+// Returns the policies that an engine brings: its prefix cache alone, and its stacks.
+std::vector<std::string> policies_of(EngineKind engine);
 // Returns the overrides that `policy` needs besides those of the line: the stack's default tiers.
-std::vector<std::string> overrides_beside(std::string_view policy, const std::vector<std::string>& given);
+Overrides overrides_beside(std::string_view policy, const std::vector<std::string>& given);
 
 // Returns "Launch: vllm serve ..." with a line end; "" if the engine has no flags for the scenario.
 std::string launch_text(const Scenario& scenario, const std::string& model = "");

@@ -276,22 +276,16 @@ std::string flags_text(const PlanReport& report) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// Returns the launch line's overrides that the plan does not search. If the plan searches policies, leaves
-// out policy.*, because each policy has its own options.
-std::vector<std::string> not_searched(const std::vector<std::string>& launched, const Plan& plan) {
-  std::vector<std::string> kept;
-  for (const std::string& one : launched) {
-    const std::string path = one.substr(0, one.find('='));
-    bool is_searched = false;
-    for (const Dimension& dimension : plan.search) {
-      for (const std::string& other : dimension.paths) {
-        const bool is_policy = other == "policy.name" && path.starts_with("policy.");
-        is_searched = is_searched || is_policy || path == other || path.starts_with(other + ".");
-      }
+// True iff the plan searches the field. If it searches policies, it searches all of policy.*, because each
+// policy has its own options.
+bool is_searched(const std::string& path, const Plan& plan) {
+  for (const Dimension& dimension : plan.search) {
+    for (const std::string& other : dimension.paths) {
+      const bool is_policy = other == "policy.name" && path.starts_with("policy.");
+      if (is_policy || path == other || path.starts_with(other + ".")) return true;
     }
-    if (!is_searched) kept.push_back(one);
   }
-  return kept;
+  return false;
 }
 
 struct LaunchedPlan {
@@ -302,10 +296,15 @@ LaunchedPlan load(const PlanArgs& args) {
   const std::vector<std::string> given = with_prices(args.prices, args.overrides);
   if (args.from.line.empty() && args.from.ignored.empty()) return {{}, load_plan(args.path, given)};
   const Plan alone = load_plan(args.path);
-  Launched from = launched(args.from, given, [&](const std::vector<std::string>& overrides) {
-    return load_scenario(alone.base, not_searched(overrides, alone));
+  Overrides set;
+  for (const std::string& one : given) set.push_back(override_of(one));
+  Launched from = launched(args.from, set, [&](Overrides overrides) {
+    std::erase_if(overrides, [&](const Override& one) { return is_searched(one.path, alone); });
+    return load_scenario_with(alone.base, overrides);
   });
-  std::vector<std::string> all = from.overrides = not_searched(from.overrides, alone);
+  std::erase_if(from.overrides,
+                [&](const std::string& one) { return is_searched(one.substr(0, one.find('=')), alone); });
+  std::vector<std::string> all = from.overrides;
   all.insert(all.end(), given.begin(), given.end());
   return {std::move(from), load_plan(args.path, all)};
 }

@@ -13,24 +13,20 @@
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
-#include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "commands/question.h"
 #include "commands/require.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/replicate.h"
-#include "scenario/load.h"
 #include "text/result_table.h"
 
 namespace kvcap {
 namespace {
 
 struct RunArgs {
-  std::string scenario_path;
-  FromArgs from;
-  std::vector<std::string> overrides;
-  std::string prices;
+  QuestionArgs question;
   std::vector<std::string> requirements;
   std::string out;
   bool json = false;
@@ -48,18 +44,13 @@ void require_writable_place(const std::string& path) {
 }
 
 void run(const RunArgs& args) {
-  const std::vector<std::string> given = with_prices(args.prices, args.overrides);
-  const Launched from = launched(args.from, given, [&](const std::vector<std::string>& overrides) {
-    return load_scenario(args.scenario_path, overrides);
-  });
-  std::vector<std::string> overrides = from.overrides;
-  overrides.insert(overrides.end(), given.begin(), given.end());
-  Scenario scenario = load_scenario(args.scenario_path, overrides);
-  add_notes(from, scenario);
+  const Question question(args.question, {});
+  const Scenario scenario = question.load();
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   require_writable_place(args.perfetto);
   const std::vector<std::string> inputs = files_of(scenario);
   if (!args.perfetto.empty()) refuse_to_replace("--perfetto", args.perfetto, inputs);
+  question.save(scenario);
   const MadeFolders made = prepare_folder(args.out);
   refuse_to_replace_run(args.out, inputs);
   if (!args.perfetto.empty() && !args.out.empty()) {
@@ -74,6 +65,7 @@ void run(const RunArgs& args) {
       run_replications({scenario},
                        {.check_invariants = args.check, .timeline = timeline, .requests = requests})
           .front());
+  const Launched& from = question.from();
   if (from.is_given()) result.from_json = launched_json(from).dump();
   const std::string line = scenario_line(scenario, result);
   if (!args.out.empty()) add_run_files(args.out, line, result, files);
@@ -91,11 +83,10 @@ void run(const RunArgs& args) {
 void add_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   Command command(app, "run", "simulate one scenario");
-  command.value("scenario", args->scenario_path, kScenarioHelp).required();
-  add_from(command, args->from);
-  command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.name=kv_offload");
+  add_question(command, args->question);
   declare_model_options(command);
-  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
+  command.value("--prices", args->question.prices,
+                "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for result.json, requests.csv, run.log");
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'");

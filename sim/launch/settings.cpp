@@ -68,9 +68,9 @@ std::string policy_of(std::span<const FlagSetting> settings) {
   return backend.empty() ? started : backend;
 }
 
-class Overrides {
+class LineOverrides {
  public:
-  Overrides(LaunchLine& line, std::span<const FlagSetting> settings)
+  LineOverrides(LaunchLine& line, std::span<const FlagSetting> settings)
       : line_(line), policy_(policy_of(settings)) {
     std::set<std::string_view> read;
     for (const FlagSetting& one : settings) {
@@ -436,7 +436,7 @@ class Overrides {
 }  // namespace
 
 void apply_settings(std::span<const FlagSetting> settings, LaunchLine& line) {
-  Overrides(line, settings).finish();
+  LineOverrides(line, settings).finish();
 }
 
 }  // namespace kvcap

@@ -73,6 +73,11 @@ int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens) {
   return fits;
 }
 
+int64_t longest_that_fits(const Scenario& scenario, std::optional<int64_t> kv_tokens) {
+  return std::min(longest_sequence(scenario, kv_tokens.value_or(planned_memory(scenario).tokens)),
+                  scenario.model.max_position_embeddings);
+}
+
 std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_tokens) {
   const ServingOptions& serving = scenario.serving;
   if (serving.engine != EngineKind::vllm || serving.allow_impossible) return "";

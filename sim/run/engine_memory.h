@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cost/gpu_memory.h"
@@ -29,6 +30,10 @@ int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, in
 
 // Returns the length in tokens of the longest sequence that fits `kv_capacity_tokens`; 0 if none fits.
 int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens);
+
+// Returns the longest sequence that the model allows and the machine holds; 0 if none fits. `kv_tokens`: the
+// KV capacity if it is not the planned one.
+int64_t longest_that_fits(const Scenario& scenario, std::optional<int64_t> kv_tokens);
 
 // Returns why the engine would not start, with the allowed values and a way out; empty if it starts. vLLM
 // (core/kv_cache_utils, config/scheduler) refuses a serving.max_model_len if no such sequence fits. It also

@@ -55,8 +55,6 @@ std::vector<PriceSource> price_sources(const Document& document);
 void take_share(Document& document);
 // Copies the host times of hardware.engine to `serving`, except those that `serving` sets.
 void take_engine(Document& document);
-// Parses "path=value", an argument of --set. Throws InputError.
-Override override_of(const std::string& argument);
 Document resolve_model(const std::string& name_or_path);
 Document resolve_hardware(const std::string& name_or_path);
 

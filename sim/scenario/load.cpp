@@ -29,8 +29,8 @@ std::string name_of(const std::filesystem::path& file) {
   return file.extension() == ".json" ? file.stem().string() : "";
 }
 
-std::vector<Override> overrides_of(const std::vector<std::string>& arguments) {
-  std::vector<Override> overrides;
+Overrides overrides_of(const std::vector<std::string>& arguments) {
+  Overrides overrides;
   for (const std::string& argument : arguments) overrides.push_back(override_of(argument));
   return overrides;
 }
@@ -189,8 +189,7 @@ Scenario parse_scenario(std::string_view text, const std::string& file,
   return parse_scenario_with(text, file, overrides_of(overrides));
 }
 
-Scenario parse_scenario_with(std::string_view text, const std::string& file,
-                             const std::vector<Override>& overrides) {
+Scenario parse_scenario_with(std::string_view text, const std::string& file, const Overrides& overrides) {
   const Document document = resolve_scenario(text, file, overrides);
   Scenario scenario = read_scenario(document);
   if (scenario.name.empty()) scenario.name = name_of(file);
@@ -219,13 +218,17 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file,
 }
 
 Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
+  return load_scenario_with(path, overrides_of(overrides));
+}
+
+Scenario load_scenario_with(const std::string& path, const Overrides& overrides) {
   if (is_word(path) && !std::filesystem::exists(path)) {
     const EmbeddedFile& shipped = shipped_scenario(path);
-    return parse_scenario(shipped.text, std::string(shipped.path), overrides);
+    return parse_scenario_with(shipped.text, std::string(shipped.path), overrides);
   }
   const std::size_t hash = path.rfind('#');
   if (hash == std::string::npos || std::filesystem::exists(path)) {
-    return parse_scenario(read_text(path), path, overrides);
+    return parse_scenario_with(read_text(path), path, overrides);
   }
   const std::string file = path.substr(0, hash), member = path.substr(hash + 1);
   const Json whole = parse_json(read_text(file), file);
@@ -238,7 +241,7 @@ Scenario load_scenario(const std::string& path, const std::vector<std::string>& 
     const Json provenance = whole.value("provenance", Json());
     if (provenance.is_object()) scenario["kvcap_version"] = provenance.value("kvcap_version", Json());
   }
-  return parse_scenario(scenario.dump(), path, overrides);
+  return parse_scenario_with(scenario.dump(), path, overrides);
 }
 
 ModelSpec load_model(const std::string& name_or_path) {

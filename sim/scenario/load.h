@@ -30,10 +30,14 @@ struct Override {
   std::string place;             // name in messages: "--set seed=2"
   std::filesystem::path folder;  // base of relative paths in `value`
 };
+using Overrides = std::vector<Override>;
 
-// Parses a scenario with overrides that do not come from the command line.
-Scenario parse_scenario_with(std::string_view text, const std::string& file,
-                             const std::vector<Override>& overrides);
+// Parses "path=value", an argument of --set. Throws InputError.
+Override override_of(const std::string& argument);
+
+// Do the same with overrides that name their own places.
+Scenario load_scenario_with(const std::string& path, const Overrides& overrides);
+Scenario parse_scenario_with(std::string_view text, const std::string& file, const Overrides& overrides);
 
 // Kinds of catalogue files. The files of models/, hwprofiles/ and traces/ are embedded in the binary; `kvcap
 // show` lists them.

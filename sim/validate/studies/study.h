@@ -17,12 +17,10 @@
 
 namespace kvcap {
 
-using Overrides = std::vector<std::string>;  // "path=value", as for --set
-
 // A scenario and its changes.
 struct StudySetting {
   std::string scenario;  // path of a file, or a JSON object; empty: the scenario of the enclosing setting
-  Overrides changes;
+  std::vector<std::string> changes;  // "path=value", as for --set
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
   std::string workload;                     // JSON of a named workload (workloads.h); empty: the scenario's
   std::string missing;                      // a required file below $KVCAP_DATA that does not exist

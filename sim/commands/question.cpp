@@ -1,0 +1,375 @@
+#include "commands/question.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/files.h"
+#include "base/input_error.h"
+#include "base/outputs.h"
+#include "base/text/format.h"
+#include "base/text/joined.h"
+#include "base/text/units.h"
+#include "commands/output.h"
+#include "launch/stack_tiers.h"
+#include "policy/table.h"
+#include "run/engine_memory.h"
+#include "workload/sources_table.h"
+
+namespace kvcap {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kCommandLine = "the command line";
+// The longest answer of generated agents (traces/agents.json), and their least limit of a prompt.
+constexpr int64_t kAgentsAnswer_tokens = 18195, kAgentsLeastPrompt_tokens = 32768;
+
+Override option(const std::string& name, const std::string& value, std::string path, const Json& json) {
+  return {std::move(path), json.dump(), std::string(name).append(" ").append(value), {}};
+}
+
+std::vector<std::string> items_of(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+// Returns the name of a profile with enough such GPUs: h100-sxm-8x for 2 of h100-sxm; else the profile
+// itself.
+std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus) {
+  if (profile.gpu.count >= gpus) return name;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    const std::string_view other = entry.name;
+    const bool is_of_gpu = other.starts_with(name + "-") && other.ends_with("x") &&
+                           other.find('-', name.size() + 1) == std::string::npos;
+    if (is_of_gpu && load_hardware(std::string(other)).gpu.count >= gpus) return std::string(other);
+  }
+  return name;
+}
+
+// Returns the source of --workload: a generator's name or a file, whose kind is that of its beginning.
+Json source_of(const std::string& workload) {
+  std::vector<std::string_view> generators;
+  for (const SourceRow& row : source_table()) {
+    if (row.is_generated) generators.push_back(row.name);
+  }
+  if (std::find(generators.begin(), generators.end(), workload) != generators.end()) {
+    return {{"kind", workload}};
+  }
+  if (!std::filesystem::exists(workload)) {
+    throw InputError("--workload: found \"" + workload + "\", allowed: " + joined(generators) +
+                     ", or a file" + suggestion(workload, generators));
+  }
+  return {{"kind", guess_source(workload).name}, {"path", workload}};
+}
+
+// Returns the sizes of one tier.
+std::vector<Storage::Size> sizes_of(Tier tier, const std::string& list) {
+  std::vector<Storage::Size> sizes;
+  if (list.empty()) return sizes;
+  for (const std::string& text : items_of(list)) {
+    const std::optional<double> bytes = number_with_unit(text, UnitOf::bytes);
+    if (!bytes || !(*bytes > 0)) {
+      throw InputError("--" + std::string(name(tier)) + ": found \"" + text +
+                       "\", allowed: a size such as 250GB or 2TiB, several separated by commas");
+    }
+    sizes.push_back({tier, *bytes, text});
+  }
+  return sizes;
+}
+
+std::vector<Storage> combinations(const QuestionArgs& args) {
+  std::vector<Storage> all;
+  for (const auto& [tier, list] : {std::pair(Tier::dram, args.dram), std::pair(Tier::ssd, args.ssd)}) {
+    const std::vector<Storage::Size> sizes = sizes_of(tier, list);
+    if (sizes.empty()) continue;
+    if (all.empty()) all.emplace_back();
+    std::vector<Storage> finer;
+    for (const Storage& one : all) {
+      for (const Storage::Size& size : sizes) finer.emplace_back(one).sizes.push_back(size);
+    }
+    all = std::move(finer);
+  }
+  return all;
+}
+
+Stack stack_of(EngineKind engine) {
+  const auto found = std::find(std::begin(kStackNames), std::end(kStackNames),
+                               kEngineNames[static_cast<std::size_t>(engine)]);
+  return static_cast<Stack>(found - std::begin(kStackNames));
+}
+
+// Returns the value of a field of the resolved scenario; `given` if it has none.
+Json resolved_value(const Json& resolved, const Json::json_pointer& place, const Json& given) {
+  return given.is_string() && resolved.contains(place) ? resolved.at(place) : given;
+}
+
+Json::json_pointer pointer_of(std::string path) {
+  std::replace(path.begin(), path.end(), '.', '/');
+  return Json::json_pointer("/" + path);
+}
+
+// Sets the field of a scenario as it is written. Models and hardware are written in full if parts change.
+void write_override(const Override& override, const Json& resolved, Json& written) {
+  const std::string first = override.path.substr(0, override.path.find('.'));
+  const bool is_part = first != override.path;
+  if ((first == "model" || first == "hardware") && is_part) {
+    written[first] = resolved.at(first);
+    return;
+  }
+  if (is_part && written.contains(first) && written[first].is_string()) {
+    written[first] = Json{{"name", written[first]}};
+  }
+  Json value = Json::parse(override.value, nullptr, false);
+  if (value.is_discarded()) value = override.value;
+  const Json::json_pointer place = pointer_of(override.path);
+  written[place] = is_part ? resolved_value(resolved, place, value) : value;
+}
+
+}  // namespace
+
+std::string Storage::label() const {
+  return joined(sizes, " ",
+                [](const Size& one) { return std::string(kvcap::name(one.tier)) + "=" + one.text; });
+}
+
+void add_question(Command& command, QuestionArgs& args) {
+  command.value("scenario", args.file, std::string(kScenarioHelp) + "; or none, and these options");
+  command.value("--model", args.model, "model: a name of kvcap show models or of Hugging Face, or a path");
+  command.value("--gpu,--hardware", args.hardware, "GPU or server: a name of kvcap show hardware, or a path");
+  command.value("--gpus", args.gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
+  command.value("--engine", args.engine, "vllm, sglang or trtllm; with its version: vllm@0.19");
+  command.value("--workload", args.workload, "chat, agents, rag, ..., or a trace file");
+  command.value("--rate", args.requests_per_s, "requests per second, of a Poisson process");
+  command.value("--concurrency", args.concurrency, "sessions that are active at once, in place of --rate")
+      .within(1, 1000000);
+  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare takes several: 100GB,250GB");
+  command.value("--ssd", args.ssd, "SSD for KV: 4TB");
+  command.value("--save", args.save, "file for the scenario that was asked about");
+  add_from(command, args.from);
+  command.repeated("--set", args.set, "override a field: path=value, e.g. workload.think_time.mean_s=40s");
+}
+
+Overrides storing(std::string_view policy, const Storage& storage, const std::string& place) {
+  if (!stores(with_preset({.name = std::string(policy)}))) return {};
+  const PolicyRow& row = policy_row(policy);
+  std::vector<std::string> tiers;
+  bool is_sized = false;
+  for (Tier tier : kHostTiers) {
+    const auto size = std::find_if(storage.sizes.begin(), storage.sizes.end(),
+                                   [tier](const Storage::Size& one) { return one.tier == tier; });
+    const TierOptions* own = stack_tier(policy, name(tier));
+    const bool is_default = std::any_of(row.tiers.begin(), row.tiers.end(),
+                                        [tier](const TierOptions& one) { return one.kind == tier; });
+    std::map<std::string, std::string> members;
+    if (size != storage.sizes.end()) members["capacity_bytes"] = Json(size->bytes).dump();
+    const bool takes_size = !members.empty() && (own != nullptr || row.tiers.empty());
+    is_sized = is_sized || takes_size;
+    if (takes_size || is_default) tiers.push_back(tier_json(own ? *own : TierOptions{.kind = tier}, members));
+  }
+  if (!is_sized) return {};
+  return {{"policy.tiers", "[" + joined(tiers) + "]", place, {}}};
+}
+
+// Returns the base of a question without a file.
+static std::string base_of(const QuestionArgs& args) {
+  std::string name = args.model.empty() ? "" : std::filesystem::path(args.model).filename().string();
+  name += (name.empty() ? "" : "-") + std::filesystem::path(args.workload).stem().string();
+  return Json{{"schema", "kvcap.scenario/1"},
+              {"name", name},
+              {"kvcap_version", KVCAP_VERSION},
+              {"policy", "recompute"},
+              {"workload", Json::object()}}
+      .dump();
+}
+
+Question::Question(const QuestionArgs& args, const Asker& asker) : args_(args) {
+  name_ = has_file() ? args.file : kCommandLine;
+  storages_ = combinations(args);
+  if (!has_file()) {
+    require_options(asker.needs_load);
+    base_ = base_of(args);
+  }
+  options_ = options(args);
+  for (const std::string& one : with_prices(args.prices, args.set)) set_.push_back(override_of(one));
+  Overrides given = options_;
+  given.insert(given.end(), set_.begin(), set_.end());
+  from_ = launched(args.from, given, [this](const Overrides& overrides) {
+    return has_file() ? load_scenario_with(args_.file, overrides)
+                      : parse_scenario_with(base_, name_, overrides);
+  });
+  if (!has_file()) fill_in();
+  if (!asker.has_sizes && !storages_.empty()) store();
+}
+
+// Throws InputError for the first missing option of a question without a file.
+void Question::require_options(bool needs_load) const {
+  const auto require = [](bool is_given, const std::string& option) {
+    if (is_given) return;
+    throw InputError("found no scenario file and no " + option +
+                     ", allowed: a file, or --model, --gpu, --workload and --rate or --concurrency");
+  };
+  require(!args_.model.empty() || !args_.from.line.empty(), "--model");
+  require(!args_.hardware.empty(), "--gpu");
+  require(!args_.workload.empty(), "--workload");
+  const Json source = source_of(args_.workload);
+  const bool has_arrivals =
+      source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;
+  const bool sets_arrivals = std::any_of(args_.set.begin(), args_.set.end(), [](const std::string& one) {
+    return one.starts_with("workload.arrivals");
+  });
+  require(!needs_load || has_arrivals || sets_arrivals || args_.requests_per_s || args_.concurrency,
+          "--rate or --concurrency");
+}
+
+// Adds the hardware and the GPUs of one engine. A share of a server follows from tensor_parallel_size, unless
+// a file or a launch line sets that.
+void Question::add_gpus(const QuestionArgs& args, Overrides& all) const {
+  const bool is_named = !args.hardware.empty();
+  const HardwareProfile own = is_named ? load_hardware(args.hardware) : load_scenario(args.file, {}).hardware;
+  const std::string name = is_named ? args.hardware : own.name;
+  const std::string server = server_of(own, name, *args.gpus);
+  const std::string gpus = std::to_string(*args.gpus);
+  if (is_named || server != name) all.push_back(option("--gpu", server, "hardware", server));
+  const bool is_share = own.gpu.count >= *args.gpus || server != name;
+  if (has_file() || !is_share || !args.from.line.empty()) {
+    all.push_back(option("--gpus", gpus, "hardware.gpu.count", *args.gpus));
+  }
+  if (args.from.line.empty()) {
+    all.push_back(option("--gpus", gpus, "serving.tensor_parallel_size", *args.gpus));
+  }
+}
+
+// Returns the overrides of the options.
+Overrides Question::options(const QuestionArgs& args) const {
+  Overrides all;
+  const auto add = [&all](const std::string& name, const std::string& value, const char* path,
+                          const Json& json) { all.push_back(option(name, value, path, json)); };
+  if (!args.model.empty()) add("--model", args.model, "model", args.model);
+  if (args.gpus) {
+    add_gpus(args, all);
+  } else if (!args.hardware.empty()) {
+    add("--gpu", args.hardware, "hardware", args.hardware);
+  }
+  if (!args.engine.empty()) {
+    const std::size_t at = args.engine.find('@');
+    add("--engine", args.engine, "serving.engine", args.engine.substr(0, at));
+    if (at != std::string::npos)
+      add("--engine", args.engine, "serving.engine_version", args.engine.substr(at + 1));
+  }
+  if (!args.workload.empty()) {
+    const Json source = source_of(args.workload);
+    add("--workload", args.workload, "workload.source", source);
+    const bool has_arrivals =
+        source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;
+    if (has_arrivals) add("--workload", args.workload, "workload.arrivals", {{"process", "trace"}});
+  }
+  if (args.requests_per_s && args.concurrency) {
+    throw InputError("found --rate and --concurrency, allowed: one of them");
+  }
+  if (args.requests_per_s) {
+    add("--rate", format_number(*args.requests_per_s), "workload.arrivals",
+        {{"process", "poisson"}, {"requests_per_s", *args.requests_per_s}});
+  }
+  if (args.concurrency) {
+    add("--concurrency", std::to_string(*args.concurrency), "workload.arrivals",
+        {{"process", "closed_loop"}, {"concurrency", *args.concurrency}});
+  }
+  return all;
+}
+
+// Completes a question without a file by what depends on the machine.
+void Question::fill_in() {
+  const auto sets = [this](const std::string& path) {
+    const auto is_meant = [&path](const Override& one) { return one.path == path; };
+    return std::any_of(set_.begin(), set_.end(), is_meant) ||
+           std::any_of(from_.overrides.begin(), from_.overrides.end(),
+                       [&path](const std::string& one) { return one.starts_with(path + "="); });
+  };
+  const auto add = [&](const std::string& path, const std::string& value) {
+    options_.push_back({path, value, kCommandLine, {}});
+  };
+  const Scenario first = load();
+  if (!from_.is_given()) {
+    LaunchLine installed;
+    installed.engine = stack_of(first.serving.engine);
+    for (const std::string& one : defaults_on(installed, first.hardware)) {
+      if (!sets(one.substr(0, one.find('=')))) options_.push_back(override_of(one));
+    }
+  }
+  if (!sets("serving.max_model_len")) {
+    const int64_t tokens = longest_that_fits(load(), std::nullopt);
+    if (tokens > 0) {
+      add("serving.max_model_len", std::to_string(tokens));
+      if (tokens < first.model.max_position_embeddings) {
+        notes_.push_back("serving.max_model_len is " + format_count(tokens, "token") +
+                         ", the longest sequence that fits; the model's is " +
+                         format_count(first.model.max_position_embeddings, "token"));
+      }
+    }
+  }
+  if (args_.workload == "agents" && !sets("workload.source.max_prompt_tokens")) {
+    const int64_t longest = load().serving.max_model_len.value_or(first.model.max_position_embeddings);
+    add("workload.source.max_prompt_tokens",
+        std::to_string(std::max(kAgentsLeastPrompt_tokens, longest - kAgentsAnswer_tokens)));
+  }
+}
+
+Scenario Question::load(const Overrides& more) const {
+  Overrides all = launched_overrides(from_);
+  for (const Overrides* part : {&options_, &set_, &more}) all.insert(all.end(), part->begin(), part->end());
+  Scenario scenario =
+      has_file() ? load_scenario_with(args_.file, all) : parse_scenario_with(base_, name_, all);
+  if (!has_file()) scenario.file.clear();
+  add_notes(from_, scenario);
+  scenario.notes.insert(scenario.notes.end(), notes_.begin(), notes_.end());
+  return scenario;
+}
+
+std::vector<std::string> Question::own_policies() const { return policies_of(load().serving.engine); }
+
+void Question::store() {
+  if (storages_.size() > 1) {
+    throw InputError(
+        "found several sizes of --dram or --ssd, allowed: one of each; kvcap compare takes several");
+  }
+  const std::string place = "--dram, --ssd";
+  const PolicyOptions own = load().policy;
+  const std::vector<std::string> policies =
+      stores(with_preset(own)) ? std::vector<std::string>{own.name} : own_policies();
+  for (const std::string& policy : policies) {
+    const Overrides tiers = storing(policy, storages_.front(), place);
+    if (tiers.empty()) continue;
+    if (policy != own.name) set_.push_back({"policy", Json(policy).dump(), place, {}});
+    set_.insert(set_.end(), tiers.begin(), tiers.end());
+    return;
+  }
+  throw InputError(place + ": found " + storages_.front().label() + ", and " + joined(policies, " and ") +
+                   " cannot store there; another policy: --set policy.name=lmcache");
+}
+
+void Question::save(const Scenario& scenario) const {
+  if (args_.save.empty()) return;
+  refuse_to_replace("--save", args_.save, files_of(scenario));
+  const Json resolved = Json::parse(scenario.resolved_json);
+  Json written = resolved;
+  if (!has_file()) {
+    written = {{"schema", nullptr}, {"name", nullptr},    {"kvcap_version", nullptr}, {"model", nullptr},
+               {"hardware", nullptr}, {"serving", nullptr}, {"workload", nullptr},      {"policy", nullptr}};
+    written.update(Json::parse(base_));
+    for (const Override& one : launched_overrides(from_)) write_override(one, resolved, written);
+    for (const Overrides* part : {&options_, &set_}) {
+      for (const Override& one : *part) write_override(one, resolved, written);
+    }
+  }
+  write_file(args_.save, written.dump(2) + "\n");
+}
+
+}  // namespace kvcap

@@ -1,0 +1,93 @@
+// Question: the scenario that a command asks about. It comes from a file, from an engine's launch line, from
+// options such as --gpus 2, or from several of these; later ones override earlier ones.
+//
+// Without a file the scenario is the engine as installed: its newest version with a server's defaults on
+// these GPUs, its own prefix cache, no tier below it, and the longest sequence that the machine holds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/tier.h"
+#include "commands/command_line.h"
+#include "commands/launched.h"
+#include "scenario/load.h"
+
+namespace kvcap {
+
+struct QuestionArgs {
+  std::string file;  // empty: none
+  FromArgs from;
+  std::string model, hardware, engine, workload;
+  std::optional<int64_t> gpus, concurrency;
+  std::optional<double> requests_per_s;
+  std::string dram, ssd;  // sizes separated by commas: "100GB,250GB"
+  std::string save;
+  std::vector<std::string> set;
+  std::string prices;
+};
+// Declares the options.
+void add_question(Command& command, QuestionArgs& args);
+
+// Sizes of the tiers of one setting, by --dram and --ssd.
+struct Storage {
+  struct Size {
+    Tier tier;
+    double bytes;
+    std::string text;  // as given: "100GB"
+  };
+  std::vector<Size> sizes;  // from the nearest tier
+
+  std::string label() const;  // "dram=100GB ssd=2TB"
+};
+
+// What a command does with a question.
+struct Asker {
+  bool has_sizes = false;  // takes several sizes of --dram and --ssd; others store in the one that is given
+  bool needs_load = true;  // without a file, --rate or --concurrency has to be given
+};
+
+class Question {
+ public:
+  // Reads the options. Throws InputError.
+  Question(const QuestionArgs& args, const Asker& asker);
+
+  // Returns the scenario with more overrides and with notes on how the question was read.
+  Scenario load(const Overrides& more = {}) const;
+
+  const std::string& name() const { return name_; }  // in messages: a path, or "the command line"
+  const Launched& from() const { return from_; }
+  bool has_file() const { return !args_.file.empty(); }
+  // Combinations of the given sizes; empty: none given.
+  const std::vector<Storage>& storages() const { return storages_; }
+  // Returns the policies that the engine brings: its prefix cache alone, and its stacks.
+  std::vector<std::string> own_policies() const;
+
+  // Writes the scenario of --save, if given. Throws InputError if the file may not be replaced.
+  void save(const Scenario& scenario) const;
+
+ private:
+  Overrides options(const QuestionArgs& args) const;
+  void add_gpus(const QuestionArgs& args, Overrides& all) const;
+  void fill_in();
+  // Stores in the tiers of --dram and --ssd: by the policy or, if it stores nothing, by the engine's own
+  // offloading.
+  void store();
+  void require_options(bool needs_load) const;
+
+  QuestionArgs args_;
+  std::string name_, base_;  // text of the scenario without a file
+  Overrides options_, set_;
+  Launched from_;
+  std::vector<Storage> storages_;
+  std::vector<std::string> notes_;
+};
+
+// Returns the overrides that give a policy these sizes: its stack's tiers, of those that it can use. Empty if
+// the policy stores nothing.
+Overrides storing(std::string_view policy, const Storage& storage, const std::string& place);
+
+}  // namespace kvcap

@@ -1,0 +1,176 @@
+// Questions without a file: options in place of a scenario, and files that options override.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "unit/cli.h"
+
+namespace kvcap::question_test {
+namespace {
+
+using Json = nlohmann::json;
+
+class Question : public Cli {
+ protected:
+  // Returns the result of kvcap run with these arguments.
+  Json run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "run");
+    arguments.emplace_back("--json");
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    return outcome.exit_code == 0 ? Json::parse(outcome.out) : Json();
+  }
+  std::string refusal(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), "run");
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    return outcome.err;
+  }
+  const std::vector<std::string> chat_ = {"--model", "Qwen/Qwen3-32B", "--gpu", "h100-sxm", "--gpus",
+                                          "2",       "--workload",     "chat",  "--rate",   "0.5"};
+  std::vector<std::string> chat_with(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = chat_;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(Question, WithoutAFileIsTheEngineAsInstalled) {
+  const Json scenario = run(chat_).at("scenario");
+  EXPECT_EQ(scenario.at("model").at("name"), "qwen3-32b");
+  EXPECT_EQ(scenario.at("hardware").at("name"), "h100-sxm-8x") << "two of its GPUs";
+  EXPECT_EQ(scenario.at("policy").at("name"), "recompute");
+  const Json& serving = scenario.at("serving");
+  EXPECT_EQ(serving.at("engine"), "vllm");
+  EXPECT_EQ(serving.at("tensor_parallel_size"), 2);
+  EXPECT_EQ(serving.at("prefix_caching"), true);
+  EXPECT_EQ(serving.at("max_num_seqs"), 1024) << "vLLM's API server on GPUs of 70 GiB and more";
+  EXPECT_EQ(serving.at("max_model_len"), 40960) << "the model's";
+  EXPECT_EQ(scenario.at("workload").at("arrivals").at("requests_per_s"), 0.5);
+}
+
+TEST_F(Question, TakesTheLongestSequenceThatFitsAndSaysSo) {
+  // Llama-3.1-8B allows 131,072 tokens; 128 KiB of KV each are 16 GiB, and a GPU of 24 GB with 16 GB of
+  // weights holds fewer.
+  const Json result =
+      run({"--model", "llama-3.1-8b", "--gpu", "rtx-4090", "--workload", "chat", "--rate", "1"});
+  const auto tokens = result.at("scenario").at("serving").at("max_model_len").get<int64_t>();
+  EXPECT_GT(tokens, 10000);
+  EXPECT_LT(tokens, 60000);
+  bool is_said = false;
+  for (const Json& note : result.at("notes")) {
+    is_said = is_said || note.get<std::string>().find("the longest sequence that fits") != std::string::npos;
+  }
+  EXPECT_TRUE(is_said) << result.at("notes");
+}
+
+TEST_F(Question, IsSavedAsAScenarioWithTheSameAnswer) {
+  const Json asked = run(chat_with({"--dram", "100GB", "--save", path("saved.json")}));
+  const Json saved = run({path("saved.json")});
+  EXPECT_EQ(asked.at("metrics"), saved.at("metrics"));
+  const Json file = Json::parse(read_file(path("saved.json")));
+  EXPECT_EQ(file.at("model"), "Qwen/Qwen3-32B") << "a name, not the model's contents";
+  EXPECT_EQ(file.at("hardware"), "h100-sxm-8x");
+  EXPECT_EQ(file.at("policy").at("tiers").at(0).at("capacity_bytes"), 1e11);
+}
+
+TEST_F(Question, StoresWithTheEnginesOwnOffloading) {
+  const auto policy = [&](const std::string& engine) {
+    return run(chat_with({"--dram", "100GB", "--engine", engine})).at("scenario").at("policy").at("name");
+  };
+  EXPECT_EQ(policy("vllm"), "vllm_offload");
+  EXPECT_EQ(policy("sglang"), "hicache");
+  EXPECT_EQ(policy("trtllm"), "trtllm_offload");
+}
+
+TEST_F(Question, OptionsOverrideAFile) {
+  const Json scenario = run({path("chat.json"), "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--rate", "2",
+                             "--engine", "vllm@0.15", "--ssd", "1TB"})
+                            .at("scenario");
+  EXPECT_EQ(scenario.at("model").at("name"), "llama-3.1-8b");
+  EXPECT_EQ(scenario.at("serving").at("engine_version"), "0.15");
+  EXPECT_EQ(scenario.at("workload").at("arrivals").at("requests_per_s"), 2);
+  EXPECT_TRUE(scenario.at("workload").at("arrivals").at("sessions_per_s").is_null());
+  EXPECT_EQ(scenario.at("policy").at("name"), "hcache") << "the file's policy stores on the SSD";
+  EXPECT_EQ(scenario.at("policy").at("tiers").at(0).at("capacity_bytes"), 1e12);
+}
+
+TEST_F(Question, ReadsATraceByItsBeginning) {
+  write("log.csv", "arrival_s,input_tokens,output_tokens\n0,100,5\n1,200,5\n2,300,5\n");
+  const Json result = run({"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", path("log.csv")});
+  EXPECT_EQ(result.at("scenario").at("workload").at("arrivals").at("process"), "trace");
+  EXPECT_EQ(result.at("turns"), 3);
+}
+
+TEST_F(Question, WithUnitsIsTheSameAsWithout) {
+  const Json units = run(
+      chat_with({"--set", "workload.think_time.mean_s=2min", "--set", "serving.max_num_batched_tokens=4K"}));
+  const Json numbers = run(
+      chat_with({"--set", "workload.think_time.mean_s=120", "--set", "serving.max_num_batched_tokens=4096"}));
+  EXPECT_EQ(units.at("metrics"), numbers.at("metrics"));
+}
+
+TEST_F(Question, NamesWhatIsMissing) {
+  const std::string allowed =
+      ", allowed: a file, or --model, --gpu, --workload and --rate or --concurrency\n";
+  EXPECT_EQ(refusal({"--gpu", "h100-sxm"}), "kvcap: found no scenario file and no --model" + allowed);
+  EXPECT_EQ(refusal({"--model", "llama-3.1-8b"}), "kvcap: found no scenario file and no --gpu" + allowed);
+  EXPECT_EQ(refusal({"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", "chat"}),
+            "kvcap: found no scenario file and no --rate or --concurrency" + allowed);
+}
+
+TEST_F(Question, NamesTheOptionOfAWrongValue) {
+  EXPECT_EQ(refusal({"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", "chats", "--rate", "1"}),
+            "kvcap: --workload: found \"chats\", allowed: chat, long_context, agents, few_shot, rag, random, "
+            "or a file; did you mean \"chat\"?\n");
+  EXPECT_EQ(refusal(chat_with({"--dram", "much"})),
+            "kvcap: --dram: found \"much\", allowed: a size such as 250GB or 2TiB, several separated by "
+            "commas\n");
+  EXPECT_EQ(refusal(chat_with({"--concurrency", "4"})),
+            "kvcap: found --rate and --concurrency, allowed: one of them\n");
+  EXPECT_EQ(
+      refusal(chat_with({"--engine", "vllmm"})),
+      "kvcap: --engine vllmm: found \"vllmm\", allowed: vllm, sglang, trtllm; did you mean \"vllm\"?\n");
+}
+
+TEST_F(Question, ComparesEveryStoringPolicyAtEverySize) {
+  std::vector<std::string> command = chat_with({"--policies", "recompute,vllm_offload", "--dram", "1GB,2GB",
+                                                "--json", "--draws", "0", "--set", "workload.sessions=20"});
+  command.insert(command.begin(), "compare");
+  const Outcome outcome = kvcap(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::string columns;
+  const Json results = Json::parse(outcome.out).at("results");
+  for (const Json& one : results) {
+    columns += one.at("setting").get<std::string>() + "; ";
+  }
+  EXPECT_EQ(columns, "recompute; vllm_offload dram=1GB; vllm_offload dram=2GB; ");
+}
+
+TEST_F(Question, ComparesTheEnginesOwnPoliciesByDefault) {
+  std::vector<std::string> command =
+      chat_with({"--json", "--draws", "0", "--set", "workload.sessions=20", "--engine", "sglang"});
+  command.insert(command.begin(), "compare");
+  const Outcome outcome = kvcap(command);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out).at("results");
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_EQ(results.at(0).at("setting"), "recompute");
+  EXPECT_EQ(results.at(1).at("setting"), "hicache");
+}
+
+TEST_F(Question, FindsACapacityWithoutALoad) {
+  const Outcome outcome = kvcap({"capacity", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload",
+                                 "chat", "--meet", "p90_ttft_ms<=0.5s", "--seeds", "1", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json answer = Json::parse(outcome.out);
+  EXPECT_EQ(answer.at("meet").at("p90_ttft_ms").at("max"), 500);
+  EXPECT_EQ(answer.at("policy"), "recompute");
+  EXPECT_GT(answer.at("capacity").at("mean").get<double>(), 1);
+}
+
+}  // namespace
+}  // namespace kvcap::question_test
