@@ -45,21 +45,12 @@ bool worsens_with_load(const std::string& metric) {
 
 std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scenario,
                                  const std::string& name) {
-  std::vector<Target> targets = args.meet.empty() ? targets_of(scenario.slo) : std::vector<Target>();
-  for (const Requirement& one : parse_conditions("--meet", args.meet)) {
-    if (one.relation == "<" || one.relation == ">") {
-      throw InputError("--meet: found \"" + one.text + "\", allowed: <=, >= or ==");
-    }
-    if (!worsens_with_load(one.metric)) {
-      throw InputError(
-          "--meet: found the metric \"" + one.metric +
-          "\", allowed: one that a higher load makes worse: latencies (_ms), hit rates, rejected, "
-          "failed, truncated and their shares");
-    }
-    Target target{.metric = one.metric};
-    if (one.relation != ">=") target.max = one.bound;
-    if (one.relation != "<=") target.min = one.bound;
-    targets.push_back(std::move(target));
+  const std::vector<Target> targets = args.meet.empty() ? targets_of(scenario.slo) : parse_targets(args.meet);
+  for (const Target& one : targets) {
+    if (worsens_with_load(one.metric)) continue;
+    throw InputError("--meet: found the metric \"" + one.metric +
+                     "\", allowed: one that a higher load makes worse: latencies (_ms), hit rates, rejected, "
+                     "failed, truncated and their shares");
   }
   if (!targets.empty()) return targets;
   throw InputError(name +

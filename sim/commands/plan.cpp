@@ -12,9 +12,10 @@
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
-#include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "commands/question.h"
+#include "commands/require.h"
 #include "documents/kind.h"
 #include "plan/break_even.h"
 #include "plan/search/plan_draws.h"
@@ -29,10 +30,8 @@ namespace kvcap {
 namespace {
 
 struct PlanArgs {
-  std::string path;
-  FromArgs from;
-  std::vector<std::string> overrides;
-  std::string prices;
+  QuestionArgs question;
+  std::vector<std::string> meet;
   std::string out;
   int64_t draws = kDefaultDraws;
   bool break_even = false;
@@ -251,7 +250,7 @@ Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
 }
 
 void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) {
-  if (!plan.break_even) throw InputError(args.path + ": break_even: missing, required for --break-even");
+  if (!plan.break_even) throw InputError(plan.name + ": break_even: missing, required for --break-even");
   const BreakEvenMap map = break_even_map(plan);
   const Json object = break_even_object(plan, map);
   const std::string json = object.dump(2) + "\n";
@@ -288,35 +287,105 @@ bool is_searched(const std::string& path, const Plan& plan) {
   return false;
 }
 
-struct LaunchedPlan {
+struct AskedPlan {
   Launched from;
   Plan plan;
 };
-LaunchedPlan load(const PlanArgs& args) {
-  const std::vector<std::string> given = with_prices(args.prices, args.overrides);
-  if (args.from.line.empty() && args.from.ignored.empty()) return {{}, load_plan(args.path, given)};
-  const Plan alone = load_plan(args.path);
-  Overrides set;
-  for (const std::string& one : given) set.push_back(override_of(one));
-  Launched from = launched(args.from, set, [&](Overrides overrides) {
-    std::erase_if(overrides, [&](const Override& one) { return is_searched(one.path, alone); });
-    return load_scenario_with(alone.base, overrides);
-  });
-  std::erase_if(from.overrides,
-                [&](const std::string& one) { return is_searched(one.substr(0, one.find('=')), alone); });
-  std::vector<std::string> all = from.overrides;
-  all.insert(all.end(), given.begin(), given.end());
-  return {std::move(from), load_plan(args.path, all)};
+
+std::vector<std::string> changes_of(const Overrides& overrides) {
+  std::vector<std::string> changes;
+  for (const Override& one : overrides) changes.push_back(one.path + "=" + one.value);
+  return changes;
+}
+
+AskedPlan plan_of_file(const PlanArgs& args) {
+  const Plan alone = load_plan(args.question.file);
+  const Question question(args.question, {.plan_base = &alone.base, .chooses = [&](const std::string& path) {
+                                            return is_searched(path, alone);
+                                          }});
+  return {question.from(), load_plan(args.question.file, changes_of(question.overrides()))};
+}
+
+// Returns the servers that the catalogue has prices for.
+std::vector<std::string> rented_servers() {
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    const Gpu gpu = load_hardware(std::string(entry.name)).gpu;
+    // Variants of a server have names that go on: h100-sxm-8x-cxl.
+    const bool is_server = gpu.per_server && entry.name.ends_with("x");
+    if (is_server && gpu.price_usd_per_hour > 0) names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+// Returns the plan of a question without a file: every rented server or the given one, every tensor parallel
+// size within it, the engine with and without its own offloading, and all sizes of its tiers.
+AskedPlan plan_of_options(const PlanArgs& args) {
+  if (!args.question.dram.empty() || !args.question.ssd.empty()) {
+    throw InputError("plan: found --dram or --ssd, allowed: neither; a plan chooses sizes itself");
+  }
+  if (args.meet.empty()) {
+    throw InputError(
+        "plan: found no plan file and no --meet, allowed: a file, or targets such as --meet "
+        "'p90_ttft_ms<=1s'");
+  }
+  QuestionArgs asked = args.question;
+  const std::vector<std::string> servers = rented_servers();
+  const bool has_hardware = !asked.hardware.empty();
+  constexpr int64_t kLargestServer_gpus = 8;
+  if (!has_hardware) {
+    asked.hardware = servers.front();
+  } else if (!asked.gpus) {
+    asked.hardware = server_of(load_hardware(asked.hardware), asked.hardware, kLargestServer_gpus);
+  }
+  const auto chooses = [&](const std::string& path) {
+    return path.starts_with("policy") || (path == "hardware" && !has_hardware) ||
+           (path == "serving.tensor_parallel_size" && !asked.gpus);
+  };
+  const Question question(asked, {.plan_base = nullptr, .chooses = chooses});
+  Json search = Json::object(), meet = Json::object();
+  if (!has_hardware) search["hardware"] = servers;
+  if (!asked.gpus) {
+    Json& sizes = search["serving.tensor_parallel_size"] = Json::array();
+    const int64_t most = has_hardware ? load_hardware(asked.hardware).gpu.count : kLargestServer_gpus;
+    for (int64_t gpus = 1; gpus <= most; gpus *= 2) sizes.push_back(gpus);
+  }
+  std::vector<std::string> policies = question.own_policies();
+  policies.resize(2);
+  search["policy.name"] = policies;
+  for (const Target& one : parse_targets(args.meet)) {
+    Json& bounds = meet[one.metric] = Json::object();
+    if (std::isfinite(one.min)) bounds["min"] = one.min;
+    if (std::isfinite(one.max)) bounds["max"] = one.max;
+  }
+  const Scenario base = question.load();
+  const Json text = {
+      {"schema", "kvcap.plan/1"}, {"name", base.name}, {"base", "x"}, {"search", search}, {"meet", meet}};
+  BaseScenario asked_base = question.base();
+  asked_base.text = question.text_without_set();
+  // The commands of an answer name it, for a run without a file takes the default of its GPU.
+  Changes set = {"serving.max_num_seqs=" + std::to_string(base.serving.max_num_seqs)};
+  for (std::string& one : changes_of(question.set())) set.push_back(std::move(one));
+  return {question.from(), parse_plan(text.dump(), asked_base, set)};
+}
+
+AskedPlan asked_plan(const PlanArgs& args) {
+  if (args.question.file.empty()) return plan_of_options(args);
+  AskedPlan asked = plan_of_file(args);
+  if (!args.meet.empty()) asked.plan.meet = parse_targets(args.meet);
+  return asked;
 }
 
 void plan(const PlanArgs& args) {
-  refuse_read_once(args.path, ", and a plan reads it for every configuration; allowed: a file");
-  const auto [from, plan] = load(args);
+  refuse_read_once(args.question.file, ", and a plan reads it for every configuration; allowed: a file");
+  const auto [from, plan] = asked_plan(args);
+  const std::string& name = args.question.file.empty() ? plan.base.path : args.question.file;
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
   refuse_resume_without_folder("plan", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {
-    refuse_to_replace_in("--out", args.out, names, std::vector<std::string>{args.path, args.prices});
+    refuse_to_replace_in("--out", args.out, names,
+                         std::vector<std::string>{args.question.file, args.question.prices});
   }
   const std::string out = args.out.empty() ? "" : args.out + "/" + names.front();
   if (args.break_even) {
@@ -324,8 +393,8 @@ void plan(const PlanArgs& args) {
     break_even(args, plan, out);
     return;
   }
-  if (plan.search.empty()) throw InputError(args.path + ": search: missing, required");
-  check_values(plan, args.path);
+  if (plan.search.empty()) throw InputError(name + ": search: missing, required");
+  check_values(plan, name);
   const FinishedRuns finished(args.out, args.resume);
   Simulator simulator(plan, finished);
   Judge judge(plan, simulator);
@@ -359,7 +428,7 @@ void plan(const PlanArgs& args) {
     print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
           launched_text(from));
   }
-  if (!report.result.best) throw CheckFailed(args.path + ": no configuration meets every target");
+  if (!report.result.best) throw CheckFailed(name + ": no configuration meets every target");
 }
 
 }  // namespace
@@ -367,12 +436,11 @@ void plan(const PlanArgs& args) {
 void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
   Command command(app, "plan", "the cheapest configuration that meets the targets");
-  command.value("plan", args->path, "plan file (JSON)").required();
-  add_from(command, args->from);
-  command.repeated("--set", args->overrides,
-                   "set a field of every configuration: path=value, e.g. workload.arrivals.sessions_per_s=2");
+  add_question(command, args->question, "plan", "plan file (JSON)");
+  command.repeated("--meet", args->meet, "a target, in place of those of the file: 'p90_ttft_ms<=1s'");
   declare_model_options(command);
-  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
+  command.value("--prices", args->question.prices,
+                "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");

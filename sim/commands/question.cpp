@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/field_visitor.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
 #include "base/text/format.h"
 #include "base/text/joined.h"
+#include "base/text/plain_text.h"
 #include "base/text/units.h"
 #include "commands/output.h"
 #include "launch/stack_tiers.h"
@@ -39,19 +41,6 @@ std::vector<std::string> items_of(const std::string& list) {
     begin = end + 1;
   }
   return parts;
-}
-
-// Returns the name of a profile with enough such GPUs: h100-sxm-8x for 2 of h100-sxm; else the profile
-// itself.
-std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus) {
-  if (profile.gpu.count >= gpus) return name;
-  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
-    const std::string_view other = entry.name;
-    const bool is_of_gpu = other.starts_with(name + "-") && other.ends_with("x") &&
-                           other.find('-', name.size() + 1) == std::string::npos;
-    if (is_of_gpu && load_hardware(std::string(other)).gpu.count >= gpus) return std::string(other);
-  }
-  return name;
 }
 
 // Returns the source of --workload: a generator's name or a file, whose kind is that of its beginning.
@@ -135,13 +124,25 @@ void write_override(const Override& override, const Json& resolved, Json& writte
 
 }  // namespace
 
+// itself.
+std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus) {
+  if (profile.gpu.count >= gpus) return name;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    const std::string_view other = entry.name;
+    const bool is_of_gpu = other.starts_with(name + "-") && other.ends_with("x") &&
+                           other.find('-', name.size() + 1) == std::string::npos;
+    if (is_of_gpu && load_hardware(std::string(other)).gpu.count >= gpus) return std::string(other);
+  }
+  return name;
+}
+
 std::string Storage::label() const {
   return joined(sizes, " ",
                 [](const Size& one) { return std::string(kvcap::name(one.tier)) + "=" + one.text; });
 }
 
-void add_question(Command& command, QuestionArgs& args) {
-  command.value("scenario", args.file, std::string(kScenarioHelp) + "; or none, and these options");
+void add_question(Command& command, QuestionArgs& args, const char* file, const char* meaning) {
+  command.value(file, args.file, std::string(meaning) + "; or none, and these options");
   command.value("--model", args.model, "model: a name of kvcap show models or of Hugging Face, or a path");
   command.value("--gpu,--hardware", args.hardware, "GPU or server: a name of kvcap show hardware, or a path");
   command.value("--gpus", args.gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
@@ -178,46 +179,75 @@ Overrides storing(std::string_view policy, const Storage& storage, const std::st
   return {{"policy.tiers", "[" + joined(tiers) + "]", place, {}}};
 }
 
+std::string options_text(const QuestionArgs& args) {
+  std::vector<std::string> words;
+  const auto add = [&words](const char* option, const std::string& value) {
+    if (value.empty()) return;
+    words.emplace_back(option);
+    words.push_back(value);
+  };
+  add("--from", args.from.line);
+  add("--ignore-flags", args.from.ignored);
+  add("--model", args.model);
+  add("--gpu", args.hardware);
+  if (args.gpus) add("--gpus", std::to_string(*args.gpus));
+  add("--engine", args.engine);
+  add("--workload", args.workload);
+  if (args.requests_per_s) add("--rate", number_text(*args.requests_per_s));
+  if (args.concurrency) add("--concurrency", std::to_string(*args.concurrency));
+  return joined(words, " ", shell_word);
+}
+
 // Returns the base of a question without a file.
 static std::string base_of(const QuestionArgs& args) {
   std::string name = args.model.empty() ? "" : std::filesystem::path(args.model).filename().string();
   name += (name.empty() ? "" : "-") + std::filesystem::path(args.workload).stem().string();
-  return Json{{"schema", "kvcap.scenario/1"},
-              {"name", name},
-              {"kvcap_version", KVCAP_VERSION},
-              {"policy", "recompute"},
-              {"workload", Json::object()}}
-      .dump();
+  Json base = {{"schema", "kvcap.scenario/1"},
+               {"name", name},
+               {"kvcap_version", KVCAP_VERSION},
+               {"policy", "recompute"},
+               {"workload", Json::object()}};
+  if (!args.hardware.empty()) base["hardware"] = args.hardware;
+  return base.dump();
 }
 
 Question::Question(const QuestionArgs& args, const Asker& asker) : args_(args) {
-  name_ = has_file() ? args.file : kCommandLine;
   storages_ = combinations(args);
-  if (!has_file()) {
-    require_options(asker.needs_load);
-    base_ = base_of(args);
+  if (asker.plan_base) {
+    base_ = *asker.plan_base;
+  } else if (!args.file.empty()) {
+    base_ = args.file;
+  } else {
+    base_.path = kCommandLine;
+    base_.text = base_of(args);
+    base_.command = options_text(args);
+    require_options(asker);
   }
   options_ = options(args);
   for (const std::string& one : with_prices(args.prices, args.set)) set_.push_back(override_of(one));
   Overrides given = options_;
   given.insert(given.end(), set_.begin(), set_.end());
-  from_ = launched(args.from, given, [this](const Overrides& overrides) {
-    return has_file() ? load_scenario_with(args_.file, overrides)
-                      : parse_scenario_with(base_, name_, overrides);
+  from_ = launched(args.from, given, [&](Overrides overrides) {
+    if (asker.chooses) std::erase_if(overrides, [&](const Override& one) { return asker.chooses(one.path); });
+    return load_scenario_with(base_, overrides);
   });
-  if (!has_file()) fill_in();
+  if (asker.chooses) {
+    std::erase_if(from_.overrides,
+                  [&](const std::string& one) { return asker.chooses(one.substr(0, one.find('='))); });
+  }
+  if (!has_file()) fill_in(asker);
   if (!asker.has_sizes && !storages_.empty()) store();
 }
 
 // Throws InputError for the first missing option of a question without a file.
-void Question::require_options(bool needs_load) const {
+void Question::require_options(const Asker& asker) const {
   const auto require = [](bool is_given, const std::string& option) {
     if (is_given) return;
     throw InputError("found no scenario file and no " + option +
                      ", allowed: a file, or --model, --gpu, --workload and --rate or --concurrency");
   };
   require(!args_.model.empty() || !args_.from.line.empty(), "--model");
-  require(!args_.hardware.empty(), "--gpu");
+  require(!args_.hardware.empty() || asker.chooses, "--gpu");
   require(!args_.workload.empty(), "--workload");
   const Json source = source_of(args_.workload);
   const bool has_arrivals =
@@ -225,7 +255,7 @@ void Question::require_options(bool needs_load) const {
   const bool sets_arrivals = std::any_of(args_.set.begin(), args_.set.end(), [](const std::string& one) {
     return one.starts_with("workload.arrivals");
   });
-  require(!needs_load || has_arrivals || sets_arrivals || args_.requests_per_s || args_.concurrency,
+  require(!asker.needs_load || has_arrivals || sets_arrivals || args_.requests_per_s || args_.concurrency,
           "--rate or --concurrency");
 }
 
@@ -233,7 +263,7 @@ void Question::require_options(bool needs_load) const {
 // a file or a launch line sets that.
 void Question::add_gpus(const QuestionArgs& args, Overrides& all) const {
   const bool is_named = !args.hardware.empty();
-  const HardwareProfile own = is_named ? load_hardware(args.hardware) : load_scenario(args.file, {}).hardware;
+  const HardwareProfile own = is_named ? load_hardware(args.hardware) : load_scenario(base_, {}).hardware;
   const std::string name = is_named ? args.hardware : own.name;
   const std::string server = server_of(own, name, *args.gpus);
   const std::string gpus = std::to_string(*args.gpus);
@@ -285,8 +315,8 @@ Overrides Question::options(const QuestionArgs& args) const {
   return all;
 }
 
-// Completes a question without a file by what depends on the machine.
-void Question::fill_in() {
+// Completes a question without a file by what depends on the machine, unless a plan chooses that.
+void Question::fill_in(const Asker& asker) {
   const auto sets = [this](const std::string& path) {
     const auto is_meant = [&path](const Override& one) { return one.path == path; };
     return std::any_of(set_.begin(), set_.end(), is_meant) ||
@@ -297,14 +327,15 @@ void Question::fill_in() {
     options_.push_back({path, value, kCommandLine, {}});
   };
   const Scenario first = load();
-  if (!from_.is_given()) {
+  const bool has_machine = !asker.chooses;
+  if (has_machine && !from_.is_given()) {
     LaunchLine installed;
     installed.engine = stack_of(first.serving.engine);
     for (const std::string& one : defaults_on(installed, first.hardware)) {
       if (!sets(one.substr(0, one.find('=')))) options_.push_back(override_of(one));
     }
   }
-  if (!sets("serving.max_model_len")) {
+  if (has_machine && !sets("serving.max_model_len")) {
     const int64_t tokens = longest_that_fits(load(), std::nullopt);
     if (tokens > 0) {
       add("serving.max_model_len", std::to_string(tokens));
@@ -322,12 +353,16 @@ void Question::fill_in() {
   }
 }
 
-Scenario Question::load(const Overrides& more) const {
+Overrides Question::overrides() const {
   Overrides all = launched_overrides(from_);
-  for (const Overrides* part : {&options_, &set_, &more}) all.insert(all.end(), part->begin(), part->end());
-  Scenario scenario =
-      has_file() ? load_scenario_with(args_.file, all) : parse_scenario_with(base_, name_, all);
-  if (!has_file()) scenario.file.clear();
+  for (const Overrides* part : {&options_, &set_}) all.insert(all.end(), part->begin(), part->end());
+  return all;
+}
+
+Scenario Question::load(const Overrides& more) const {
+  Overrides all = overrides();
+  all.insert(all.end(), more.begin(), more.end());
+  Scenario scenario = load_scenario_with(base_, all);
   add_notes(from_, scenario);
   scenario.notes.insert(scenario.notes.end(), notes_.begin(), notes_.end());
   return scenario;
@@ -355,21 +390,31 @@ void Question::store() {
                    " cannot store there; another policy: --set policy.name=lmcache");
 }
 
+// Returns a scenario file with these overrides; models and hardware are names where nothing in them changes.
+std::string Question::text_of(const Scenario& scenario, const Overrides& overrides) const {
+  const Json resolved = Json::parse(scenario.resolved_json);
+  Json written = {{"schema", nullptr},   {"name", nullptr},     {"kvcap_version", nullptr},
+                  {"model", nullptr},    {"hardware", nullptr}, {"serving", nullptr},
+                  {"workload", nullptr}, {"policy", nullptr}};
+  written.update(Json::parse(base_.text));
+  for (const Override& one : overrides) write_override(one, resolved, written);
+  for (auto one = written.begin(); one != written.end();) {
+    one = one->is_null() ? written.erase(one) : std::next(one);
+  }
+  return written.dump(2) + "\n";
+}
+
+std::string Question::text_without_set() const {
+  Overrides overrides = launched_overrides(from_);
+  overrides.insert(overrides.end(), options_.begin(), options_.end());
+  return text_of(load_scenario_with(base_, overrides), overrides);
+}
+
 void Question::save(const Scenario& scenario) const {
   if (args_.save.empty()) return;
   refuse_to_replace("--save", args_.save, files_of(scenario));
-  const Json resolved = Json::parse(scenario.resolved_json);
-  Json written = resolved;
-  if (!has_file()) {
-    written = {{"schema", nullptr}, {"name", nullptr},    {"kvcap_version", nullptr}, {"model", nullptr},
-               {"hardware", nullptr}, {"serving", nullptr}, {"workload", nullptr},      {"policy", nullptr}};
-    written.update(Json::parse(base_));
-    for (const Override& one : launched_overrides(from_)) write_override(one, resolved, written);
-    for (const Overrides* part : {&options_, &set_}) {
-      for (const Override& one : *part) write_override(one, resolved, written);
-    }
-  }
-  write_file(args_.save, written.dump(2) + "\n");
+  write_file(args_.save, has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n"
+                                    : text_of(scenario, overrides()));
 }
 
 }  // namespace kvcap

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ struct QuestionArgs {
   std::string prices;
 };
 // Declares the options.
-void add_question(Command& command, QuestionArgs& args);
+void add_question(Command& command, QuestionArgs& args, const char* file = "scenario",
+                  const char* meaning = kScenarioHelp);
 
 // Sizes of the tiers of one setting, by --dram and --ssd.
 struct Storage {
@@ -48,6 +50,10 @@ struct Storage {
 struct Asker {
   bool has_sizes = false;  // takes several sizes of --dram and --ssd; others store in the one that is given
   bool needs_load = true;  // without a file, --rate or --concurrency has to be given
+  // A plan over this base instead of the file; null: no plan.
+  const BaseScenario* plan_base = nullptr;
+  // True iff the command itself chooses the field, so that launch lines do not set it.
+  std::function<bool(const std::string& path)> chooses = {};
 };
 
 class Question {
@@ -58,9 +64,15 @@ class Question {
   // Returns the scenario with more overrides and with notes on how the question was read.
   Scenario load(const Overrides& more = {}) const;
 
-  const std::string& name() const { return name_; }  // in messages: a path, or "the command line"
+  const std::string& name() const { return base_.path; }  // in messages: a path, or "the command line"
+  // Returns the scenario before overrides, and the overrides.
+  const BaseScenario& base() const { return base_; }
+  Overrides overrides() const;
+  // Returns a scenario file with everything but --set. REQUIRES: there is no file.
+  std::string text_without_set() const;
+  const Overrides& set() const { return set_; }
   const Launched& from() const { return from_; }
-  bool has_file() const { return !args_.file.empty(); }
+  bool has_file() const { return base_.text.empty(); }
   // Combinations of the given sizes; empty: none given.
   const std::vector<Storage>& storages() const { return storages_; }
   // Returns the policies that the engine brings: its prefix cache alone, and its stacks.
@@ -72,19 +84,26 @@ class Question {
  private:
   Overrides options(const QuestionArgs& args) const;
   void add_gpus(const QuestionArgs& args, Overrides& all) const;
-  void fill_in();
+  void fill_in(const Asker& asker);
   // Stores in the tiers of --dram and --ssd: by the policy or, if it stores nothing, by the engine's own
   // offloading.
   void store();
-  void require_options(bool needs_load) const;
+  void require_options(const Asker& asker) const;
+  std::string text_of(const Scenario& scenario, const Overrides& written) const;
 
   QuestionArgs args_;
-  std::string name_, base_;  // text of the scenario without a file
+  BaseScenario base_;
   Overrides options_, set_;
   Launched from_;
   std::vector<Storage> storages_;
   std::vector<std::string> notes_;
 };
+
+// Returns the name of a profile with enough such GPUs: h100-sxm-8x for 2 of h100-sxm; else the profile
+// itself.
+std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus);
+// Returns "--model M --gpu G ...", the options of a question without a file.
+std::string options_text(const QuestionArgs& args);
 
 // Returns the overrides that give a policy these sizes: its stack's tiers, of those that it can use. Empty if
 // the policy stores nothing.

@@ -78,6 +78,19 @@ std::vector<Requirement> parse_conditions(const char* option, const std::vector<
   return requirements;
 }
 
+std::vector<Target> parse_targets(const std::vector<std::string>& texts) {
+  std::vector<Target> targets;
+  for (const Requirement& one : parse_conditions("--meet", texts)) {
+    if (one.relation == "<" || one.relation == ">") {
+      throw InputError("--meet: found \"" + one.text + "\", allowed: <=, >= or ==");
+    }
+    Target& target = targets.emplace_back(Target{.metric = one.metric});
+    if (one.relation != ">=") target.max = one.bound;
+    if (one.relation != "<=") target.min = one.bound;
+  }
+  return targets;
+}
+
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result) {
   for (const Requirement& requirement : requirements) {
     const double value = result.number(requirement.metric);

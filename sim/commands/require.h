@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "metrics/result.h"
+#include "plan/search/plan.h"
 
 namespace kvcap {
 
@@ -19,6 +20,8 @@ struct Requirement {
 std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts);
 // Parses conditions of another option, which messages name.
 std::vector<Requirement> parse_conditions(const char* option, const std::vector<std::string>& texts);
+// Parses the targets of --meet. Throws InputError unless the relations are <=, >= or ==.
+std::vector<Target> parse_targets(const std::vector<std::string>& texts);
 // Throws CheckFailed with the first condition that does not hold.
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result);
 

@@ -217,11 +217,17 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   return scenario;
 }
 
-Scenario load_scenario(const std::string& path, const std::vector<std::string>& overrides) {
-  return load_scenario_with(path, overrides_of(overrides));
+Scenario load_scenario(const BaseScenario& base, const std::vector<std::string>& overrides) {
+  return load_scenario_with(base, overrides_of(overrides));
 }
 
-Scenario load_scenario_with(const std::string& path, const Overrides& overrides) {
+Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides) {
+  const std::string& path = base.path;
+  if (!base.text.empty()) {
+    Scenario scenario = parse_scenario_with(base.text, path, overrides);
+    scenario.file.clear();
+    return scenario;
+  }
   if (is_word(path) && !std::filesystem::exists(path)) {
     const EmbeddedFile& shipped = shipped_scenario(path);
     return parse_scenario_with(shipped.text, std::string(shipped.path), overrides);

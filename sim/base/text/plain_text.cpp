@@ -150,4 +150,18 @@ std::string first_few(const std::vector<std::string>& texts, std::size_t shown) 
   return list + " and " + more + " more";
 }
 
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
+  };
+  std::string text = "'";
+  bool plain = true;
+  for (char letter : word) {
+    plain = plain && is_plain(letter);
+    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  }
+  return plain ? word : text + "'";
+}
+
 }  // namespace kvcap

@@ -26,4 +26,7 @@ std::string beginning(std::string_view text, std::size_t most = 80);
 // Returns "a, b, c and 8,997 more" for a long list; shows at most `shown` texts.
 std::string first_few(const std::vector<std::string>& texts, std::size_t shown = 3);
 
+// Returns the word in quotes if a shell would change it.
+std::string shell_word(const std::string& word);
+
 }  // namespace kvcap

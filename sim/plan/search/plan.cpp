@@ -1,31 +1,12 @@
 #include "plan/search/plan.h"
 
 #include <algorithm>
-#include <cctype>
-#include <string_view>
 
 #include "base/text/joined.h"
+#include "base/text/plain_text.h"
 #include "plan/search/plan_sizes.h"
 
 namespace kvcap {
-namespace {
-
-std::string quoted(const std::string& word) {
-  const auto is_plain = [](char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-           std::string_view("_-./=,:+").find(letter) != std::string_view::npos;
-  };
-  std::string text = "'";
-  bool plain = true;
-  for (char letter : word) {
-    plain = plain && is_plain(letter);
-    text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  }
-  return plain ? word : text + "'";
-}
-
-}  // namespace
-
 std::string Dimension::name() const { return joined(paths, ","); }
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point) {
@@ -58,8 +39,9 @@ Changes changes_at(const Plan& plan, const Point& point) {
 }
 
 std::string run_command(const Plan& plan, const Changes& changes) {
-  std::string command = "kvcap run " + quoted(plan.base);
-  for (const std::string& change : changes) command += " --set " + quoted(change);
+  std::string command =
+      "kvcap run " + (plan.base.text.empty() ? shell_word(plan.base.path) : plan.base.command);
+  for (const std::string& change : changes) command += " --set " + shell_word(change);
   return command;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/tier.h"
+#include "scenario/load.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
@@ -50,8 +51,8 @@ class OpenSizes;
 
 struct Plan {
   std::string name;
-  std::string base;  // a scenario file, or "plan.json#base"
-  Changes set;       // changes from the command line, applied to every configuration
+  BaseScenario base;  // a scenario file, "plan.json#base", or a text
+  Changes set;        // changes from the command line, applied to every configuration
   std::vector<Dimension> search;
   std::vector<Target> meet;
   std::string minimize = "cost.usd_per_hour";
@@ -63,6 +64,8 @@ struct Plan {
 // Reads a plan file. `set`: changes "path=value" for every configuration. Throws InputError as load_scenario
 // does.
 Plan load_plan(const std::string& path, const Changes& set = {});
+// Reads the text of a plan for this base, which replaces its own.
+Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes& set);
 
 // The index of the chosen value, per dimension.
 using Point = std::vector<std::size_t>;

@@ -291,12 +291,10 @@ void refuse_searched(const Plan& plan) {
   }
 }
 
-}  // namespace
-
-Plan load_plan(const std::string& path, const Changes& set) {
-  const auto file = read_fields<PlanFile>(parse_json(read_text(path), path), path);
+// `path`: the file's name in messages.
+Plan plan_of(const PlanFile& file, const std::string& path, const BaseScenario& base, const Changes& set) {
   Plan plan{.name = file.name.empty() ? std::filesystem::path(path).stem().string() : file.name,
-            .base = base_path(file.base, path),
+            .base = base,
             .set = set};
   load_scenario(plan.base, set);
   if (file.break_even) {
@@ -315,6 +313,17 @@ Plan load_plan(const std::string& path, const Changes& set) {
   if (file.sizes == kSizes[0]) add_size_ladders(plan);
   check_combinations(path, plan.search);
   return plan;
+}
+
+}  // namespace
+
+Plan load_plan(const std::string& path, const Changes& set) {
+  const auto file = read_fields<PlanFile>(parse_json(read_text(path), path), path);
+  return plan_of(file, path, base_path(file.base, path), set);
+}
+
+Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes& set) {
+  return plan_of(read_fields<PlanFile>(parse_json(text, base.path), base.path), base.path, base, set);
 }
 
 }  // namespace kvcap

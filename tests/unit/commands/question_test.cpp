@@ -1,6 +1,7 @@
 // Questions without a file: options in place of a scenario, and files that options override.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -102,7 +103,7 @@ TEST_F(Question, ReadsATraceByItsBeginning) {
   write("log.csv", "arrival_s,input_tokens,output_tokens\n0,100,5\n1,200,5\n2,300,5\n");
   const Json result = run({"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", path("log.csv")});
   EXPECT_EQ(result.at("scenario").at("workload").at("arrivals").at("process"), "trace");
-  EXPECT_EQ(result.at("turns"), 3);
+  EXPECT_EQ(result.at("metrics").at("completed"), 3);
 }
 
 TEST_F(Question, WithUnitsIsTheSameAsWithout) {
@@ -170,6 +171,31 @@ TEST_F(Question, FindsACapacityWithoutALoad) {
   EXPECT_EQ(answer.at("meet").at("p90_ttft_ms").at("max"), 500);
   EXPECT_EQ(answer.at("policy"), "recompute");
   EXPECT_GT(answer.at("capacity").at("mean").get<double>(), 1);
+}
+
+// Llama-3.1-8B needs 16 GB for its weights: one GPU suffices for half a request a second.
+TEST_F(Question, PlansWithoutAFile) {
+  const Outcome outcome =
+      kvcap({"plan", "--model", "llama-3.1-8b", "--gpu", "l40s", "--workload", "chat", "--rate", "0.5",
+             "--meet", "p90_ttft_ms<=1s", "--set", "workload.sessions=200", "--draws", "0", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json plan = Json::parse(outcome.out);
+  const Json& changes = plan.at("answer").at("changes");
+  EXPECT_NE(std::find(changes.begin(), changes.end(), "serving.tensor_parallel_size=1"), changes.end())
+      << changes;
+  const auto command = plan.at("answer").at("command").get<std::string>();
+  EXPECT_EQ(command.find("kvcap run --model llama-3.1-8b --gpu l40s-8x --workload chat --rate 0.5 --set "),
+            0U)
+      << command;
+}
+
+TEST_F(Question, APlanWithoutAFileNeedsTargets) {
+  const Outcome outcome =
+      kvcap({"plan", "--model", "llama-3.1-8b", "--gpu", "l40s", "--workload", "chat", "--rate", "0.5"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err,
+            "kvcap: plan: found no plan file and no --meet, allowed: a file, or targets such as --meet "
+            "'p90_ttft_ms<=1s'\n");
 }
 
 }  // namespace

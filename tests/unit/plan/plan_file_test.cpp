@@ -62,7 +62,7 @@ TEST_F(PlanFile, AppliesObjectsBeforeWhatIsInside) {
   EXPECT_EQ(changes_at(plan.search, {0, 3, 1}),
             (Changes{"hardware=h100-sxm", "hardware.ssd.count=8", "hardware.gpu.count=2",
                      "serving.tensor_parallel_size=2"}));
-  EXPECT_EQ(plan.base, (folder_ / "plan.json").string() + "#base");
+  EXPECT_EQ(plan.base.path, (folder_ / "plan.json").string() + "#base");
 }
 
 TEST_F(PlanFile, SetsWhatIsInsideOfASearchedObjectAfterIt) {
