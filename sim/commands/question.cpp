@@ -223,7 +223,7 @@ Question::Question(const QuestionArgs& args, const Asker& asker) : args_(args) {
     base_.command = options_text(args);
     require_options(asker);
   }
-  options_ = options(args);
+  options_ = options(args, asker);
   for (const std::string& one : with_prices(args.prices, args.set)) set_.push_back(override_of(one));
   Overrides given = options_;
   given.insert(given.end(), set_.begin(), set_.end());
@@ -278,7 +278,7 @@ void Question::add_gpus(const QuestionArgs& args, Overrides& all) const {
 }
 
 // Returns the overrides of the options.
-Overrides Question::options(const QuestionArgs& args) const {
+Overrides Question::options(const QuestionArgs& args, const Asker& asker) const {
   Overrides all;
   const auto add = [&all](const std::string& name, const std::string& value, const char* path,
                           const Json& json) { all.push_back(option(name, value, path, json)); };
@@ -299,7 +299,9 @@ Overrides Question::options(const QuestionArgs& args) const {
     add("--workload", args.workload, "workload.source", source);
     const bool has_arrivals =
         source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;
-    if (has_arrivals) add("--workload", args.workload, "workload.arrivals", {{"process", "trace"}});
+    // A capacity search begins at any rate.
+    const Json arrivals = asker.needs_load ? Json{{"process", "trace"}} : Json{{"requests_per_s", 1}};
+    if (has_arrivals) add("--workload", args.workload, "workload.arrivals", arrivals);
   }
   if (args.requests_per_s && args.concurrency) {
     throw InputError("found --rate and --concurrency, allowed: one of them");

@@ -82,7 +82,7 @@ class Question {
   void save(const Scenario& scenario) const;
 
  private:
-  Overrides options(const QuestionArgs& args) const;
+  Overrides options(const QuestionArgs& args, const Asker& asker) const;
   void add_gpus(const QuestionArgs& args, Overrides& all) const;
   void fill_in(const Asker& asker);
   // Stores in the tiers of --dram and --ssd: by the policy or, if it stores nothing, by the engine's own

@@ -177,10 +177,15 @@ class Summary {
   }
 
   // Returns the window of the rates. If the machine falls behind, it ends when the last session begins,
-  // because afterwards the machine drains a long queue without load.
+  // because afterwards the machine drains a long queue without load. So it does with many sessions, of which
+  // a few may last for days.
   Window window_of_rates() const {
     if (facts_.rates_over_run) return {0, facts_.duration_s};
-    if (steady_.is_steady) return steady_;
+    constexpr std::ptrdiff_t kManySessions = 100;
+    const auto sessions = std::count_if(recorded_.turns.begin(), recorded_.turns.end(),
+                                        [](const TurnRecord& turn) { return turn.turn == 0; });
+    const bool is_long = sessions >= kManySessions && !facts_.closed_loop && steady_.to_s > 0;
+    if (steady_.is_steady || is_long) return steady_;
     const double last_begin_s = last_session_begins_s(recorded_.turns);
     const bool falls_behind = last_begin_s > 0 && judge().verdict == Verdict::saturated;
     return {0, falls_behind ? last_begin_s : facts_.duration_s};

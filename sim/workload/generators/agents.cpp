@@ -6,9 +6,6 @@
 //
 // The growth, answers and pauses of a session's requests are correlated by one style each, as in generated
 // chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
-//
-// Requests of a session are correlated by one style each for growth, answers and pauses, as in generated
-// chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
 #include <algorithm>
 #include <cmath>
 

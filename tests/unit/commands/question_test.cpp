@@ -173,6 +173,16 @@ TEST_F(Question, FindsACapacityWithoutALoad) {
   EXPECT_GT(answer.at("capacity").at("mean").get<double>(), 1);
 }
 
+TEST_F(Question, FindsTheCapacityForTheRequestsOfABenchmark) {
+  const Outcome outcome = kvcap({"capacity", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload",
+                                 std::string(KVCAP_SOURCE_DIR) + "/traces/bench-sample.json", "--meet",
+                                 "p99_ttft_ms<=2s", "--seeds", "1", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_GT(Json::parse(outcome.out).at("capacity").at("mean").get<double>(), 8)
+      << "the benchmark's own rate";
+}
+
 // Llama-3.1-8B needs 16 GB for its weights: one GPU suffices for half a request a second.
 TEST_F(Question, PlansWithoutAFile) {
   const Outcome outcome =
