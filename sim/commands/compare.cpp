@@ -21,6 +21,7 @@
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/draws.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
@@ -41,7 +42,7 @@ struct CompareArgs {
   std::vector<std::string> over;
   std::string layouts;
   bool bounds = false;
-  std::optional<int64_t> draws;  // absent: the default, 0 for many settings
+  std::string draws = "auto";
   std::string out;
   bool resume = false;
   bool json = false;
@@ -405,9 +406,7 @@ void compare(const CompareArgs& args) {
       }
     }
   }
-  const int64_t default_draws = scenarios.size() > kMostDrawnSettings ? 0 : kDefaultDraws;
-  const ModelReport model =
-      model_report(labels, scenarios, results, {.draws = args.draws.value_or(default_draws)});
+  const ModelReport model = model_report(labels, scenarios, results, {.draws = draws_of(args.draws)});
   const std::string line = scenario_line(scenarios[0], results[0]);
   std::vector<Difference> compared = differences;
   compared.insert(compared.end(), pairs.begin(), pairs.end());
@@ -450,12 +449,7 @@ void add_compare(CLI::App& app) {
       "that decode, and one that prefills and three that decode");
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
-  command
-      .value("--draws", args->draws,
-             "plausible machines to draw from the measured errors, for model intervals; 0: none; default: "
-             "32, or "
-             "0 for more than 16 settings")
-      .within(0, kMostDraws);
+  add_draws(command, args->draws);
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");

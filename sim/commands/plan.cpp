@@ -12,6 +12,7 @@
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/draws.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
@@ -33,7 +34,7 @@ struct PlanArgs {
   QuestionArgs question;
   std::vector<std::string> meet;
   std::string out;
-  int64_t draws = kDefaultDraws;
+  std::string draws = "auto";
   bool break_even = false;
   bool resume = false;
   bool json = false;
@@ -413,7 +414,10 @@ void plan(const PlanArgs& args) {
     for (std::string& one : assumptions(notes)) report.purchase_notes.push_back(std::move(one));
   }
   report.simulations = simulator.simulations();
-  const PlanDraws draws = draw_finalists(plan, report.result, {.draws = args.draws});
+  const int64_t asked_draws = draws_of(args.draws);
+  // A search simulates far more turns than its finalists' draws.
+  const PlanDraws draws =
+      draw_finalists(plan, report.result, {.draws = asked_draws == kAutoDraws ? kDefaultDraws : asked_draws});
   Json object = report_object(report, draws);
   object["notes"] = notes;
   if (from.is_given()) {
@@ -444,11 +448,7 @@ void add_plan(CLI::App& app) {
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
-  command
-      .value("--draws", args->draws,
-             "plausible machines to draw from the measured errors, for the finalists; 0: none")
-      .with_default()
-      .within(0, kMostDraws);
+  add_draws(command, args->draws);
   command.flag(
       "--break-even", args->break_even,
       "instead of the plan, print the fastest policy at each pair of values of the two fields in break_even");

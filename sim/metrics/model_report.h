@@ -24,6 +24,7 @@ struct ModelReport {
   int64_t draws = 0;     // machines; 0: none were drawn
   int64_t sessions = 0;  // sessions of each run
   bool is_shortened = false;
+  bool is_too_long = false;  // no machine was drawn, because that takes longer than the runs
   std::vector<Ranking> rankings;
   std::vector<std::pair<std::string, int64_t>> saturated;  // setting, number of machines that it saturates
   std::vector<std::string> outside;                        // assumptions outside the validated range:

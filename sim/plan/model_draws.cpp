@@ -65,6 +65,17 @@ Scenario source_of(Scenario scenario) {
 
 }  // namespace
 
+int64_t affordable_draws(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results) {
+  if (scenarios.size() > kMostDrawnSettings) return 0;
+  int64_t turns = 0;
+  for (const RunResult& result : results) turns += result.turn_count;
+  const int64_t budget = std::max(turns, kFreeDrawTurns);
+  const Lengths lengths = lengths_of(scenarios, results, {.draws = kDefaultDraws, .most_turns = budget});
+  if (lengths.turns <= budget) return kDefaultDraws;
+  const int64_t draws = (kDefaultDraws + 1) * budget / lengths.turns - 1;
+  return draws < kLeastDraws ? 0 : draws;
+}
+
 ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
                          const DrawOptions& options) {
   KVCAP_CHECK(scenarios.size() == results.size() && options.draws > 0);
@@ -108,8 +119,11 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
 
 ModelReport model_report(const std::vector<std::string>& labels, const std::vector<Scenario>& scenarios,
                          std::vector<RunResult>& results, const DrawOptions& options) {
-  if (options.draws == 0) return {};
-  const ModelDraws draws = draw_machines(scenarios, results, options);
+  const bool is_auto = options.draws == kAutoDraws;
+  const int64_t count = is_auto ? affordable_draws(scenarios, results) : options.draws;
+  if (count == 0) return {.is_too_long = is_auto, .rankings = {}, .saturated = {}, .outside = {}};
+  const ModelDraws draws =
+      draw_machines(scenarios, results, {.draws = count, .most_turns = options.most_turns});
   ModelReport report{.draws = draws.draws,
                      .sessions = draws.sessions,
                      .is_shortened = draws.is_shortened,

@@ -17,8 +17,15 @@ inline constexpr int kMostDraws = 1000;
 // With more settings than this, machines are drawn only on request.
 inline constexpr std::size_t kMostDrawnSettings = 16;
 
+// Draws of --draws auto: kDefaultDraws, or as many as need no more turns than the runs themselves; none if
+// that is less than kLeastDraws, or with more than kMostDrawnSettings settings.
+inline constexpr int64_t kAutoDraws = -1;
+inline constexpr int64_t kLeastDraws = 8;
+// Turns that --draws auto may always take, a fraction of a second.
+inline constexpr int64_t kFreeDrawTurns = 40'000;
+
 struct DrawOptions {
-  int64_t draws = kDefaultDraws;
+  int64_t draws = kAutoDraws;
   // Turns of all runs together (about 3 s on two cores). Beyond it, each run is shortened to a part of its
   // sessions that still reaches the load of the whole run.
   int64_t most_turns = 250'000;
@@ -36,6 +43,9 @@ struct ModelDraws {
 // scenarios, from which the lengths of the runs are derived.
 ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results,
                          const DrawOptions& options = {});
+
+// Returns the draws of --draws auto.
+int64_t affordable_draws(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results);
 
 // Fills model_intervals of `results`. Returns rankings, saturated settings and what the validation lacks.
 // `labels`: one per setting.

@@ -86,8 +86,13 @@ std::string machines_text(double share, int64_t draws) {
 
 std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                        const ModelReport& report) {
-  if (report.draws == 0) return "";
   std::string page = "\n";
+  if (report.is_too_long) {
+    add_sentence("No model intervals: plausible machines would take more turns than the runs (--draws 32).",
+                 page);
+    return page;
+  }
+  if (report.draws == 0) return "";
   add_sentence(
       fmt::format("Model intervals: 80 % of {} plausible machines, which agree with the measurements, "
                   "lie within{}:",

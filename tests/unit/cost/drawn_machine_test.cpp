@@ -566,5 +566,25 @@ TEST_F(DrawsOfCompare, SayInHowManyMachinesAPlanStillHolds) {
   EXPECT_TRUE(model["finalists"][0]["model_intervals"].contains("p99_ttft_ms"));
 }
 
+// --draws auto takes no more turns than the runs.
+TEST(AffordableDraws, NeedNoMoreTurnsThanTheRuns) {
+  const std::vector<Scenario> two(2);
+  RunResult run;
+  run.session_count = 1000;
+  run.turn_count = 50'000;
+  // 33 runs of 50 of 1,000 sessions: 33 x 2,500 x 2 = 165,000 turns; 100,000 are enough for 20 of them, one
+  // of which is on the nominal machine.
+  EXPECT_EQ(affordable_draws(two, {run, run}), 19);
+  run.session_count = 10'000;
+  run.turn_count = 500'000;
+  // A 33rd of the sessions suffices: 304 of 10,000.
+  EXPECT_EQ(affordable_draws(two, {run, run}), 31);
+  run.session_count = 50;
+  run.turn_count = 25'000;
+  EXPECT_EQ(affordable_draws(two, {run, run}), 0) << "one run of all sessions is not enough for a draw";
+  run.turn_count = 100;
+  EXPECT_EQ(affordable_draws(two, {run, run}), 32) << "6,600 turns take no time";
+}
+
 }  // namespace
 }  // namespace kvcap::drawn_machine_test
