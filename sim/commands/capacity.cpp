@@ -21,6 +21,7 @@
 #include "commands/require.h"
 #include "documents/kind.h"
 #include "metrics/write.h"
+#include "run/billing.h"
 #include "text/capacity_text.h"
 #include "text/result_sentences.h"
 
@@ -136,6 +137,15 @@ struct Alternative {
   CapacityAnswer answer;
 };
 
+// Returns the scenario with the sizes that its run at the capacity fills.
+Scenario sized(const Scenario& scenario, const CapacityAnswer& answer) {
+  const RunResult* at_capacity = nullptr;
+  for (const LoadPoint& point : answer.points) {
+    if (point.load <= answer.load && !point.runs.empty()) at_capacity = &point.runs.front();
+  }
+  return at_capacity ? with_filled_sizes(scenario, *at_capacity) : scenario;
+}
+
 // Returns the capacity of the engine with its prefix cache alone and with its stacks.
 std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& question,
                                       const Scenario& scenario, const CapacityQuestion& asked,
@@ -152,7 +162,8 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& 
 
 std::string flags_text(const Scenario& scenario, const std::string& model, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
-  std::string text = "\n" + launch_text(scenario, model);
+  const Scenario filled = sized(scenario, answer);
+  std::string text = "\n" + launch_text(filled, model);
   if (!others.empty()) text += kFlagsTitle;
   for (const Alternative& one : others) {
     char gain[160];
@@ -161,7 +172,7 @@ std::string flags_text(const Scenario& scenario, const std::string& model, const
                   answer.load > 0
                       ? (" (" + format_number(100 * (one.answer.load / answer.load - 1)) + " %)").c_str()
                       : "");
-    text += flags_line(one.policy, scenario, one.scenario) + gain;
+    text += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain;
   }
   return text == "\n" ? "" : text;
 }
@@ -191,11 +202,12 @@ void capacity(const CapacityArgs& args) {
   std::vector<Alternative> others;
   if (from.is_given()) others = alternatives(args, asked, scenario, question, finished);
   Json object = answer_object(scenario, question, answer);
-  const std::string launch = launch_line_of(scenario);
+  const Scenario filled = sized(scenario, answer);
+  const std::string launch = launch_line_of(filled);
   object["launch"] = launch.empty() ? Json() : Json(launch);
   object["flags"] = Json::array();
   for (const Alternative& one : others) {
-    const std::string flags = changed_flags(scenario, one.scenario);
+    const std::string flags = changed_flags(filled, sized(one.scenario, one.answer));
     object["flags"].push_back({{"policy", one.policy},
                                {"change", flags.empty() ? Json() : Json(flags)},
                                {"capacity", one.answer.load}});

@@ -30,6 +30,7 @@
 #include "plan/model_draws.h"
 #include "plan/replicate.h"
 #include "policy/table.h"
+#include "run/billing.h"
 #include "text/model_text.h"
 #include "text/result_table.h"
 
@@ -349,7 +350,9 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
     std::snprintf(gain, sizeof gain, "      mean TTFT %s ms instead of %s (%+.0f %%)\n",
                   format_number(after_ms).c_str(), format_number(before_ms).c_str(),
                   100 * (after_ms / before_ms - 1));
-    text += flags_line(columns[i].label, scenarios[0], scenarios[i]) + gain;
+    text += flags_line(columns[i].label, with_filled_sizes(scenarios[0], results[0]),
+                       with_filled_sizes(scenarios[i], results[i])) +
+            gain;
   }
   return text;
 }

@@ -11,6 +11,7 @@
 #include "base/outputs.h"
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
+#include "cost/prices.h"
 #include "metrics/write.h"
 
 namespace kvcap {
@@ -35,6 +36,16 @@ std::string load_of(const ArrivalOptions& arrivals) {
   return rate;
 }
 
+// Returns ": 2 of 8 GPUs, billed 8" of a node, if it pays for more GPUs than an engine uses.
+std::string bill_of(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  const int64_t used = serving.tensor_parallel_size * serving.data_parallel_size;
+  const int64_t billed = billed_gpus(scenario.hardware.gpu, scenario.billing.whole_servers);
+  if (billed <= used) return "";
+  return ": " + format_count(used) + " of " + format_count(billed, "GPU") + ", billed " +
+         format_count(billed);
+}
+
 }  // namespace
 
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
@@ -44,8 +55,8 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
                      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
                      (ranks > 1 ? format_count(ranks) + " ranks of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
-                     scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")   " +
-                     format_count(result.session_count, "session") + ", " +
+                     scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")" +
+                     bill_of(scenario) + "   " + format_count(result.session_count, "session") + ", " +
                      format_count(result.turn_count, "turn");
   line += load_of(scenario.workload.arrivals);
   if (scenario.workload.source.stands_in) {

@@ -23,6 +23,7 @@
 #include "plan/search/plan_simulate.h"
 #include "plan/search/plan_sizes.h"
 #include "plan/search/purchase.h"
+#include "run/billing.h"
 #include "scenario/load.h"
 #include "text/plan_text.h"
 #include "text/result_sentences.h"
@@ -118,7 +119,7 @@ Json bought_list(const Plan& plan, const Candidate& candidate) {
 Json price_list(const Plan& plan, const Candidate& candidate) {
   Json list = Json::array();
   for (const PriceSource& one : load_scenario(plan.base, candidate.changes).price_sources) {
-    list.push_back({{"price", one.field}, {"value", one.value}, {"from", one.from}});
+    list.push_back({{"price", one.field}, {"value", one.value}, {"from", one.from}, {"date", one.date}});
   }
   return list;
 }
@@ -141,6 +142,12 @@ Json draws_object(const PlanDraws& draws) {
   return object;
 }
 
+// Returns the scenario of a candidate with the sizes that its run fills.
+Scenario sized(const Plan& plan, const Candidate& candidate) {
+  Scenario scenario = load_scenario(plan.base, candidate.changes);
+  return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
+}
+
 Json report_object(const PlanReport& report, const PlanDraws& draws) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
@@ -158,8 +165,6 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
   object["purchase"] = result.best ? Json(report.purchase) : Json();
   object["bought"] = result.best ? bought_list(plan, *result.best) : Json::array();
   object["price_sources"] = result.best ? price_list(plan, *result.best) : Json::array();
-  const std::string note = price_note(report);
-  object["note"] = note.empty() ? Json() : Json(note);
   const Target* binding = result.best ? binding_target(plan, *result.best) : nullptr;
   object["binding"] = binding ? Json(binding->metric) : Json();
   object["nearest"] = !result.best && result.nearest ? candidate_object(plan, *result.nearest) : Json();
@@ -210,7 +215,7 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
                                {"reason", one.reason.empty() ? Json() : Json(one.reason)},
                                {"better", one.better.empty() ? Json() : Json(one.better)}});
   }
-  const std::string line = result.best ? launch_line_of(load_scenario(plan.base, result.best->changes)) : "";
+  const std::string line = result.best ? launch_line_of(sized(plan, *result.best)) : "";
   object["launch"] = line.empty() ? Json() : Json(line);
   if (draws.draws > 0) object["model"] = draws_object(draws);
   return object;
@@ -263,10 +268,10 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) 
 std::string flags_text(const PlanReport& report) {
   const Plan& plan = *report.plan;
   if (!report.result.best) return "";
-  const Scenario best = load_scenario(plan.base, report.result.best->changes);
+  const Scenario best = sized(plan, *report.result.best);
   std::string text = launch_text(best), changes;
   for (const Marginal& one : report.marginals) {
-    const Scenario other = load_scenario(plan.base, one.candidate->changes);
+    const Scenario other = sized(plan, *one.candidate);
     if (changed_flags(best, other).empty()) continue;
     changes += flags_line(one.what, best, other) + "      " + plan.minimize + " " +
                format_number(one.objective.mean) + " more, " + kFrontMetric + " " +

@@ -157,10 +157,11 @@ void show_all(const std::vector<Entry>& entries, bool json) {
 }
 
 // Returns "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": the provisioned hardware, rented
-// or written off. "" if nothing has a price.
+// or written off. "" if the GPUs have no price.
 std::string hour_text(const HardwareProfile& hardware) {
   constexpr double kHour_s = 3600;
   const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
+  if (gpus == 0) return "";
   std::string parts = "GPUs " + format_number(gpus);
   double total = gpus;
   for (Tier tier : kHostTiers) {
@@ -170,7 +171,7 @@ std::string hour_text(const HardwareProfile& hardware) {
     total += usd;
     parts += ", " + std::string(name(tier)) + " " + format_number(usd);
   }
-  return total > 0 ? "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n" : "";
+  return "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n";
 }
 
 // Returns "Collectives: PCIe (hardware.peer direct), measured".

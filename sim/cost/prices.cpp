@@ -1,9 +1,12 @@
 #include "cost/prices.h"
 
+#include <algorithm>
+
 #include "cost/layer_shapes.h"
 #include "spec/tiers.h"
 
 namespace kvcap {
+
 double gpu_usd_per_hour(const HardwareProfile& hardware) {
   const Gpu& gpu = hardware.gpu;
   return gpu.price_usd_per_hour + written_off_usd_per_hour(gpu.purchase_usd, gpu.amortization_years);
@@ -20,11 +23,19 @@ double tier_usd_per_hour(const HardwareProfile& hardware, Tier tier, double byte
     return static_cast<double>(ssd.count) *
            written_off_usd_per_hour(ssd.purchase_usd, ssd.amortization_years);
   }
-  return bytes / 1e9 * usd_per_gb_hour(hardware, tier);
+  const TierFacts facts = *tier_facts(hardware, tier);
+  return std::max(0.0, bytes - facts.rent_free_bytes) / 1e9 * facts.usd_per_gb_hour;
+}
+
+bool has_price(const HardwareProfile& hardware, Tier tier) {
+  const TierFacts facts = *tier_facts(hardware, tier);
+  return tier == Tier::hbm || facts.usd_per_gb_hour > 0 || facts.rent_free_bytes > 0 ||
+         (tier == Tier::remote && hardware.remote->price_usd_per_request > 0);
 }
 
 double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier) {
-  return tier_facts(hardware, tier)->usd_per_gb_hour;
+  const double bytes = tier_facts(hardware, tier)->capacity_bytes;
+  return bytes > 0 ? tier_usd_per_hour(hardware, tier, bytes) / (bytes / 1e9) : 0;
 }
 
 double store_usd(const HardwareProfile& hardware, Tier tier, double bytes, double seconds) {

@@ -9,16 +9,19 @@
 
 namespace kvcap {
 
-// Returns the price of one GPU.
+// Returns the price of one GPU; 0: not known.
 double gpu_usd_per_hour(const HardwareProfile& hardware);
 // Returns how many GPUs of one node are paid for: `count`, a share of a server, or all GPUs of its servers.
 int64_t billed_gpus(const Gpu& gpu, bool whole_servers);
 // Returns the price of `bytes` provisioned bytes of a tier. Rented devices and DRAM are paid per byte.
 // Purchased SSDs are paid in full, because contexts are striped over all devices and no part of a device can
-// be purchased. REQUIRES: the profile has the tier.
+// be purchased. Bytes that the GPUs' rent includes cost nothing. REQUIRES: the profile has the tier.
 double tier_usd_per_hour(const HardwareProfile& hardware, Tier tier, double bytes);
-// Returns the price of a provisioned tier; 0 for hbm, part of the GPU's price. REQUIRES: the profile has the
-// tier.
+// False if the profile states no price of the tier, and the GPUs' rent does not include it. REQUIRES: the
+// profile has the tier.
+bool has_price(const HardwareProfile& hardware, Tier tier);
+// Returns the mean price of a provisioned tier; 0 for hbm, part of the GPU's price. REQUIRES: the profile has
+// the tier.
 double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier);
 // Returns C_store of CacheBlend 5.1: the price of `bytes` in a tier for `seconds`.
 double store_usd(const HardwareProfile& hardware, Tier tier, double bytes, double seconds);

@@ -79,7 +79,6 @@ constexpr PlanSentence kPlanCertainty[] = {
      {"clear"}},
 };
 constexpr PlanSentence kPlanRest[] = {
-    {"{note}", nullptr, {"note"}},
     {"The target with the least room is {binding}.", nullptr, {"binding"}},
     {"What to buy next: {next}, p99 TTFT {next gain} ms lower.",
      [](const PlanSubject& s) { return s.next_change_ms() < 0; }},
@@ -108,7 +107,6 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
      [](const PlanSubject& s) {
        return format_count(std::lround(number_of(s.answer(), "replications")), "seed");
      }},
-    {"note", [](const PlanSubject& s) { return text_of(s.json, "note"); }},
     {"binding", [](const PlanSubject& s) { return text_of(s.json, "binding"); }},
     {"next", [](const PlanSubject& s) { return text_of(list_of(s.json, "marginal").front(), "what"); }},
     {"next gain", [](const PlanSubject& s) { return format_number(-s.next_change_ms()); }},

@@ -1,10 +1,12 @@
 // Writes the flags of the policy's stack and its tiers.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
 
+#include "base/float_values.h"
 #include "launch/line_parts.h"
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
@@ -16,8 +18,12 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// Returns "100" for 100 GiB. More digits are truncated, so that no tier exceeds the hardware's size.
+constexpr double kGib = 1073741824, kGb = 1e9;
+
+// Returns "100" for 100 GiB; a word for a size that the user must choose. More digits are truncated, so that
+// no tier exceeds the hardware's size.
 std::string size_text(double bytes, double unit_bytes) {
+  if (std::isnan(bytes)) return unit_bytes == kGib ? "SIZE_GIB" : "SIZE_GB";
   const double units = bytes / unit_bytes;
   char text[32];
   std::snprintf(text, sizeof text, "%.6g", units);
@@ -25,7 +31,10 @@ std::string size_text(double bytes, double unit_bytes) {
   return number_json(units < 1 ? units : std::floor(100 * units) / 100);
 }
 
-using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier
+// Returns whole bytes; a word for a size that the user must choose.
+Json whole_bytes(double bytes) { return std::isnan(bytes) ? Json("SIZE_BYTES") : Json(std::llround(bytes)); }
+
+using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier; NaN: nobody chose the size
 
 // Returns nothing if the stack has no flag for one of the tiers or for its size.
 std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
@@ -35,9 +44,12 @@ std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
     const TierOptions* stack = stack_tier(scenario.policy.name, kind);
     const std::optional<TierFacts> facts = tier_facts(scenario.hardware, tier.kind);
     if (!stack || !facts || (tier.capacity_over_gpu && !stack->capacity_over_gpu)) return std::nullopt;
+    const bool has_flag = has_size_flag(scenario.policy.name, kind);
     const double size = tier.capacity_bytes.value_or(facts->capacity_bytes);
-    if (!has_size_flag(scenario.policy.name, kind) && size != facts->capacity_bytes) return std::nullopt;
-    bytes[kind] = size;
+    if (!has_flag && size != facts->capacity_bytes) return std::nullopt;
+    const std::vector<Tier>& unsized = scenario.unsized;
+    const bool is_open = has_flag && std::find(unsized.begin(), unsized.end(), tier.kind) != unsized.end();
+    bytes[kind] = is_open ? kNaN : size;
   }
   return bytes;
 }
@@ -117,8 +129,6 @@ std::string transfer_config(const char* connector, const Json& extra, const char
   return "--kv-transfer-config '" + config.dump() + "'";
 }
 
-constexpr double kGib = 1073741824, kGb = 1e9;
-
 // Each function below adds the flags of one stack. It returns false if the stack cannot do what the scenario
 // sets. Sizes are sums over all data parallel ranks.
 
@@ -134,12 +144,12 @@ bool add_vllm_offload(const TierBytes& tiers, double engines, Json extra, Words&
   if (tiers.contains("remote")) extra["secondary_tiers"].push_back({{"type", "obj"}});
   if (extra.contains("lazy_offload")) {
     if (extra.size() > 1) return false;
-    extra["cpu_bytes_to_use"] = std::llround(bytes);
+    extra["cpu_bytes_to_use"] = whole_bytes(bytes);
     words.push_back(transfer_config("SimpleCPUOffloadConnector", extra));
   } else if (extra.empty()) {
     words.push_back("--kv-offloading-size " + size_text(bytes, kGib));
   } else {
-    extra["cpu_bytes_to_use"] = std::llround(bytes);
+    extra["cpu_bytes_to_use"] = whole_bytes(bytes);
     words.push_back(transfer_config("OffloadingConnector", extra));
   }
   return true;
@@ -195,7 +205,7 @@ bool add_hicache(const Scenario& scenario, const TierBytes& tiers, double gpus, 
 bool add_trtllm_offload(const TierBytes& tiers, double gpus, Words& words) {
   if (!tiers.contains("dram")) return false;
   words.push_back("--extra_llm_api_options.kv_cache_config.host_cache_size " +
-                  integer_json(tiers.at("dram") / gpus));
+                  plain_text(whole_bytes(tiers.at("dram") / gpus)));
   return true;
 }
 

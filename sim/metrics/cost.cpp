@@ -28,7 +28,8 @@ struct Spending {
   double hours = 0;
   double gpu = 0, wear = 0;  // dollars
   PerTier tiers{};
-  double storage = 0, total = 0;
+  double storage = 0;  // NaN if the price of a tier is not known
+  double total = 0;
   double kwh = 0, energy = 0;
   double written_bytes = 0;  // writes to SSDs
 };
@@ -60,7 +61,11 @@ double kwh_drawn(const Recorded& recorded, const RunFacts& facts, const Window& 
 }
 
 double usd_per_hour(const Recorded& recorded, const RunFacts& facts, Tier tier) {
-  return billed_share(recorded, facts, tier) * facts.tier_usd_per_hour[index(tier)];
+  const double usd = facts.tier_usd_per_hour[index(tier)];
+  const double bytes = facts.tier_bytes[index(tier)], free_bytes = facts.tier_free_bytes[index(tier)];
+  const double share = billed_share(recorded, facts, tier);
+  if (share == 1 || !(bytes > free_bytes)) return usd;
+  return std::max(0.0, share * bytes - free_bytes) / (bytes - free_bytes) * usd;
 }
 
 Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& window) {
@@ -80,9 +85,12 @@ Spending spent(const Recorded& recorded, const RunFacts& facts, const Window& wi
   PerTier paid = spent.tiers;
   double& ssd = paid[index(Tier::ssd)];
   if (ssds_are_bought) ssd = std::fmax(ssd, spent.wear);
-  for (double usd : paid) spent.storage += usd;
   const double own_energy = facts.gpus_are_bought && !std::isnan(spent.energy) ? spent.energy : 0;
-  spent.total = spent.gpu + spent.storage + own_energy;
+  spent.total = spent.gpu + own_energy;
+  for (double usd : paid) {
+    spent.storage += usd;
+    if (!std::isnan(usd)) spent.total += usd;
+  }
   return spent;
 }
 

@@ -9,7 +9,9 @@
 // peak of the fullest node times the number of nodes.
 //
 // gpu_usd, dram_usd, ssd_usd: hourly price (rent, or purchase written off evenly) x hours. remote_usd: hourly
-// price x hours + the price of its requests.
+// price x hours + the price of its requests. Bytes that the GPUs' rent includes cost nothing. Null if the
+// price is not known. Without a price of the GPUs there is no total; without one of a tier, the total does
+// not include the tier, and storage_usd is null.
 //
 // ssd_wear_usd: the part of the devices' price that the writes used up, written bytes / rated writes x price.
 // A device lasts until its years or its rated writes are used up, whichever is first. At a steady rate its

@@ -43,11 +43,12 @@ struct RunFacts {
   int64_t replicas = 1;            // engines of the fleet; the fields below are totals over all of them
   int64_t prefill_replicas = 0;    // engines that compute prompts for the others; 0: every engine does both
   bool shared_remote = false;
-  double gpu_usd_per_hour = 0;  // all GPUs of the profile
+  double gpu_usd_per_hour = 0;  // all GPUs of the profile; NaN: not known
   int64_t gpus = 1;             // number of GPUs
   int64_t gpus_per_group = 1;   // GPUs that work in lockstep; `busy` and `reused` count seconds of a group
   bool gpus_are_bought = false;
-  PerTier tier_usd_per_hour{};  // provisioned capacity
+  PerTier tier_usd_per_hour{};  // provisioned capacity; NaN: not known
+  PerTier tier_free_bytes{};    // provisioned bytes that the GPUs' rent includes
   PerTier tier_bytes{};         // provisioned capacity in bytes
   // True: the tier bills the peak of the stored bytes, not the provisioned capacity.
   std::array<bool, kTiers.size()> bills_filled{};

@@ -1,8 +1,11 @@
 #include "run/billing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
 
+#include "base/float_values.h"
 #include "base/text/format.h"
 #include "base/text/note.h"
 #include "metrics/cost.h"
@@ -29,26 +32,53 @@ std::string size_field(const Scenario& scenario, Tier tier) {
   return "hardware." + std::string(name(tier)) + (has_count(tier) ? ".count" : ".capacity_bytes");
 }
 
-// Adds a note if nothing in the scenario sets the tier's size: then its whole capacity is billed or, with
-// "filled", what the run fills.
+bool is_unsized(const Scenario& scenario, Tier tier) {
+  return std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
+}
+
+// Bills what the run fills of a tier if nothing in the scenario sets its size. Bought SSDs and "provisioned"
+// are billed whole, and a note says so.
 void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
-  const bool is_unsized =
-      std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
+  if (!is_unsized(scenario, tier)) return;
   const double usd_per_hour = facts.tier_usd_per_hour[index(tier)];
-  if (!is_unsized || !(usd_per_hour > 0)) return;
   const bool is_whole = tier == Tier::ssd && scenario.hardware.ssd->purchase_usd > 0;
   const std::string all = size_text(tier, facts.tier_bytes[index(tier)]);
   const std::string field = size_field(scenario, tier);
   if (scenario.billing.storage == StorageBilled::filled && !is_whole) {
     facts.bills_filled[index(tier)] = true;
+    if (usd_per_hour == 0) return;
     facts.notes.push_back("bills only what the run fills of " + all + " (billed_bytes." +
                           std::string(name(tier)) + "); a longer run may fill more: " + field +
                           " sets the size");
-    return;
+  } else if (usd_per_hour > 0) {
+    facts.notes.push_back(noted(NoteKind::unsized_bill, all) + ", " + format_number(usd_per_hour) +
+                          " $ per hour, because no size is set: " + field + " sets it" +
+                          (is_whole ? "" : "; billing.storage=filled bills only what the run fills"));
   }
-  facts.notes.push_back(noted(NoteKind::unsized_bill, all) + ", " + format_number(usd_per_hour) +
-                        " $ per hour, because no size is set: " + field + " sets it" +
-                        (is_whole ? "" : "; billing.storage=filled bills only what the run fills"));
+}
+
+std::string dated(std::string_view what, std::string_view date) {
+  return std::string(what) + " " + (date.empty() ? "undated" : std::string(date));
+}
+
+// Adds a note on the price of a tier that the run uses, if the GPUs have one.
+void note_price(const Scenario& scenario, Tier tier, RunFacts& facts) {
+  const HardwareProfile& hardware = scenario.hardware;
+  if (std::isnan(facts.gpu_usd_per_hour) || tier == Tier::hbm) return;
+  const std::string stored(tier_row(tier).stored);
+  const TierFacts profile = *tier_facts(hardware, tier);
+  if (std::isnan(facts.tier_usd_per_hour[index(tier)])) {
+    facts.notes.push_back("cost.total_usd does not include " + stored + ": hardware." +
+                          std::string(name(tier)) + " has no price");
+  } else if (profile.rent_free_bytes >= profile.capacity_bytes) {
+    facts.notes.push_back(noted(NoteKind::price, stored + " in the GPUs' rent"));
+  } else {
+    facts.notes.push_back(noted(NoteKind::price, dated(stored, profile.price_date)) +
+                          (facts.bills_filled[index(tier)] ? ", as filled" : "") +
+                          (profile.rent_free_bytes > 0
+                               ? ", beyond " + size_text(tier, profile.rent_free_bytes) + " in the GPUs' rent"
+                               : ""));
+  }
 }
 
 // Returns the tier's bytes per engine, including all copies; if the policy is unbounded, its capacity without
@@ -61,6 +91,15 @@ double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
   const auto copies = static_cast<double>(options.replicas);
   if (!scenario.policy.unbounded || tier.kind == Tier::hbm) return copies * tier.capacity_bytes;
   return options.capacity_bytes.value_or(tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
+}
+
+void add_gpu_price(const HardwareProfile& hardware, RunFacts& facts) {
+  const double usd_per_hour = gpu_usd_per_hour(hardware);
+  facts.gpu_usd_per_hour = usd_per_hour > 0 ? static_cast<double>(facts.gpus) * usd_per_hour : kNaN;
+  facts.notes.push_back(
+      usd_per_hour > 0
+          ? noted(NoteKind::price, dated(hardware.gpu.name, hardware.gpu.price_date))
+          : "there is no cost: hardware.gpu has no price (price_usd_per_hour or purchase_usd sets it)");
 }
 
 void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
@@ -89,7 +128,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   // Every node is in servers of its own.
   facts.gpus = replicas * billed_gpus(hardware.gpu, scenario.billing.whole_servers);
   facts.gpus_per_group = scenario.serving.tensor_parallel_size;
-  facts.gpu_usd_per_hour = static_cast<double>(facts.gpus) * gpu_usd_per_hour(hardware);
+  add_gpu_price(hardware, facts);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (Tier tier : kTiers) facts.machine_has[index(tier)] = has_tier(hardware, tier);
   for (const StoreTier& tier : tiers) {
@@ -99,9 +138,13 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
     const double node_bytes = ranks * provisioned_bytes(scenario, tier);
     const std::size_t which = index(tier.kind);
     facts.tier_bytes[which] = nodes * node_bytes;
-    facts.tier_usd_per_hour[which] = nodes * tier_usd_per_hour(hardware, tier.kind, node_bytes);
+    facts.tier_usd_per_hour[which] =
+        has_price(hardware, tier.kind) ? nodes * tier_usd_per_hour(hardware, tier.kind, node_bytes) : kNaN;
+    facts.tier_free_bytes[which] =
+        nodes * std::min(node_bytes, tier_facts(hardware, tier.kind)->rent_free_bytes);
     facts.tier_w[which] = facts.tier_bytes[which] / 1e9 * watts_per_gb(hardware, tier.kind);
     if (!scenario.policy.unbounded) bill_unsized(scenario, tier.kind, facts);
+    note_price(scenario, tier.kind, facts);
   }
   if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
   if (hardware.ssd) {
@@ -112,6 +155,30 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
     facts.ssd_replacement_usd = devices * ssd.capacity_bytes / 1e9 * ssd.replacement_usd_per_gb;
   }
   add_energy(hardware, facts);
+}
+
+Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
+  if (!scenario.policy.tiers) return scenario;
+  const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
+  const int64_t engines = disaggregation ? disaggregation->prefill_replicas : scenario.fleet.replicas;
+  const ServingOptions& serving = scenario.serving;
+  constexpr double kGib = 1073741824;
+  const double step_bytes =
+      kGib * static_cast<double>(serving.tensor_parallel_size * serving.data_parallel_size);
+  for (TierOptions& tier : *scenario.policy.tiers) {
+    if (!is_unsized(scenario, tier.kind)) continue;
+    const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
+    // A bill of the whole capacity says nothing about what was filled.
+    const bool is_filled = scenario.billing.storage == StorageBilled::filled;
+    const std::string metric =
+        (is_filled ? "billed_bytes." : "peak_stored_bytes.") + std::string(name(tier.kind));
+    const double bytes = result.number(metric) / (is_shared ? 1 : static_cast<double>(engines));
+    if (!(bytes > 0)) continue;
+    tier.capacity_bytes = std::min(tier_facts(scenario.hardware, tier.kind)->capacity_bytes,
+                                   std::ceil(bytes / step_bytes) * step_bytes);
+    std::erase(scenario.unsized, tier.kind);
+  }
+  return scenario;
 }
 
 }  // namespace kvcap

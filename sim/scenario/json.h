@@ -20,9 +20,10 @@ using Json = nlohmann::ordered_json;
 struct Document {
   Json json;
   Places places;
-  double profile_gpus = 0;              // gpu.count of the profile's file; 0: no file
-  std::string prices_file = {};         // empty: no prices file
-  std::vector<std::string> notes = {};  // about the steps of resolution
+  double profile_gpus = 0;                               // gpu.count of the profile's file; 0: no file
+  double profile_dram_bytes = 0, profile_ssd_bytes = 0;  // of the profile's file
+  std::string prices_file = {};                          // empty: no prices file
+  std::vector<std::string> notes = {};                   // about the steps of resolution
 };
 
 // Parses JSON. Throws InputError with file, line and column for a syntax error or a repeated key.
@@ -51,8 +52,12 @@ Document resolve_scenario(std::string_view text, const std::string& file,
 void take_prices(Document& document);
 // Returns all prices above 0 of a document's hardware and their origin.
 std::vector<PriceSource> price_sources(const Document& document);
-// If gpu.per_server is set, scales the DRAM capacity and SSDs of the profile to the number of GPUs used.
+// If gpu.per_server is set, takes the smallest share of the profile that holds an engine, unless the scenario
+// states hardware.gpu.count, and scales the DRAM capacity and the SSDs to it. Sets what the rent of the share
+// includes.
 void take_share(Document& document);
+// Clears the dates of prices that the scenario, --set or a file of prices replaced.
+void drop_old_dates(Document& document);
 // Copies the host times of hardware.engine to `serving`, except those that `serving` sets.
 void take_engine(Document& document);
 Document resolve_model(const std::string& name_or_path);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/embedded.h"
@@ -90,10 +91,27 @@ void follow_paths(Scenario& scenario, const Places& places) {
   follow("workload.source.hash_ids", source.hash_ids);
 }
 
-// Returns the host tiers whose size comes from a profile in the catalogue or a file, because neither the
-// scenario nor --set gives one.
+// Returns the host tiers that billing.unsized_tiers names.
+std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) {
+  std::vector<Tier> named;
+  std::istringstream names(*scenario.billing.unsized_tiers);
+  for (std::string one; std::getline(names, one, ',');) {
+    const auto found = std::find(kHostNames.begin(), kHostNames.end(), one);
+    if (found == kHostNames.end()) {
+      throw InputError(places.at("billing.unsized_tiers") + ": found \"" + one + "\", allowed: " +
+                       joined(kHostNames) + ", with commas between them" + suggestion(one, kHostNames));
+    }
+    named.push_back(kHostTiers[static_cast<std::size_t>(found - kHostNames.begin())]);
+  }
+  return named;
+}
+
+// Returns the host tiers whose size nobody chose: neither the scenario nor --set gives one, so that it comes
+// from a profile in the catalogue or a file. A result's scenario names them.
 std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
   const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
+  const bool is_named = scenario.billing.unsized_tiers.has_value();
+  const std::vector<Tier> named = is_named ? named_unsized(scenario, places) : std::vector<Tier>();
   std::vector<Tier> unsized;
   for (Tier tier : kHostTiers) {
     if (!has_tier(scenario.hardware, tier)) continue;
@@ -102,11 +120,19 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
       return is_meant(one) && !one.capacity_bytes && !one.capacity_over_gpu;
     });
     const std::string part = "hardware." + std::string(name(tier));
-    const bool is_of_profile = places.is_reference(part + ".capacity_bytes") &&
-                               (!has_count(tier) || places.is_reference(part + ".count"));
+    const auto is_left = [&](const char* key) {
+      const std::string field = part + key;
+      return is_named ? !places.is_override(field) : places.is_reference(field);
+    };
+    const bool is_of_profile = is_left(".capacity_bytes") && (!has_count(tier) || is_left(".count"));
+    if (is_named && std::find(named.begin(), named.end(), tier) == named.end()) continue;
     if (is_open && is_of_profile) unsized.push_back(tier);
   }
   return unsized;
+}
+
+std::string names_of_tiers(const std::vector<Tier>& tiers) {
+  return joined(tiers, ",", [](Tier tier) { return std::string(name(tier)); });
 }
 
 // Sets defaults that depend on the engine's version and the GPU.
@@ -202,6 +228,8 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   }
   settle_think_times(scenario.workload);
   settle_tiers(scenario);
+  scenario.unsized = unsized_tiers(scenario, document.places);
+  scenario.billing.unsized_tiers = names_of_tiers(scenario.unsized);
   const std::vector<std::string> moved = notes_of_moved_defaults(scenario, document.json);
   const std::optional<std::string> written_by = std::exchange(scenario.kvcap_version, KVCAP_VERSION);
   scenario.resolved_json = write_scenario(scenario).dump();
@@ -210,7 +238,6 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
   scenario.prices_file = document.prices_file;
   scenario.price_sources = price_sources(document);
-  scenario.unsized = unsized_tiers(scenario, document.places);
   check_scenario(scenario, document.places);
   // Last, because the resolved scenario keeps the path as written.
   follow_paths(scenario, document.places);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text/note.h"
+#include "policy/table.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {
@@ -47,6 +48,10 @@ constexpr std::array kMoved = {
                  "collectives between GPUs without NVLink are slower, with an error of a factor of two",
                  [](const Scenario& s) {
                    return !s.hardware.nvlink && !s.hardware.peer && s.serving.tensor_parallel_size > 1;
+                 }},
+    MovedDefault{"0.2.0", "billing.storage", "provisioned", "filled",
+                 "tiers without a given size are billed by what the run fills", [](const Scenario& s) {
+                   return !s.unsized.empty() && *with_preset(s.policy).keep != Keep::none;
                  }}};
 
 bool is_given(const Json& given, std::string_view field) {

@@ -20,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPricesSchema = "kvcap.prices/1";
+constexpr std::string_view kPriceDate = "price_date";
 constexpr double kMaxUsd = 1e12;
 
 struct PriceKey {
@@ -65,7 +66,7 @@ struct PartPrices {
   Prices prices;
 };
 struct PricesFile {
-  std::string name;
+  std::string name, date;
   PartPrices all;
   Members<PartPrices> hardware;
 };
@@ -85,6 +86,7 @@ void describe(FieldVisitor& v, PartPrices& o) {
 void describe(FieldVisitor& v, PricesFile& o) {
   v.schema(kPricesSchema, true);
   v.field("name", o.name, {.meaning = "of the list"});
+  v.field("date", o.date, {.meaning = "of its prices: 2026, 2026-03 or 2026-03-31; empty: not known"});
   v.field("all", o.all, {.meaning = "prices of all hardware"});
   v.field("hardware", o.hardware, {.meaning = "prices by the name of a profile, or the path of one"});
 }
@@ -160,6 +162,12 @@ std::string field_of(const PricedPart& part, std::string_view key) {
   return below(below("hardware", part.name), key);
 }
 
+void set_date(Document& document, const PricedPart& part, const std::string& date, const std::string& place) {
+  const std::string field = field_of(part, kPriceDate);
+  document.json["hardware"][std::string(part.name)][std::string(kPriceDate)] = date;
+  document.places.add_override(field, field, place, {}, date);
+}
+
 // Sets one price in the document; a price above 0 clears the other way to pay for the part.
 void set_price(Document& document, const PricedPart& part, std::string_view key, double value,
                const std::string& place) {
@@ -221,6 +229,9 @@ void take_prices(Document& document) {
         if (price == parts->end() || is_kept) continue;
         set_price(document, part, key.name, price->second,
                   document.prices_file + ": " + below(below(entry, part.name), key.name));
+        if (!prices.date.empty() && part.name != "energy") {
+          set_date(document, part, prices.date, document.prices_file + ": date");
+        }
       }
     }
   }
@@ -231,6 +242,21 @@ void take_prices(Document& document) {
   }
   document.notes.push_back("prices of " + document.prices_file + ": " + (taken.empty() ? "none" : taken) +
                            "; the others are the profile's or --set's");
+}
+
+void drop_old_dates(Document& document) {
+  const auto hardware = document.json.find("hardware");
+  if (hardware == document.json.end() || !hardware->is_object()) return;
+  const Places& places = document.places;
+  for (const PricedPart& part : priced_parts()) {
+    const auto object = hardware->find(part.name);
+    if (object == hardware->end() || !object->is_object()) continue;
+    const bool is_replaced = std::any_of(part.keys.begin(), part.keys.end(), [&](const PriceKey& key) {
+      return key.name.find("_usd") != std::string_view::npos && places.is_override(field_of(part, key.name));
+    });
+    if (is_replaced && !places.is_override(field_of(part, kPriceDate)))
+      object->erase(std::string(kPriceDate));
+  }
 }
 
 std::vector<PriceSource> price_sources(const Document& document) {
@@ -245,8 +271,9 @@ std::vector<PriceSource> price_sources(const Document& document) {
       const auto value = object->find(key);
       if (key.find("_usd") == std::string_view::npos || value == object->end()) continue;
       if (!value->is_number() || !(*value > 0)) continue;
-      sources.push_back(
-          {below(part.name, key), value->get<double>(), document.places.at(field_of(part, key))});
+      const Json date = object->value(std::string(kPriceDate), Json(""));
+      sources.push_back({below(part.name, key), value->get<double>(), document.places.at(field_of(part, key)),
+                         date.is_string() && key != "replacement_usd_per_gb" ? date.get<std::string>() : ""});
     }
   }
   return sources;

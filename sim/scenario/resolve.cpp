@@ -100,11 +100,18 @@ Json policy_of(const std::string& name, Places& places) {
   return {{"name", name}};
 }
 
-// Returns the profile's number of GPUs; 1 if not given.
-double gpus_of(const Json& hardware) {
-  const Json gpu = hardware.is_object() ? hardware.value("gpu", Json()) : Json();
-  const Json count = gpu.is_object() ? gpu.value("count", Json(1)) : Json();
-  return count.is_number() ? count.get<double>() : 0;
+// Returns hardware.PART.KEY; `absent` if the part does not have it, 0 if there is no such part.
+double amount_of(const Json& hardware, const char* part, const char* key, double absent) {
+  const Json object = hardware.is_object() ? hardware.value(part, Json()) : Json();
+  const Json amount = object.is_object() ? object.value(key, Json(absent)) : Json();
+  return amount.is_number() ? amount.get<double>() : 0;
+}
+
+void note_profile(const Json& hardware, Document& document) {
+  document.profile_gpus = amount_of(hardware, "gpu", "count", 1);
+  document.profile_dram_bytes = amount_of(hardware, "dram", "capacity_bytes", 0);
+  document.profile_ssd_bytes =
+      amount_of(hardware, "ssd", "count", 1) * amount_of(hardware, "ssd", "capacity_bytes", 0);
 }
 
 std::vector<std::string> split_path(std::string_view path) {
@@ -158,7 +165,7 @@ void resolve_reference(Document& document, std::string_view key) {
     const std::string note = known && loaded.folder.empty() ? taken_as(name, *known) : "";
     if (!note.empty()) document.notes.push_back(note);
   }
-  if (key == "hardware") document.profile_gpus = gpus_of(*found);
+  if (key == "hardware") note_profile(*found, document);
 }
 
 // Returns the member `part` of `node`; creates it if missing (in arrays: one past the end).
@@ -248,6 +255,7 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   for (const Override& override : overrides) apply_override(document, override);
   take_prices(document);
   take_share(document);
+  drop_old_dates(document);
   take_engine(document);
   return document;
 }

@@ -31,7 +31,10 @@ constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 
 // What is billed, and the source of prices.
 struct BillingOptions {
-  StorageBilled storage = StorageBilled::provisioned;
+  StorageBilled storage = StorageBilled::filled;
+  // Names of the tiers whose size nobody chose, as resolved scenarios state them: "dram,ssd"; absent: those
+  // whose size comes from a profile in the catalogue or a file.
+  std::optional<std::string> unsized_tiers;
   bool whole_servers = false;  // GPUs are billed in servers of hardware.gpu.per_server
   std::string prices;          // file of the user's prices (kvcap.prices/1); cleared after loading
 };
@@ -41,6 +44,7 @@ struct PriceSource {
   std::string field;  // "gpu.price_usd_per_hour"
   double value = 0;
   std::string from;  // "quote.json: hardware.h100-sxm.gpu.price_usd_per_hour"
+  std::string date;  // "2026-03"; empty: not known
 };
 
 struct Scenario {

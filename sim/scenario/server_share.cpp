@@ -1,5 +1,6 @@
-// Scales a profile to a part of its server: its DRAM capacity and SSDs in proportion to the GPUs. DRAM
-// bandwidth is not divided, assuming that the other GPUs do not use it; a note states this.
+// Scales a profile to a part of its server: its DRAM capacity and SSDs in proportion to the GPUs. A count of
+// GPUs that only the profile states becomes that of the smallest share that holds one engine and its tiers.
+// DRAM bandwidth is not divided, assuming that the other GPUs do not use it; a note states this.
 #include <algorithm>
 #include <cmath>
 
@@ -12,13 +13,18 @@ namespace {
 
 constexpr double kMaxBytes = 1e18;
 
-// The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
-Json* amount_at(Json& hardware, std::string_view part, const char* key, double least, double most) {
+// The value at hardware.PART.KEY; null if there is none.
+Json* find_in(Json& hardware, std::string_view part, const char* key) {
   const auto object = hardware.find(part);
   if (object == hardware.end() || !object->is_object()) return nullptr;
   const auto found = object->find(key);
-  const bool is_amount = found != object->end() && found->is_number() && *found >= least && *found <= most;
-  return is_amount ? &*found : nullptr;
+  return found == object->end() || found->is_null() ? nullptr : &*found;
+}
+
+// The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
+Json* amount_at(Json& hardware, std::string_view part, const char* key, double least, double most) {
+  Json* found = find_in(hardware, part, key);
+  return found && found->is_number() && *found >= least && *found <= most ? found : nullptr;
 }
 
 // Returns "1 SSD", "2 SSDs".
@@ -33,41 +39,127 @@ bool buys_whole_servers(const Json& document) {
   return found != billing->end() && *found == true;
 }
 
-}  // namespace
+// Returns the GPUs that one engine uses.
+double engine_gpus(Json& document) {
+  double gpus = 1;
+  for (const char* key : {"tensor_parallel_size", "data_parallel_size"}) {
+    if (const Json* size = amount_at(document, "serving", key, 1, kMaxCount)) gpus *= size->get<double>();
+  }
+  return gpus;
+}
 
-void take_share(Document& document) {
-  const auto hardware = document.json.find("hardware");
-  if (document.profile_gpus < 1 || hardware == document.json.end() || !hardware->is_object()) return;
-  const Json* per_server = amount_at(*hardware, "gpu", "per_server", 1, kMaxCount);
-  const Json* count = amount_at(*hardware, "gpu", "count", 1, kMaxCount);
-  if (!per_server) return;
-  const auto server = per_server->get<double>();
-  const double used = count ? count->get<double>() : 1;
-  const double bought = buys_whole_servers(document.json) ? std::ceil(used / server) * server : used;
-  if (bought == document.profile_gpus) return;
-  const double share = bought / document.profile_gpus;
+// Returns the profile's bytes of a tier that a share divides; 0 if there is none or the user sizes it.
+double divided_bytes(Document& document, Json& hardware, std::string_view part) {
+  const auto is_meant = [part](const TierRow& one) { return one.name == part && one.tier != Tier::remote; };
+  const auto* row = std::find_if(kTierRows.begin(), kTierRows.end(), is_meant);
+  const Json* capacity = amount_at(hardware, part, "capacity_bytes", 1, kMaxBytes);
+  if (row == kTierRows.end() || !capacity) return 0;
+  const bool is_devices = has_count(row->tier);
+  const std::string field = "hardware." + std::string(part) + (is_devices ? ".count" : ".capacity_bytes");
+  if (!document.places.is_reference(field)) return 0;
+  const Json* devices = is_devices ? amount_at(hardware, part, "count", 1, kMaxCount) : nullptr;
+  return capacity->get<double>() * (devices ? devices->get<double>() : 1);
+}
+
+// Returns the part of the profile's tiers that the policy's sizes take; 0 if it states none.
+double stated_share(Document& document, Json& hardware, double gpus) {
+  const Json policy = document.json.value("policy", Json());
+  const Json tiers = policy.is_object() ? policy.value("tiers", Json()) : Json();
+  double share = 0;
+  if (!tiers.is_array()) return share;
+  for (const Json& tier : tiers) {
+    const Json kind = tier.is_object() ? tier.value("kind", Json()) : Json();
+    const double whole_bytes =
+        kind.is_string() ? divided_bytes(document, hardware, kind.get<std::string>()) : 0;
+    if (whole_bytes == 0) continue;
+    const auto stated = [&](const char* key) {
+      const Json bytes = tier.value(key, Json());
+      return bytes.is_number() ? bytes.get<double>() : 0;
+    };
+    const double bytes = std::max(stated("capacity_bytes"), gpus * stated("capacity_per_gpu_bytes"));
+    share = std::max(share, bytes / whole_bytes);
+  }
+  return share;
+}
+
+// Sets the bytes of DRAM and SSDs that the rent of `share` of the profile includes. A price of their own that
+// the user gives is paid for all of them.
+void take_included(Document& document, Json& hardware, double share) {
+  const Json* includes = find_in(hardware, "gpu", "price_includes_storage");
+  if (!includes || *includes != true) return;
+  for (const auto& [part, bytes] :
+       {std::pair("dram", document.profile_dram_bytes), std::pair("ssd", document.profile_ssd_bytes)}) {
+    const auto object = hardware.find(part);
+    if (object == hardware.end() || !object->is_object()) continue;
+    const std::string path = "hardware." + std::string(part);
+    Json& included = (*object)["included_bytes"];
+    if (document.places.is_override(path + ".included_bytes")) continue;
+    if (document.places.is_override(path + ".price_usd_per_gb_hour")) {
+      included = 0;
+    } else if (included.is_number() && document.places.is_reference(path + ".included_bytes")) {
+      included = share * included.get<double>();
+    } else if (included.is_null() && bytes > 0) {
+      included = share * bytes;
+    }
+  }
+}
+
+// Reduces the profile's count of GPUs to those of the smallest share that holds the engine and the tiers that
+// the policy sizes. Returns true if the share is smaller than the profile.
+bool choose_share(Document& document, Json& hardware, Json& count) {
+  const double gpus = engine_gpus(document.json);
+  // The tolerance is for what rounding makes of whole numbers.
+  const double stated = std::ceil(stated_share(document, hardware, gpus) * document.profile_gpus - 1e-9);
+  const double share = std::max(gpus, stated);
+  if (share >= count.get<double>()) return false;
+  count = static_cast<int64_t>(share);
+  return true;
+}
+
+// Scales the profile's DRAM and SSDs to `share`, except where the scenario or --set states their size.
+// Returns them as text: "500 GB of DRAM and 2 SSDs".
+std::string scale(Document& document, Json& hardware, double share) {
   std::string parts;
-  // Values set by the scenario or --set are kept.
-  if (Json* dram = amount_at(*hardware, "dram", "capacity_bytes", 1, kMaxBytes);
+  if (Json* dram = amount_at(hardware, "dram", "capacity_bytes", 1, kMaxBytes);
       dram && document.places.is_reference("hardware.dram.capacity_bytes")) {
     *dram = share * dram->get<double>();
     parts += number_text(dram->get<double>() / 1e9) + " GB of DRAM";
   }
   for (Tier tier : kHostTiers) {
     if (!has_count(tier)) continue;
-    Json* devices = amount_at(*hardware, name(tier), "count", 1, kMaxCount);
+    Json* devices = amount_at(hardware, name(tier), "count", 1, kMaxCount);
     if (!devices || !document.places.is_reference("hardware." + std::string(name(tier)) + ".count")) continue;
     // The tolerance is for what rounding makes of whole numbers.
     *devices = static_cast<int64_t>(std::max(1.0, std::floor(share * devices->get<double>() + 1e-9)));
     const std::string kind = tier == Tier::ssd ? "SSD" : std::string(tier_row(tier).title) + " device";
     parts += (parts.empty() ? "" : " and ") + counted(devices->get<double>(), kind);
   }
+  return parts;
+}
+
+}  // namespace
+
+void take_share(Document& document) {
+  const auto hardware = document.json.find("hardware");
+  if (hardware == document.json.end() || !hardware->is_object()) return;
+  const Json* per_server = amount_at(*hardware, "gpu", "per_server", 1, kMaxCount);
+  if (document.profile_gpus < 1 || !per_server) return take_included(document, *hardware, 1);
+  Json* count = amount_at(*hardware, "gpu", "count", 1, kMaxCount);
+  const bool is_whole = buys_whole_servers(document.json);
+  const bool is_open = !is_whole && count && document.places.is_reference("hardware.gpu.count");
+  const bool is_chosen = is_open && choose_share(document, *hardware, *count);
+  const auto server = per_server->get<double>();
+  const double used = count ? count->get<double>() : 1;
+  const double bought = is_whole ? std::ceil(used / server) * server : used;
+  const double share = bought / document.profile_gpus;
+  take_included(document, *hardware, share);
+  if (share == 1) return;
+  const std::string parts = scale(document, *hardware, share);
   if (parts.empty()) return;
   document.notes.push_back(
       "the part of " + counted(bought, "GPU") + " of a server of " + number_text(server) + ": " + parts +
-      (bought < server ? "; the bandwidth of DRAM is not divided, as if the other GPUs left "
-                         "it free"
-                       : ""));
+      (bought < server ? "; the bandwidth of DRAM is not divided, as if the other GPUs left it free" : "") +
+      (is_chosen ? "; hardware.gpu.count sets another part" : ""));
 }
 
 }  // namespace kvcap

@@ -104,8 +104,11 @@ struct Gpu {
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
   // GPUs of the whole server, of which a share has `count`; absent: `count`.
   std::optional<int64_t> per_server;
-  double price_usd_per_hour = 0;  // one GPU with its share of the server
-  double purchase_usd = 0;        // one GPU with its share of the server, purchased
+  double price_usd_per_hour = 0;  // one GPU with its share of the server; 0: not known
+  // The rent includes the DRAM and the SSDs of the share (their included_bytes).
+  bool price_includes_storage = false;
+  std::string price_date;   // "2026-03", "2026"; empty: not known
+  double purchase_usd = 0;  // one GPU with its share of the server, purchased
   double amortization_years = 5;
   double power_idle_w = 0;
   std::optional<double> power_busy_w;  // during a step; absent: energy is not counted
@@ -176,6 +179,9 @@ struct Dram {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
   double price_usd_per_gb_hour = 0;
+  // Bytes that the GPUs' rent includes (gpu.price_includes_storage); absent: the whole capacity.
+  std::optional<double> included_bytes;
+  std::string price_date;
   double purchase_usd_per_gb = 0;
   double amortization_years = 5;
   double power_w = 0;  // all DRAM together
@@ -193,6 +199,8 @@ struct Ssd {
   double sync_write_s = 25e-6;         // one small synchronous write (save: direct_io)
   bool gpu_direct = true;              // false: all data is copied through DRAM
   double price_usd_per_gb_hour = 0;
+  std::optional<double> included_bytes;  // as of dram; of all devices
+  std::string price_date;
   double purchase_usd = 0;  // per device
   double amortization_years = 5;
   // Price of a new device, for the cost of wear if devices are rented; not billed.
@@ -209,6 +217,7 @@ struct Remote {
   double lookup_s = 0;           // time of a lookup in its index, once per turn
   double price_usd_per_gb_hour = 0;
   double price_usd_per_request = 0;
+  std::string price_date;
 };
 
 // Devices of a tier that only its row in base/tier.h describes.
@@ -220,6 +229,7 @@ struct Devices {
   double latency_s = 0;    // to the first byte of a transfer
   bool gpu_direct = true;  // false: reads and writes are copied through DRAM
   double price_usd_per_gb_hour = 0;
+  std::string price_date;
   double purchase_usd_per_gb = 0;
   double amortization_years = 5;
   double power_w = 0;

@@ -14,7 +14,8 @@ TierFacts facts_of(const Dram& dram) {
           .watts_per_gb = dram.power_w / (dram.capacity_bytes / kBytesPerGb),
           .read = link,
           .write = link,
-          .reaches_gpu = true};
+          .reaches_gpu = true,
+          .price_date = dram.price_date};
 }
 
 TierFacts facts_of(const Ssd& ssd) {
@@ -29,7 +30,8 @@ TierFacts facts_of(const Ssd& ssd) {
                RateCurve(at_queue_depth(ssd.read_curve, ssd.queue_depth)), count},
       .write = {Resource::ssd_write, count * ssd.write_bandwidth_bytes_per_s, ssd.request_overhead_s / count,
                 RateCurve(at_queue_depth(ssd.write_curve, ssd.queue_depth)), count},
-      .reaches_gpu = ssd.gpu_direct};
+      .reaches_gpu = ssd.gpu_direct,
+      .price_date = ssd.price_date};
 }
 
 TierFacts facts_of(const Remote& remote) {
@@ -38,7 +40,8 @@ TierFacts facts_of(const Remote& remote) {
           .usd_per_gb_hour = remote.price_usd_per_gb_hour,
           .read = link,
           .write = link,
-          .latency_s = remote.latency_s};
+          .latency_s = remote.latency_s,
+          .price_date = remote.price_date};
 }
 
 TierFacts facts_of(const Devices& devices, Tier tier) {
@@ -51,13 +54,23 @@ TierFacts facts_of(const Devices& devices, Tier tier) {
       .read = {.resource = tier_row(tier).read, .bytes_per_s = count * devices.read_bandwidth_bytes_per_s},
       .write = {.resource = tier_row(tier).write, .bytes_per_s = count * devices.write_bandwidth_bytes_per_s},
       .latency_s = devices.latency_s,
-      .reaches_gpu = devices.gpu_direct};
+      .reaches_gpu = devices.gpu_direct,
+      .price_date = devices.price_date};
 }
 
 template <class Part, class... Tiers>
 std::optional<TierFacts> facts_of(const std::optional<Part>& part, Tiers... tier) {
   if (!part) return std::nullopt;
   return facts_of(*part, tier...);
+}
+
+// Returns the tier's facts with the bytes that the GPUs' rent includes. Purchased parts are paid for.
+template <class Part>
+std::optional<TierFacts> with_rent(const Gpu& gpu, const std::optional<Part>& part, double purchase_usd) {
+  std::optional<TierFacts> facts = facts_of(part);
+  const bool is_free = facts && gpu.price_includes_storage && gpu.purchase_usd == 0 && purchase_usd == 0;
+  if (is_free) facts->rent_free_bytes = part->included_bytes.value_or(facts->capacity_bytes);
+  return facts;
 }
 
 }  // namespace
@@ -67,9 +80,9 @@ std::optional<TierFacts> tier_facts(const HardwareProfile& hardware, Tier tier) 
     case Tier::hbm:
       return TierFacts{};
     case Tier::dram:
-      return facts_of(hardware.dram);
+      return with_rent(hardware.gpu, hardware.dram, hardware.dram ? hardware.dram->purchase_usd_per_gb : 0);
     case Tier::ssd:
-      return facts_of(hardware.ssd);
+      return with_rent(hardware.gpu, hardware.ssd, hardware.ssd ? hardware.ssd->purchase_usd : 0);
     case Tier::remote:
       return facts_of(hardware.remote);
     default:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "base/resource.h"
 #include "base/tier.h"
@@ -19,12 +20,14 @@ struct TierLink {
 };
 
 struct TierFacts {
-  double capacity_bytes = 0;   // all devices; 0 for hbm, whose capacity depends on the model
-  double usd_per_gb_hour = 0;  // provisioned; rent or write-off; 0 for hbm: part of the GPU's price
-  double watts_per_gb = 0;     // provisioned; 0 for hbm (part of the GPU's power) and remote (not modelled)
-  TierLink read, write;        // links of its devices; hbm has none
-  double latency_s = 0;        // time to the first byte of a transfer
-  bool reaches_gpu = false;    // without a copy through DRAM
+  double capacity_bytes = 0;    // all devices; 0 for hbm, whose capacity depends on the model
+  double usd_per_gb_hour = 0;   // provisioned; rent or write-off; 0 for hbm: part of the GPU's price
+  double rent_free_bytes = 0;   // bytes that the GPUs' rent includes
+  double watts_per_gb = 0;      // provisioned; 0 for hbm (part of the GPU's power) and remote (not modelled)
+  TierLink read, write;         // links of its devices; hbm has none
+  double latency_s = 0;         // time to the first byte of a transfer
+  bool reaches_gpu = false;     // without a copy through DRAM
+  std::string_view price_date;  // of the profile; empty: not known
 };
 
 // Returns nullopt if the profile does not have the tier.

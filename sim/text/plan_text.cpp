@@ -184,14 +184,6 @@ std::string candidate_command(const Plan& plan, const Candidate& candidate) {
   return run_command(plan, changes);
 }
 
-std::string price_note(const PlanReport& report) {
-  const Candidate* best = report.result.best;
-  if (!best || !report.plan->minimize.starts_with("cost.") || best->metric("cost.gpu_usd").mean > 0)
-    return "";
-  return "Note: the profile of this machine has no price of its GPUs, so they cost nothing here: set "
-         "hardware.gpu.price_usd_per_hour to compare it with others.";
-}
-
 std::string plan_text(const PlanReport& report, const std::vector<std::string>& said) {
   Page page;
   const PlanResult& result = report.result;

@@ -32,9 +32,6 @@ std::string plan_text(const PlanReport& report, const std::vector<std::string>& 
 std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
 std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std::vector<std::string>& said);
 
-// Returns a note if missing prices make the answer look cheaper than it is; else an empty string.
-std::string price_note(const PlanReport& report);
-
 // Returns the command that repeats a candidate's runs.
 std::string candidate_command(const Plan& plan, const Candidate& candidate);
 

@@ -72,6 +72,21 @@ std::vector<std::string> unsized_texts(const Comparison& all) {
   return texts;
 }
 
+// Returns the dates of the prices and what the rent includes: "Prices: H100 80GB SXM5 2026-03; DRAM in the
+// GPUs' rent."
+std::string prices_text(const Comparison& all) {
+  const std::string_view label = kNoteLabels[static_cast<std::size_t>(NoteKind::price)];
+  std::vector<std::string> prices;
+  for (const Setting& setting : all.settings()) {
+    for (const std::string& note : setting.result->notes) {
+      if (setting.result->is_bound || kind_of(note) != NoteKind::price) continue;
+      std::string price = note.substr(label.size());
+      if (std::find(prices.begin(), prices.end(), price) == prices.end()) prices.push_back(std::move(price));
+    }
+  }
+  return prices.empty() ? "" : "Prices: " + joined(prices, "; ") + ".";
+}
+
 // Returns each assumption once.
 std::vector<std::string> assumed_texts(const Comparison& all) {
   std::vector<std::string> texts;
@@ -127,6 +142,7 @@ std::vector<std::string> sentences(const Comparison& all) {
     describe_several(all, paragraphs);
   }
   for (std::string& text : unsized_texts(all)) paragraphs.push_back(std::move(text));
+  add(paragraphs, {prices_text(all)});
   add(paragraphs, warnings_of(all));
   for (std::string& text : assumed_texts(all)) paragraphs.push_back(std::move(text));
   return paragraphs;

@@ -9,11 +9,12 @@
 
 namespace kvcap {
 
-enum class NoteKind : uint8_t { assumption, moved_default, newer_scenario, unsized_bill, detail };
+enum class NoteKind : uint8_t { assumption, moved_default, newer_scenario, unsized_bill, price, detail };
 
 // Those of `detail` have no label.
-inline constexpr std::array<std::string_view, 5> kNoteLabels = {
-    "assumed: ", "default moved since kvcap ", "the scenario was written by kvcap ", "bills all ", ""};
+inline constexpr std::array<std::string_view, 6> kNoteLabels = {
+    "assumed: ", "default moved since kvcap ", "the scenario was written by kvcap ", "bills all ", "priced: ",
+    ""};
 
 // Returns a note of this kind.
 inline std::string noted(NoteKind kind, std::string_view text) {

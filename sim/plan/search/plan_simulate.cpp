@@ -12,6 +12,7 @@
 #include "plan/replicate.h"
 #include "plan/search/plan_sizes.h"
 #include "plan/workers.h"
+#include "run/billing.h"
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
@@ -103,6 +104,14 @@ std::string key_of(const Scenario& scenario, const Ask& ask) {
   return key.dump();
 }
 
+// Throws InputError if the plan minimizes a cost and the machine has none.
+void require_price(const Plan& plan, const HardwareProfile& hardware) {
+  if (!plan.minimize.starts_with("cost.") || gpu_usd_per_hour(hardware) > 0) return;
+  throw InputError(hardware.name +
+                   ": hardware.gpu.price_usd_per_hour: found 0 (not known), allowed: a price, " +
+                   "because the plan minimizes " + plan.minimize);
+}
+
 }  // namespace
 
 std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
@@ -118,6 +127,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
     progress.show(static_cast<double>(keys.size()) / static_cast<double>(asks.size()));
     try {
       Scenario scenario = in_steady_state(load_scenario(plan_.base, ask.changes));
+      require_price(plan_, scenario.hardware);
       sources_.read(scenario);
       keys.push_back(key_of(scenario, ask));
       if (answers_.try_emplace(keys.back()).second) {

@@ -49,7 +49,8 @@ std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, dou
 bool is_paid(const Scenario& scenario, const std::string& field) {
   for (Tier tier : kHostTiers) {
     if (field.starts_with(std::string(name(tier)) + ".")) {
-      return keeps_in(scenario, tier) && field.find("replacement") == std::string::npos;
+      return keeps_in(scenario, tier) && field.find("replacement") == std::string::npos &&
+             usd_per_gb_hour(scenario.hardware, tier) > 0;
     }
   }
   return field.starts_with("gpu.") || scenario.hardware.gpu.purchase_usd > 0;
@@ -62,7 +63,8 @@ std::string prices_text(const Scenario& scenario) {
     if (!is_paid(scenario, one.field)) continue;
     const bool is_set = one.from.starts_with("--set ");
     const std::string file = is_set ? "--set" : one.from.substr(0, one.from.rfind(": "));
-    const std::string price = one.field + " " + number_text(one.value);
+    const std::string price =
+        one.field + " " + number_text(one.value) + " (" + (one.date.empty() ? "undated" : one.date) + ")";
     const auto found =
         std::find_if(files.begin(), files.end(), [&](const auto& each) { return each.first == file; });
     if (found == files.end()) {
@@ -110,8 +112,10 @@ std::string purchase(const Plan& plan, const Changes& changes) {
     const auto bytes = facts ? provisioned_bytes(scenario, tier, facts->capacity_bytes) : std::nullopt;
     if (!bytes) continue;
     const std::string ssds = tier == Tier::ssd ? std::to_string(hardware.ssd->count) + " SSD" : "";
-    add(sized(*bytes) + (ssds.empty() ? " of " + std::string(tier_row(tier).stored)
-                                      : " on " + ssds + (hardware.ssd->count > 1 ? "s" : "")));
+    const bool is_rented = facts->rent_free_bytes >= *bytes;
+    add((is_rented ? "the instance's " : "") + sized(*bytes) +
+        (ssds.empty() ? " of " + std::string(tier_row(tier).stored)
+                      : " on " + ssds + (hardware.ssd->count > 1 ? "s" : "")));
   }
   if (!stores.empty()) text += " with " + stores + " for stored state";
   return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +

@@ -1,6 +1,8 @@
 // Checks a hardware profile: prices, power, curves.
 #include <algorithm>
 #include <optional>
+#include <regex>
+#include <string>
 #include <vector>
 
 #include "scenario/checks/checks.h"
@@ -9,6 +11,22 @@
 
 namespace kvcap {
 namespace {
+
+// Checks that a date of a price is 2026, 2026-03 or 2026-03-31.
+void check_date(const std::string& date, const Places& places, const std::string& path) {
+  static const std::regex kForm("[0-9]{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?)?");
+  if (date.empty() || std::regex_match(date, kForm)) return;
+  fail(places, path, "\"" + date + "\"", "a date: 2026, 2026-03 or 2026-03-31");
+}
+
+void check_dates(const HardwareProfile& hardware, const Places& places, std::string_view path) {
+  check_date(hardware.gpu.price_date, places, below(path, "gpu.price_date"));
+  for (Tier tier : kHostTiers) {
+    if (const std::optional<TierFacts> facts = tier_facts(hardware, tier))
+      check_date(std::string(facts->price_date), places,
+                 below(path, std::string(name(tier)) + ".price_date"));
+  }
+}
 
 // Checks that each part is either rented or bought, and that a busy GPU draws at least its idle power.
 void check_prices(const HardwareProfile& hardware, const Places& places, std::string_view path) {
@@ -113,6 +131,7 @@ void check_hardware(const HardwareProfile& hardware, const Places& places, std::
     fail(places, below(path, "gpu.sm_count"), std::to_string(hardware.gpu.sm_count),
          "at least 1 where gpu.attention.model is \"wave\" or \"blocks\"");
   }
+  check_dates(hardware, places, path);
   check_prices(hardware, places, path);
 }
 

@@ -112,7 +112,10 @@ void describe(FieldVisitor& v, Gpu& o) {
            .max = kMaxCount,
            .absent = "count, a whole server"});
   v.field("price_usd_per_hour", o.price_usd_per_hour,
-          not_negative("rent of one GPU and its share of the server", "USD/h"));
+          not_negative("rent of one GPU and its share of the server; 0: not known", "USD/h"));
+  v.field("price_includes_storage", o.price_includes_storage,
+          {.meaning = "the rent includes the share's DRAM and SSDs, which are not billed again"});
+  v.field("price_date", o.price_date, price_date());
   v.field("purchase_usd", o.purchase_usd,
           not_negative("purchase price of one GPU and its share of the server", "USD"));
   v.field("amortization_years", o.amortization_years, amortization());

@@ -63,6 +63,9 @@ static void describe(FieldVisitor& v, Dram& o) {
   v.field("bandwidth_bytes_per_s", o.bandwidth_bytes_per_s, positive("rate of the node", "bytes/s"));
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour,
           not_negative("rent of provisioned capacity", "USD/GB/h"));
+  v.field("included_bytes", o.included_bytes,
+          not_negative("capacity that the GPUs' rent includes (gpu.price_includes_storage)", "bytes", "all"));
+  v.field("price_date", o.price_date, price_date());
   v.field("purchase_usd_per_gb", o.purchase_usd_per_gb,
           not_negative("purchase price, instead of rent", "USD/GB"));
   v.field("amortization_years", o.amortization_years, amortization());
@@ -91,6 +94,10 @@ static void describe(FieldVisitor& v, Ssd& o) {
           {.meaning = "transfers go directly between GPU and device; false: through DRAM"});
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour,
           not_negative("rent of provisioned capacity", "USD/GB/h"));
+  v.field("included_bytes", o.included_bytes,
+          not_negative("capacity of all devices that the GPUs' rent includes (gpu.price_includes_storage)",
+                       "bytes", "all"));
+  v.field("price_date", o.price_date, price_date());
   v.field("purchase_usd", o.purchase_usd,
           not_negative("purchase price of one device, instead of rent", "USD"));
   v.field("amortization_years", o.amortization_years, amortization());
@@ -110,6 +117,7 @@ static void describe(FieldVisitor& v, Remote& o) {
   v.field("lookup_s", o.lookup_s, not_negative("time of an index look-up; every turn has one", "s"));
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour,
           not_negative("rent of provisioned capacity", "USD/GB/h"));
+  v.field("price_date", o.price_date, price_date());
   v.field("price_usd_per_request", o.price_usd_per_request, not_negative("price of a transfer", "USD"));
 }
 
@@ -125,6 +133,7 @@ static void describe(FieldVisitor& v, Devices& o) {
           {.meaning = "transfers go directly between GPU and device; false: through DRAM"});
   v.field("price_usd_per_gb_hour", o.price_usd_per_gb_hour,
           not_negative("rent of provisioned capacity", "USD/GB/h"));
+  v.field("price_date", o.price_date, price_date());
   v.field("purchase_usd_per_gb", o.purchase_usd_per_gb,
           not_negative("purchase price, instead of rent", "USD/GB"));
   v.field("amortization_years", o.amortization_years, amortization());

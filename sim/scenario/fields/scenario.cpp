@@ -14,6 +14,9 @@ static void describe(FieldVisitor& v, BillingOptions& o) {
   v.field("storage", o.storage,
           {.meaning = "billed size of tiers without a given size: the profile's capacity (provisioned), or "
                       "the size that the run fills (filled)"});
+  v.field("unsized_tiers", o.unsized_tiers,
+          {.meaning = "tiers without a given size, as a result's scenario states them: dram,ssd",
+           .absent = "those whose size is the profile's"});
   v.field("whole_servers", o.whole_servers,
           {.meaning = "whole servers of hardware.gpu.per_server GPUs are billed"});
   v.field("prices", o.prices,

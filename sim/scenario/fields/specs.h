@@ -72,6 +72,9 @@ constexpr FieldSpec not_negative(std::string_view meaning, std::string_view unit
 constexpr FieldSpec amortization() {
   return positive("over which a purchase is written off", "years", false);
 }
+constexpr FieldSpec price_date() {
+  return {.meaning = "date of the price: 2026, 2026-03 or 2026-03-31; empty: not known"};
+}
 constexpr FieldSpec variation(std::string_view meaning) {
   return {.meaning = meaning, .min = 1e-3, .max = 1e3};
 }

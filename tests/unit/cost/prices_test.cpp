@@ -41,6 +41,43 @@ TEST(Prices, AreTheRentOrThePurchaseWrittenOffEvenly) {
   EXPECT_DOUBLE_EQ(store_usd(hardware, Tier::ssd, 4e12, 7200), 0.1);       // a device for two hours
 }
 
+TEST(Prices, OfStorageInTheRentAreZeroUpToWhatItIncludes) {
+  HardwareProfile hardware = h100();
+  ASSERT_TRUE(hardware.gpu.price_includes_storage);
+  EXPECT_EQ(tier_usd_per_hour(hardware, Tier::dram, 250e9), 0);
+  EXPECT_EQ(usd_per_gb_hour(hardware, Tier::dram), 0);
+  EXPECT_TRUE(has_price(hardware, Tier::dram));
+  hardware.dram->included_bytes = 100e9;
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(hardware, Tier::dram, 150e9), 50 * 0.0044);
+  EXPECT_DOUBLE_EQ(usd_per_gb_hour(hardware, Tier::dram), 150 * 0.0044 / 250);
+  // More than the instance has is paid for.
+  const HardwareProfile more = h100({"hardware.dram.capacity_bytes=400e9", "hardware.ssd.count=3"});
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(more, Tier::dram, 400e9), (400 - 250) * 0.0044);
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(more, Tier::ssd, 3 * 7680e9), 2 * 7680 * 0.00011);
+  // What is bought is paid for, and bought GPUs have no rent that includes anything.
+  hardware.gpu.price_usd_per_hour = 0;
+  hardware.gpu.purchase_usd = 30000;
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(hardware, Tier::dram, 250e9), 250 * 0.0044);
+  const HardwareProfile bought =
+      h100({"hardware.dram.price_usd_per_gb_hour=0", "hardware.dram.purchase_usd_per_gb=8.76"});
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(bought, Tier::dram, 250e9), 250 * 0.001 / 5);
+  const HardwareProfile extra = h100({"hardware.gpu.price_includes_storage=false"});
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(extra, Tier::ssd, 7680e9), 7680 * 0.00011);
+}
+
+TEST(Prices, OfZeroAreNotKnown) {
+  HardwareProfile hardware = h100({"hardware.gpu.price_includes_storage=false"});
+  EXPECT_TRUE(has_price(hardware, Tier::ssd));
+  hardware.ssd->price_usd_per_gb_hour = 0;
+  EXPECT_FALSE(has_price(hardware, Tier::ssd));
+  hardware.ssd->purchase_usd = 100;
+  EXPECT_TRUE(has_price(hardware, Tier::ssd));
+  hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e9};
+  EXPECT_FALSE(has_price(hardware, Tier::remote));
+  hardware.remote->price_usd_per_request = 1e-6;
+  EXPECT_TRUE(has_price(hardware, Tier::remote));
+}
+
 TEST(Prices, OfTheProfileGiveWayToThoseOfTheCommandLine) {
   EXPECT_EQ(h100({"hardware.gpu.price_usd_per_hour=2.5"}).gpu.price_usd_per_hour, 2.5);
   const HardwareProfile bought = h100({"hardware.gpu.price_usd_per_hour=0", "hardware.gpu.purchase_usd=26280",

@@ -77,17 +77,23 @@ TEST(LaunchLine, OfDynamoNamesTheModuleOfItsConnector) {
             "\"kv_role\":\"kv_both\",\"kv_connector_module_path\":\"kvbm.vllm_integration.connector\"}'");
 }
 
-TEST(LaunchLine, OfAStackByItselfSaysHowLargeItsHostCacheIs) {
-  const Scenario vllm = scenario_of("vllm serve Qwen/Qwen3-8B", {"policy={}", "policy.name=vllm_offload"});
-  const double bytes = vllm.hardware.dram->capacity_bytes;
-  const double read_back = *scenario_of(launch_line_of(vllm)).policy.tiers->front().capacity_bytes;
-  EXPECT_LE(read_back, bytes);
-  EXPECT_NEAR(read_back, bytes, 0.01 * 1073741824);
-  const Scenario trtllm =
-      scenario_of("trtllm-serve Qwen/Qwen3-8B", {"policy={}", "policy.name=trtllm_offload"});
-  EXPECT_NE(launch_line_of(trtllm).find("kv_cache_config.host_cache_size " +
-                                        std::to_string(std::llround(trtllm.hardware.dram->capacity_bytes))),
+// A flag without a size would be no line, and all of the machine's DRAM nobody chose.
+TEST(LaunchLine, OfAStackByItselfSaysThatTheSizeOfItsHostCacheMustBeChosen) {
+  const auto line_of = [](const std::string& line, const std::string& policy) {
+    return launch_line_of(scenario_of(line + " Qwen/Qwen3-8B", {"policy={}", "policy.name=" + policy}));
+  };
+  EXPECT_NE(line_of("vllm serve", "vllm_offload").find("--kv-offloading-size SIZE_GIB"), std::string::npos);
+  EXPECT_NE(line_of("vllm serve", "kvbm").find("DYN_KVBM_CPU_CACHE_GB=SIZE_GB "), std::string::npos);
+  EXPECT_NE(line_of("trtllm-serve", "trtllm_offload").find("kv_cache_config.host_cache_size SIZE_BYTES"),
             std::string::npos);
+  EXPECT_NE(line_of("vllm serve", "lmcache").find("LMCACHE_MAX_LOCAL_CPU_SIZE=5 "), std::string::npos);
+  const Scenario lazy = scenario_of(
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"SimpleCPUOffloadConnector\","
+      "\"kv_role\":\"kv_both\",\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,"
+      "\"lazy_offload\":true}}'",
+      {R"(policy.tiers=[{"kind": "dram"}])"});
+  const std::string line = launch_line_of(lazy);
+  EXPECT_TRUE(line.empty() || line.find("\"cpu_bytes_to_use\":\"SIZE_BYTES\"") != std::string::npos) << line;
 }
 
 TEST(LaunchLine, TakesASizeBeforeARatioAndARatioWhereTheSizeIsNone) {

@@ -88,6 +88,34 @@ TEST(Cost, OfWhatDoesNotHappenIsUndefined) {
   EXPECT_TRUE(std::isnan(cost(slow, ten_hours(), "cost.usd_per_saved_gpu_hour")));
 }
 
+TEST(Cost, WithoutAPriceOfTheGpusIsNotKnownAndWithoutOneOfATierLeavesItOut) {
+  RunFacts facts = ten_hours();
+  facts.tier_usd_per_hour[index(Tier::ssd)] = NAN;
+  EXPECT_DOUBLE_EQ(cost({}, facts, "cost.total_usd"), 80 + 5);
+  EXPECT_TRUE(std::isnan(cost({}, facts, "cost.ssd_usd")));
+  EXPECT_TRUE(std::isnan(cost({}, facts, "cost.storage_usd")));
+  facts.gpu_usd_per_hour = NAN;
+  for (const char* name : {"cost.gpu_usd", "cost.total_usd", "cost.usd_per_hour", "cost.usd_per_gpu_hour"})
+    EXPECT_TRUE(std::isnan(cost({}, facts, name))) << name;
+  EXPECT_DOUBLE_EQ(cost({}, facts, "cost.dram_usd"), 5);
+}
+
+// 100 GB at 0.5 $ beside 100 GB in the rent: 150 filled GB pay for 50.
+TEST(Cost, OfAFilledTierIsOfWhatTheRentDoesNotInclude) {
+  RunFacts facts = ten_hours();
+  facts.tier_bytes[index(Tier::dram)] = 200e9;
+  facts.tier_free_bytes[index(Tier::dram)] = 100e9;
+  facts.bills_filled[index(Tier::dram)] = true;
+  const auto usd_of = [&](double filled) {
+    Recorded recorded;
+    recorded[stored_in(Tier::dram)].node_peak = filled;
+    return cost(recorded, facts, "cost.dram_usd");
+  };
+  EXPECT_DOUBLE_EQ(usd_of(150e9), 10 * 0.5 * 0.5);
+  EXPECT_DOUBLE_EQ(usd_of(90e9), 0);
+  EXPECT_DOUBLE_EQ(usd_of(200e9), 5);
+}
+
 TEST(Cost, OfBoughtSsdsIsTheLargerOfTimeAndWear) {
   RunFacts facts = ten_hours();
   facts.ssd_purchase_usd = 2000;

@@ -23,6 +23,14 @@ class PlanSizes : public testing::Test {
   PlanSizes()
       : folder_(std::filesystem::temp_directory_path() / ("kvcap_sizes_" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
+    // An H100 whose storage is billed on top of its rent.
+    for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+      if (entry.name != "h100-sxm") continue;
+      std::string text(entry.text);
+      const std::string includes = "\"price_includes_storage\": true";
+      text.replace(text.find(includes), includes.size(), "\"price_includes_storage\": false");
+      std::ofstream(folder_ / "h100.json") << text;
+    }
   }
   ~PlanSizes() override { std::filesystem::remove_all(folder_); }
 
@@ -30,7 +38,7 @@ class PlanSizes : public testing::Test {
             const Changes& set = {}, double ttft_ms = 500) const {
     const std::string path = (folder_ / "plan.json").string();
     std::ofstream(path) << R"({"schema": "kvcap.plan/1", "base": {"schema": "kvcap.scenario/1",
-      "model": "llama-2-7b", "hardware": "h100-sxm", "serving": {"max_model_len": 16384, "prefix_caching": false},
+      "model": "llama-2-7b", "hardware": "h100.json", "serving": {"max_model_len": 16384, "prefix_caching": false},
       "workload": {"source": {"kind": "chat"}, "arrivals": {"sessions_per_s": 0.2}, "sessions": 60},
       "policy": {"name": "kv_offload", "tiers": )"
                         << tiers << R"(}}, "search": )" << search << R"(, "meet": {"p99_ttft_ms": {"max": )"
@@ -62,6 +70,7 @@ TEST_F(PlanSizes, AreSearchedForEveryTierWhoseSizeNobodyChose) {
   EXPECT_EQ(ladders(load(kBoth, kSeeds, "", {"hardware.dram.capacity_bytes=64e9"})), (Names{"ssd"}));
   // Nothing is saved by buying less of what costs nothing, and where no cost is minimized.
   EXPECT_EQ(ladders(load(kBoth, kSeeds, "", {"hardware.ssd.price_usd_per_gb_hour=0"})), (Names{"dram"}));
+  EXPECT_EQ(ladders(load(kBoth, kSeeds, "", {"hardware=h100-sxm"})), Names{});  // in the rent
   EXPECT_EQ(ladders(load(kBoth, kSeeds, R"(, "minimize": "p99_ttft_ms")")), Names{});
   EXPECT_EQ(ladders(load(kBoth, kSeeds, R"(, "sizes": "profile")")), Names{});
   EXPECT_EQ(ladders(load(kBoth, R"({"policy.name": ["recompute"]})")), Names{});
@@ -164,8 +173,8 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
           "Storage sizes were searched because the plan sets none: 62.5 GB of the profile's 250 GB of dram.",
           "The cost covers 1 of the 8 GPUs of a server; --set billing.whole_servers=true bills whole "
           "servers.",
-          "Prices: from --set gpu.price_usd_per_hour 2; from hwprofiles/h100-sxm.json "
-          "dram.price_usd_per_gb_hour 0.0044."}));
+          "Prices: from --set gpu.price_usd_per_hour 2 (undated); from " + (folder_ / "h100.json").string() +
+              " dram.price_usd_per_gb_hour 0.0044 (2026-11)."}));
   EXPECT_EQ(purchase(load(R"([{"kind": "dram"}])", kSeeds, "", {"billing.whole_servers=true"}),
                      {"billing.whole_servers=true", "hardware.gpu.count=2"}),
             "1 whole server of 8x H100 80GB SXM5, of which 2 are used, with 2.00 TB of DRAM for stored "

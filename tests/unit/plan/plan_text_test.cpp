@@ -306,16 +306,6 @@ TEST_F(PlanText, SaysWhichResourceBringsMost) {
   EXPECT_EQ(last(), "");
 }
 
-TEST_F(PlanText, NotesAMachineThatCostsNothing) {
-  report_.result.best = made({.changes = {"hardware=h100-sxm"}, .usd_per_hour = 0});
-  EXPECT_TRUE(price_note(report_).starts_with("Note: the profile of this machine has no price"));
-  plan_.minimize = "mean_ttft_ms";
-  EXPECT_EQ(price_note(report_), "");
-  plan_.minimize = "cost.usd_per_hour";
-  report_.result.best = made({.changes = {"hardware=h100-sxm"}, .usd_per_hour = 0.01});
-  EXPECT_EQ(price_note(report_), "");
-}
-
 TEST_F(PlanText, OfACommandHasTheLengthThatTheRunsHad) {
   Candidate one = *made({.changes = {"hardware=h100-sxm"}});
   const std::string whole = candidate_command(plan_, one);

@@ -17,7 +17,8 @@ using Json = nlohmann::json;
 class PricesCommand : public Cli {
  protected:
   PricesCommand() {
-    write("quote.json", R"({"schema": "kvcap.prices/1", "all": {"gpu": {"price_usd_per_hour": 2}},
+    write("quote.json", R"({"schema": "kvcap.prices/1", "date": "2026-10",
+                            "all": {"gpu": {"price_usd_per_hour": 2}},
                             "hardware": {"l40s": {"gpu": {"price_usd_per_hour": 0.5}}}})");
   }
   double gpu_usd_per_hour(std::vector<std::string> arguments) const {
@@ -69,6 +70,8 @@ TEST_F(PricesCommand, AreNoPlaceForAResult) {
 
 // The command of a plan's answer has its prices and its sizes.
 TEST_F(PricesCommand, OfAPlanAreInTheCommandThatRepeatsItsAnswer) {
+  write("quote.json", R"({"schema": "kvcap.prices/1", "date": "2026-10", "hardware": {"l40s":
+      {"gpu": {"price_usd_per_hour": 0.5}, "dram": {"price_usd_per_gb_hour": 0.0044}}}})");
   write("plan.json", R"({"schema": "kvcap.plan/1", "max_replications": 1, "base":
       {"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "l40s",
        "serving": {"prefix_caching": false, "max_model_len": 16384},
@@ -84,6 +87,7 @@ TEST_F(PricesCommand, OfAPlanAreInTheCommandThatRepeatsItsAnswer) {
   EXPECT_DOUBLE_EQ(plan["bought"][0]["profile_bytes"].get<double>(), 187.5e9);
   EXPECT_EQ(plan["price_sources"][0]["price"], "gpu.price_usd_per_hour");
   EXPECT_EQ(plan["price_sources"][0]["from"], path("quote.json") + ": hardware.l40s.gpu.price_usd_per_hour");
+  EXPECT_EQ(plan["price_sources"][0]["date"], "2026-10");
   const double bytes = plan["bought"][0]["bytes"].get<double>();
   EXPECT_LT(bytes, 187.5e9);
   std::vector<std::string> words;

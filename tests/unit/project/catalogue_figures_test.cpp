@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -269,6 +270,35 @@ TEST(CatalogueFigures, OfServersAreThoseThatWereWrittenDown) {
     expect_close(server.ssd->price_usd_per_gb_hour, figures.ssd_usd, name + ": price of an SSD");
   }
   EXPECT_EQ(std::size(kServers), catalogue(Catalogue::hardware).size()) << "a server without figures here";
+}
+
+// As the notes on price_usd_per_hour say. CachedAttention counts storage on top of a rent of 5 $; the other
+// rents are those of clouds, whose instances include it.
+TEST(CatalogueFigures, OfRentsHaveTheirDateAndSayWhetherTheyIncludeStorage) {
+  const std::map<std::string, std::string> dates = {{"A100-80G SXM4", "2026-05"},
+                                                    {"A100-80G PCIe", "2026-05"},
+                                                    {"H100 80GB SXM5", "2026-03"},
+                                                    {"H200 SXM", "2026-05"},
+                                                    {"B200 SXM", "2026-03"},
+                                                    {"B300 SXM", "2026"},
+                                                    {"L40S", "2026-03"},
+                                                    {"RTX 4090", "2026-03"},
+                                                    {"RTX PRO 6000 Blackwell Server Edition", "2026-03"}};
+  for (const ServerFigures& figures : kServers) {
+    const HardwareProfile server = load_hardware(figures.name);
+    const bool is_paper = figures.usd_per_hour == 5, is_rented = figures.usd_per_hour > 0;
+    EXPECT_EQ(server.gpu.price_includes_storage, is_rented && !is_paper) << figures.name;
+    EXPECT_EQ(server.gpu.price_date, is_paper    ? "2024-07"
+                                     : is_rented ? dates.at(figures.gpu)
+                                                 : "")
+        << figures.name;
+    if (figures.dram_usd > 0) {
+      EXPECT_EQ(server.dram->price_date, is_paper ? "2024-07" : "2026-11") << figures.name;
+    }
+    if (figures.ssd_usd > 0) {
+      EXPECT_EQ(server.ssd->price_date, is_paper ? "2024-07" : "2024") << figures.name;
+    }
+  }
 }
 
 // GB/s: over PCIe from a GPU, of NVLink, of DRAM, to write one SSD. The notes of

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/input_error.h"
+#include "commands/output.h"
 #include "cost/prices.h"
+#include "launch/launch_line.h"
 #include "plan/replicate.h"
 #include "scenario/load.h"
 
@@ -31,8 +35,60 @@ TEST(ServerShare, OfTwoOfEightGpusIsAQuarterOfTheDramAndTheSsds) {
   EXPECT_EQ(billed_gpus(scenario.hardware.gpu, false), 2);
   EXPECT_TRUE(has_note(scenario.notes,
                        "the part of 2 GPUs of a server of 8: 500 GB of DRAM and 2 SSDs; the bandwidth"));
-  EXPECT_DOUBLE_EQ(load({}).hardware.dram->capacity_bytes, 2e12);
-  EXPECT_FALSE(has_note(load({}).notes, "the part of"));
+  const Scenario whole = load({"hardware.gpu.count=8"});
+  EXPECT_DOUBLE_EQ(whole.hardware.dram->capacity_bytes, 2e12);
+  EXPECT_FALSE(has_note(whole.notes, "the part of"));
+}
+
+TEST(ServerShare, IsOfTheGpusOfAnEngineWhereNobodyGivesTheirCount) {
+  const Scenario one = load({});
+  EXPECT_EQ(one.hardware.gpu.count, 1);
+  EXPECT_TRUE(
+      has_note(one.notes,
+               "the part of 1 GPU of a server of 8: 250 GB of DRAM and 1 SSD; the bandwidth of DRAM is not "
+               "divided, as if the other GPUs left it free; hardware.gpu.count sets another part"));
+  const Scenario two = load({"serving.tensor_parallel_size=2"});
+  EXPECT_EQ(two.resolved_json,
+            load({"serving.tensor_parallel_size=2", "hardware.gpu.count=2"}).resolved_json);
+  EXPECT_EQ(load({"model=qwen3-30b-a3b", "serving.tensor_parallel_size=2", "serving.data_parallel_size=2"})
+                .hardware.gpu.count,
+            4);
+  EXPECT_EQ(load({"billing.whole_servers=true"}).hardware.gpu.count, 8);
+  EXPECT_EQ(load({"hardware=gb200-4x"}).hardware.gpu.count, 4);  // no per_server: as it is written
+  // Each node is a share of its own.
+  EXPECT_NEAR(run(load({"fleet.replicas=3", "policy.name=recompute"})).number("cost.usd_per_hour"), 3 * 3.9,
+              1e-9);
+}
+
+TEST(ServerShare, HoldsTheTiersThatThePolicySizes) {
+  const auto gpus = [](const std::string& tier, std::vector<std::string> more = {}) {
+    more.push_back("policy.tiers=[" + tier + "]");
+    return load(more).hardware.gpu.count;
+  };
+  EXPECT_EQ(gpus(R"({"kind": "dram", "capacity_bytes": 250e9})"), 1);
+  EXPECT_EQ(gpus(R"({"kind": "dram", "capacity_bytes": 251e9})"), 2);
+  EXPECT_EQ(gpus(R"({"kind": "ssd", "capacity_bytes": 23e12})"), 3);  // of 7.68 TB
+  EXPECT_EQ(gpus(R"({"kind": "cxl", "capacity_bytes": 1e12})", {"hardware=h100-sxm-8x-cxl"}),
+            4);  // of 256 GB
+  EXPECT_EQ(gpus(R"({"kind": "dram", "capacity_per_gpu_bytes": 300e9})", {"serving.tensor_parallel_size=2"}),
+            3);  // 600 GB
+  EXPECT_EQ(gpus(R"({"kind": "dram", "capacity_bytes": 900e9})", {"hardware.dram.capacity_bytes=1e12"}), 1);
+  EXPECT_THROW(gpus(R"({"kind": "dram", "capacity_bytes": 900e9})", {"hardware.gpu.count=2"}), InputError);
+}
+
+TEST(ServerShare, IsBilledInTheHeadingWhereItIsMoreThanTheEngineUses) {
+  const auto heading = [](const std::vector<std::string>& overrides) {
+    RunResult none;
+    none.session_count = 20;
+    return scenario_line(load(overrides), none);
+  };
+  const std::string gpu = "llama-2-7b on 1x H100 80GB SXM5 (measured)", rest = "   20 sessions";
+  EXPECT_NE(heading({}).find(gpu + rest), std::string::npos) << heading({});
+  EXPECT_NE(heading({"hardware.gpu.count=8"}).find(gpu + ": 1 of 8 GPUs, billed 8" + rest),
+            std::string::npos);
+  EXPECT_NE(
+      heading({"hardware.gpu.count=2", "billing.whole_servers=true"}).find(gpu + ": 1 of 8 GPUs, billed 8"),
+      std::string::npos);
 }
 
 // One GPU of the whole server is what the profile of one GPU's share says.
@@ -42,6 +98,8 @@ TEST(ServerShare, OfOneGpuIsTheProfileOfItsShare) {
   EXPECT_DOUBLE_EQ(share.dram->capacity_bytes, profile.dram->capacity_bytes);
   EXPECT_EQ(share.ssd->count, profile.ssd->count);
   EXPECT_EQ(share.gpu.price_usd_per_hour, profile.gpu.price_usd_per_hour);
+  EXPECT_DOUBLE_EQ(*share.dram->included_bytes, 250e9);
+  EXPECT_DOUBLE_EQ(*share.ssd->included_bytes, 7.68e12);
   const HardwareProfile whole = load({"hardware=h100-sxm", "hardware.gpu.count=8"}).hardware;
   EXPECT_DOUBLE_EQ(whole.dram->capacity_bytes, 2e12);
   EXPECT_EQ(whole.ssd->count, 8);
@@ -90,30 +148,121 @@ TEST(Billing, OfBoughtSsdsIsOfWholeDevices) {
   EXPECT_DOUBLE_EQ(tier_usd_per_hour(hardware, Tier::ssd, 1e12), 4 * 0.1);  // all four, for bytes on all
 }
 
+// A machine whose rent includes nothing, billed with all that it has.
+const std::vector<std::string> kWhole = {"hardware=h100-sxm", "hardware.gpu.price_includes_storage=false",
+                                         "billing.storage=provisioned"};
+std::vector<std::string> with(std::vector<std::string> overrides, const std::vector<std::string>& more) {
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return overrides;
+}
+
+TEST(Billing, OfStorageInTheRentIsNothingAndSaysSo) {
+  const std::string dram = R"(policy.tiers=[{"kind": "dram"}])";
+  const RunResult included = run(load({dram}));
+  EXPECT_EQ(included.number("cost.dram_usd"), 0);
+  EXPECT_NEAR(included.number("cost.usd_per_hour"), 3.9, 1e-9);
+  EXPECT_TRUE(has_note(included.notes, "priced: H100 80GB SXM5 2026-03"));
+  EXPECT_TRUE(has_note(included.notes, "priced: DRAM in the GPUs' rent"));
+  const RunResult extra = run(load({dram, "hardware.gpu.price_includes_storage=false"}));
+  EXPECT_TRUE(has_note(extra.notes, "priced: DRAM 2026-11, as filled"));
+  EXPECT_GT(extra.number("cost.dram_usd"), 0);
+  // 150 of 400 GB are beyond the instance's.
+  const RunResult more = run(load({dram, "hardware.dram.capacity_bytes=400e9"}));
+  EXPECT_NEAR(more.number("cost.usd_per_hour"), 3.9 + 150 * 0.0044, 1e-9);
+  EXPECT_TRUE(has_note(more.notes, "priced: DRAM 2026-11, beyond 250 GB of DRAM in the GPUs' rent"));
+}
+
+TEST(Billing, OfAMachineWithoutAPriceIsNotKnown) {
+  const RunResult result = run(load({"hardware=a100-80g-2tb"}));
+  for (const char* name :
+       {"cost.gpu_usd", "cost.total_usd", "cost.usd_per_hour", "cost.dram_usd", "cost.storage_usd",
+        "cost.usd_per_million_output_tokens", "cost.usd_per_gpu_hour"}) {
+    EXPECT_TRUE(std::isnan(result.number(name))) << name;
+  }
+  EXPECT_TRUE(has_note(result.notes, "there is no cost: hardware.gpu has no price"));
+  EXPECT_FALSE(has_note(result.notes, "priced: "));
+  // A tier without a price is not in the total.
+  const RunResult part = run(load({"hardware=a100-80g-2tb", "hardware.gpu.price_usd_per_hour=2"}));
+  EXPECT_NEAR(part.number("cost.usd_per_hour"), 2, 1e-9);
+  EXPECT_TRUE(std::isnan(part.number("cost.dram_usd")));
+  EXPECT_TRUE(std::isnan(part.number("cost.storage_usd")));
+  EXPECT_TRUE(has_note(part.notes, "priced: A100-80G undated"));
+  EXPECT_TRUE(has_note(part.notes, "cost.total_usd does not include DRAM: hardware.dram has no price"));
+}
+
+// A result's scenario contains its hardware, and still names the tiers that nobody sized.
+TEST(Billing, OfAResultsScenarioIsThatOfTheResult) {
+  const Scenario first =
+      load({"hardware=a100-40g-4x-pm9a3", R"(policy.tiers=[{"kind": "dram"}, {"kind": "ssd"}])",
+            "hardware.ssd.count=2"});
+  const auto again = [&](const std::vector<std::string>& overrides) {
+    return parse_scenario(first.resolved_json, "result.json", overrides);
+  };
+  EXPECT_EQ(first.unsized, std::vector{Tier::dram});
+  EXPECT_EQ(again({}).unsized, first.unsized);
+  EXPECT_EQ(again({}).resolved_json, first.resolved_json);
+  EXPECT_EQ(run(again({})).number("billed_bytes.dram"), run(first).number("billed_bytes.dram"));
+  EXPECT_TRUE(again({"hardware.dram.capacity_bytes=64e9"}).unsized.empty());
+  EXPECT_TRUE(again({"policy.tiers.0.capacity_bytes=64e9"}).unsized.empty());
+  try {
+    again({"billing.unsized_tiers=dram,sdd"});
+    ADD_FAILURE() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--set billing.unsized_tiers=dram,sdd: found \"sdd\", allowed: dram, cxl, ssd, "
+                 "remote, with commas between them; did you mean \"ssd\"?");
+  }
+}
+
+TEST(Billing, GivesALaunchLineTheSizesThatTheRunFills) {
+  const Scenario open = load({"policy={}", "policy.name=vllm_offload"});
+  EXPECT_TRUE(launch_line_of(open).find("--kv-offloading-size SIZE_GIB") != std::string::npos)
+      << launch_line_of(open);
+  const RunResult result = run(open);
+  const double gib = std::ceil(result.number("billed_bytes.dram") / 1073741824);
+  ASSERT_GE(gib, 1);
+  const Scenario sized = with_filled_sizes(open, result);
+  EXPECT_TRUE(sized.unsized == std::vector{Tier::ssd} || sized.unsized.empty());
+  EXPECT_NE(launch_line_of(sized).find("--kv-offloading-size " + std::to_string(std::llround(gib)) + " "),
+            std::string::npos)
+      << launch_line_of(sized);
+  // Two engines over two GPUs each: a whole number of GiB per GPU of the fullest engine.
+  RunResult filled;
+  filled.metrics = {{"billed_bytes.dram", 2 * 9.5 * 1073741824}};
+  const Scenario two =
+      load({"policy={}", "policy.name=vllm_offload", "serving.tensor_parallel_size=2", "fleet.replicas=2"});
+  EXPECT_EQ(with_filled_sizes(two, filled).policy.tiers->front().capacity_bytes, 10 * 1073741824.0);
+  filled.metrics = {{"billed_bytes.dram", 0.0}};
+  EXPECT_FALSE(with_filled_sizes(two, filled).policy.tiers->front().capacity_bytes);
+  // A size that somebody chose stays.
+  const Scenario chosen = load({"policy={}", "policy.name=vllm_offload",
+                                R"(policy.tiers=[{"kind": "dram", "capacity_bytes": 1e11}])"});
+  EXPECT_EQ(with_filled_sizes(chosen, result).policy.tiers->front().capacity_bytes, 1e11);
+}
+
 TEST(Billing, SaysWhereNobodyChoseTheSize) {
-  const RunResult all = run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])"}));
+  const RunResult all = run(load(with(kWhole, {R"(policy.tiers=[{"kind": "dram"}])"})));
   EXPECT_TRUE(has_note(
       all.notes,
       "bills all 250 GB of DRAM, 1.10 $ per hour, because no size is set: "
       "policy.tiers.0.capacity_bytes sets it; billing.storage=filled bills only what the run fills"));
   EXPECT_DOUBLE_EQ(all.number("billed_bytes.dram"), 250e9);
   for (const char* chosen : {"policy.tiers.0.capacity_bytes=2e11", "hardware.dram.capacity_bytes=3e11"}) {
-    const RunResult some = run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])", chosen}));
+    const RunResult some = run(load(with(kWhole, {R"(policy.tiers=[{"kind": "dram"}])", chosen})));
     EXPECT_FALSE(has_note(some.notes, "bills all")) << chosen;
   }
-  const RunResult ssds = run(load({"hardware=h100-sxm", "hardware.ssd.count=2", "hardware.dram=null"}));
+  const RunResult ssds = run(load(with(kWhole, {"hardware.ssd.count=2", "hardware.dram=null"})));
   EXPECT_FALSE(has_note(ssds.notes, "bills all"));
-  const RunResult none = run(load({"hardware=h100-sxm", "policy.name=recompute"}));
+  const RunResult none = run(load(with(kWhole, {"policy.name=recompute"})));
   EXPECT_FALSE(has_note(none.notes, "bills all"));
   EXPECT_EQ(none.number("billed_bytes.dram"), 0);
 }
 
 // A machine with that capacity evicts nothing either, and costs the same.
 TEST(Billing, OfWhatARunFillsIsThatOfAMachineOfThatSize) {
-  const std::vector<std::string> dram = {"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])"};
-  std::vector<std::string> filled = dram;
-  filled.emplace_back("billing.storage=filled");
-  const RunResult result = run(load(filled));
+  const std::vector<std::string> dram = {"hardware=h100-sxm", "hardware.gpu.price_includes_storage=false",
+                                         R"(policy.tiers=[{"kind": "dram"}])"};
+  const RunResult result = run(load(dram));
   const double bytes = result.number("peak_stored_bytes.dram");
   ASSERT_GT(bytes, 1e9);
   EXPECT_DOUBLE_EQ(result.number("billed_bytes.dram"), bytes);
@@ -133,15 +282,16 @@ TEST(Billing, OfWhatARunFillsIsThatOfAMachineOfThatSize) {
 
 // Each node is a machine: all are as large as the fullest.
 TEST(Billing, OfWhatAFleetFillsIsTheFullestNodeTimesTheNodes) {
-  const RunResult result = run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])",
-                                     "fleet.replicas=3", "billing.storage=filled"}));
+  const RunResult result =
+      run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "dram"}])", "fleet.replicas=3"}));
   EXPECT_GT(result.number("billed_bytes.dram"), result.number("peak_stored_bytes.dram"));
   EXPECT_LT(result.number("billed_bytes.dram"), 3 * result.number("peak_stored_bytes.dram"));
 }
 
 // What the rated writes are worth that a rented drive gave, and no part of what the run costs.
 TEST(Billing, OfRentedSsdsNamesTheirWearAndLeavesItToTheLandlord) {
-  const RunResult result = run(load({"hardware=h100-sxm", R"(policy.tiers=[{"kind": "ssd"}])"}));
+  const RunResult result = run(load({"hardware=h100-sxm", "hardware.gpu.price_includes_storage=false",
+                                     R"(policy.tiers=[{"kind": "ssd"}])"}));
   const double written = result.number("written_bytes.ssd");
   ASSERT_GT(written, 0);
   const double device_usd = 7680 * 0.33;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/input_error.h"
-#include "unit/cli.h"
 #include "library/kvcap.h"
 #include "spec/engine_version.h"
+#include "unit/cli.h"
 #include "unit/scenario_samples.h"
 
 namespace kvcap {
@@ -93,8 +93,9 @@ TEST(MovedDefaults, AreFieldsWithTodaysDefaultsAndAreToldToTheEnginesThatTheyCon
 
 TEST(MovedDefaults, SayWhatMovedWhatItDoesAndHowToRestoreIt) {
   const std::vector<std::string> notes = told(scenario_of("sglang"), {"serving.host_times=none"});
-  // SGLang without host times samples as asked, so two rows are left: its memory, and links without NVLink.
-  ASSERT_EQ(notes.size(), 2U) << testing::PrintToString(notes);
+  // SGLang without host times samples as asked, so three rows are left: its memory, links without NVLink, and
+  // the bill of tiers without a size.
+  ASSERT_EQ(notes.size(), 3U) << testing::PrintToString(notes);
   EXPECT_EQ(
       notes[0],
       "default moved since kvcap 0.1.0: serving.kv_capacity_model is static_share, was simple; SGLang's KV "

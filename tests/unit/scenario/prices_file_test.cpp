@@ -110,6 +110,36 @@ TEST_F(PricesFile, IsTakenIntoTheResolvedScenario) {
   EXPECT_EQ(again.resolved_json, scenario.resolved_json);
 }
 
+// A price that is replaced takes its date with it.
+TEST_F(PricesFile, GivesTheDateOfItsPricesAndNoneWhereItStatesNone) {
+  EXPECT_EQ(parse_scenario(sample_scenario(), "chat.json", {"hardware=h100-sxm"}).hardware.gpu.price_date,
+            "2026-03");
+  write(R"("date": "2026-10-31", "all": {"gpu": {"price_usd_per_hour": 2}})");
+  const HardwareProfile dated = load({"hardware.ssd.price_usd_per_gb_hour=0.001"}).hardware;
+  EXPECT_EQ(dated.gpu.price_date, "2026-10-31");
+  EXPECT_EQ(dated.dram->price_date, "2026-11");  // the profile's
+  EXPECT_EQ(dated.ssd->price_date, "");          // that of --set
+  write(R"("all": {"gpu": {"price_usd_per_hour": 2}})");
+  EXPECT_EQ(load().hardware.gpu.price_date, "");
+  EXPECT_EQ(load({"hardware.gpu.price_date=2026"}).hardware.gpu.price_date, "2026");
+  EXPECT_EQ(refusal(R"("date": "March", "all": {"gpu": {"price_usd_per_hour": 2}})"),
+            "quote.json: date: found \"March\", allowed: a date: 2026, 2026-03 or 2026-03-31");
+  for (const char* bad : {"26", "2026-13", "2026-3", "2026-03-32", "2026-03-31x"}) {
+    EXPECT_NE(refusal(R"("all": {"gpu": {"price_usd_per_hour": 2}}, "date": ")" + std::string(bad) + "\"")
+                  .find("allowed: a date"),
+              std::string::npos)
+        << bad;
+  }
+}
+
+// Storage whose own price a user gives is billed, whatever the profile's rent includes.
+TEST_F(PricesFile, BillsStorageThatItPrices) {
+  write(R"("all": {"dram": {"price_usd_per_gb_hour": 0.001}})");
+  const HardwareProfile h100 = load().hardware;
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(h100, Tier::dram, 100e9), 0.1);
+  EXPECT_DOUBLE_EQ(tier_usd_per_hour(h100, Tier::ssd, 7680e9), 0);
+}
+
 TEST_F(PricesFile, OfAnOwnProfileIsNamedByItsPath) {
   write(R"("hardware": {"mine.json": {"dram": {"price_usd_per_gb_hour": 0.5}}})");
   std::ofstream(folder_ / "mine.json") << sample_hardware();

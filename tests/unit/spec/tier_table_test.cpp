@@ -16,7 +16,8 @@ namespace kvcap::tier_table_test {
 namespace {
 
 // Eight expanders of 256 GB, each read at 24 GB/s and written at 12 GB/s.
-Scenario load(const std::vector<std::string>& overrides, const std::string& hardware = "h100-sxm-8x-cxl") {
+Scenario load(std::vector<std::string> overrides, const std::string& hardware = "h100-sxm-8x-cxl") {
+  overrides.insert(overrides.begin(), "hardware.gpu.count=8");
   return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": ")" + hardware +
                             R"(", "serving": {"max_model_len": 16384, "prefix_caching": false},
       "workload": {"source": {"kind": "chat"}, "sessions": 30}, "policy": {"name": "kv_offload"}})",
