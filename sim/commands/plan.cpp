@@ -255,8 +255,8 @@ Json break_even_object(const Plan& plan, const BreakEvenMap& map) {
   return object;
 }
 
-void break_even(const PlanArgs& args, const Plan& plan, const std::string& out) {
-  if (!plan.break_even) throw InputError(plan.name + ": break_even: missing, required for --break-even");
+void break_even(const PlanArgs& args, const Plan& plan, const std::string& name, const std::string& out) {
+  if (!plan.break_even) throw InputError(name + ": break_even: missing, required for --break-even");
   const BreakEvenMap map = break_even_map(plan);
   const Json object = break_even_object(plan, map);
   const std::string json = object.dump(2) + "\n";
@@ -396,7 +396,7 @@ void plan(const PlanArgs& args) {
   const std::string out = args.out.empty() ? "" : args.out + "/" + names.front();
   if (args.break_even) {
     if (args.resume) throw InputError("plan: found --resume with --break-even, allowed: one of them");
-    break_even(args, plan, out);
+    break_even(args, plan, name, out);
     return;
   }
   if (plan.search.empty()) throw InputError(name + ": search: missing, required");

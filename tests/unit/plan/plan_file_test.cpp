@@ -129,7 +129,7 @@ TEST_F(PlanFile, IsRefusedWhereItSpansTooMuch) {
     for (int i = 2; i <= size; ++i) values += "," + std::to_string(i);
     values += "]";
     return R"({"seed":)" + values + R"(,"serving.max_num_seqs":)" + values + R"(,"fleet.replicas":)" +
-           values + R"(,"policy.name":["kv_offload"]})";
+           values + R"(,"policy.name":["kv_offload"],"hardware.gpu.price_includes_storage":[false]})";
   };
   const std::string allowed = ", allowed: at most 20000";
   EXPECT_EQ(refusal(three_lists_of(30), kMeet),
