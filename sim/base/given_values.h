@@ -45,6 +45,7 @@ inline std::string unexpected_text(const CLI::App& command) {
   for (std::string& word : words) word = "\"" + word + "\"";
   std::string text = "found " + first_few(words) + ", which " + (words.size() == 1 ? "is" : "are") +
                      " not known to this command";
+  if (!first.starts_with('-')) text += "; several values of one option are separated by commas";
   if (words.size() != 1) return text;
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {

@@ -25,6 +25,7 @@
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
+#include "commands/require.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/model_draws.h"
@@ -44,6 +45,7 @@ struct CompareArgs {
   std::string layouts;
   bool bounds = false;
   std::string draws = "auto";
+  std::vector<std::string> requirements;
   std::string out;
   bool resume = false;
   bool json = false;
@@ -358,6 +360,8 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
 }
 
 void compare(const CompareArgs& args) {
+  constexpr bool kHasDifferences = true;
+  const std::vector<Requirement> requirements = parse_requirements(args.requirements, kHasDifferences);
   const Question question(args.question, {.has_sizes = true});
   const Launched& from = question.from();
   std::vector<Compared> columns = columns_of(args, question);
@@ -431,6 +435,7 @@ void compare(const CompareArgs& args) {
     finished.discard();
   }
   print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
+  check_requirements(requirements, results, differences);
 }
 
 }  // namespace
@@ -453,6 +458,9 @@ void add_compare(CLI::App& app) {
   command.flag("--bounds", args->bounds,
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   add_draws(command, args->draws);
+  command.repeated("--require", args->requirements,
+                   "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500' for every setting, "
+                   "'p99_ttft_ms<=+2%' against the first one");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");

@@ -44,7 +44,8 @@ std::vector<std::string> items_of(const std::string& list) {
 }
 
 // Returns the source of --workload: a generator's name or a file, whose kind is that of its beginning.
-Json source_of(const std::string& workload) {
+Json source_of(const QuestionArgs& args) {
+  const std::string& workload = args.workload;
   std::vector<std::string_view> generators;
   for (const SourceRow& row : source_table()) {
     if (row.is_generated) generators.push_back(row.name);
@@ -56,6 +57,7 @@ Json source_of(const std::string& workload) {
     throw InputError("--workload: found \"" + workload + "\", allowed: " + joined(generators) +
                      ", or a file" + suggestion(workload, generators));
   }
+  if (!args.columns.empty()) return {{"kind", "csv"}, {"path", workload}, {"columns", args.columns}};
   return {{"kind", guess_source(workload).name}, {"path", workload}};
 }
 
@@ -148,6 +150,7 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value("--gpus", args.gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
   command.value("--engine", args.engine, "vllm, sglang or trtllm; with its version: vllm@0.19");
   command.value("--workload", args.workload, "chat, agents, rag, ..., or a trace file");
+  command.value("--columns", args.columns, "columns of a CSV: arrival=timestamp,input=prompt_tokens,...");
   command.value("--rate", args.requests_per_s, "requests per second, of a Poisson process");
   command.value("--concurrency", args.concurrency, "sessions that are active at once, in place of --rate")
       .within(1, 1000000);
@@ -193,6 +196,7 @@ std::string options_text(const QuestionArgs& args) {
   if (args.gpus) add("--gpus", std::to_string(*args.gpus));
   add("--engine", args.engine);
   add("--workload", args.workload);
+  add("--columns", args.columns);
   if (args.requests_per_s) add("--rate", number_text(*args.requests_per_s));
   if (args.concurrency) add("--concurrency", std::to_string(*args.concurrency));
   return joined(words, " ", shell_word);
@@ -249,7 +253,7 @@ void Question::require_options(const Asker& asker) const {
   require(!args_.model.empty() || !args_.from.line.empty(), "--model");
   require(!args_.hardware.empty() || asker.chooses, "--gpu");
   require(!args_.workload.empty(), "--workload");
-  const Json source = source_of(args_.workload);
+  const Json source = source_of(args_);
   const bool has_arrivals =
       source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;
   const bool sets_arrivals = std::any_of(args_.set.begin(), args_.set.end(), [](const std::string& one) {
@@ -295,7 +299,7 @@ Overrides Question::options(const QuestionArgs& args, const Asker& asker) const 
       add("--engine", args.engine, "serving.engine_version", args.engine.substr(at + 1));
   }
   if (!args.workload.empty()) {
-    const Json source = source_of(args.workload);
+    const Json source = source_of(args);
     add("--workload", args.workload, "workload.source", source);
     const bool has_arrivals =
         source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;

@@ -22,7 +22,7 @@ namespace kvcap {
 struct QuestionArgs {
   std::string file;  // empty: none
   FromArgs from;
-  std::string model, hardware, engine, workload;
+  std::string model, hardware, engine, workload, columns;
   std::optional<int64_t> gpus, concurrency;
   std::optional<double> requests_per_s;
   std::string dram, ssd;  // sizes separated by commas: "100GB,250GB"

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
 #include <string_view>
 
 #include "base/input_error.h"
 #include "base/text/format.h"
+#include "base/text/joined.h"
 #include "base/text/units.h"
 #include "commands/commands.h"
 #include "metrics/quantity.h"
@@ -23,14 +25,19 @@ Requirement parse(const char* option, const std::string& text) {
     Requirement requirement{.text = text, .metric = text.substr(0, at), .relation = text.substr(at, length)};
     while (!requirement.metric.empty() && requirement.metric.back() == ' ') requirement.metric.pop_back();
     const std::size_t begin = std::min(text.find_first_not_of(' ', at + length), text.size());
-    const std::string number = text.substr(begin);
+    std::string number = text.substr(begin);
     if (requirement.relation == "==" && (number == "true" || number == "false")) {
       requirement.bound = number == "true" ? 1 : 0;
       return requirement;
     }
-    const std::optional<double> bound = number_with_unit(number, unit_of(requirement.metric));
+    requirement.is_difference = !number.empty() && (number.front() == '+' || number.front() == '-');
+    requirement.is_share = requirement.is_difference && number.ends_with('%');
+    if (requirement.is_difference && number.front() == '+') number.erase(0, 1);
+    if (requirement.is_share) number.pop_back();
+    const std::optional<double> bound =
+        number_with_unit(number, requirement.is_share ? UnitOf::count : unit_of(requirement.metric));
     if (requirement.relation != "=" && bound) {
-      requirement.bound = *bound;
+      requirement.bound = requirement.is_share ? *bound / 100 : *bound;
       return requirement;
     }
   }
@@ -38,12 +45,63 @@ Requirement parse(const char* option, const std::string& text) {
                    "\", allowed: METRIC RELATION NUMBER with <=, <, >=, > or ==, e.g. p99_ttft_ms<=500");
 }
 
-bool holds(const Requirement& requirement, double value) {
-  if (requirement.relation == "<=") return value <= requirement.bound;
-  if (requirement.relation == ">=") return value >= requirement.bound;
-  if (requirement.relation == "<") return value < requirement.bound;
-  if (requirement.relation == ">") return value > requirement.bound;
-  return value == requirement.bound;
+bool holds(const std::string& relation, double value, double bound) {
+  if (relation == "<=") return value <= bound;
+  if (relation == ">=") return value >= bound;
+  if (relation == "<") return value < bound;
+  if (relation == ">") return value > bound;
+  return value == bound;
+}
+
+// True iff the whole interval meets the bound. Without an interval (NaN) the value decides.
+bool holds(const Requirement& requirement, double value, double half_width, double bound) {
+  if (requirement.relation == "==" || std::isnan(half_width))
+    return holds(requirement.relation, value, bound);
+  return holds(requirement.relation, value - half_width, bound) &&
+         holds(requirement.relation, value + half_width, bound);
+}
+
+double half_width_of(const RunResult& result, const std::string& metric) {
+  for (const Interval& one : result.intervals) {
+    if (one.name == metric) return one.half_width;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string found_text(double value, double half_width) {
+  char found[80];
+  std::snprintf(found, sizeof found, "%.6g", value);
+  std::string text = found;
+  if (std::isnan(half_width)) return text;
+  std::snprintf(found, sizeof found, " +-%.3g", half_width);
+  return text + found;
+}
+
+// Throws CheckFailed for the condition on a value. `setting`: " of NAME", or empty.
+void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {
+  const double value = result.number(requirement.metric);
+  const double half_width = half_width_of(result, requirement.metric);
+  const bool is_saturated = result.number("stable") == 0;
+  if (is_saturated && requirement.metric.ends_with("_ms")) {
+    throw CheckFailed("required " + requirement.text + setting +
+                      ", found a saturated machine, where latencies grow with the length of the run");
+  }
+  // A metric without a value (NaN) meets no bound.
+  if (holds(requirement, value, half_width, requirement.bound)) return;
+  throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width));
+}
+
+void check_difference(const Requirement& requirement, const RunResult& first, const Difference& found) {
+  const double base = first.number(requirement.metric);
+  const double bound = requirement.is_share ? requirement.bound * base : requirement.bound;
+  // Without an interval nothing is shown.
+  const bool is_shown = !std::isnan(found.half_width) || found.difference == 0;
+  if (is_shown && holds(requirement, found.difference, found.half_width, bound)) return;
+  const double scale = requirement.is_share ? 100 / base : 1;
+  throw CheckFailed("required " + requirement.text + " of " + found.setting + " against " + found.against +
+                    ", found " + found_text(scale * found.difference, scale * found.half_width) +
+                    (requirement.is_share ? " %" : "") +
+                    (is_shown ? "" : "; one run gives no interval: --set replications=5"));
 }
 
 void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result) {
@@ -58,8 +116,20 @@ void refuse_unserved(const std::vector<Requirement>& requirements, const RunResu
 
 }  // namespace
 
-std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts) {
-  return parse_conditions("--require", texts);
+std::vector<Requirement> parse_requirements(const std::vector<std::string>& texts, bool has_differences) {
+  std::vector<Requirement> requirements = parse_conditions("--require", texts);
+  const std::vector<std::string>& compared = compared_metrics();
+  for (const Requirement& one : requirements) {
+    if (!one.is_difference) continue;
+    const bool is_known = std::find(compared.begin(), compared.end(), one.metric) != compared.end();
+    if (has_differences && is_known) continue;
+    if (has_differences) {
+      throw InputError("--require: found \"" + one.text + "\", allowed: differences of " + joined(compared));
+    }
+    throw InputError("--require: found \"" + one.text +
+                     "\", allowed: a value without a sign; kvcap compare bounds differences");
+  }
+  return requirements;
 }
 
 std::vector<Requirement> parse_conditions(const char* option, const std::vector<std::string>& texts) {
@@ -81,8 +151,9 @@ std::vector<Requirement> parse_conditions(const char* option, const std::vector<
 std::vector<Target> parse_targets(const std::vector<std::string>& texts) {
   std::vector<Target> targets;
   for (const Requirement& one : parse_conditions("--meet", texts)) {
-    if (one.relation == "<" || one.relation == ">") {
-      throw InputError("--meet: found \"" + one.text + "\", allowed: <=, >= or ==");
+    if (one.relation == "<" || one.relation == ">" || one.is_difference) {
+      throw InputError("--meet: found \"" + one.text +
+                       "\", allowed: <=, >= or ==, and a value without a sign");
     }
     Target& target = targets.emplace_back(Target{.metric = one.metric});
     if (one.relation != ">=") target.max = one.bound;
@@ -92,15 +163,27 @@ std::vector<Target> parse_targets(const std::vector<std::string>& texts) {
 }
 
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result) {
-  for (const Requirement& requirement : requirements) {
-    const double value = result.number(requirement.metric);
-    // A metric without a value (NaN) meets no bound.
-    if (holds(requirement, value)) continue;
-    char found[40];
-    std::snprintf(found, sizeof found, "%.6g", value);
-    throw CheckFailed("required " + requirement.text + ", found " + found);
-  }
+  for (const Requirement& requirement : requirements) check_value(requirement, result, "");
   if (!requirements.empty()) refuse_unserved(requirements, result);
+}
+
+void check_requirements(const std::vector<Requirement>& requirements, const std::vector<RunResult>& results,
+                        const std::vector<Difference>& differences) {
+  for (const Requirement& requirement : requirements) {
+    if (!requirement.is_difference) {
+      for (const RunResult& result : results) {
+        if (!result.is_bound) check_value(requirement, result, " of " + result.setting);
+      }
+      continue;
+    }
+    for (const Difference& one : differences) {
+      if (one.metric == requirement.metric) check_difference(requirement, results.front(), one);
+    }
+  }
+  if (requirements.empty()) return;
+  for (const RunResult& result : results) {
+    if (!result.is_bound) refuse_unserved(requirements, result);
+  }
 }
 
 }  // namespace kvcap

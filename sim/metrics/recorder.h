@@ -155,6 +155,8 @@ struct Difference {
   IntervalMethod method = IntervalMethod::replications;
   int64_t n = 0;  // replications or batches
 };
+// Returns the metrics that paired_differences() compares.
+const std::vector<std::string>& compared_metrics();
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting);
 

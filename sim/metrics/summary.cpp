@@ -176,16 +176,24 @@ class Summary {
     add("offered_bound_by", bound);
   }
 
+  // True iff enough turns end while sessions begin that this part of the run is representative, though a few
+  // sessions may last for days.
+  bool is_served_while_sessions_begin() const {
+    constexpr double kEnough = 0.25;
+    double all = 0, inside = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (!turn.answered()) continue;
+      ++all;
+      inside += steady_.has(turn.arrival_s + turn.e2el_s);
+    }
+    return !facts_.closed_loop && steady_.to_s > 0 && inside >= kEnough * all;
+  }
+
   // Returns the window of the rates. If the machine falls behind, it ends when the last session begins,
-  // because afterwards the machine drains a long queue without load. So it does with many sessions, of which
-  // a few may last for days.
+  // because afterwards the machine drains a long queue without load.
   Window window_of_rates() const {
     if (facts_.rates_over_run) return {0, facts_.duration_s};
-    constexpr std::ptrdiff_t kManySessions = 100;
-    const auto sessions = std::count_if(recorded_.turns.begin(), recorded_.turns.end(),
-                                        [](const TurnRecord& turn) { return turn.turn == 0; });
-    const bool is_long = sessions >= kManySessions && !facts_.closed_loop && steady_.to_s > 0;
-    if (steady_.is_steady || is_long) return steady_;
+    if (steady_.is_steady || is_served_while_sessions_begin()) return steady_;
     const double last_begin_s = last_session_begins_s(recorded_.turns);
     const bool falls_behind = last_begin_s > 0 && judge().verdict == Verdict::saturated;
     return {0, falls_behind ? last_begin_s : facts_.duration_s};

@@ -96,7 +96,7 @@ constexpr Names names_of(WritePolicy) { return kWritePolicyNames; }
 inline constexpr int64_t kStoredBits[] = {16, 8, 4};
 
 struct PolicyOptions {
-  std::string name = "hcache";
+  std::string name = "recompute";
   std::optional<Keep> keep;
   std::optional<Restore> restore;
   std::optional<std::vector<TierOptions>> tiers;  // absent: every tier of the profile at full size

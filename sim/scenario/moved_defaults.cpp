@@ -44,6 +44,9 @@ constexpr std::array kMoved = {
                    return s.serving.kv_capacity_model == KvCapacityModel::static_share &&
                           !s.serving.kv_capacity_tokens;
                  }},
+    MovedDefault{"0.2.0", "policy.name", "hcache", "recompute",
+                 "without a policy the engine has only its own prefix cache",
+                 [](const Scenario& s) { return s.policy.name == "recompute"; }},
     MovedDefault{"0.2.0", "hardware.peer", "direct", "host",
                  "collectives between GPUs without NVLink are slower, with an error of a factor of two",
                  [](const Scenario& s) {

@@ -21,7 +21,8 @@ Scenario fleet(int64_t replicas, Routing routing, const std::string& policy = "k
 
 // Replaces the node's SSDs by a network tier of 100 GB/s.
 Scenario with_remote(Scenario scenario, bool shared, double bandwidth_bytes_per_s = 100e9) {
-  scenario.hardware.remote = Remote{.capacity_bytes = 50e12, .bandwidth_bytes_per_s = bandwidth_bytes_per_s};
+  scenario.hardware.remote = Remote{
+      .capacity_bytes = 50e12, .bandwidth_bytes_per_s = bandwidth_bytes_per_s, .price_usd_per_gb_hour = 1e-4};
   scenario.policy.tiers = {{.kind = Tier::remote}};
   scenario.fleet.shared_remote = shared;
   return scenario;

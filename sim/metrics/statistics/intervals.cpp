@@ -172,22 +172,28 @@ RunResult combine_replications(std::vector<RunResult> runs) {
   return std::move(runs[0]);
 }
 
+const std::vector<std::string>& compared_metrics() {
+  static const std::vector<std::string> metrics = [] {
+    std::vector<std::string> names;
+    for (const char* latency : {"ttft_ms", "service_ttft_ms", "itl_ms", "tpot_ms", "e2el_ms"})
+      for (const char* statistic : {"mean_", "median_", "p90_", "p99_"})
+        names.push_back(std::string(statistic) + latency);
+    for (const char* name : {"mean_service_ttft_with_history_ms", "token_hit_rate",
+                             "cost.usd_per_million_output_tokens", "output_throughput", "request_throughput"})
+      names.emplace_back(name);
+    return names;
+  }();
+  return metrics;
+}
+
 std::vector<Difference> paired_differences(const std::vector<RunResult>& against,
                                            const std::vector<RunResult>& setting) {
   KVCAP_CHECK(!against.empty() && against.size() == setting.size());
-  std::vector<std::string> metrics;
-  for (const char* latency : {"ttft_ms", "service_ttft_ms", "itl_ms", "tpot_ms", "e2el_ms"})
-    for (const char* statistic : {"mean_", "median_", "p90_", "p99_"})
-      metrics.push_back(std::string(statistic) + latency);
-  for (const char* name : {"mean_service_ttft_with_history_ms", "token_hit_rate",
-                           "cost.usd_per_million_output_tokens", "output_throughput", "request_throughput"})
-    metrics.push_back(name);
-
   const bool is_single = setting.size() == 1;
   const std::vector<TurnRecord> none;
   const PairedTurns paired(is_single ? against[0].turns : none, is_single ? setting[0].turns : none);
   std::vector<Difference> differences;
-  for (const std::string& metric : metrics) {
+  for (const std::string& metric : compared_metrics()) {
     std::vector<double> values;
     for (std::size_t r = 0; r < setting.size(); ++r)
       values.push_back(real_difference(setting[r].number(metric), against[r].number(metric)));

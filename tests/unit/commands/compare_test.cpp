@@ -131,5 +131,51 @@ TEST_F(Cli, ComparesFieldsThatAreLists) {
   EXPECT_EQ(results[1]["scenario"]["policy"]["tiers"].size(), 1U);
 }
 
+// Every turn spends 100 ms more in the API server.
+TEST_F(Cli, RequiresDifferencesAgainstTheFirstSetting) {
+  const auto gate = [&](const std::string& condition, const std::string& replications) {
+    return kvcap({"compare", path("chat.json"), "--over", "serving.request_overhead_s=0.1,0.2", "--draws",
+                  "0", "--set", "serving.max_model_len=32768", "--set", "replications=" + replications,
+                  "--require", condition});
+  };
+  EXPECT_EQ(gate("mean_ttft_ms<=+0.2s", "3").exit_code, 0);
+  EXPECT_EQ(gate("mean_ttft_ms<=+900%", "3").exit_code, 0);
+  EXPECT_EQ(gate("mean_ttft_ms>=+50", "3").exit_code, 0);
+  const Outcome failed = gate("mean_ttft_ms<=+1%", "3");
+  EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_EQ(failed.err.find("kvcap: required mean_ttft_ms<=+1% of request_overhead_s=0.2 against "
+                            "request_overhead_s=0.1, found "),
+            0U)
+      << failed.err;
+  EXPECT_NE(failed.err.find(" +-"), std::string::npos) << failed.err;
+  const Outcome alone = gate("p99_ttft_ms<=+900%", "1");
+  EXPECT_EQ(alone.exit_code, 3);
+  EXPECT_NE(alone.err.find("one run gives no interval: --set replications=5"), std::string::npos)
+      << alone.err;
+  EXPECT_EQ(gate("p99_ttft_ms<=90s", "1").exit_code, 0) << "a value of every setting";
+  EXPECT_EQ(gate("kv_capacity_tokens<=+2%", "1").exit_code, 2) << "not compared";
+}
+
+TEST_F(Cli, ARunBoundsValuesAlone) {
+  const Outcome outcome = kvcap({"run", path("chat.json"), "--require", "p99_ttft_ms<=+2%"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err,
+            "kvcap: --require: found \"p99_ttft_ms<=+2%\", allowed: a value without a sign; kvcap compare "
+            "bounds differences\n");
+}
+
+TEST_F(Cli, ASaturatedRunMeetsNoBoundOfALatency) {
+  const std::vector<std::string> late = {"run",   path("chat.json"),
+                                         "--set", "serving.max_model_len=32768",
+                                         "--set", "workload.arrivals={\"requests_per_s\":60}",
+                                         "--set", "workload.sessions=2000",
+                                         "--set", "policy.name=recompute"};
+  std::vector<std::string> bounded = late;
+  bounded.insert(bounded.end(), {"--require", "p99_ttft_ms<=1h"});
+  const Outcome outcome = kvcap(bounded);
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(outcome.err.find("found a saturated machine"), std::string::npos) << outcome.err;
+}
+
 }  // namespace
 }  // namespace kvcap::compare_test

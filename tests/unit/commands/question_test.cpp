@@ -106,6 +106,13 @@ TEST_F(Question, ReadsATraceByItsBeginning) {
   EXPECT_EQ(result.at("metrics").at("completed"), 3);
 }
 
+TEST_F(Question, ReadsAnOwnLogByItsColumns) {
+  write("own.csv", "Time,Prompt,Answer\n0,100,5\n1,200,5\n");
+  const Json result = run({"--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", path("own.csv"),
+                           "--columns", "arrival=Time,input=Prompt,output=Answer"});
+  EXPECT_EQ(result.at("metrics").at("completed"), 2);
+}
+
 TEST_F(Question, WithUnitsIsTheSameAsWithout) {
   const Json units = run(
       chat_with({"--set", "workload.think_time.mean_s=2min", "--set", "serving.max_num_batched_tokens=4K"}));

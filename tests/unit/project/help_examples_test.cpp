@@ -121,5 +121,25 @@ TEST_F(HelpExamples, EveryExampleOfTheCalibrationRuns) {
   }
 }
 
+// The README's ten questions, each a command below a question. The plan takes minutes and has tests of its
+// own.
+TEST_F(HelpExamples, OfTheTenQuestionsAnswerAndSayNothingElse) {
+  for (const char* name : {"kvcap"}) fs::create_symlink(kvcap_program(), folder_ / "build" / name);
+  write("log.csv", "timestamp,prompt_tokens,completion_tokens\n0,100,20\n1.5,900,40\n2,300,10\n");
+  const std::string readme = read_file(fs::path(KVCAP_SOURCE_DIR) / "README.md");
+  int questions = 0;
+  for (const std::string& line : lines_of(readme.substr(readme.find("<!-- ten questions -->")))) {
+    if (line.starts_with("**Which policy")) break;
+    if (!line.starts_with("build/kvcap")) continue;
+    ++questions;
+    if (line.starts_with("build/kvcap plan")) continue;
+    const Outcome outcome = shell(line);
+    EXPECT_EQ(outcome.exit_code, 0) << line << '\n' << outcome.err;
+    EXPECT_EQ(outcome.err, "") << line;
+    EXPECT_FALSE(outcome.out.empty()) << line;
+  }
+  EXPECT_EQ(questions, 10);
+}
+
 }  // namespace
 }  // namespace kvcap::help_examples_test
