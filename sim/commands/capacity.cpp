@@ -35,6 +35,7 @@ struct CapacityArgs {
   std::string out;
   bool resume = false;
   bool json = false;
+  bool explain = false;
 };
 
 // True iff the metric gets worse with the load; for other metrics a search from below does not find the
@@ -71,6 +72,9 @@ Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
                                     "output_throughput",
                                     "request_goodput",
                                     "token_hit_rate",
+                                    "kv_capacity_tokens",
+                                    "peak_kv_tokens",
+                                    "preemptions",
                                     "offered_load",
                                     "utilization.gpu",
                                     "rejected",
@@ -177,6 +181,17 @@ std::string flags_text(const Scenario& scenario, const std::string& model, const
   return text == "\n" ? "" : text;
 }
 
+// Returns all notes, or a line that counts them.
+std::string notes_text(const std::vector<std::string>& notes, bool is_explained) {
+  const std::vector<std::string> assumed = assumptions(notes);
+  const std::string left_out = left_out_text(notes.size() - assumed.size(), assumed.size());
+  if (notes.empty()) return "";
+  if (!is_explained) return "\n" + left_out + "\n";
+  std::string text = "\nNotes:\n";
+  for (const std::string& note : notes) text += wrapped({"  " + note + "."}, "    ");
+  return text;
+}
+
 void capacity(const CapacityArgs& args) {
   const Question asked(args.question, {.needs_load = false});
   const Launched& from = asked.from();
@@ -223,9 +238,12 @@ void capacity(const CapacityArgs& args) {
     print(json);
   } else {
     std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
-    text += wrapped(document_sentences(object));
+    std::vector<std::string> sentences = document_sentences(object);
+    constexpr std::size_t kBrief = 2;
+    if (!args.explain) sentences.resize(std::min(sentences.size(), kBrief));
+    text += wrapped(sentences);
     if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
-    text += wrapped(assumptions(scenario.notes));
+    text += notes_text(scenario.notes, args.explain);
     text += flags_text(scenario, from.line.written_model, question, answer, others) + launched_text(from);
     print(text);
   }
@@ -249,6 +267,7 @@ void add_capacity(CLI::App& app) {
   command.value("--out", args->out, "folder for capacity.json");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
+  command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print everything as JSON");
   command.footer(
       "The load is a rate of requests or, with workload.arrivals.process closed_loop, the number of\n"

@@ -49,6 +49,7 @@ struct CompareArgs {
   std::string out;
   bool resume = false;
   bool json = false;
+  bool explain = false;
 };
 
 // Returns the end of the part that begins at `begin`: a comma outside JSON brackets and quotes.
@@ -417,7 +418,9 @@ void compare(const CompareArgs& args) {
   const std::string line = scenario_line(scenarios[0], results[0]);
   std::vector<Difference> compared = differences;
   compared.insert(compared.end(), pairs.begin(), pairs.end());
-  std::string table = result_table(labels, results, compared, line) + model_text(labels, results, model);
+  const TableOptions options{.is_brief = !args.explain, .assumptions = model.outside.size()};
+  std::string table = result_table(labels, results, compared, line, options) +
+                      model_text(labels, results, model, options.is_brief);
   table += flags_of_columns(columns, scenarios, results) + launched_text(from);
   const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
   if (!args.out.empty()) {
@@ -467,6 +470,7 @@ void add_compare(CLI::App& app) {
   command.value("--out", args->out, "folder for compare.json, table.txt and one folder per setting");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
+  command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print the comparison as JSON");
   command.footer(
       "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal --out "

@@ -53,4 +53,7 @@ std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
                    NewFiles& files);
 
+inline constexpr const char* kExplainHelp =
+    "also print how the answer comes about: bottlenecks, costs, policies, notes and assumptions";
+
 }  // namespace kvcap

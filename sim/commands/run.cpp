@@ -30,6 +30,7 @@ struct RunArgs {
   std::vector<std::string> requirements;
   std::string out;
   bool json = false;
+  bool explain = false;
   std::string perfetto;
   bool check = false;
 };
@@ -73,7 +74,9 @@ void run(const RunArgs& args) {
   if (args.json) {
     print(result_json(result));
   } else {
-    print(result_table({result.policy}, {result}, {}, line) + launched_text(from));
+    TableOptions options{.is_brief = !args.explain};
+    for (const Requirement& one : requirements) options.metrics.push_back(one.metric);
+    print(result_table({result.policy}, {result}, {}, line, options) + launched_text(from));
   }
   check_requirements(requirements, result);
 }
@@ -92,6 +95,7 @@ void add_run(CLI::App& app) {
                    "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'");
   command.value("--perfetto", args->perfetto,
                 "file for a timeline of the first run, which ui.perfetto.dev opens");
+  command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print the result as JSON");
   command.flag("--check", args->check,
                "check invariants after every event; the sums of a large store in turn");

@@ -21,6 +21,19 @@ double metric_of(const Json& point, const char* metric) {
   return number_of(value_of(point, "metrics"), metric);
 }
 
+double cell_of(const CapacityColumn& column, const Json& point) {
+  const double over = column.over.empty() ? 1 : metric_of(point, column.over.c_str());
+  return column.unit.scale * metric_of(point, column.metric.c_str()) / over;
+}
+
+std::vector<std::string> target_metrics(const Json& capacity) {
+  std::vector<std::string> metrics;
+  const Json& meet = value_of(capacity, "meet");
+  if (!meet.is_object()) return metrics;
+  for (const auto& [metric, bounds] : meet.items()) metrics.push_back(metric);
+  return metrics;
+}
+
 bool is_closed_loop(const Json& capacity) { return text_of(capacity, "unit") == "concurrency"; }
 
 double load_of(const Json& capacity) { return number_of(value_of(capacity, "capacity"), "mean"); }
@@ -39,6 +52,12 @@ struct CapacitySubject {
   const Json& last() const { return list_of(json, "curve").back(); }
   double last_load() const {
     return number_of(last(), is_closed_loop(json) ? "concurrency" : "requests_per_s");
+  }
+  // The first target on a latency, else p99 TTFT.
+  std::string latency() const {
+    for (const std::string& metric : target_metrics(json))
+      if (metric.ends_with("_ms") && find_quantity(metric)) return metric;
+    return "p99_ttft_ms";
   }
   // The share of unserved turns at the load that has the most.
   double most_unserved() const {
@@ -72,10 +91,10 @@ constexpr CapacitySentence kMore[] = {
 };
 // The highest load of the curve.
 constexpr CapacitySentence kAbove[] = {
-    {"At {last load} {unit} p99 TTFT is {last p99} ms{last goodput}.",
+    {"At {last load} {unit} {latency} is {last latency} ms{last goodput}.",
      [](const CapacitySubject& s) {
        return !is_none(s) && !list_of(s.json, "curve").empty() && s.last_load() > load_of(s.json) &&
-              !std::isnan(metric_of(s.last(), "p99_ttft_ms"));
+              !std::isnan(metric_of(s.last(), s.latency().c_str()));
      }},
 };
 constexpr CapacitySentence kUnservedTurns[] = {
@@ -119,7 +138,9 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
        return std::isnan(seeds) ? "" : ", " + format_count(std::llround(seeds), "seed");
      }},
     {"last load", [](const CapacitySubject& s) { return format_number(s.last_load()); }},
-    {"last p99", [](const CapacitySubject& s) { return format_number(metric_of(s.last(), "p99_ttft_ms")); }},
+    {"latency", [](const CapacitySubject& s) { return find_quantity(s.latency())->title; }},
+    {"last latency",
+     [](const CapacitySubject& s) { return format_number(metric_of(s.last(), s.latency().c_str())); }},
     {"last goodput",
      [](const CapacitySubject& s) {
        const double good = metric_of(s.last(), "request_goodput");
@@ -133,9 +154,9 @@ std::span<const PlaceOfText<CapacitySubject>> places_of(const CapacitySubject&) 
 std::vector<std::string> capacity_sentences(const Json& capacity) {
   std::vector<std::string> texts = {first_said(kCapacityVerdict, {capacity})};
   if (is_none({capacity})) return texts;
-  texts.push_back(first_said(kAbove, {capacity}));
   for (const char* what : {"rejected", "failed", "truncated"})
     texts.push_back(first_said(kUnservedTurns, {capacity, what}));
+  texts.push_back(first_said(kAbove, {capacity}));
   std::erase(texts, "");
   return texts;
 }
@@ -147,28 +168,32 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
 void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& capacity = document.content;
   const Json& curve = list_of(capacity, "curve");
-  std::vector<CapacityColumn> columns;
-  for (const CapacityColumn& one : kCapacityColumns) {
-    const bool happens = std::any_of(curve.begin(), curve.end(),
-                                     [&](const Json& point) { return metric_of(point, one.metric) > 0; });
-    if (!one.is_alarm || happens) columns.push_back(one);
-  }
+  std::vector<CapacityColumn> columns = capacity_columns(target_metrics(capacity));
+  // Documents of earlier versions lack some.
+  std::erase_if(columns, [&](const CapacityColumn& one) {
+    return std::none_of(curve.begin(), curve.end(), [&](const Json& point) {
+      const double value = cell_of(one, point);
+      return one.is_alarm ? value > 0 : !std::isnan(value);
+    });
+  });
   const bool closed_loop = is_closed_loop(capacity);
   Cells head = {closed_loop ? "active sessions" : "requests/s"};
-  for (const CapacityColumn& one : columns) {
-    const Quantity& row = *find_quantity(one.metric);
-    head.push_back(row.title + " " + std::string(row.unit.symbol));
-  }
+  for (const CapacityColumn& one : columns) head.push_back(one.title + " " + std::string(one.unit.symbol));
   head.emplace_back("misses");
+  // Without an interval no load is between its ends.
+  const CapacitySubject subject{capacity};
+  const double beyond = subject.end(1);
+  const double sure =
+      list_of(value_of(capacity, "capacity"), "interval").empty() ? kInfinity : subject.end(0);
   std::vector<Cells> rows;
   for (const Json& point : curve) {
     Cells& row = rows.emplace_back();
     row.push_back(format_number(number_of(point, closed_loop ? "concurrency" : "requests_per_s")));
-    for (const CapacityColumn& one : columns)
-      row.push_back(format_number(find_quantity(one.metric)->unit.scale * metric_of(point, one.metric)));
-    const std::string missed = text_of(point, "missed");
-    const std::string stable = text_of(point, "stable");
-    row.push_back(stable == "stable" || stable.empty() ? missed : stable);
+    for (const CapacityColumn& one : columns) row.push_back(format_number(cell_of(one, point)));
+    const std::string missed = text_of(point, "missed"), stable = text_of(point, "stable");
+    const double load = number_of(point, closed_loop ? "concurrency" : "requests_per_s");
+    const bool is_unclear = load > sure && !(load >= beyond);
+    row.push_back(is_unclear ? "unclear" : stable == "stable" || stable.empty() ? missed : stable);
   }
   page.heading(2, document.name);
   page.table(head, rows, 0);

@@ -70,6 +70,13 @@ RunResult read_result(const Json& json) {
   result.is_bound = bound.is_boolean() ? bound.get<bool>() : result.policy == "ideal";
   if (const Json& metrics = value_of(json, "metrics"); metrics.is_object())
     add_metrics(metrics, "", result.metrics);
+  const Json& slo = value_of(scenario, "slo");
+  const auto bound_ms = [&slo](const char* key) {
+    const double most = number_of(slo, key);
+    return std::isnan(most) ? -1 : most;
+  };
+  result.slo_ttft_ms = bound_ms("ttft_ms");
+  result.slo_tpot_ms = bound_ms("tpot_ms");
   add_series(value_of(json, "distributions"), result.distributions);
   add_series(value_of(json, "series"), result.series);
   if (const Json& intervals = value_of(json, "intervals"); intervals.is_object()) {

@@ -64,7 +64,7 @@ constexpr Row kRows[] = {
     {"request_throughput", "throughput", kRequestsPerS, more},
     {"output_throughput", "output", kTokensPerS, more, metric, headline},
     {"total_token_throughput", "prompts and output", kTokensPerS, more},
-    {"request_goodput", "goodput", kRequestsPerS, more, metric, overview},
+    {"request_goodput", "goodput", kRequestsPerS, more, metric, target},
     {"rates.from_s", "rates from", kSeconds},
     {"rates.to_s", "rates to", kSeconds},
     {"rates.steady", "rates cover a steady window", kNone},

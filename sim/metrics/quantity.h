@@ -34,6 +34,7 @@ enum class Visibility {
   headline,    // also the comparison before and after
   everywhere,  // also where no result knows it
   alarm,       // whenever it is not 0
+  target,      // wherever a target gives it a value, also 0
 };
 
 struct Quantity {

@@ -100,8 +100,9 @@ struct RunResult {
   std::string from_json;      // how a launch line was read, as JSON; empty: no line
   std::string setting;        // name of the column in a comparison
   std::string policy;
-  std::string policy_summary;  // one line: what the policy does
-  bool is_bound = false;       // an ideal that cannot be built or bought and serves as a bound
+  std::string policy_summary;                 // one line: what the policy does
+  bool is_bound = false;                      // an ideal that cannot be built or bought and serves as a bound
+  double slo_ttft_ms = -1, slo_tpot_ms = -1;  // bounds on the 99th percentile; negative: none
   std::vector<Metric> metrics;
   NamedSeries distributions;           // 99 quantiles each (1 % .. 99 %)
   NamedSeries series;                  // "time_s" first, then one value per bin

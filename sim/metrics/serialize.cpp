@@ -159,6 +159,8 @@ void each_field(Result& result, Visit visit) {
   visit(result.notes);
   visit(result.policy_summary);
   visit(result.is_bound);
+  visit(result.slo_ttft_ms);
+  visit(result.slo_tpot_ms);
   visit(result.quality_note);
   visit(result.hardware_provenance);
   visit(result.session_count);

@@ -566,6 +566,8 @@ RunResult summarise(Recorded recorded, const RunFacts& facts) {
     if (!note.empty()) result.notes.push_back(note);
   result.policy_summary = facts.policy_summary;
   result.is_bound = facts.is_bound;
+  result.slo_ttft_ms = facts.slo_ttft_ms;
+  result.slo_tpot_ms = facts.slo_tpot_ms;
   result.quality_note = facts.quality_note;
   result.hardware_provenance = facts.hardware_provenance;
   result.turn_count = std::ssize(recorded.turns);

@@ -128,11 +128,22 @@ class CapacitySearch {
       answer.sure = lower_end(low_);
       answer.beyond = upper_end(high_);
     }
+    if (question_.seeds > 1) add_ends(answer);
     for (auto& [load, point] : points_) answer.points.push_back(std::move(point));
     return answer;
   }
 
  private:
+  // Adds the ends of the interval to the curve, so that it shows what they rest on.
+  void add_ends(CapacityAnswer& answer) {
+    std::vector<LoadPoint>& curve = answer.curve;
+    for (const double end : {answer.sure, answer.beyond}) {
+      const auto place = std::lower_bound(curve.begin(), curve.end(), end,
+                                          [](const LoadPoint& one, double load) { return one.load < load; });
+      const bool is_there = place != curve.end() && place->load == end;
+      if (end > 0 && std::isfinite(end) && !curve.empty() && !is_there) curve.insert(place, at(end));
+    }
+  }
   double most() const {
     return question_.guess * (question_.closed_loop ? kMostOfGuessClosed : kMostOfGuess);
   }

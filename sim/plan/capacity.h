@@ -69,7 +69,7 @@ struct CapacityAnswer {
   // (see above). For a single seed: the bracket.
   double sure = 0, beyond = std::numeric_limits<double>::infinity();
   std::string limit;              // the condition that higher loads miss; empty: no simulated load misses any
-  std::vector<LoadPoint> curve;   // ascending; at fixed multiples of the capacity
+  std::vector<LoadPoint> curve;   // ascending; at fixed multiples of the capacity and the interval's ends
   std::vector<LoadPoint> points;  // ascending; every simulated load
 };
 

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "metrics/quantity.h"
 #include "plan/capacity.h"
 
 namespace kvcap {
 
 struct CapacityColumn {
-  const char* metric;
+  std::string metric, title;
+  Unit unit;
   bool is_alarm = false;  // shown only if it is not 0
+  std::string over{};     // the metric that it is divided by; "": none
 };
-inline constexpr CapacityColumn kCapacityColumns[] = {
-    {"mean_ttft_ms"},       {"p99_ttft_ms"},           {"p99_tpot_ms"},       {"rejected_share", true},
-    {"failed_share", true}, {"truncated_share", true}, {"output_throughput"}, {"request_goodput"}};
+// Returns the columns of a curve whose targets are on these metrics. A target on another percentile takes the
+// place of the 99th.
+std::vector<CapacityColumn> capacity_columns(const std::vector<std::string>& targets);
 
 // Returns one row per load: metrics, a bar for the requests served, and the targets missed.
 std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& answer);

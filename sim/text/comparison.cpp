@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/text/format.h"
@@ -43,16 +44,18 @@ double part_ms(const Setting& setting, std::string_view part) {
   return part == "prefill" ? ms - known_ms : ms;
 }
 
-double unanswered_share(const Setting& setting) {
-  return setting.share("rejected") + setting.share("failed");
-}
-
-// Leaves the settings with the least share of unanswered turns, or at most 0.1 % more.
-void leave_out_unanswered(std::vector<Setting>& settings) {
-  constexpr double kFew = 0.001;
-  double least = 1;
-  for (const Setting& setting : settings) least = std::min(least, unanswered_share(setting));
-  std::erase_if(settings, [&](const Setting& one) { return unanswered_share(one) > least + kFew; });
+std::vector<SloTarget> targets_of(const std::vector<Setting>& settings) {
+  const RunResult& first = *settings.front().result;
+  std::vector<SloTarget> targets;
+  for (const SloTarget& one : {SloTarget{"p99_ttft_ms", "p99 TTFT", first.slo_ttft_ms},
+                               SloTarget{"p99_tpot_ms", "p99 TPOT", first.slo_tpot_ms}})
+    if (one.most_ms >= 0) targets.push_back(one);
+  const bool is_shared = std::all_of(settings.begin(), settings.end(), [&](const Setting& other) {
+    return other.result->slo_ttft_ms == first.slo_ttft_ms && other.result->slo_tpot_ms == first.slo_tpot_ms &&
+           std::none_of(targets.begin(), targets.end(),
+                        [&](const SloTarget& one) { return std::isnan(other.number(one.metric)); });
+  });
+  return is_shared ? targets : std::vector<SloTarget>();
 }
 
 template <typename Value>
@@ -76,22 +79,53 @@ bool is_between(const Difference& difference, const Setting& one, const Setting&
 
 }  // namespace
 
+bool Setting::is_undecided() const {
+  return result->text("stable.verdict") == "undecided" && !result->is_bound;
+}
+
 double Setting::share(std::string_view what) const {
-  const double share = number(std::string(what) + "_share");
+  double share = number(std::string(what) + "_share");
+  // Attempts that clients gave up, over all turns.
+  if (what == "abandoned")
+    share = number(what) / (number("completed") + number("rejected") + number("failed"));
   return std::isnan(share) ? 0 : share;
 }
 
 Comparison::Comparison(std::vector<Setting> settings, std::vector<Difference> differences)
     : settings_(std::move(settings)), differences_(std::move(differences)) {
-  std::vector<Setting> real;
   for (const Setting& setting : settings_) {
     if (setting.is_ideal() && !ideal_) ideal_ = setting;
     if (setting.result->is_bound) continue;
-    real.push_back(setting);
-    if (!setting.is_saturated()) eligible_.push_back(setting);
+    real_.push_back(setting);
+    least_truncated_ = std::min(least_truncated_, setting.share("truncated"));
   }
-  if (eligible_.empty()) eligible_ = std::move(real);
-  leave_out_unanswered(eligible_);
+  if (!settings_.empty()) targets_ = targets_of(settings_);
+  std::copy_if(real_.begin(), real_.end(), std::back_inserter(eligible_), [&](const Setting& one) {
+    return !one.is_saturated() && !one.is_undecided() && one.unanswered_share() <= kFewUnanswered &&
+           one.share("abandoned") < kFewCut && one.share("truncated") < least_truncated_ + kFewCut;
+  });
+}
+
+bool Comparison::is_eligible(const Setting& setting) const {
+  return std::any_of(eligible_.begin(), eligible_.end(),
+                     [&](const Setting& one) { return one.label == setting.label; });
+}
+
+std::vector<Setting> Comparison::unsaturated() const {
+  std::vector<Setting> all = real_;
+  std::erase_if(all, [](const Setting& one) { return one.is_saturated(); });
+  return all;
+}
+
+SloVerdict Comparison::slo_verdict(const Setting& setting) const {
+  SloVerdict verdict = SloVerdict::meets;
+  for (const SloTarget& target : targets_) {
+    const double value = setting.number(target.metric), half = interval_of(setting, target.metric);
+    const double width = std::isnan(half) ? 0 : half;
+    if (value - width > target.most_ms) return SloVerdict::misses;
+    if (value + width > target.most_ms) verdict = SloVerdict::unclear;
+  }
+  return verdict;
 }
 
 std::optional<Setting> Comparison::least(std::string_view metric, const Setting* but) const {
@@ -106,7 +140,7 @@ std::optional<Setting> Comparison::fastest() const {
 
 std::vector<Setting> Comparison::affordable() const {
   std::vector<Setting> all = eligible_;
-  std::erase_if(all, [](const Setting& one) { return one.is_saturated() || !(one.number(kOutputCost) > 0); });
+  std::erase_if(all, [](const Setting& one) { return !(one.number(kOutputCost) > 0); });
   return all;
 }
 

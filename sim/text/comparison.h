@@ -21,12 +21,25 @@ struct Setting {
   double number(std::string_view metric) const { return result->number(metric); }
   bool is_ideal() const { return result->policy == "ideal"; }
   bool is_saturated() const { return number("stable") == 0; }
-  // Share of turns that are rejected or failed; 0 if the result does not know.
+  // True iff the run is too short to tell whether the load is served.
+  bool is_undecided() const;
+  // Share of turns that are rejected, failed, truncated or abandoned; 0 if the result does not know.
   double share(std::string_view what) const;
+  double unanswered_share() const { return share("rejected") + share("failed"); }
 };
+
+// A bound on a 99th percentile, by the scenario's slo.
+struct SloTarget {
+  std::string_view metric, title;  // "p99_ttft_ms", "p99 TTFT"
+  double most_ms = 0;
+};
+enum class SloVerdict { meets, unclear, misses };  // unclear: the interval contains the bound
 
 // Relative; smaller differences are called equal.
 inline constexpr double kNoticeableShare = 0.005;
+// Shares of turns above which rejected and failed ones, or truncated and abandoned ones, come before any
+// latency.
+inline constexpr double kFewUnanswered = 0.001, kFewCut = 0.01;
 
 inline constexpr std::string_view kOutputCost = "cost.usd_per_million_output_tokens";
 // Time from admission to first token of turns with history, as a mean.
@@ -39,9 +52,20 @@ class Comparison {
   const std::vector<Setting>& settings() const { return settings_; }
   const std::vector<Difference>& differences() const { return differences_; }
   const std::optional<Setting>& ideal() const { return ideal_; }
-  // The settings that can be built, without saturated ones unless all are, and without those that leave more
-  // turns unanswered than the best: a setting that answers few turns answers them fast.
+  // The settings that can be built and may be called better than others: those that serve the load, by runs
+  // that are long enough, and leave no turns unserved. A setting that answers few turns answers them fast.
   const std::vector<Setting>& eligible() const { return eligible_; }
+  bool is_eligible(const Setting& setting) const;
+  // The settings that can be built, and those of them that are not saturated.
+  const std::vector<Setting>& real() const { return real_; }
+  std::vector<Setting> unsaturated() const;
+  // The least share of truncated turns; those of a setting count beyond it, because a workload that is longer
+  // than the model's context is cut whatever the setting.
+  double least_truncated() const { return least_truncated_; }
+
+  // The targets that all settings share, of latencies that they know; empty: none.
+  const std::vector<SloTarget>& targets() const { return targets_; }
+  SloVerdict slo_verdict(const Setting& setting) const;
 
   // Returns the eligible setting with the least value; none if all are NaN. `but`: a setting to leave out.
   std::optional<Setting> least(std::string_view metric, const Setting* but = nullptr) const;
@@ -65,7 +89,9 @@ class Comparison {
   std::vector<Setting> settings_;
   std::vector<Difference> differences_;
   std::optional<Setting> ideal_;
-  std::vector<Setting> eligible_;
+  std::vector<Setting> real_, eligible_;
+  std::vector<SloTarget> targets_;
+  double least_truncated_ = 1;
 };
 
 // Returns the parts of a setting's mean TTFT in ms, each with what happens in it.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
 #include "metrics/quantity.h"
+#include "text/comparison.h"
 
 namespace kvcap {
 namespace {
@@ -64,16 +66,19 @@ void add_sentence(const std::string& text, std::string& page, std::string_view i
 
 std::string ranking_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                          const ModelReport& report) {
-  const std::size_t best = best_of(results);
+  std::vector<Setting> settings;
+  for (std::size_t i = 0; i < results.size(); ++i) settings.push_back({labels[i], &results[i]});
+  const Comparison all(std::move(settings), {});
+  const std::optional<Setting> best = all.least("mean_ttft_ms");
+  if (!best) return "";
   std::vector<std::string> beaten;
-  for (std::size_t i = 0; i < results.size() && best < results.size(); ++i) {
-    if (i == best || !can_win(results[i])) continue;
+  for (const Setting& other : all.eligible()) {
     for (const Ranking& one : report.rankings) {
-      if (one.setting != labels[best] || one.against != labels[i] || one.metric != "mean_ttft_ms") continue;
-      beaten.push_back(labels[i] + " on " + machines_text(one.share, report.draws));
+      if (one.setting != best->label || one.against != other.label || one.metric != "mean_ttft_ms") continue;
+      beaten.push_back(other.label + " on " + machines_text(one.share, report.draws));
     }
   }
-  return beaten.empty() ? "" : fmt::format("By mean TTFT, {} beats {}.", labels[best], listed(beaten));
+  return beaten.empty() ? "" : fmt::format("By mean TTFT, {} beats {}.", best->label, listed(beaten));
 }
 
 }  // namespace
@@ -85,7 +90,7 @@ std::string machines_text(double share, int64_t draws) {
 }
 
 std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                       const ModelReport& report) {
+                       const ModelReport& report, bool is_brief) {
   std::string page = "\n";
   if (report.is_too_long) {
     add_sentence("No model intervals: plausible machines would take more turns than the runs (--draws 32).",
@@ -108,7 +113,7 @@ std::string model_text(const std::vector<std::string>& labels, const std::vector
   }
   for (const auto& [setting, machines] : report.saturated)
     add_sentence(fmt::format("{} is saturated on {} of {}.", setting, machines, report.draws), page);
-  if (!report.outside.empty()) {
+  if (!is_brief && !report.outside.empty()) {
     page += "Not validated; the intervals assume:\n";
     for (const std::string& one : report.outside) add_sentence("  " + one + ".", page, "    ");
   }

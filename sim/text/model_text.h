@@ -11,9 +11,10 @@
 namespace kvcap {
 
 // Returns a table of model intervals, the share of machines on which the setting with the least mean TTFT
-// beats each other setting, and what is outside the validated range. "" without draws.
+// beats each other setting, and what is outside the validated range unless the text is brief. "" without
+// draws. A setting that does not serve the load, or in too short a run, is not compared.
 std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                       const ModelReport& report);
+                       const ModelReport& report, bool is_brief = false);
 
 // Returns "97 % of 32 plausible machines", or that all or none of them agree.
 std::string machines_text(double share, int64_t draws);

@@ -19,6 +19,7 @@ struct ResultSubject {
   const Comparison& all;
   Setting one;
   std::optional<Setting> other = std::nullopt;
+  std::string_view latency = {};  // of sentences on any latency
 
   double number(std::string_view metric) const { return one.number(metric); }
   double ratio(std::string_view metric) const { return number(metric) / other->number(metric); }
@@ -32,7 +33,8 @@ std::span<const PlaceOfText<ResultSubject>> places_of(const ResultSubject& s);
 
 inline constexpr double kNearLimit = 0.5;  // a resource below this busy share is not a bottleneck
 inline constexpr std::string_view kTail = "p99_ttft_ms", kMean = "mean_ttft_ms",
-                                  kStored = "stored_bytes_per_token";
+                                  kStored = "stored_bytes_per_token", kHourly = "cost.usd_per_hour",
+                                  kOfferedBoundBy = "offered_bound_by";
 
 inline bool is_alike(double ratio) { return std::abs(ratio - 1) < kNoticeableShare; }
 inline double mean_loss_ms(const ResultSubject& s) { return s.number(kMean) - s.other->number(kMean); }
@@ -44,8 +46,10 @@ inline double saving(const ResultSubject& s) { return 1 - s.ratio(kOutputCost); 
 Difference tail_difference(const ResultSubject& s);
 // Whether the runs show which of the two has the lower p99 TTFT.
 bool is_clear(const ResultSubject& s);
-// Null if the result names none.
-const ResourceRow* bottleneck_of(const ResultSubject& s);
+// Whether a latency of `one` is much lower, beyond chance.
+bool is_far_below(const Comparison& all, const Setting& one, const Setting& other, std::string_view metric);
+// The resource that a metric of the result names; null if none.
+const ResourceRow* bottleneck_of(const ResultSubject& s, std::string_view metric = "bound_by");
 double busy_share(const ResultSubject& s);
 double wear_usd_per_hour(const ResultSubject& s);
 // Whether another eligible setting stores anything.
@@ -59,9 +63,116 @@ std::vector<std::string> differences_texts(const ResultSubject& s, std::string_v
 std::string overloaded(const ResultSubject& s);
 std::string left_by_clients(const ResultSubject& s);
 std::string undecided(const ResultSubject& s);
+// Whether all settings that can be built are saturated by requests that grow.
+bool all_overloaded(const ResultSubject& s);
+// Settings with their shares of turns: "hcache rejects 60.0 %". Few: if no setting has a noticeable share.
+std::string unanswered(const ResultSubject& s);
+std::string few_unanswered(const ResultSubject& s);
+std::string abandoned(const ResultSubject& s);
+std::string truncated(const ResultSubject& s);
+
+// The settings by the targets: eligible ones that meet them or may, those that meet them in a run that is too
+// short, and those that serve the load and miss them.
+struct ByTargets {
+  std::vector<Setting> meeting, unclear, so_far, missing;
+};
+ByTargets by_targets(const ResultSubject& s);
+
+// The eligible settings by p99 TTFT, and how many of them the runs do not tell from the first; 0: the runs
+// do not split them in two.
+struct Ahead {
+  std::vector<Setting> sorted;
+  std::size_t leaders = 0;
+};
+Ahead ahead(const Comparison& all);
 
 // ---- what can be said ----
 
+// What forbids to call settings better than others; clauses of one sentence, the worst first.
+inline constexpr ResultSentence kTroubles[] = {
+    {"No setting serves this load: the requests inside grow throughout",
+     [](const ResultSubject& s) { return all_overloaded(s) && s.all.real().size() > 1; }},
+    {"{overloaded} cannot serve this load: the requests inside grow throughout",
+     [](const ResultSubject& s) {
+       return !overloaded(s).empty() && !(all_overloaded(s) && s.all.real().size() > 1);
+     }},
+    {"{left} cannot serve this load: clients give up",
+     [](const ResultSubject& s) { return !left_by_clients(s).empty(); }},
+    {"{unanswered} of the turns, and latencies are those of the others",
+     [](const ResultSubject& s) { return !unanswered(s).empty(); }},
+    {"{abandoned} of the turns", [](const ResultSubject& s) { return !abandoned(s).empty(); }},
+    {"{truncated} of the turns", [](const ResultSubject& s) { return !truncated(s).empty(); }},
+    {"{undecided} ran too briefly to tell whether the load can be served: lengthen the run "
+     "(workload.run_length steady, or a longer trace)",
+     [](const ResultSubject& s) { return !undecided(s).empty(); }},
+};
+
+// Who meets the targets, and at what price. The first clause that applies begins; the others follow it.
+inline constexpr ResultSentence kTargets[] = {
+    {"{meeting} {targets}{price}", [](const ResultSubject& s) { return !by_targets(s).meeting.empty(); }},
+    {"{so far} {targets} so far", [](const ResultSubject& s) { return !by_targets(s).so_far.empty(); }},
+    {"These runs do not show whether {unclear} {targets}",
+     [](const ResultSubject& s) { return !by_targets(s).unclear.empty(); }},
+    {"{one} misses {targets} ({missed values})",
+     [](const ResultSubject& s) {
+       return by_targets(s).missing.size() == 1 && s.all.settings().size() == 1;
+     }},
+    {"No setting meets {targets}: {values}",
+     [](const ResultSubject& s) { return by_targets(s).missing.size() == s.all.unsaturated().size(); }},
+};
+inline constexpr ResultSentence kOtherTargets[] = {
+    {"; {so far} {it} so far",
+     [](const ResultSubject& s) {
+       const ByTargets by = by_targets(s);
+       return !by.meeting.empty() && !by.so_far.empty();
+     }},
+    {"; these runs do not show whether {unclear} {it}",
+     [](const ResultSubject& s) {
+       const ByTargets by = by_targets(s);
+       return !(by.meeting.empty() && by.so_far.empty()) && !by.unclear.empty();
+     }},
+    {"; {missing} {it} ({missed values})",
+     [](const ResultSubject& s) {
+       const ByTargets by = by_targets(s);
+       return !(by.meeting.empty() && by.so_far.empty() && by.unclear.empty()) && !by.missing.empty();
+     }},
+};
+inline constexpr ResultSentence kPrice[] = {
+    {"", [](const ResultSubject& s) { return by_targets(s).meeting.empty(); }},
+    {" at {hourly} $/h", [](const ResultSubject& s) { return by_targets(s).meeting.size() == 1; }, {kHourly}},
+    {", each at {hourly} $/h", [](const ResultSubject& s) { return is_alike(s.ratio(kHourly)); }, {kHourly}},
+    {"; the cheapest of them is {one} at {hourly} $/h", nullptr, {kHourly}},
+};
+
+// A setting that serves the load alone, and latencies of settings of which none may be called better.
+inline constexpr ResultSentence kServes[] = {
+    {"So far {one} has a mean TTFT of {mean with unit} and a p99 TTFT of {p99 with unit}.",
+     [](const ResultSubject& s) { return s.one.is_undecided(); },
+     {kMean, kTail}},
+    {"{one} serves {rate} requests/s with a mean TTFT of {mean with unit} and a p99 TTFT of {p99 with unit}.",
+     [](const ResultSubject& s) { return !s.one.is_saturated(); },
+     {kMean, "request_throughput"}},
+    {"{one} has a mean TTFT of {mean with unit} and a p99 TTFT of {p99 with unit}.",
+     [](const ResultSubject& s) { return !s.one.is_saturated(); },
+     {kMean, kTail}},
+};
+inline constexpr ResultSentence kValues[] = {
+    {"So far {metric} is {latencies}.", [](const ResultSubject& s) { return !undecided(s).empty(); }},
+    {"{metric} is {latencies}."},
+};
+
+// The latency besides TTFT that tells settings apart, and the one that favours another setting than TTFT.
+inline constexpr ResultSentence kApart[] = {{"{metric} tells them apart: {latencies}."}};
+inline constexpr ResultSentence kBut[] = {
+    {"; but {one} lowers {metric} by {saving of metric} against {other} ({value} against {other value})."},
+};
+
+// The settings with the least p99 TTFT that the runs do not tell apart, beside all others.
+inline constexpr ResultSentence kAhead[] = {
+    {"{leaders} have a lower p99 TTFT than {followers} ({p99 of leaders} against {p99 of followers} ms); "
+     "these "
+     "runs do not show which of them is lowest{; what it stores}."},
+};
 // The setting with the least p99 TTFT, beside the next one.
 inline constexpr ResultSentence kVerdict[] = {
     {"These runs do not show whether {one} or {other} has the lower p99 TTFT ({p99} against {other p99} "
@@ -92,7 +203,8 @@ inline constexpr ResultSentence kFastest[] = {
     {"{one} restores a context fastest ({restore} ms per turn){restore factors}.",
      [](const ResultSubject& s) { return s.all.ideal().has_value(); },
      {kHistoryService}},
-    {"{one} serves turns with history fastest ({restore} ms from admission to first token){restore factors}.",
+    {"{one} serves turns with history fastest ({restore} ms from admission to first token; mean TTFT with "
+     "queueing {mean} ms){restore factors}.",
      nullptr,
      {kHistoryService}},
 };
@@ -110,11 +222,15 @@ inline constexpr ResultSentence kBytes[] = {
     {"{bytes change} % more bytes than {other}"},
 };
 
+// A GPU may be busy all the time at a small load, because a step runs whenever a sequence is active.
 inline constexpr ResultSentence kBottleneck[] = {
+    {"This load is {offered} of what {offered resource} can serve with {one}.",
+     [](const ResultSubject& s) { return bottleneck_of(s, kOfferedBoundBy) != nullptr; },
+     {"offered_load", kOfferedBoundBy}},
     {"No resource of {one} is near its limit; the busiest is {resource} ({busy} of the time).",
      [](const ResultSubject& s) { return bottleneck_of(s) && busy_share(s) < kNearLimit; },
      {"bound_by"}},
-    {"{one} is bound by {resource} (busy {busy} of the time).",
+    {"The busiest resource of {one} is {resource} (busy {busy} of the time).",
      [](const ResultSubject& s) { return bottleneck_of(s) != nullptr; },
      {"bound_by"}},
 };
@@ -185,23 +301,14 @@ inline constexpr ResultSentence kWear[] = {
     {"{one} uses up the rated writes of the SSDs in {years} years.",
      [](const ResultSubject& s) { return s.number("ssd_writes.lifetime_years") > 0; }},
 };
-inline constexpr ResultSentence kUnanswered[] = {
-    {"{one} rejects {rejected}", [](const ResultSubject& s) { return s.one.share("rejected") > 0; }},
-    {"{one} fails {failed}", [](const ResultSubject& s) { return s.one.share("failed") > 0; }},
-};
 
 // All settings.
 inline constexpr ResultSentence kHitsOfAll[] = {
     {"What came from stored state of every 100 prompt tokens (history and new): {hits by setting}."},
 };
 inline constexpr ResultSentence kWarnings[] = {
-    {"Warning: this machine cannot serve this rate with {overloaded}: the requests inside grow throughout.",
-     [](const ResultSubject& s) { return !overloaded(s).empty(); }},
-    {"Warning: this machine cannot serve this rate with {left}: clients give up.",
-     [](const ResultSubject& s) { return !left_by_clients(s).empty(); }},
-    {"This run is too short to tell whether the machine serves this rate with {undecided} in the long run: "
-     "let it be longer (workload.run_length steady, or a longer trace).",
-     [](const ResultSubject& s) { return !undecided(s).empty(); }},
+    {"Warning: {few unanswered} of the turns; latencies are those of the others.",
+     [](const ResultSubject& s) { return !few_unanswered(s).empty(); }},
 };
 
 }  // namespace kvcap

@@ -19,10 +19,76 @@ void add(std::vector<std::string>& paragraphs, const std::vector<std::string>& t
 
 ResultSubject first_of_all(const Comparison& all) { return {all, all.settings().front()}; }
 
-std::string verdict_of(const Comparison& all) {
-  const std::optional<Setting> winner = all.least(kTail);
-  const std::optional<Setting> rival = winner ? all.least(kTail, &*winner) : std::nullopt;
-  return rival ? first_said(kVerdict, ResultSubject{all, *winner, *rival}) : "";
+// Returns one sentence of clauses, the worst first; "" if nothing is wrong.
+std::string trouble_of(const Comparison& all) {
+  const std::vector<std::string> clauses = all_said(kTroubles, first_of_all(all));
+  return clauses.empty() ? "" : joined(clauses, "; ") + ".";
+}
+
+std::string target_of(const Comparison& all) {
+  if (all.targets().empty()) return "";
+  const std::string begin = first_said(kTargets, first_of_all(all));
+  return begin.empty() ? "" : begin + joined(all_said(kOtherTargets, first_of_all(all)), "") + ".";
+}
+
+// Returns the verdict on p99 TTFT of at least two eligible settings, and on the latency that decides instead
+// of it or against it.
+std::vector<std::string> verdicts_of(const Comparison& all) {
+  const Ahead order = ahead(all);
+  if (order.sorted.size() < 2) return {};
+  const Setting &winner = order.sorted.front(), &next = order.sorted[1];
+  const ResultSubject pair{all, winner, next};
+  const bool is_split = order.leaders > 1 && order.leaders < order.sorted.size();
+  const std::string tail = is_split ? first_said(kAhead, pair) : first_said(kVerdict, pair);
+  for (std::string_view metric : {"p99_itl_ms", "p99_tpot_ms", "p99_e2el_ms"}) {
+    const std::optional<Setting> least = all.least(metric);
+    if (!least) continue;
+    if (is_clear(pair) && is_far_below(all, *least, winner, metric))
+      return {tail.substr(0, tail.size() - 1) + first_said(kBut, ResultSubject{all, *least, winner, metric})};
+    const bool is_apart = std::any_of(all.eligible().begin(), all.eligible().end(), [&](const Setting& one) {
+      return is_far_below(all, *least, one, metric);
+    });
+    if (!is_clear(pair) && !is_split && is_apart)
+      return {first_said(kApart, ResultSubject{all, *least, std::nullopt, metric}), tail};
+  }
+  return {tail};
+}
+
+// Returns the latencies where fewer than two settings may be compared.
+std::string latencies_of(const Comparison& all) {
+  if (all.settings().size() == 1) return first_said(kServes, first_of_all(all));
+  if (all.eligible().size() == 1) return first_said(kServes, ResultSubject{all, all.eligible().front()});
+  if (all.unsaturated().empty()) return "";
+  return first_said(kValues, ResultSubject{all, all.unsaturated().front(), std::nullopt, kTail});
+}
+
+std::string bottleneck_where_all_are_saturated(const Comparison& all) {
+  const std::vector<Setting>& real = all.real();
+  if (real.empty() || !all.unsaturated().empty()) return "";
+  const Setting& least = *std::min_element(real.begin(), real.end(), [](const Setting& a, const Setting& b) {
+    return a.number("offered_load") < b.number("offered_load");
+  });
+  return first_said(kBottleneck, ResultSubject{all, least});
+}
+
+// Returns the sentences that answer a question on latency, the first ones first: what is wrong, who meets the
+// targets, and the difference that decides.
+std::vector<std::string> latency_answers(const Comparison& all) {
+  std::vector<std::string> answers = {trouble_of(all), target_of(all),
+                                      bottleneck_where_all_are_saturated(all)};
+  if (all.eligible().size() > 1) {
+    for (std::string& one : verdicts_of(all)) answers.push_back(std::move(one));
+  } else {
+    answers.push_back(latencies_of(all));
+  }
+  std::erase(answers, "");
+  return answers;
+}
+
+std::string cheapest_of(const Comparison& all) {
+  const std::optional<Setting> cheapest = all.cheapest();
+  if (!all.targets().empty() || !cheapest || all.affordable().size() < 2) return "";
+  return first_said(kCheapest, ResultSubject{all, *cheapest});
 }
 
 std::string loss_of(const ResultSubject& s) {
@@ -33,16 +99,6 @@ std::string gain_of(const ResultSubject& s) {
   const std::optional<Setting> second = s.all.least(kMean, &s.one);
   if (!second || second->is_saturated()) return "";
   return first_said(kGain, ResultSubject{s.all, s.one, *second});
-}
-
-std::vector<std::string> warnings_of(const Comparison& all) {
-  std::vector<std::string> warnings = all_said(kWarnings, first_of_all(all)), items;
-  for (const Setting& setting : all.settings())
-    for (std::string& one : all_said(kUnanswered, ResultSubject{all, setting}))
-      items.push_back(std::move(one));
-  if (!items.empty())
-    warnings.push_back("Warning: " + listed(items) + " of the turns; latencies are those of the others.");
-  return warnings;
 }
 
 // Returns the peaks of the bytes stored: "12 GB in dram and 1.2 TB in ssd".
@@ -97,14 +153,13 @@ std::vector<std::string> assumed_texts(const Comparison& all) {
   return texts;
 }
 
-void describe_one(const Comparison& all, std::vector<std::string>& paragraphs) {
+void explain_one(const Comparison& all, std::vector<std::string>& paragraphs) {
   const ResultSubject s = first_of_all(all);
-  add(paragraphs, {first_said(kHits, s), first_said(kBottleneck, s), first_said(kStorageCost, s)});
+  add(paragraphs, {first_said(kHits, s), first_said(kStorageCost, s)});
   add(paragraphs, {first_said(kBreakdown, s)});
 }
 
-void describe_several(const Comparison& all, std::vector<std::string>& paragraphs) {
-  add(paragraphs, {verdict_of(all)});
+void explain_several(const Comparison& all, std::vector<std::string>& paragraphs) {
   const std::optional<Setting> fastest = all.fastest(), cheapest = all.cheapest();
   if (fastest) {
     const ResultSubject s{all, *fastest};
@@ -112,12 +167,12 @@ void describe_several(const Comparison& all, std::vector<std::string>& paragraph
     add(paragraphs, {first_said(kBottleneck, s), loss_of(s), gain_of(s)});
   }
   add(paragraphs, {first_said(kDifferences, first_of_all(all))});
-  if (!cheapest || all.affordable().size() < 2) return;
+  if (!cheapest || !fastest || all.affordable().size() < 2) return;
   // Explains the higher cost of the fastest setting by its storage, else the bottleneck of the cheapest one.
-  const ResultSubject s{all, *cheapest};
-  std::string reason = first_said(kStorageCost, fastest ? ResultSubject{all, *fastest} : s);
-  if (reason.empty() && fastest && cheapest->label != fastest->label) reason = first_said(kBottleneck, s);
-  add(paragraphs, {first_said(kCheapest, s), reason});
+  std::string reason = first_said(kStorageCost, ResultSubject{all, *fastest});
+  if (reason.empty() && cheapest->label != fastest->label)
+    reason = first_said(kBottleneck, ResultSubject{all, *cheapest});
+  add(paragraphs, {reason});
 }
 
 }  // namespace
@@ -133,25 +188,62 @@ std::string difference_text(double difference, double half_width, std::string_vi
   return size <= half_width ? text + " (not significant)" : text;
 }
 
+std::vector<std::string> answers(const Comparison& all) {
+  if (all.settings().empty()) return {};
+  std::vector<std::string> texts = latency_answers(all);
+  const bool is_one = all.settings().size() == 1;
+  if (!is_one || !all.settings().front().is_saturated())
+    texts.push_back(is_one ? first_said(kBottleneck, first_of_all(all)) : cheapest_of(all));
+  std::erase(texts, "");
+  return texts;
+}
+
 std::vector<std::string> sentences(const Comparison& all) {
-  std::vector<std::string> paragraphs;
+  std::vector<std::string> paragraphs = answers(all);
   if (all.settings().empty()) return paragraphs;
   if (all.settings().size() == 1) {
-    describe_one(all, paragraphs);
+    explain_one(all, paragraphs);
   } else {
-    describe_several(all, paragraphs);
+    explain_several(all, paragraphs);
   }
   for (std::string& text : unsized_texts(all)) paragraphs.push_back(std::move(text));
   add(paragraphs, {prices_text(all)});
-  add(paragraphs, warnings_of(all));
+  add(paragraphs, {first_said(kWarnings, first_of_all(all))});
   for (std::string& text : assumed_texts(all)) paragraphs.push_back(std::move(text));
   return paragraphs;
 }
 
+std::vector<std::string> detail_notes(const Comparison& all) {
+  std::vector<std::string> notes;
+  for (const Setting& setting : all.settings())
+    for (const std::string& note : setting.result->notes)
+      if (kind_of(note) == NoteKind::detail && std::find(notes.begin(), notes.end(), note) == notes.end())
+        notes.push_back(note);
+  return notes;
+}
+
+std::string left_out_text(std::size_t notes, std::size_t assumptions) {
+  std::vector<std::string> counts;
+  if (notes > 0) counts.push_back(format_count(static_cast<int64_t>(notes), "note"));
+  if (assumptions > 0) counts.push_back(format_count(static_cast<int64_t>(assumptions), "assumption"));
+  return counts.empty() ? "" : listed(counts) + ": --explain";
+}
+
+std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more_assumptions) {
+  if (all.settings().empty()) return {};
+  // Two besides what is wrong.
+  const std::size_t most = trouble_of(all).empty() ? 2 : 3;
+  std::vector<std::string> texts = answers(all);
+  texts.resize(std::min(texts.size(), most));
+  const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
+  add(texts, {first_said(kWarnings, first_of_all(all)),
+              left_out_text(notes, assumed_texts(all).size() + more_assumptions)});
+  return texts;
+}
+
 std::vector<std::string> latency_sentences(const Comparison& all) {
-  std::vector<std::string> paragraphs;
-  if (all.settings().empty()) return paragraphs;
-  add(paragraphs, {verdict_of(all)});
+  if (all.settings().empty()) return {};
+  std::vector<std::string> paragraphs = latency_answers(all);
   if (const std::optional<Setting> fastest = all.fastest()) {
     const ResultSubject s{all, *fastest};
     if (all.eligible().size() > 1) add(paragraphs, {first_said(kFastest, s)});
@@ -183,12 +275,13 @@ std::vector<std::string> cache_sentences(const Comparison& all) {
 std::vector<std::string> resource_sentences(const Comparison& all) {
   std::vector<std::string> paragraphs;
   if (all.settings().empty()) return paragraphs;
+  add(paragraphs, {trouble_of(all)});
   for (const Setting& setting : all.settings()) {
     if (setting.result->is_bound && all.settings().size() > 1) continue;
     const ResultSubject s{all, setting};
     add(paragraphs, {first_said(kBottleneck, s), first_said(kWear, s)});
   }
-  add(paragraphs, warnings_of(all));
+  add(paragraphs, {first_said(kWarnings, first_of_all(all))});
   return paragraphs;
 }
 

@@ -10,12 +10,25 @@
 
 namespace kvcap {
 
-// Return paragraphs without line breaks: everything that is said, its verdict first, or the sentences on one
-// subject. The verdict of several settings compares the one with the least p99 TTFT with the next one.
+// Return paragraphs without line breaks: the sentences that answer the question, the most important first;
+// everything that is said, beginning with these; or the sentences on one subject.
+//
+// An answer says first what is wrong with a setting (saturated, unserved turns, a run too short to tell),
+// then who meets the targets and at what price, then the difference that decides. What is wrong with a
+// setting forbids every sentence that calls it better than another.
+std::vector<std::string> answers(const Comparison& results);
 std::vector<std::string> sentences(const Comparison& results);
+// What is wrong, two more answers, and a line that counts the notes and assumptions left out;
+// `more_assumptions` are others.
+std::vector<std::string> brief_sentences(const Comparison& results, std::size_t more_assumptions = 0);
 std::vector<std::string> latency_sentences(const Comparison& results);
 std::vector<std::string> cache_sentences(const Comparison& results);
 std::vector<std::string> resource_sentences(const Comparison& results);
+
+// Returns "3 notes and 2 assumptions: --explain"; "" without any.
+std::string left_out_text(std::size_t notes, std::size_t assumptions);
+// Returns the notes that no sentence says, each once.
+std::vector<std::string> detail_notes(const Comparison& results);
 
 // Returns the notes that belong next to an answer, as sentences: defaults that moved, and assumed values.
 std::vector<std::string> assumptions(const std::vector<std::string>& notes);

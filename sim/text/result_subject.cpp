@@ -1,9 +1,11 @@
 // The conditions and places of the sentences on results (result_rows.h).
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
+#include "metrics/quantity.h"
 #include "metrics/statistics/stability.h"
 #include "text/result_rows.h"
 #include "text/result_sentences.h"
@@ -23,7 +25,7 @@ std::vector<std::string> beside_others(const ResultSubject& s, const ResultSente
   return items;
 }
 bool stores_both(const ResultSubject& s) { return s.number(kStored) > 0 && s.other->number(kStored) > 0; }
-bool has_cost(const ResultSubject& s) { return !s.other->is_saturated() && s.other->number(kOutputCost) > 0; }
+bool has_cost(const ResultSubject& s) { return s.other->number(kOutputCost) > 0; }
 
 // Returns the labels of the settings for which `is` holds.
 template <typename Is>
@@ -31,7 +33,7 @@ std::string labels_of(const Comparison& all, Is is) {
   std::vector<std::string> labels;
   for (const Setting& setting : all.settings())
     if (is(setting)) labels.push_back(setting.label);
-  return listed(labels, " or ");
+  return listed(labels);
 }
 bool clients_leave(const Setting& one) {
   return one.result->text("stable.reason").starts_with(kClientsGiveUp);
@@ -51,8 +53,16 @@ bool is_clear(const ResultSubject& s) {
   return !(std::abs(tail.difference) <= tail.half_width) && s.ratio(kTail) < 1 - kNoticeableShare;
 }
 
-const ResourceRow* bottleneck_of(const ResultSubject& s) {
-  const std::string_view name = s.one.result->text("bound_by");
+bool is_far_below(const Comparison& all, const Setting& one, const Setting& other, std::string_view metric) {
+  constexpr double kFar = 0.1;
+  if (one.label == other.label) return false;
+  const Difference apart = all.difference(one, other, metric);
+  return one.number(metric) < (1 - kFar) * other.number(metric) &&
+         !(std::abs(apart.difference) <= apart.half_width);
+}
+
+const ResourceRow* bottleneck_of(const ResultSubject& s, std::string_view metric) {
+  const std::string_view name = s.one.result->text(metric);
   const auto found = std::find_if(std::begin(kResources), std::end(kResources),
                                   [name](const ResourceRow& one) { return one.name == name; });
   return found == std::end(kResources) ? nullptr : &*found;
@@ -80,10 +90,14 @@ bool all_cost_the_same(const ResultSubject& s) {
 
 std::vector<std::string> differences_texts(const ResultSubject& s, std::string_view metric,
                                            bool with_interval) {
+  const auto is_comparable = [&](const Setting& one) {
+    return one.result->is_bound || s.all.is_eligible(one);
+  };
   std::vector<std::string> items;
   for (const Setting& setting : s.all.settings()) {
     for (const Difference& one : s.all.differences()) {
       if (one.metric != metric || one.setting != setting.label || one.against != s.one.label) continue;
+      if (!is_comparable(setting) || !is_comparable(s.one)) continue;
       if (with_interval && std::isnan(one.half_width)) continue;
       items.push_back(one.setting + " " + difference_text(one.difference, one.half_width, "ms"));
     }
@@ -98,9 +112,91 @@ std::string left_by_clients(const ResultSubject& s) {
   return labels_of(s.all, [](const Setting& one) { return one.is_saturated() && clients_leave(one); });
 }
 std::string undecided(const ResultSubject& s) {
-  return labels_of(s.all, [](const Setting& one) {
-    return one.result->text("stable.verdict") == "undecided" && !one.result->is_bound;
-  });
+  return labels_of(s.all, [](const Setting& one) { return one.is_undecided(); });
+}
+bool all_overloaded(const ResultSubject& s) {
+  return !s.all.real().empty() && s.all.unsaturated().empty() && left_by_clients(s).empty();
+}
+
+namespace {
+
+struct SharedVerb {
+  std::string_view what;  // "rejected"
+  const char* verb;       // "rejects"
+};
+
+// Returns "hcache rejects 60.0 %" of each setting with a share of at least `least`; one text if all are
+// alike.
+std::string shares_text(const Comparison& all, std::initializer_list<SharedVerb> verbs, double least) {
+  std::vector<std::string> items, alike;
+  for (const Setting& setting : all.settings()) {
+    for (const SharedVerb& one : verbs) {
+      const double share = setting.share(one.what);
+      if (!(share > 0) || share < least) continue;
+      const std::string text = std::string(" ") + one.verb + " " + format_percent(share);
+      items.push_back(setting.label + text);
+      if (alike.empty() || alike.back() != text) alike.push_back(text);
+    }
+  }
+  const bool is_one = alike.size() == 1 && items.size() == all.settings().size() && items.size() > 1;
+  return is_one ? "Every setting" + alike.front() : listed(items);
+}
+
+std::string unanswered_text(const Comparison& all) {
+  return shares_text(all, {{"rejected", "rejects"}, {"failed", "fails"}}, 0);
+}
+bool leaves_many(const Setting& one) { return one.unanswered_share() > kFewUnanswered; }
+bool any_leaves_many(const Comparison& all) {
+  return std::any_of(all.settings().begin(), all.settings().end(), leaves_many);
+}
+
+}  // namespace
+
+std::string unanswered(const ResultSubject& s) {
+  return any_leaves_many(s.all) ? unanswered_text(s.all) : "";
+}
+std::string few_unanswered(const ResultSubject& s) {
+  return any_leaves_many(s.all) ? "" : unanswered_text(s.all);
+}
+std::string abandoned(const ResultSubject& s) {
+  return shares_text(s.all, {{"abandoned", "makes clients abandon"}}, kFewCut);
+}
+std::string truncated(const ResultSubject& s) {
+  return shares_text(s.all, {{"truncated", "truncates"}}, kFewCut);
+}
+
+ByTargets by_targets(const ResultSubject& s) {
+  ByTargets by;
+  if (s.all.targets().empty()) return by;
+  for (const Setting& one : s.all.unsaturated()) {
+    const SloVerdict verdict = s.all.slo_verdict(one);
+    if (verdict == SloVerdict::misses) {
+      by.missing.push_back(one);
+    } else if (s.all.is_eligible(one)) {
+      (verdict == SloVerdict::meets ? by.meeting : by.unclear).push_back(one);
+    } else if (one.is_undecided() && one.unanswered_share() <= kFewUnanswered) {
+      by.so_far.push_back(one);
+    }
+  }
+  return by;
+}
+
+Ahead ahead(const Comparison& all) {
+  Ahead found{.sorted = all.eligible()};
+  std::vector<Setting>& sorted = found.sorted;
+  std::erase_if(sorted, [](const Setting& one) { return std::isnan(one.number(kTail)); });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Setting& a, const Setting& b) { return a.number(kTail) < b.number(kTail); });
+  const auto tells = [&](std::size_t a, std::size_t b) {
+    return is_clear(ResultSubject{all, sorted[a], sorted[b]});
+  };
+  std::size_t leaders = std::min<std::size_t>(1, sorted.size());
+  while (leaders > 0 && leaders < sorted.size() && !tells(0, leaders)) ++leaders;
+  for (std::size_t a = 0; a < leaders; ++a)
+    for (std::size_t b = leaders; b < sorted.size(); ++b)
+      if (!tells(a, b)) return found;
+  found.leaders = leaders;
+  return found;
 }
 
 namespace {
@@ -123,17 +219,101 @@ std::string bytes_beside_others(const ResultSubject& s) {
   return listed(items);
 }
 
-// Groups settings by their hits: "0 with recompute, 95.5 with kv_offload and hcache".
-std::string hits_by_setting(const ResultSubject& s) {
+// Groups settings by a text of theirs: "0 with recompute, 95.5 with kv_offload and hcache".
+template <typename Text>
+std::string grouped(const std::vector<Setting>& settings, Text text_of) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
-  for (const Setting& setting : s.all.settings()) {
-    const std::string text = format_number(100 * setting.number("token_hit_rate"));
+  for (const Setting& setting : settings) {
+    const std::string text = text_of(setting);
     auto group =
         std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == text; });
     if (group == groups.end()) group = groups.insert(groups.end(), {text, {}});
     group->second.push_back(setting.label);
   }
   return joined(groups, ", ", [](const auto& one) { return one.first + " with " + listed(one.second); });
+}
+
+std::string hits_by_setting(const ResultSubject& s) {
+  return grouped(s.all.settings(),
+                 [](const Setting& one) { return format_number(100 * one.number("token_hit_rate")); });
+}
+
+// Of the settings that may be compared, or of all that serve the load.
+std::string latencies(const ResultSubject& s) {
+  const bool is_compared = s.all.eligible().size() > 1;
+  return grouped(is_compared ? s.all.eligible() : s.all.unsaturated(),
+                 [&](const Setting& one) { return format_ms(one.number(s.latency)); });
+}
+
+// Returns at most three labels: "a, b, c and 2 more".
+std::string some(const std::vector<Setting>& settings) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> labels;
+  for (const Setting& one : settings) labels.push_back(one.label);
+  if (labels.size() > kMost + 1) {
+    labels.resize(kMost);
+    labels.push_back(std::to_string(settings.size() - kMost) + " more");
+  }
+  return listed(labels);
+}
+std::string some(const std::vector<Setting>& settings, const char* verb_of_one, const char* verb) {
+  return some(settings) + (settings.size() == 1 ? verb_of_one : verb);
+}
+
+// Returns a bound as round as it was given: "5 s" rather than "5.00 s".
+std::string bound_text(double most_ms) {
+  std::string text = format_ms(most_ms);
+  const std::size_t point = text.find('.'), space = text.find(' ');
+  if (point == std::string::npos) return text;
+  std::size_t end = space;
+  while (end > point && (text[end - 1] == '0' || end - 1 == point)) --end;
+  return text.erase(end, space - end);
+}
+
+// Returns "p99 TTFT <= 5 s and p99 TPOT <= 50 ms".
+std::string targets_text(const ResultSubject& s) {
+  std::vector<std::string> texts;
+  for (const SloTarget& one : s.all.targets())
+    texts.push_back(std::string(one.title) + " <= " + bound_text(one.most_ms));
+  return listed(texts);
+}
+
+// Returns "461 s"; of several targets, those that it misses: "p99 TTFT 461 s".
+std::string missed_text(const ResultSubject& s, const Setting& setting) {
+  std::vector<std::string> texts;
+  const bool is_one = s.all.targets().size() == 1;
+  for (const SloTarget& one : s.all.targets()) {
+    const double value = setting.number(one.metric);
+    if (value > one.most_ms) texts.push_back((is_one ? "" : std::string(one.title) + " ") + format_ms(value));
+  }
+  return listed(texts);
+}
+
+std::string missed_values(const ResultSubject& s) {
+  const std::vector<Setting> missing = by_targets(s).missing;
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < std::min(missing.size(), kMost); ++i)
+    texts.push_back(missed_text(s, missing[i]));
+  return missing.size() <= kMost ? listed(texts) : joined(texts) + ", ...";
+}
+
+std::string price_text(const ResultSubject& s) {
+  std::vector<Setting> meeting = by_targets(s).meeting;
+  const bool is_priced =
+      std::all_of(meeting.begin(), meeting.end(), [](const Setting& one) { return one.number(kHourly) > 0; });
+  if (!is_priced || meeting.empty()) return "";
+  const auto [least, most] = std::minmax_element(
+      meeting.begin(), meeting.end(),
+      [](const Setting& a, const Setting& b) { return a.number(kHourly) < b.number(kHourly); });
+  return first_said(kPrice, ResultSubject{s.all, *least, *most});
+}
+
+std::string p99_of(const std::vector<Setting>& sorted, std::size_t from, std::size_t to) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> texts;
+  for (std::size_t i = from; i < to; ++i) texts.push_back(format_number(sorted[i].number(kTail)));
+  return texts.size() > kMost + 1 ? texts.front() + " to " + texts.back() : listed(texts);
 }
 
 const PlaceOfText<ResultSubject> kPlaces[] = {
@@ -164,6 +344,50 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
      }},
     {"restore factor", [](const ResultSubject& s) { return format_number(restore_factor(s)); }},
     {"restore doubt", [](const ResultSubject& s) { return s.all.doubt(s.one, *s.other, kHistoryService); }},
+    {"mean with unit", [](const ResultSubject& s) { return format_ms(s.number(kMean)); }},
+    {"p99 with unit", [](const ResultSubject& s) { return format_ms(s.number(kTail)); }},
+    {"rate", [](const ResultSubject& s) { return format_number(s.number("request_throughput")); }},
+    {"metric", [](const ResultSubject& s) { return find_quantity(s.latency)->title; }},
+    {"value", [](const ResultSubject& s) { return format_ms(s.number(s.latency)); }},
+    {"other value", [](const ResultSubject& s) { return format_ms(s.other->number(s.latency)); }},
+    {"saving of metric", [](const ResultSubject& s) { return format_percent(1 - s.ratio(s.latency)); }},
+    {"latencies", latencies},
+    {"leaders",
+     [](const ResultSubject& s) {
+       const auto [sorted, count] = ahead(s.all);
+       return some({sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count)});
+     }},
+    {"followers",
+     [](const ResultSubject& s) {
+       const auto [sorted, count] = ahead(s.all);
+       return some({sorted.begin() + static_cast<std::ptrdiff_t>(count), sorted.end()});
+     }},
+    {"p99 of leaders",
+     [](const ResultSubject& s) {
+       const auto [sorted, count] = ahead(s.all);
+       return p99_of(sorted, 0, count);
+     }},
+    {"p99 of followers",
+     [](const ResultSubject& s) {
+       const auto [sorted, count] = ahead(s.all);
+       return p99_of(sorted, count, sorted.size());
+     }},
+    {"targets", targets_text},
+    {"it", [](const ResultSubject& s) { return std::string(s.all.targets().size() == 1 ? "it" : "them"); }},
+    {"meeting", [](const ResultSubject& s) { return some(by_targets(s).meeting, " meets", " meet"); }},
+    {"so far", [](const ResultSubject& s) { return some(by_targets(s).so_far, " meets", " meet"); }},
+    {"unclear", [](const ResultSubject& s) { return some(by_targets(s).unclear, " meets", " meet"); }},
+    {"missing", [](const ResultSubject& s) { return some(by_targets(s).missing, " misses", " miss"); }},
+    {"missed values", missed_values},
+    {"values",
+     [](const ResultSubject& s) {
+       return grouped(by_targets(s).missing, [&](const Setting& one) { return missed_text(s, one); });
+     }},
+    {"price", price_text},
+    {"hourly", [](const ResultSubject& s) { return format_number(s.number(kHourly)); }},
+    {"offered", [](const ResultSubject& s) { return format_percent(s.number("offered_load")); }},
+    {"offered resource",
+     [](const ResultSubject& s) { return std::string(bottleneck_of(s, kOfferedBoundBy)->words); }},
     {"resource", [](const ResultSubject& s) { return std::string(bottleneck_of(s)->words); }},
     {"busy", [](const ResultSubject& s) { return format_percent(busy_share(s)); }},
     {"mean", [](const ResultSubject& s) { return format_number(s.number(kMean)); }},
@@ -194,8 +418,10 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
     {"hits by setting", hits_by_setting},
     {"years", [](const ResultSubject& s) { return format_number(s.number("ssd_writes.lifetime_years")); }},
     {"wear", [](const ResultSubject& s) { return format_number(wear_usd_per_hour(s)); }},
-    {"rejected", [](const ResultSubject& s) { return format_percent(s.one.share("rejected")); }},
-    {"failed", [](const ResultSubject& s) { return format_percent(s.one.share("failed")); }},
+    {"unanswered", unanswered},
+    {"few unanswered", few_unanswered},
+    {"abandoned", abandoned},
+    {"truncated", truncated},
     {"overloaded", overloaded},
     {"left", left_by_clients},
     {"undecided", undecided},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -48,12 +49,21 @@ bool is_known(const std::vector<RunResult>& results, const Quantity& row) {
   });
 }
 
-// Returns the rows that are shown at least as `least`.
-std::vector<const Quantity*> rows_of(const std::vector<RunResult>& results, Visibility least) {
+bool has_number(const std::vector<RunResult>& results, const Quantity& row) {
+  return std::any_of(results.begin(), results.end(),
+                     [&row](const RunResult& result) { return !std::isnan(result.number(row.name)); });
+}
+
+// Returns the rows that are shown at least as `least`, and those that are asked for.
+std::vector<const Quantity*> rows_of(const std::vector<RunResult>& results, Visibility least,
+                                     const std::vector<std::string>& asked = {}) {
   std::vector<const Quantity*> rows;
-  for (const Quantity& row : quantities())
-    if (row.shown >= least && (row.shown == Visibility::everywhere || is_known(results, row)))
-      rows.push_back(&row);
+  for (const Quantity& row : quantities()) {
+    const bool is_shown =
+        row.shown >= least && (row.shown == Visibility::everywhere || is_known(results, row) ||
+                               (row.shown == Visibility::target && has_number(results, row)));
+    if (is_shown || std::find(asked.begin(), asked.end(), row.name) != asked.end()) rows.push_back(&row);
+  }
   return rows;
 }
 
@@ -64,8 +74,11 @@ std::vector<std::string> row_labels(const std::vector<const Quantity*>& rows) {
   std::string latency;
   for (const Quantity* row : rows) {
     const std::size_t space = row->title.find(' ');
-    const bool is_statistic = (row->name.starts_with("mean_") || row->name.starts_with("p99_")) &&
-                              row->title.find(' ', space + 1) == std::string::npos;
+    constexpr std::string_view kBegin[] = {"mean_", "median_", "p90_", "p95_", "p99_"};
+    const bool is_statistic =
+        std::any_of(std::begin(kBegin), std::end(kBegin),
+                    [row](std::string_view begin) { return row->name.starts_with(begin); }) &&
+        row->title.find(' ', space + 1) == std::string::npos;
     const std::string above = std::exchange(latency, is_statistic ? row->title.substr(space + 1) : "");
     labels.push_back(!is_statistic ? row->title
                                    : left_aligned(latency == above ? "" : latency, kLatencyWidth) +
@@ -78,8 +91,8 @@ using Lines = std::vector<std::string>;
 
 // Makes all columns equally wide, in blocks of as many columns as fit next to each other.
 Lines table_lines(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                  Visibility least) {
-  const std::vector<const Quantity*> rows = rows_of(results, least);
+                  Visibility least, const std::vector<std::string>& asked) {
+  const std::vector<const Quantity*> rows = rows_of(results, least, asked);
   const std::vector<std::string> names = row_labels(rows);
   std::size_t name_width = 0;
   for (const std::string& name : names) name_width = std::max(name_width, name.size());
@@ -124,6 +137,15 @@ Lines legend_lines(const std::vector<RunResult>& results) {
   return lines;
 }
 
+Lines note_lines(const Comparison& all) {
+  Lines lines;
+  for (const std::string& note : detail_notes(all)) {
+    if (lines.empty()) lines.emplace_back("Notes:");
+    for (std::string& line : wrap("  " + note + ".", kTextColumns, "    ")) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
@@ -136,21 +158,25 @@ std::vector<ResultRow> result_rows(const std::vector<RunResult>& results) {
 }
 
 std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
-                         const std::vector<Difference>& differences, std::string_view header) {
+                         const std::vector<Difference>& differences, std::string_view header,
+                         const TableOptions& options) {
   KVCAP_CHECK(labels.size() == results.size());
   std::vector<Setting> settings;
   for (std::size_t i = 0; i < results.size(); ++i) settings.push_back({labels[i], &results[i]});
 
-  const Lines head = wrap(header, kTextColumns), legend = legend_lines(results);
-  Lines text;
-  for (const std::string& paragraph : sentences({settings, differences}))
+  const Comparison all(settings, differences);
+  const Lines head = wrap(header, kTextColumns), legend = options.is_brief ? Lines() : legend_lines(results);
+  Lines text, notes;
+  for (const std::string& paragraph :
+       options.is_brief ? brief_sentences(all, options.assumptions) : sentences(all))
     for (std::string& line : wrap(paragraph, kTextColumns)) text.push_back(std::move(line));
-  Lines table = table_lines(labels, results, Visibility::known);
+  if (!options.is_brief) notes = note_lines(all);
+  Lines table = table_lines(labels, results, Visibility::known, options.metrics);
   if (head.size() + table.size() + legend.size() + text.size() + 3 > kLines)
-    table = table_lines(labels, results, Visibility::everywhere);
+    table = table_lines(labels, results, Visibility::everywhere, options.metrics);
 
   std::string page;
-  for (const Lines* section : std::initializer_list<const Lines*>{&head, &table, &legend, &text}) {
+  for (const Lines* section : std::initializer_list<const Lines*>{&head, &table, &legend, &text, &notes}) {
     if (section->empty()) continue;
     if (!page.empty()) page += '\n';
     for (const std::string& line : *section) page += line + '\n';

@@ -28,7 +28,7 @@ function timeline(context: Context, run: Run): Figure | null {
   return {
     id: id_of("busy", run.label),
     title: run.label,
-    says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run it is bound by ${bound === null ? "nothing" : resource_name(bound)}.`,
+    says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run the busiest is ${bound === null ? "none" : resource_name(bound)}.`,
     height: strips_height(rows.length),
     option: strips(context.theme, times, rows),
     table: () => ({

@@ -74,6 +74,11 @@ std::string format_percent(double share) {
   return std::isnan(share) ? std::string(kUnknown) : format_number(100 * share) + " %";
 }
 
+std::string format_ms(double value_ms) {
+  constexpr double kMsPerS = 1000;
+  return value_ms < kMsPerS ? format_number(value_ms) + " ms" : format_number(value_ms / kMsPerS) + " s";
+}
+
 std::string right_aligned(std::string_view text, std::size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
 }

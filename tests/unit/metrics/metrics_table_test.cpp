@@ -162,7 +162,7 @@ TEST(ResultTable, SentencesFollowFromTheNumbers) {
               "faster than "
               "kv_offload.");
   expect_says(table, "It stores 48.4 % fewer bytes than kv_offload.");  // 1 - 264/512
-  expect_says(table, "hcache is bound by reads from the SSDs (busy 82.0 % of the time).");
+  expect_says(table, "The busiest resource of hcache is reads from the SSDs (busy 82.0 % of the time).");
   // 51 - 22 = 29 = 20 loading + 6 projecting + 3 queueing
   expect_says(
       table,
@@ -209,7 +209,8 @@ TEST(ResultTable, WithoutIdealComparesServiceTimes) {
   const std::string table = result_table({"recompute", "kv_offload", "hcache"}, results, {}, "header");
   expect_says(
       table,
-      "hcache serves turns with history fastest (40.0 ms from admission to first token): 4.50x faster than "
+      "hcache serves turns with history fastest (40.0 ms from admission to first token; mean TTFT with "
+      "queueing 51.0 ms): 4.50x faster than "
       "recompute and 1.25x faster than kv_offload.");
   expect_silent(table, "Against ideal");
 }
@@ -295,9 +296,7 @@ TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
   results[0].metrics[0].value = std::string("saturated");
   const std::string table = result_table(kFour, results, {}, "header");
-  expect_says(
-      table,
-      "Warning: this machine cannot serve this rate with recompute: the requests inside grow throughout.");
+  expect_says(table, "recompute cannot serve this load: the requests inside grow throughout.");
   expect_says(table, "hcache is cheapest: 1.38 $ per million output tokens, 2.13 % less than kv_offload.");
 }
 
@@ -348,11 +347,53 @@ TEST(ResultTable, OneResultIsDescribedInWords) {
       table,
       "Of every 100 prompt tokens (history and new) 93.5 came from stored state; 80.0 % of the turns reused "
       "some.");
-  expect_says(table, "hcache is bound by reads from the SSDs (busy 82.0 % of the time).");
+  expect_says(table, "The busiest resource of hcache is reads from the SSDs (busy 82.0 % of the time).");
   expect_says(
       table,
       "Mean TTFT of 51.0 ms: 20.0 loading, 20.0 prefilling, 6.00 projecting or recomputing, 5.00 queueing.");
   EXPECT_LE(line_count(table), 24u) << table;
+}
+
+TEST(ResultTable, HasARowOfGoodputWhereTargetsAreGivenAndOfWhatIsAskedFor) {
+  auto results = std::vector<RunResult>{four()[2]};
+  results[0].metrics.push_back({"request_goodput", kNaN});
+  results[0].metrics.push_back({"p90_ttft_ms", 123.0});
+  const auto table = [&](const TableOptions& options) {
+    return result_table({"hcache"}, results, {}, "header", options);
+  };
+  expect_silent(table({}), "goodput");
+  expect_silent(table({}), "123");
+  EXPECT_NE(table({.metrics = {"p90_ttft_ms"}}).find("\n     p90                          ms           123"),
+            std::string::npos)
+      << table({.metrics = {"p90_ttft_ms"}});
+  results[0].metrics[results[0].metrics.size() - 2].value = 0.0;
+  EXPECT_NE(table({}).find("\ngoodput                   requests/s             0"), std::string::npos)
+      << table({});
+}
+
+TEST(ResultTable, IsBriefInTwoSentencesAndCountsTheRest) {
+  auto results = four();
+  results.pop_back();
+  for (RunResult& one : results)
+    one.notes = {"assumed: acceptance_length 1.76", "loads block", "sessions share no text"};
+  const std::vector<std::string> labels = {"recompute", "kv_offload", "hcache"};
+  const std::string brief = result_table(labels, results, {}, "header", {.is_brief = true, .assumptions = 1});
+  expect_says(
+      brief,
+      "hcache lowers p99 TTFT by 26.9 % against kv_offload (190 against 260 ms; one run, so chance is "
+      "not excluded) and stores 48.4 % fewer bytes. hcache is cheapest: 1.38 $ per million output "
+      "tokens, 28.1 % less than recompute and 2.13 % less than kv_offload. 2 notes and 2 assumptions: "
+      "--explain");
+  expect_silent(brief, "what hcache does");
+  expect_silent(brief, "busiest");
+  expect_silent(brief, "loads block");
+  const std::string whole = result_table(labels, results, {}, "header");
+  expect_says(whole, "Notes:   loads block.   sessions share no text.");
+  expect_says(whole, "assumed: acceptance_length 1.76.");
+  expect_says(whole, "what hcache does");
+  expect_silent(whole, "--explain");
+  results[0].notes = results[1].notes = results[2].notes = {};
+  expect_silent(result_table(labels, results, {}, "header", {.is_brief = true}), "--explain");
 }
 
 // Who answers few answers them fast: hcache rejects 60 % and wins nothing.
@@ -366,8 +407,8 @@ TEST(ResultTable, SaysWhoRejectsTurnsAndNamesThemNoWinner) {
   const std::string table = result_table(kFour, results, {}, "header");
   expect_says(
       table,
-      "Warning: kv_offload rejects 0.0500 % and hcache rejects 60.0 % of the turns; latencies are those "
-      "of the others.");
+      "kv_offload rejects 0.0500 % and hcache rejects 60.0 % of the turns, and latencies are those of the "
+      "others.");
   expect_silent(table, "hcache restores a context fastest");
   expect_says(table, "kv_offload restores a context fastest");
 }

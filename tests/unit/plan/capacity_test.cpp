@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "base/random.h"
 #include "metrics/statistics/percentile_share.h"
 #include "scenario/load.h"
+#include "text/capacity_text.h"
 #include "unit/cli.h"
 #include "workload/workload.h"
 
@@ -102,6 +105,17 @@ TEST(Capacity, SpansTheLoadsAtWhichSeedsDoNotAgree) {
   EXPECT_LE(answer.sure, 9);
   EXPECT_GE(answer.beyond, 11);
   EXPECT_LE(answer.beyond, 11 + 2 * 0.25);  // a quarter of its distance to the estimate
+  // The curve has both ends, and no load between them is called met or missed.
+  std::map<double, Judgement> verdicts;
+  for (const LoadPoint& one : answer.curve) verdicts[one.load] = one.verdict;
+  EXPECT_EQ(verdicts.at(answer.sure), Judgement::meets);
+  EXPECT_EQ(verdicts.at(answer.beyond), Judgement::misses);
+  for (const auto& [load, verdict] : verdicts) {
+    const auto expected = load <= answer.sure     ? Judgement::meets
+                          : load >= answer.beyond ? Judgement::misses
+                                                  : Judgement::unclear;
+    EXPECT_EQ(verdict, expected) << load;
+  }
 }
 
 // Every run's p99 has an error of 15 % (normal): half of it the seed's at all loads, half each run's own. In
@@ -256,7 +270,7 @@ TEST(Capacity, TakesItsTargetsFromTheScenarioBySlo) {
 TEST(Capacity, HasACurveFromAQuarterToBeyond) {
   Machine machine;
   const CapacityAnswer answer = find_capacity(question(500), machine.run());
-  ASSERT_EQ(answer.curve.size(), 8U);
+  ASSERT_EQ(answer.curve.size(), 9U);  // 8 multiples, of which 1 is the lower end, and the upper end
   EXPECT_NEAR(answer.curve.front().load, 0.25 * answer.load, 1e-9);
   EXPECT_NEAR(answer.curve.back().load, 1.25 * answer.load, 1e-9);
   EXPECT_EQ(answer.curve.front().missed, "");
@@ -264,6 +278,52 @@ TEST(Capacity, HasACurveFromAQuarterToBeyond) {
   EXPECT_EQ(answer.curve.back().missed, "p99_ttft_ms");
   EXPECT_EQ(answer.curve.back().verdict, Judgement::misses);
   EXPECT_EQ(answer.curve.back().runs.size(), 8U);
+}
+
+LoadPoint point(double load, const char* verdict, Judgement judgement, const std::string& missed,
+                double preemptions = 0) {
+  LoadPoint one{.load = load, .runs = {}, .missed = missed, .verdict = judgement};
+  for (int seed = 0; seed < 2; ++seed) {
+    RunResult run = result_of({.load = load}, verdict, 300);
+    for (const auto& [name, value] :
+         std::vector<std::pair<std::string, double>>{{"p90_ttft_ms", 123},
+                                                     {"token_hit_rate", 0.25},
+                                                     {"peak_kv_tokens", 800},
+                                                     {"kv_capacity_tokens", 1000},
+                                                     {"preemptions", preemptions}})
+      run.metrics.push_back({name, value});
+    one.runs.push_back(std::move(run));
+  }
+  return one;
+}
+
+TEST(CapacityCurve, ShowsThePercentileOfTheTargetHitsKvAndPreemptions) {
+  const CapacityQuestion asked{.meet = {{.metric = "p90_ttft_ms", .max = 200}}, .guess = 1};
+  CapacityAnswer answer{.load = 1};
+  answer.curve = {point(1, "stable", Judgement::meets, "")};
+  std::string text = curve_text(asked, answer);
+  EXPECT_NE(text.find("p90 TTFT"), std::string::npos) << text;
+  EXPECT_EQ(text.find("p99 TTFT"), std::string::npos) << text;
+  // 800 of 1,000 tokens.
+  EXPECT_NE(text.find("       123         -      25.0      80.0"), std::string::npos) << text;
+  EXPECT_EQ(text.find("preempted"), std::string::npos) << text;
+  answer.curve.push_back(point(2, "stable", Judgement::meets, "", 3));
+  text = curve_text(asked, answer);
+  EXPECT_NE(text.find("preempted"), std::string::npos) << text;
+}
+
+TEST(CapacityCurve, MarksLoadsByTheSideOfTheIntervalOnWhichTheyAre) {
+  CapacityAnswer answer{.load = 2, .sure = 1, .beyond = 4};
+  answer.curve = {point(1, "stable", Judgement::meets, ""), point(2, "stable", Judgement::meets, ""),
+                  point(3, "stable", Judgement::misses, "p99_ttft_ms"),
+                  point(4, "undecided", Judgement::misses, "p99_ttft_ms"),
+                  point(5, "saturated", Judgement::misses, "stable")};
+  std::istringstream text(curve_text(question(200), answer));
+  std::vector<std::string> marks;
+  for (std::string line; std::getline(text, line);) marks.push_back(line.substr(line.find_last_of(" #") + 1));
+  EXPECT_EQ(std::vector<std::string>(marks.begin() + 3, marks.end()),
+            (std::vector<std::string>{"unclear", "unclear", "misses", "saturated"}));
+  EXPECT_EQ(marks[2], "") << "the lower end meets its target";
 }
 
 TEST(Capacity, OfRejectedTurnsIsNoneUnlessATargetAllowsThem) {

@@ -43,7 +43,8 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
               "What came from stored state of every 100 prompt tokens (history and new): 90.0 with "
               "kv_offload and hcache.");
   expect_says(said(inputs, "cache"), "It stores 48.4 % fewer bytes than kv_offload.");
-  expect_says(said(inputs, "resources"), "hcache is bound by reads from the SSDs (busy 80.0 % of the time).");
+  expect_says(said(inputs, "resources"),
+              "The busiest resource of hcache is reads from the SSDs (busy 80.0 % of the time).");
   expect_says(said(inputs, "resources"), "hcache uses up the rated writes of the SSDs in 2.50 years.");
   EXPECT_TRUE(said(inputs, "restoration").empty());
   EXPECT_TRUE(said(inputs, "changes").empty());

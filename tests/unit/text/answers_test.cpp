@@ -1,0 +1,225 @@
+// What a comparison says first: what is wrong, who meets the targets, and the difference that decides.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "text/result_sentences.h"
+
+namespace kvcap::answers_test {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+RunResult result(const std::string& label, double p99_ttft_ms, double p99_itl_ms = 20,
+                 const std::string& verdict = "stable") {
+  RunResult r;
+  r.setting = r.policy = label;
+  r.metrics = {{"stable.verdict", verdict},
+               {"stable.reason", std::string("it is")},
+               {"completed", int64_t{1000}},
+               {"rejected", int64_t{0}},
+               {"failed", int64_t{0}},
+               {"request_throughput", 2.0},
+               {"mean_ttft_ms", p99_ttft_ms / 4},
+               {"p99_ttft_ms", p99_ttft_ms},
+               {"p99_itl_ms", p99_itl_ms},
+               {"mean_service_ttft_with_history_ms", p99_ttft_ms / 8},
+               {"stored_bytes_per_token", 0.0},
+               {"offered_load", 0.12},
+               {"offered_bound_by", std::string("gpu")},
+               {"utilization.gpu", 0.94},
+               {"bound_by", std::string("gpu")},
+               {"cost.usd_per_hour", 7.8},
+               {"cost.usd_per_million_output_tokens", p99_ttft_ms / 100}};
+  return r;
+}
+
+void set(RunResult& r, const std::string& name, MetricValue value) {
+  for (Metric& one : r.metrics)
+    if (one.name == name) one.value = value;
+  if (std::none_of(r.metrics.begin(), r.metrics.end(), [&](const Metric& one) { return one.name == name; }))
+    r.metrics.push_back({name, std::move(value)});
+}
+
+Comparison of(const std::vector<RunResult>& results, std::vector<Difference> differences = {}) {
+  std::vector<Setting> settings;
+  for (const RunResult& one : results) settings.push_back({one.setting, &one});
+  return {std::move(settings), std::move(differences)};
+}
+Texts answers_of(const std::vector<RunResult>& results) { return answers(of(results)); }
+
+std::string all_of(const std::vector<RunResult>& results) {
+  std::string all;
+  for (const std::string& one : sentences(of(results))) all += one + "\n";
+  return all;
+}
+
+void expect_no_praise(const std::vector<RunResult>& results, const std::string& label) {
+  const std::string all = all_of(results);
+  for (const char* word : {" lowers", " halves", " serves turns with history fastest", " is cheapest",
+                           " has the lower", " gains"})
+    EXPECT_EQ(all.find(label + word), std::string::npos) << label << word << "\nis in\n" << all;
+}
+
+std::vector<RunResult> with_slo(std::vector<RunResult> results, double ttft_ms, double tpot_ms = -1) {
+  for (RunResult& one : results) {
+    one.slo_ttft_ms = ttft_ms;
+    one.slo_tpot_ms = tpot_ms;
+  }
+  return results;
+}
+
+TEST(Answers, BeginWithTheSettingThatCannotServeTheLoad) {
+  const std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200),
+                                          result("c", 400)};
+  const Texts said = answers_of(results);
+  ASSERT_GE(said.size(), 2u);
+  EXPECT_EQ(said[0], "a cannot serve this load: the requests inside grow throughout.");
+  EXPECT_EQ(said[1],
+            "b halves p99 TTFT against c (200 against 400 ms; one run, so chance is not excluded) and stores "
+            "nothing.");
+  expect_no_praise(results, "a");
+}
+
+TEST(Answers, SayNothingElseFirstWhereTheLoadIsTooHighForAll) {
+  std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200, 20, "saturated")};
+  set(results[0], "offered_load", 1.5);
+  set(results[1], "offered_load", 1.25);
+  EXPECT_EQ(answers_of(results), (Texts{"No setting serves this load: the requests inside grow throughout.",
+                                        "This load is 125 % of what the GPU can serve with b."}));
+  expect_no_praise(results, "a");
+  expect_no_praise(results, "b");
+  EXPECT_EQ(answers_of({results[0]}), (Texts{"a cannot serve this load: the requests inside grow throughout.",
+                                             "This load is 150 % of what the GPU can serve with a."}));
+}
+
+TEST(Answers, DoNotCompareRunsThatAreTooShortToTell) {
+  const std::vector<RunResult> results = {result("a", 100, 20, "undecided"),
+                                          result("b", 200, 20, "undecided")};
+  EXPECT_EQ(answers_of(results),
+            (Texts{"a and b ran too briefly to tell whether the load can be served: lengthen the run "
+                   "(workload.run_length steady, or a longer trace).",
+                   "So far p99 TTFT is 100 ms with a, 200 ms with b."}));
+  expect_no_praise(results, "a");
+}
+
+TEST(Answers, NameTurnsThatAreRejectedOrAbandonedBeforeAnyLatency) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200), result("c", 400)};
+  set(results[0], "rejected_share", 0.002);
+  set(results[1], "abandoned", int64_t{30});  // of 1,000 turns
+  EXPECT_EQ(answers_of(results),
+            (Texts{"a rejects 0.200 % of the turns, and latencies are those of the others; b makes clients "
+                   "abandon 3.00 % of the turns.",
+                   "c serves 2.00 requests/s with a mean TTFT of 100 ms and a p99 TTFT of 400 ms."}));
+  expect_no_praise(results, "a");
+  expect_no_praise(results, "b");
+  // 0.1 % is few.
+  set(results[0], "rejected_share", 0.001);
+  set(results[1], "abandoned", int64_t{9});
+  EXPECT_EQ(answers_of(results).front().substr(0, 8), "a halves");
+  EXPECT_NE(all_of(results).find("Warning: a rejects 0.100 % of the turns"), std::string::npos);
+}
+
+TEST(Answers, NameTruncatedTurnsAndPraiseNobodyWhoTruncatesMore) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+  set(results[0], "truncated_share", 0.05);
+  set(results[1], "truncated_share", 0.05);
+  EXPECT_EQ(answers_of(results)[0], "Every setting truncates 5.00 % of the turns.");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 8), "a halves");
+  set(results[1], "truncated_share", 0.04);
+  EXPECT_EQ(answers_of(results)[0], "a truncates 5.00 % and b truncates 4.00 % of the turns.");
+  expect_no_praise(results, "a");
+}
+
+TEST(Answers, SayWhoMeetsTheTargetAtWhatPriceAndByHowMuchOthersMissIt) {
+  std::vector<RunResult> results =
+      with_slo({result("recompute", 461'000), result("vllm_offload", 3000)}, 5000);
+  EXPECT_EQ(answers_of(results)[0],
+            "vllm_offload meets p99 TTFT <= 5 s at 7.80 $/h; recompute misses it (461 s).");
+  set(results[0], "p99_ttft_ms", 4000.0);
+  EXPECT_EQ(answers_of(results)[0], "recompute and vllm_offload meet p99 TTFT <= 5 s, each at 7.80 $/h.");
+  set(results[0], "cost.usd_per_hour", 6.5);
+  EXPECT_EQ(
+      answers_of(results)[0],
+      "recompute and vllm_offload meet p99 TTFT <= 5 s; the cheapest of them is recompute at 6.50 $/h.");
+  set(results[0], "cost.usd_per_hour", 0.0);
+  EXPECT_EQ(answers_of(results)[0], "recompute and vllm_offload meet p99 TTFT <= 5 s.");
+}
+
+TEST(Answers, SayThatNoSettingMeetsTheTarget) {
+  const std::vector<RunResult> results = {result("a", 6000), result("b", 7000)};
+  EXPECT_EQ(answers_of(with_slo(results, 5000))[0],
+            "No setting meets p99 TTFT <= 5 s: 6.00 s with a, 7.00 s with b.");
+  EXPECT_EQ(answers_of(with_slo({results[0]}, 5000))[0], "a misses p99 TTFT <= 5 s (6.00 s).");
+  std::vector<RunResult> both = with_slo(results, 6500, 50);
+  set(both[0], "p99_tpot_ms", 60.0);
+  set(both[1], "p99_tpot_ms", 40.0);
+  EXPECT_EQ(
+      answers_of(both)[0],
+      "No setting meets p99 TTFT <= 6.5 s and p99 TPOT <= 50 ms: p99 TPOT 60.0 ms with a, p99 TTFT 7.00 s "
+      "with b.");
+}
+
+TEST(Answers, LeaveATargetOpenWhereTheIntervalHoldsIt) {
+  std::vector<RunResult> results = with_slo({result("a", 4900), result("b", 4000)}, 5000);
+  results[0].intervals = {{"p99_ttft_ms", 4900, 200}};
+  EXPECT_EQ(answers_of(results)[0],
+            "b meets p99 TTFT <= 5 s at 7.80 $/h; these runs do not show whether a meets it.");
+  EXPECT_EQ(answers_of({results[0]})[0], "These runs do not show whether a meets p99 TTFT <= 5 s.");
+  results[0].intervals = {{"p99_ttft_ms", 4900, 90}};
+  EXPECT_EQ(answers_of(results)[0], "a and b meet p99 TTFT <= 5 s, each at 7.80 $/h.");
+  set(results[0], "stable.verdict", std::string("undecided"));
+  EXPECT_EQ(answers_of(results)[1], "b meets p99 TTFT <= 5 s at 7.80 $/h; a meets it so far.");
+}
+
+TEST(Answers, NameTheLatencyThatDecidesWhereTtftDoesNot) {
+  std::vector<RunResult> results = {result("4", 200, 92), result("1+3", 200, 14), result("2+2", 200, 10)};
+  EXPECT_EQ(answers_of(results)[0],
+            "p99 ITL tells them apart: 92.0 ms with 4, 14.0 ms with 1+3, 10.0 ms with 2+2.");
+  // 9.1 is less than 10 % below 10.
+  EXPECT_EQ(answers_of({result("a", 200, 9.1), result("b", 200, 10)})[0].substr(0, 33),
+            "These runs do not show whether a ");
+}
+
+TEST(Answers, NameTheLatencyThatSpeaksAgainstTheLeastTtft) {
+  EXPECT_EQ(
+      answers_of({result("4", 238, 92.2), result("2+2", 774, 9.72)})[0],
+      "4 lowers p99 TTFT by 69.3 % against 2+2 (238 against 774 ms; one run, so chance is not excluded) and "
+      "stores nothing; but 2+2 lowers p99 ITL by 89.5 % against 4 (9.72 ms against 92.2 ms).");
+}
+
+TEST(Answers, AreTwoBesideWhatIsWrongWhereTheyAreBrief) {
+  std::vector<RunResult> results =
+      with_slo({result("a", 10, 20, "saturated"), result("b", 200), result("c", 400)}, 1000);
+  const Texts brief = brief_sentences(of(results)), all = answers_of(results);
+  EXPECT_EQ(brief, (Texts{all[0], all[1], all[2]}));
+  EXPECT_EQ(brief[1], "b and c meet p99 TTFT <= 1 s, each at 7.80 $/h.");
+  results.erase(results.begin());
+  EXPECT_EQ(brief_sentences(of(results)), (Texts{all[1], all[2]}));
+  results[0].notes = {"loads block"};
+  EXPECT_EQ(brief_sentences(of(results), 2).back(), "1 note and 2 assumptions: --explain");
+}
+
+TEST(Answers, SplitSettingsWhereTheRunsDo) {
+  std::vector<RunResult> results = {result("recompute", 725), result("kv_offload", 241),
+                                    result("hcache", 211)};
+  for (RunResult& one : results) one.intervals = {{"p99_ttft_ms", one.number("p99_ttft_ms"), 40}};
+  EXPECT_EQ(answers_of(results)[0],
+            "hcache and kv_offload have a lower p99 TTFT than recompute (211 and 241 against 725 ms); these "
+            "runs do not show which of them is lowest; hcache stores nothing.");
+}
+
+TEST(Answers, TellABottleneckByTheOfferedLoadAndElseByWhatIsBusy) {
+  RunResult one = result("a", 100);
+  EXPECT_EQ(answers_of({one}),
+            (Texts{"a serves 2.00 requests/s with a mean TTFT of 25.0 ms and a p99 TTFT of 100 ms.",
+                   "This load is 12.0 % of what the GPU can serve with a."}));
+  set(one, "offered_load", std::nan(""));
+  EXPECT_EQ(answers_of({one})[1], "The busiest resource of a is the GPU (busy 94.0 % of the time).");
+  set(one, "utilization.gpu", 0.4);
+  EXPECT_EQ(answers_of({one})[1],
+            "No resource of a is near its limit; the busiest is the GPU (40.0 % of the time).");
+}
+
+}  // namespace
+}  // namespace kvcap::answers_test
