@@ -179,14 +179,14 @@ class Summary {
   // True iff enough turns end while sessions begin that this part of the run is representative, though a few
   // sessions may last for days.
   bool is_served_while_sessions_begin() const {
-    constexpr double kEnough = 0.25;
+    constexpr double kEnough = 0.25, kLeastTurns = 2000;
     double all = 0, inside = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (!turn.answered()) continue;
       ++all;
       inside += steady_.has(turn.arrival_s + turn.e2el_s);
     }
-    return !facts_.closed_loop && steady_.to_s > 0 && inside >= kEnough * all;
+    return !facts_.closed_loop && steady_.to_s > 0 && inside >= kLeastTurns && inside >= kEnough * all;
   }
 
   // Returns the window of the rates. If the machine falls behind, it ends when the last session begins,

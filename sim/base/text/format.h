@@ -22,7 +22,7 @@ std::string format_count(int64_t count);
 std::string format_count(int64_t count, std::string_view noun);
 // Returns a share as a percentage: 0.935 is "93.5 %".
 std::string format_percent(double share);
-// Returns milliseconds with their unit, from one second on in seconds: "92.2 ms", "5 s", "461 s".
+// Returns milliseconds with their unit, from one second on in seconds: "92.2 ms", "5.00 s", "461 s".
 std::string format_ms(double value_ms);
 
 // Pads with spaces to `width` bytes: a cell of a number, or of a text.
