@@ -151,7 +151,7 @@ TEST_F(OldResults, SayOfTheirScenariosWhichVersionWroteThem) {
       "old.json",
       Json{{"schema", "kvcap.result/1"}, {"scenario", scenario}, {"provenance", {{"kvcap_version", "0.1.0"}}}}
           .dump());
-  const Outcome outcome = kvcap({"run", path("old.json") + "#scenario"});
+  const Outcome outcome = kvcap({"run", path("old.json") + "#scenario", "--explain"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("serving.host_times=none restores it."), std::string::npos) << outcome.out;
 }
@@ -161,7 +161,7 @@ TEST_F(OldResults, OfAnotherKindOfProvenanceAreReadAsOfNoVersion) {
   scenario["workload"]["sessions"] = 2;
   write("odd.json",
         Json{{"schema", "kvcap.result/1"}, {"scenario", scenario}, {"provenance", Json::array()}}.dump());
-  const Outcome outcome = kvcap({"run", path("odd.json") + "#scenario"});
+  const Outcome outcome = kvcap({"run", path("odd.json") + "#scenario", "--explain"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.find("default moved"), std::string::npos);
 }

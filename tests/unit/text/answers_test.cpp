@@ -1,8 +1,10 @@
 // What a comparison says first: what is wrong, who meets the targets, and the difference that decides.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "text/model_text.h"
 #include "text/result_sentences.h"
 
 namespace kvcap::answers_test {
@@ -219,6 +221,21 @@ TEST(Answers, TellABottleneckByTheOfferedLoadAndElseByWhatIsBusy) {
   set(one, "utilization.gpu", 0.4);
   EXPECT_EQ(answers_of({one})[1],
             "No resource of a is near its limit; the busiest is the GPU (40.0 % of the time).");
+}
+
+TEST(ModelText, SaysThatASettingBeatsOnlyThoseThatServeTheLoad) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200), result("c", 300)};
+  ModelReport report{.draws = 4};
+  for (const char* one : {"a", "b"})
+    for (const char* other : {"a", "b", "c"})
+      if (std::string(one) != other) report.rankings.push_back({one, other, "mean_ttft_ms", 0.75});
+  const auto text = [&] { return model_text({"a", "b", "c"}, results, report); };
+  EXPECT_NE(text().find("a beats b on 75 % of 4 plausible machines and c on 75 % of 4"), std::string::npos)
+      << text();
+  set(results[0], "stable.verdict", std::string("saturated"));
+  EXPECT_NE(text().find("By mean TTFT, b beats c on"), std::string::npos) << text();
+  set(results[2], "stable.verdict", std::string("undecided"));
+  EXPECT_EQ(text().find("beats"), std::string::npos) << text();
 }
 
 }  // namespace
