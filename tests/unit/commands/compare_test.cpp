@@ -168,7 +168,7 @@ TEST_F(Cli, ASaturatedRunMeetsNoBoundOfALatency) {
   const std::vector<std::string> late = {"run",   path("chat.json"),
                                          "--set", "serving.max_model_len=32768",
                                          "--set", "workload.arrivals={\"requests_per_s\":60}",
-                                         "--set", "workload.sessions=2000",
+                                         "--set", "workload.run_length=steady",
                                          "--set", "policy.name=recompute"};
   std::vector<std::string> bounded = late;
   bounded.insert(bounded.end(), {"--require", "p99_ttft_ms<=1h"});
