@@ -168,7 +168,7 @@ TEST(Scenario, TakesTheDocumentedDefaults) {
   EXPECT_EQ(scenario.serving.gpu_memory_utilization, 0.92);
   EXPECT_FALSE(scenario.serving.max_model_len);  // the model's window, and no more than fits
   EXPECT_FALSE(scenario.serving.kv_capacity_tokens);
-  EXPECT_EQ(scenario.policy.name, "hcache");
+  EXPECT_EQ(scenario.policy.name, "recompute");
   EXPECT_FALSE(scenario.policy.tiers);
   EXPECT_EQ(scenario.workload.think_time.mean_s, 30);
   EXPECT_FALSE(scenario.workload.sessions);
