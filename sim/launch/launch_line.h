@@ -58,9 +58,9 @@ LaunchLine read_launch_line(std::string_view line, const std::vector<std::string
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware);
 
 // Returns the launch line of a scenario; empty if the flags of its engine cannot express the policy and its
-// tiers. `model`: the name that engines use, if it differs from the catalogue's. Tiers whose size nobody
-// chose have the size SIZE_GIB, SIZE_GB or SIZE_BYTES; with_filled_sizes of run/billing.h chooses one by a
-// result.
+// tiers. `model`: the name that engines use, if it differs from the catalogue's. Tiers without a
+// given size have the size SIZE_GIB, SIZE_GB or SIZE_BYTES; with_filled_sizes of run/billing.h chooses one by
+// a result.
 std::string launch_line_of(const Scenario& scenario, const std::string& model = "");
 // Returns the words of `to` that `from` does not have: "--kv-offloading-size 100", and names those of `from`
 // that are dropped. Empty if one of the scenarios has no line.

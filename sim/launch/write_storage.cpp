@@ -34,7 +34,7 @@ std::string size_text(double bytes, double unit_bytes) {
 // Returns whole bytes; a word for a size that the user must choose.
 Json whole_bytes(double bytes) { return std::isnan(bytes) ? Json("SIZE_BYTES") : Json(std::llround(bytes)); }
 
-using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier; NaN: nobody chose the size
+using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier; NaN: no size is given
 
 // Returns nothing if the stack has no flag for one of the tiers or for its size.
 std::optional<TierBytes> tier_bytes(const Scenario& scenario) {

@@ -179,6 +179,7 @@ class Summary {
   // True iff enough turns end while sessions begin that this part of the run is representative, though a few
   // sessions may last for days.
   bool is_served_while_sessions_begin() const {
+    // A rate over 2,000 answers has a standard error of some 2 %.
     constexpr double kEnough = 0.25, kLeastTurns = 2000;
     double all = 0, inside = 0;
     for (const TurnRecord& turn : recorded_.turns) {

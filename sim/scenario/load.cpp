@@ -106,7 +106,7 @@ std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) 
   return named;
 }
 
-// Returns the host tiers whose size nobody chose: neither the scenario nor --set gives one, so that it comes
+// Returns the host tiers without a given size: neither the scenario nor --set gives one, so that it comes
 // from a profile in the catalogue or a file. A result's scenario names them.
 std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
   const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;

@@ -32,7 +32,7 @@ constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 // What is billed, and the source of prices.
 struct BillingOptions {
   StorageBilled storage = StorageBilled::filled;
-  // Names of the tiers whose size nobody chose, as resolved scenarios state them: "dram,ssd"; absent: those
+  // Names of the tiers without a given size, as resolved scenarios state them: "dram,ssd"; absent: those
   // whose size comes from a profile in the catalogue or a file.
   std::optional<std::string> unsized_tiers;
   bool whole_servers = false;  // GPUs are billed in servers of hardware.gpu.per_server
