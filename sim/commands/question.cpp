@@ -17,6 +17,7 @@
 #include "launch/stack_tiers.h"
 #include "policy/table.h"
 #include "run/engine_memory.h"
+#include "workload/generators/agents.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -26,8 +27,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kCommandLine = "the command line";
-// The longest answer of generated agents (traces/agents.json), and their least limit of a prompt.
-constexpr int64_t kAgentsAnswer_tokens = 18195, kAgentsLeastPrompt_tokens = 32768;
 
 Override option(const std::string& name, const std::string& value, std::string path, const Json& json) {
   return {std::move(path), json.dump(), std::string(name).append(" ").append(value), {}};
@@ -59,6 +58,11 @@ Json source_of(const QuestionArgs& args) {
   }
   if (!args.columns.empty()) return {{"kind", "csv"}, {"path", workload}, {"columns", args.columns}};
   return {{"kind", guess_source(workload).name}, {"path", workload}};
+}
+
+// True iff the source is a file whose requests may have arrivals.
+bool has_arrivals(const Json& source) {
+  return source.contains("path") && source_row(source.at("kind").get<std::string>()).has_arrivals;
 }
 
 // Returns the sizes of one tier.
@@ -253,13 +257,11 @@ void Question::require_options(const Asker& asker) const {
   require(!args_.model.empty() || !args_.from.line.empty(), "--model");
   require(!args_.hardware.empty() || asker.chooses, "--gpu");
   require(!args_.workload.empty(), "--workload");
-  const Json source = source_of(args_);
-  const bool has_arrivals =
-      source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;
+  const bool has_times = has_arrivals(source_of(args_));
   const bool sets_arrivals = std::any_of(args_.set.begin(), args_.set.end(), [](const std::string& one) {
     return one.starts_with("workload.arrivals");
   });
-  require(!asker.needs_load || has_arrivals || sets_arrivals || args_.requests_per_s || args_.concurrency,
+  require(!asker.needs_load || has_times || sets_arrivals || args_.requests_per_s || args_.concurrency,
           "--rate or --concurrency");
 }
 
@@ -301,11 +303,9 @@ Overrides Question::options(const QuestionArgs& args, const Asker& asker) const 
   if (!args.workload.empty()) {
     const Json source = source_of(args);
     add("--workload", args.workload, "workload.source", source);
-    const bool has_arrivals =
-        source.contains("path") && source_row(source["kind"].get<std::string>()).has_arrivals;
     // A capacity search begins at any rate.
     const Json arrivals = asker.needs_load ? Json{{"process", "trace"}} : Json{{"requests_per_s", 1}};
-    if (has_arrivals) add("--workload", args.workload, "workload.arrivals", arrivals);
+    if (has_arrivals(source)) add("--workload", args.workload, "workload.arrivals", arrivals);
   }
   if (args.requests_per_s && args.concurrency) {
     throw InputError("found --rate and --concurrency, allowed: one of them");
@@ -354,8 +354,7 @@ void Question::fill_in(const Asker& asker) {
   }
   if (args_.workload == "agents" && !sets("workload.source.max_prompt_tokens")) {
     const int64_t longest = load().serving.max_model_len.value_or(first.model.max_position_embeddings);
-    add("workload.source.max_prompt_tokens",
-        std::to_string(std::max(kAgentsLeastPrompt_tokens, longest - kAgentsAnswer_tokens)));
+    add("workload.source.max_prompt_tokens", std::to_string(agent_prompt_limit(longest)));
   }
 }
 

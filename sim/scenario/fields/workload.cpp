@@ -1,5 +1,6 @@
 // The fields of `workload`: source, arrivals, think times, clients.
 #include "scenario/fields/specs.h"
+#include "workload/generators/agents.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -133,7 +134,7 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
   v.field("max_prompt_tokens", o.max_prompt_tokens,
           {.meaning = "agents: maximum length of a prompt; the agent compacts longer ones",
            .unit = "tokens",
-           .min = 32768,
+           .min = kLeastAgentPrompt_tokens,
            .max = kMaxCount,
            .absent = "as in traces/agents.json"});
   for (const SourceRow& row : source_table()) {

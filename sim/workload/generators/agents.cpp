@@ -6,6 +6,8 @@
 //
 // The growth, answers and pauses of a session's requests are correlated by one style each, as in generated
 // chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
+#include "workload/generators/agents.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -276,6 +278,12 @@ class AgentSession {
 };
 
 }  // namespace
+
+int64_t agent_prompt_limit(int64_t window_tokens) {
+  Values outputs;
+  Table(kAgentsTable).get("output_tokens", outputs);
+  return std::max<int64_t>(kLeastAgentPrompt_tokens, window_tokens - std::llround(outputs.back()));
+}
 
 Source generate_agents(const SourceOptions& options, int64_t count, uint64_t seed) {
   const AgentTables tables{Table(kAgentsTable)};

@@ -1,5 +1,6 @@
 // The generated coding agents against the sessions that their tables are statistics of, and against those
 // that were kept aside.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "base/key_map.h"
 #include "unit/shared_data.h"
+#include "workload/generators/agents.h"
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 
@@ -181,6 +183,12 @@ TEST(Agents, WaitForTheSubAgentsThatTheyLaunch) {
   // 2.46 % of 400 sessions launch some 1.66 sub-agents at 1.23 % of perhaps 150 requests each: about 20.
   EXPECT_GT(launches, 4);
   EXPECT_LT(launches, 80);
+}
+
+// The longest answer of the table has 18,195 tokens.
+TEST(Agents, CompactTheirPromptsWhereTheLongestAnswerFitsTheWindow) {
+  EXPECT_EQ(agent_prompt_limit(131072), 131072 - 18195);
+  EXPECT_EQ(agent_prompt_limit(40960), 32768) << "the least limit";
 }
 
 }  // namespace
