@@ -1,6 +1,5 @@
 // The generated coding agents against the sessions that their tables are statistics of, and against those
 // that were kept aside.
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
