@@ -10,6 +10,7 @@
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
 #include "base/text/print.h"
+#include "base/text/width.h"
 #include "launch/values.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
@@ -213,14 +214,14 @@ std::string launched_text(const Launched& launched) {
   for (const auto& [flag, fields] : rows) {
     const std::string indent(width + 4, ' ');
     std::string begin = "  " + flag + std::string(width - flag.size() + 2, ' ');
-    for (const std::string& one : wrap(fields, std::max<std::size_t>(kTextColumns - indent.size(), 30))) {
+    for (const std::string& one : wrap(fields, std::max<std::size_t>(text_columns() - indent.size(), 30))) {
       text += begin + one + "\n";
       begin = indent;
     }
   }
   const auto list = [&](const std::string& title, const std::string& words) {
     if (words.empty()) return;
-    for (const std::string& one : wrap(title + words, kTextColumns - 2, "  ")) text += "  " + one + "\n";
+    for (const std::string& one : wrap(title + words, text_columns() - 2, "  ")) text += "  " + one + "\n";
   };
   list("change nothing here: ", unused);
   std::string defaults, left_out;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/text/format.h"
+#include "base/text/width.h"
 #include "metrics/quantity.h"
 
 namespace kvcap {
@@ -83,8 +84,8 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
                                         [&](const LoadPoint& at) { return at.metric(one.metric).mean > 0; });
   });
   const auto taken = [&] { return kWidth * (columns.size() + 2) + 2 + kLongestMark; };
-  if (taken() > kTextColumns) columns.erase(columns.begin());
-  const std::size_t left = kTextColumns - std::min(kTextColumns, taken());
+  if (taken() > text_columns()) columns.erase(columns.begin());
+  const std::size_t left = text_columns() - std::min(text_columns(), taken());
   const double bar = left < kLeastBar ? 0 : static_cast<double>(std::min<std::size_t>(20, left));
   double most = 0;
   for (const LoadPoint& one : answer.curve) most = std::max(most, served_per_s(one));

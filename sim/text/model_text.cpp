@@ -8,13 +8,14 @@
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
+#include "base/text/width.h"
 #include "metrics/quantity.h"
 #include "text/comparison.h"
+#include "text/setting_grid.h"
 
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kNameWidth = 10, kSettingWidth = 22;
 constexpr const char* kModelRows[] = {"mean_ttft_ms", "p99_ttft_ms", "p99_itl_ms",
                                       "cost.usd_per_million_output_tokens"};
 
@@ -26,42 +27,23 @@ std::string cell(const RunResult& result, const char* metric) {
   return std::string(kUnknown);
 }
 
-// Adds blocks of as many columns as fit next to each other.
-void add_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+// Adds the metrics of which some setting has an interval.
+void add_table(const std::vector<std::string>& settings, const std::vector<RunResult>& results,
                std::string& page) {
-  std::size_t width = 12;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    width = std::max(width, std::min<std::size_t>(labels[i].size(), kTextColumns - kSettingWidth - 2));
-    for (const char* metric : kModelRows) width = std::max(width, cell(results[i], metric).size());
+  SettingGrid grid{settings, {}};
+  for (const char* metric : kModelRows) {
+    const Quantity& row = *find_quantity(metric);
+    std::vector<std::string> cells;
+    for (const RunResult& result : results) cells.push_back(cell(result, metric));
+    if (std::any_of(cells.begin(), cells.end(), [](const std::string& text) { return text != kUnknown; }))
+      grid.rows.push_back({row.title, row.title, std::string(row.unit.symbol), std::move(cells)});
   }
-  width += 2;
-  const std::size_t most = std::max<std::size_t>(1, (kTextColumns - kSettingWidth) / width);
-  for (std::size_t first = 0; first < results.size(); first += most) {
-    const std::size_t last = std::min(results.size(), first + most);
-    page += '\n' + std::string(kSettingWidth, ' ');
-    for (std::size_t i = first; i < last; ++i) {
-      const std::string& label = labels[i];
-      page += right_aligned(label.size() + 2 > width ? "..." + label.substr(label.size() + 5 - width) : label,
-                            width);
-    }
-    page += '\n';
-    for (const char* metric : kModelRows) {
-      const Quantity& row = *find_quantity(metric);
-      std::string line =
-          left_aligned(row.title, kNameWidth) + right_aligned(row.unit.symbol, kSettingWidth - kNameWidth);
-      bool any = false;
-      for (std::size_t i = first; i < last; ++i) {
-        const std::string text = cell(results[i], metric);
-        any = any || text != kUnknown;
-        line += right_aligned(text, width);
-      }
-      if (any) page += line + '\n';
-    }
-  }
+  page += '\n';
+  for (const std::string& line : grid_lines(grid, table_columns())) page += line + '\n';
 }
 
 void add_sentence(const std::string& text, std::string& page, std::string_view indent = "") {
-  for (const std::string& line : wrap(text, kTextColumns, indent)) page += line + '\n';
+  for (const std::string& line : wrap(text, text_columns(), indent)) page += line + '\n';
 }
 
 std::string ranking_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,

@@ -4,11 +4,12 @@
 #include <limits>
 
 #include "base/text/format.h"
+#include "base/text/width.h"
 
 namespace kvcap {
 
 void Page::sentence(const std::string& text, std::string_view indent) {
-  for (const std::string& one : wrap(text, kTextColumns, indent)) line(one);
+  for (const std::string& one : wrap(text, text_columns(), indent)) line(one);
 }
 
 std::string failure_text(const Candidate& candidate) {

@@ -10,17 +10,14 @@
 #include "base/check.h"
 #include "base/float_values.h"
 #include "base/text/format.h"
-#include "base/text/plain_text.h"
-#include "base/text/utf8.h"
+#include "base/text/width.h"
 #include "metrics/quantity.h"
 #include "text/result_sentences.h"
+#include "text/setting_grid.h"
 
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kUnitWidth = 10;
-constexpr std::size_t kGap = 2;
-constexpr std::size_t kLeastCellWidth = 12;
 constexpr std::size_t kLines = 24;  // height of a terminal; optional rows are left out if the page is longer
 
 std::string cell(const RunResult& result, const Quantity& row) {
@@ -32,12 +29,6 @@ std::string cell(const RunResult& result, const Quantity& row) {
     if (interval.name == row.name) half_width = interval.half_width * scale;
   // A value that is equal in every replication has no interval.
   return format_interval(result.number(row.name) * scale, half_width == 0 ? kNaN : half_width);
-}
-
-// Keeps the end of a long label, which distinguishes settings of one path: "hardware.ssd.count=8".
-std::string shortened(const std::string& setting, std::size_t most) {
-  const std::string label = plain_line(setting);
-  return label.size() <= most ? label : valid_utf8("..." + label.substr(label.size() - (most - 3)));
 }
 
 // True iff some setting has a text or a nonzero value; prices and powers that no profile states are NaN.
@@ -89,38 +80,16 @@ std::vector<std::string> row_labels(const std::vector<const Quantity*>& rows) {
 
 using Lines = std::vector<std::string>;
 
-// Makes all columns equally wide, in blocks of as many columns as fit next to each other.
-Lines table_lines(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
+Lines table_lines(const std::vector<std::string>& settings, const std::vector<RunResult>& results,
                   Visibility least, const std::vector<std::string>& asked) {
   const std::vector<const Quantity*> rows = rows_of(results, least, asked);
-  const std::vector<std::string> names = row_labels(rows);
-  std::size_t name_width = 0;
-  for (const std::string& name : names) name_width = std::max(name_width, name.size());
-  const std::size_t head_width = name_width + kUnitWidth + kGap;
-  Lines heads;
-  std::size_t widest = kLeastCellWidth;
-  for (const std::string& label : labels) {
-    heads.push_back(shortened(label, kTextColumns - head_width - kGap));
-    widest = std::max(widest, heads.back().size());
+  const std::vector<std::string> labels = row_labels(rows);
+  SettingGrid grid{settings, {}};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    grid.rows.push_back({rows[i]->title, labels[i], std::string(rows[i]->unit.symbol), {}});
+    for (const RunResult& result : results) grid.rows.back().cells.push_back(cell(result, *rows[i]));
   }
-  for (const RunResult& result : results)
-    for (const Quantity* row : rows) widest = std::max(widest, cell(result, *row).size());
-  const std::size_t cell_width = widest + kGap;
-  const std::size_t most = std::max<std::size_t>(1, (kTextColumns - head_width) / cell_width);
-  Lines lines;
-  for (std::size_t first = 0; first < results.size(); first += most) {
-    const std::size_t last = std::min(results.size(), first + most);
-    if (first > 0) lines.emplace_back();
-    lines.emplace_back(head_width, ' ');
-    for (std::size_t i = first; i < last; ++i) lines.back() += right_aligned(heads[i], cell_width);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      lines.push_back(left_aligned(names[r], name_width) +
-                      right_aligned(rows[r]->unit.symbol, kUnitWidth + kGap));
-      for (std::size_t i = first; i < last; ++i)
-        lines.back() += right_aligned(cell(results[i], *rows[r]), cell_width);
-    }
-  }
-  return lines;
+  return grid_lines(grid, table_columns());
 }
 
 // Returns "recompute = ...", one entry per policy in the order of the columns, with its quality note.
@@ -132,7 +101,7 @@ Lines legend_lines(const std::vector<RunResult>& results) {
     seen.push_back(result.policy);
     std::string text = result.policy + " = " + result.policy_summary;
     if (!result.quality_note.empty()) text += "; " + result.quality_note;
-    for (std::string& line : wrap(text, kTextColumns, "    ")) lines.push_back(std::move(line));
+    for (std::string& line : wrap(text, text_columns(), "    ")) lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -141,7 +110,8 @@ Lines note_lines(const Comparison& all) {
   Lines lines;
   for (const std::string& note : detail_notes(all)) {
     if (lines.empty()) lines.emplace_back("Notes:");
-    for (std::string& line : wrap("  " + note + ".", kTextColumns, "    ")) lines.push_back(std::move(line));
+    for (std::string& line : wrap("  " + note + ".", text_columns(), "    "))
+      lines.push_back(std::move(line));
   }
   return lines;
 }
@@ -165,11 +135,12 @@ std::string result_table(const std::vector<std::string>& labels, const std::vect
   for (std::size_t i = 0; i < results.size(); ++i) settings.push_back({labels[i], &results[i]});
 
   const Comparison all(settings, differences);
-  const Lines head = wrap(header, kTextColumns), legend = options.is_brief ? Lines() : legend_lines(results);
+  const Lines head = wrap(header, text_columns()),
+              legend = options.is_brief ? Lines() : legend_lines(results);
   Lines text, notes;
   for (const std::string& paragraph :
        options.is_brief ? brief_sentences(all, options.assumptions) : sentences(all))
-    for (std::string& line : wrap(paragraph, kTextColumns)) text.push_back(std::move(line));
+    for (std::string& line : wrap(paragraph, text_columns())) text.push_back(std::move(line));
   if (!options.is_brief) notes = note_lines(all);
   Lines table = table_lines(labels, results, Visibility::known, options.metrics);
   if (head.size() + table.size() + legend.size() + text.size() + 3 > kLines)

@@ -16,7 +16,7 @@ struct TableOptions {
   std::size_t assumptions = 0;         // that the caller leaves out as well
 };
 
-// Returns a table of at most 100 columns, one column per setting, and sentences computed from the numbers:
+// Returns a table as wide as the terminal (setting_grid.h) and sentences computed from the numbers:
 // the answers, then all others and the notes.
 // `labels` are the names of the columns and of the settings in `differences`. `header` is the scenario in one
 // line.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text/plain_text.h"
+#include "base/text/width.h"
 
 namespace kvcap {
 namespace {
@@ -114,7 +115,7 @@ std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, s
 std::string wrapped(const std::vector<std::string>& paragraphs, std::string_view indent) {
   std::string text;
   for (const std::string& paragraph : paragraphs)
-    for (const std::string& line : wrap(paragraph, kTextColumns, indent)) text += line + '\n';
+    for (const std::string& line : wrap(paragraph, text_columns(), indent)) text += line + '\n';
   return text;
 }
 

@@ -143,11 +143,10 @@ TEST(ResultTable, FitsTheTerminalAndHasARowAMetric) {
   EXPECT_LE(line_count(table), 26u) << table;
   EXPECT_EQ(table.substr(0, 7), "chat-7b");
   // Statistics of one latency stand below each other.
-  EXPECT_NE(
-      table.find("TTFT mean               ms           200          69.0          51.0          22.0\n"),
-      std::string::npos)
+  EXPECT_NE(table.find("TTFT mean               ms         200        69.0        51.0        22.0\n"),
+            std::string::npos)
       << table;
-  EXPECT_NE(table.find("\n     p99                ms           980"), std::string::npos) << table;
+  EXPECT_NE(table.find("\n     p99                ms         980"), std::string::npos) << table;
   EXPECT_NE(table.find("\nITL  p99                ms"), std::string::npos) << table;
   EXPECT_NE(table.find("cost            $/M tokens"), std::string::npos) << table;
   expect_says(table, "ideal = what ideal does");
@@ -275,8 +274,8 @@ TEST(ResultTable, HasRowsOfEnergyAndHitsOnlyWhereTheyAreKnown) {
   results[0].metrics.push_back({"energy.joules_per_output_token", 3.14});
   results[0].metrics.push_back({"cost.storage_usd_per_hit", 0.0042});
   const std::string table = result_table({"hcache"}, results, {}, "header");
-  EXPECT_NE(table.find("storage                     $/M hits         4,200"), std::string::npos) << table;
-  EXPECT_NE(table.find("energy                       J/token          3.14"), std::string::npos) << table;
+  EXPECT_NE(table.find("storage                     $/M hits       4,200"), std::string::npos) << table;
+  EXPECT_NE(table.find("energy                       J/token        3.14"), std::string::npos) << table;
   EXPECT_LE(widest_line(table), 100u);
 }
 
@@ -363,11 +362,11 @@ TEST(ResultTable, HasARowOfGoodputWhereTargetsAreGivenAndOfWhatIsAskedFor) {
   };
   expect_silent(table({}), "goodput");
   expect_silent(table({}), "123");
-  EXPECT_NE(table({.metrics = {"p90_ttft_ms"}}).find("\n     p90                          ms           123"),
+  EXPECT_NE(table({.metrics = {"p90_ttft_ms"}}).find("\n     p90                          ms         123"),
             std::string::npos)
       << table({.metrics = {"p90_ttft_ms"}});
   results[0].metrics[results[0].metrics.size() - 2].value = 0.0;
-  EXPECT_NE(table({}).find("\ngoodput                   requests/s             0"), std::string::npos)
+  EXPECT_NE(table({}).find("\ngoodput                   requests/s           0"), std::string::npos)
       << table({});
 }
 
