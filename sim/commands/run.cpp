@@ -99,11 +99,9 @@ void add_run(CLI::App& app) {
   command.flag("--json", args->json, "print the result as JSON");
   command.flag("--check", args->check,
                "check invariants after every event; the sums of a large store in turn");
-  command.footer([] {
-    return "Example: kvcap run scenarios/demo.json --set policy.name=kv_offload --require "
-           "'p99_ttft_ms<=500'\n\n" +
-           scenario_fields_help();
-  });
+  command.footer(
+      "kvcap show fields lists what --set takes.\n\nExample: kvcap run scenarios/demo.json --set "
+      "policy.name=kv_offload --require 'p99_ttft_ms<=500'");
   command.runs([args] { run(*args); });
 }
 

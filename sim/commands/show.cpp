@@ -16,6 +16,7 @@
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
 #include "commands/model_options.h"
+#include "commands/show_fields.h"
 #include "commands/show_flags.h"
 #include "commands/show_memory.h"
 #include "commands/show_model.h"
@@ -117,9 +118,8 @@ std::vector<Entry> entries_of(const std::string& what) {
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
   constexpr std::string_view kNames[] = {"policies", "models", "hardware", "workloads",
-                                         "flags",    "memory", "schema"};
-  throw InputError("show: found \"" + what +
-                   "\", allowed: policies, models, hardware, workloads, flags, memory, schema" +
+                                         "fields",   "flags",  "memory",   "schema"};
+  throw InputError("show: found \"" + what + "\", allowed: " + joined(kNames, ", ") +
                    suggestion(what, kNames));
 }
 
@@ -264,6 +264,10 @@ void show(const ShowArgs& args) {
     show_flags(args.name, args.json);
     return;
   }
+  if (args.what == "fields") {
+    show_fields(args.name, args.json);
+    return;
+  }
   if (args.what == "schema") {
     print_format("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
     return;
@@ -280,17 +284,19 @@ void show(const ShowArgs& args) {
 
 void add_show(CLI::App& app) {
   auto args = std::make_shared<ShowArgs>();
-  Command command(app, "show",
-                  "the catalogue: policies, models, hardware, workloads, flags; where GPU memory goes");
+  Command command(
+      app, "show",
+      "the catalogue: policies, models, hardware, workloads; fields, flags; where GPU memory goes");
   command
       .value("what", args->what,
-             "policies, models, hardware or workloads; flags: which flag of vLLM, SGLang, TensorRT-LLM, "
-             "LMCache and Dynamo is which field; memory: where the memory of one GPU goes, term by "
-             "term; schema: the JSON Schema of scenarios, for editors")
+             "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
+             "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
+             "GPU goes, term by term; schema: the JSON Schema of scenarios, for editors")
       .required();
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
-                "each number comes from; without it a list of all. For memory a scenario file");
+                "each number comes from; without it a list of all. For fields a path or a part of it, for "
+                "memory a scenario file");
   command.value("--model", args->memory.model, "memory: the model, in place of the scenario's");
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");

@@ -96,10 +96,4 @@ std::vector<std::string> policy_options_help(std::string_view policy) {
   return lines;
 }
 
-std::string scenario_fields_help() {
-  std::string text = "Fields of a scenario (notes are allowed in any object):\n";
-  for (const FieldHelp& field : scenario_fields()) text += "  " + field.path + "\n      " + field.text + "\n";
-  return text;
-}
-
 }  // namespace kvcap

@@ -79,8 +79,7 @@ struct FieldHelp {
 std::vector<FieldHelp> scenario_fields();
 // Returns one line per key that the policy uses, with the value that the policy's name implies.
 std::vector<std::string> policy_options_help(std::string_view policy);
-// Return the table of fields as text for --help, and as a JSON Schema for editors.
-std::string scenario_fields_help();
+// Returns the table of fields as a JSON Schema for editors.
 std::string scenario_json_schema();
 
 }  // namespace kvcap

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/input_error.h"
@@ -418,14 +419,12 @@ TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
 }
 
 TEST(FieldsHelp, NamesEveryFieldWithItsRangeAndDefault) {
-  const std::string help = scenario_fields_help();
-  EXPECT_NE(
-      help.find("  serving.tensor_parallel_size\n"
-                "      an integer from 1 to 1024 [GPUs], default 1: GPUs over which each layer is divided\n"),
-      std::string::npos);
-  EXPECT_NE(help.find("  policy.tiers.0.eviction\n      " + joined(kEvictionNames)), std::string::npos);
-  EXPECT_NE(help.find("  workload.source.kind\n      " + joined(source_names()) + ", required: "),
-            std::string::npos);
+  std::map<std::string, std::string> texts;
+  for (const FieldHelp& field : scenario_fields()) texts[field.path] = field.text;
+  EXPECT_EQ(texts["serving.tensor_parallel_size"],
+            "an integer from 1 to 1024 [GPUs], default 1: GPUs over which each layer is divided");
+  EXPECT_TRUE(texts["policy.tiers.0.eviction"].starts_with(joined(kEvictionNames)));
+  EXPECT_TRUE(texts["workload.source.kind"].starts_with(joined(source_names()) + ", required: "));
 }
 
 }  // namespace
