@@ -6,16 +6,18 @@
 
 #include "base/input_error.h"
 #include "base/text/print.h"
+#include "base/tier.h"
 #include "commands/commands.h"
 #include "commands/shell_texts.h"
+#include "engine/options.h"
 #include "policy/table.h"
 
 namespace kvcap {
 namespace {
 
-OptionText described(const CLI::Option& option) {
+// Returns the option under each of its names.
+std::vector<OptionText> described(const CLI::Option& option) {
   OptionText text;
-  text.name = option.get_lnames().empty() ? option.get_single_name() : "--" + option.get_lnames().front();
   text.meaning = option.get_description();
   text.takes_value = option.get_items_expected_max() > 0;
   // Type names list the allowed values: "TEXT:{local,slurm}".
@@ -26,7 +28,34 @@ OptionText described(const CLI::Option& option) {
     std::replace(values.begin(), values.end(), ',', ' ');
     text.allowed = CLI::detail::split(values, ' ');
   }
-  return text;
+  std::vector<OptionText> named;
+  for (const std::string& name : option.get_lnames()) {
+    named.push_back(text);
+    named.back().name = "--" + name;
+  }
+  if (!named.empty()) return named;
+  text.name = option.get_single_name();
+  return {text};
+}
+
+// Returns the names that an option's value may be; those of files may be paths, too.
+std::map<std::string, OptionValues> catalogue_names() {
+  const auto files = [](Catalogue which) {
+    OptionValues values;
+    for (const CatalogueEntry& file : catalogue(which)) values.words.emplace_back(file.name);
+    return values;
+  };
+  const auto names = [](Names all) { return OptionValues{{all.begin(), all.end()}, false}; };
+  const OptionValues policies = names(policy_names()), hardware = files(Catalogue::hardware);
+  return {{"--policies", policies},
+          {"--policy", policies},
+          {"--hardware", hardware},
+          {"--gpu", hardware},
+          {"--base", hardware},
+          {"--model", files(Catalogue::models)},
+          {"--engine", names(kEngineNames)},
+          {"--tier", names(kHostNames)},
+          {"--workload", files(Catalogue::workloads)}};
 }
 
 ProgramText described(const CLI::App& app) {
@@ -35,15 +64,13 @@ ProgramText described(const CLI::App& app) {
                       .meaning = app.get_description(),
                       .commands = {},
                       .fields = scenario_fields(),
-                      .policies = {}};
-  for (const PolicyRow& row : policy_table()) program.policies.emplace_back(row.name);
+                      .names = catalogue_names()};
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     CommandText text{command->get_name(), command->get_description(), {}, {}, command->get_footer()};
     text.examples.erase(0, std::min(text.examples.find("Example"), text.examples.size()));
-    // The manual has a section of its own for fields.
-    text.examples.erase(std::min(text.examples.find("\n\nFields"), text.examples.size()));
     for (const CLI::Option* option : command->get_options()) {
-      (option->get_positional() ? text.positionals : text.options).push_back(described(*option));
+      std::vector<OptionText>& all = option->get_positional() ? text.positionals : text.options;
+      for (OptionText& one : described(*option)) all.push_back(std::move(one));
     }
     program.commands.push_back(std::move(text));
   }

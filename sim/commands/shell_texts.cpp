@@ -37,10 +37,10 @@ std::vector<std::string> field_words(const ProgramText& program) {
 
 bool takes_field(const OptionText& option) { return option.name == "--set" || option.name == "--over"; }
 
-// Returns the words that may follow an option; empty: a file or free text.
-std::vector<std::string> values_of(const ProgramText& program, const OptionText& option) {
-  if (option.name == "--policies") return program.policies;
-  return option.allowed;
+OptionValues values_of(const ProgramText& program, const OptionText& option) {
+  if (!option.allowed.empty()) return {option.allowed, false};
+  const auto named = program.names.find(option.name);
+  return named == program.names.end() ? OptionValues() : named->second;
 }
 
 std::vector<std::string> command_names(const ProgramText& program) {
@@ -68,11 +68,11 @@ std::string bash_completion(const ProgramText& program) {
   for (const CommandText& command : program.commands) {
     for (const OptionText& option : command.options) {
       if (!option.takes_value || takes_field(option)) continue;
-      const std::vector<std::string> values = values_of(program, option);
-      text += "    " + command.name + "/" + option.name + ") ";
-      text += values.empty()
-                  ? "COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
-                  : "COMPREPLY=($(compgen -W '" + joined(values, " ") + "' -- \"$cur\")); return ;;\n";
+      const OptionValues values = values_of(program, option);
+      text += "    " + command.name + "/" + option.name + ") COMPREPLY=(";
+      if (!values.words.empty()) text += "$(compgen -W '" + joined(values.words, " ") + "' -- \"$cur\")";
+      if (values.or_files) text += " $(compgen -f -- \"$cur\")";
+      text += "); return ;;\n";
     }
   }
   text += "  esac\n  case ${COMP_WORDS[1]} in\n";
@@ -113,10 +113,12 @@ std::string zsh_completion(const ProgramText& program) {
       // "*": the option may be repeated.
       std::string one = "*" + option.name + "[" + escaped(short_meaning(option.meaning), "[]:\\") + "]";
       if (option.takes_value) {
-        const std::vector<std::string> values = values_of(program, option);
+        const OptionValues values = values_of(program, option);
+        const std::string words = joined(values.words, " ");
         one += takes_field(option) ? ":field:{compadd -S \"\" -a fields}"
-               : values.empty()    ? ":value:_files"
-                                   : ":value:(" + joined(values, " ") + ")";
+               : words.empty()     ? ":value:_files"
+               : values.or_files   ? ":value:{compadd " + words + "; _files}"
+                                   : ":value:(" + words + ")";
       }
       text += " \\\n        " + single_quoted(one);
     }
@@ -143,10 +145,11 @@ std::string fish_completion(const ProgramText& program) {
     for (const OptionText& option : command.options) {
       text += here + "-l " + option.name.substr(2) + " -d " +
               single_quoted(escaped(short_meaning(option.meaning), "\\"));
-      const std::vector<std::string> values =
-          takes_field(option) ? field_words(program) : values_of(program, option);
+      const OptionValues values =
+          takes_field(option) ? OptionValues{field_words(program), false} : values_of(program, option);
       if (option.takes_value) {
-        text += values.empty() ? " -r" : " -x -a " + single_quoted(joined(values, " "));
+        text += values.or_files ? " -r" : " -x";
+        if (!values.words.empty()) text += " -a " + single_quoted(joined(values.words, " "));
       }
       text += "\n";
     }

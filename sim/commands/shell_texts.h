@@ -1,6 +1,7 @@
 // Shell completions and the man page as plain text, generated from a description of the command line.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,11 +24,17 @@ struct CommandText {
   std::string examples;  // text of --help
 };
 
+// The words that may follow an option.
+struct OptionValues {
+  std::vector<std::string> words;
+  bool or_files = true;
+};
+
 struct ProgramText {
   std::string name, version, meaning;
   std::vector<CommandText> commands;
-  std::vector<FieldHelp> fields;      // fields for --set and --over
-  std::vector<std::string> policies;  // values of --policies
+  std::vector<FieldHelp> fields;              // fields for --set and --over
+  std::map<std::string, OptionValues> names;  // "--policies" to names of the catalogue
 };
 
 // Scripts that the shell sources, or that are installed for it.

@@ -34,7 +34,7 @@ ProgramText small_program() {
                         .meaning = "several",
                         .options = {{.name = "--policies", .meaning = "which", .takes_value = true}}}},
           .fields = {{"seed", "an integer"}, {"policy.name", "a preset"}},
-          .policies = {"hcache", "ideal"}};
+          .names = {{"--policies", {{"hcache", "ideal"}, false}}}};
 }
 
 std::string printed_by(const std::string& command) {
@@ -100,6 +100,10 @@ TEST(Completion, TheProgramDescribesItself) {
   EXPECT_EQ(completed(script, "kvcap sweep --launcher ''", 3), "local slurm\n");
   EXPECT_EQ(completed(script, "kvcap run --set policy.na", 3), "policy.name=\n");
   EXPECT_EQ(completed(script, "kvcap compare --policies adap", 3), "adaptive\n");
+  EXPECT_EQ(completed(script, "kvcap compare --gpu h200-", 3), "h200-sxm h200-sxm-8x h200-vm\n");
+  EXPECT_EQ(completed(script, "kvcap plan --model qwen3-32", 3), "qwen3-32b qwen3-32b-awq qwen3-32b-fp8 qwen3-32b-nvfp4\n");
+  EXPECT_EQ(completed(script, "kvcap run --engine v", 3), "vllm\n");
+  EXPECT_EQ(completed(script, "kvcap restore --tier ss", 3), "ssd\n");
   printed_by(binary + " completion zsh");
   printed_by(binary + " completion fish");
   EXPECT_NE(printed_by(binary + " man").find("kvcap compare scenarios/demo.json"), std::string::npos);
