@@ -101,6 +101,8 @@ Context Instance::context_of(const Request& request, const FoundParts& found, in
       .history_tokens = std::max(request.history_tokens, resident + found.below()),
       .new_tokens = 0,
       .resident_tokens = resident,
+      .leading_tokens =
+          parts_.workload->contexts_lead ? found.leading_tokens(request.text.prompt, resident) : 0,
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
   if (found.on_gpu() == 0) {

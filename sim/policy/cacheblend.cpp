@@ -9,6 +9,9 @@
 // partial_efficiency is their speed relative to a whole prefill. A layer never takes longer than if it
 // computed everything.
 //
+// Text that leads the prompt, as a session's history does, does not deviate: at most the others are computed
+// again, and if everything that was found leads, the pass loads it layer by layer and computes the rest.
+//
 // The whole prompt is one pass in the GPU's restoration queue, whatever its length: the fusor proceeds by
 // layers, not by the token budget of a step, so steps of other requests wait. Positions are rotated during
 // the pass at no cost, and loads may run ahead of computation by read_buffer_layers (absent: without limit,
@@ -47,24 +50,27 @@ class CacheBlend : public Policy {
                 .read_buffer_layers = ahead_,
                 .restores_resident = true,
                 .notes = notes(),
-                .quality_note = quality_note()});
+                .quality_note = stored_.quality_note(hidden_, !hidden_)});
   }
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
     const LayerWork load = loaded(hits);
     const int64_t found = total_tokens(hits) + context.resident_tokens;
+    const int64_t deviating = found - std::min(found, context.leading_tokens);
+    const int64_t full_layers = deviating > 0 ? full_layers_ : 0;
     const double whole_layer_s = cost_.prefill_layer_s({context.history_tokens + context.new_tokens, 0});
     Restoration restoration{.ahead = ahead_, .fused = true};
-    if (full_layers_ > 0) {
+    if (full_layers > 0) {
       LayerWork full = load;
-      full.layers = full_layers_;
+      full.layers = full_layers;
       full.compute_s += whole_layer_s;
       full.recomputed = {context.history_tokens, 0};
       restoration.work.push_back(full);
     }
-    for (double ratio : filtered_ratios(ratio_for(load, found, rates), layers_ - full_layers_)) {
-      const auto again = static_cast<int64_t>(std::llround(ratio * static_cast<double>(found)));
+    for (double ratio : filtered_ratios(ratio_for(load, found, rates), layers_ - full_layers)) {
+      const auto share = static_cast<int64_t>(std::llround(ratio * static_cast<double>(found)));
+      const int64_t again = std::min(share, deviating);
       LayerWork partial = load;
       partial.compute_s += std::min(whole_layer_s, partial_layer_s(context, found, again));
       partial.recomputed = scattered(context.history_tokens - found + again, context.history_tokens);
@@ -96,7 +102,8 @@ class CacheBlend : public Policy {
     const double again_s = recompute_s(planned.ratio, planned.prefill_s, efficiency_);
     std::snprintf(
         text, sizeof text,
-        "cacheblend computes %.3g %% of what it finds again (%s): of %lld tokens on %s a layer takes "
+        "cacheblend computes %.3g %% of what it finds behind other text again (%s): of %lld tokens on %s a "
+        "layer takes "
         "%.3g ms to load and %.3g ms to compute again",
         100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",
         static_cast<long long>(planned_tokens_), std::string(name(planned_tier_)).c_str(),
@@ -107,25 +114,6 @@ class CacheBlend : public Policy {
                                     [](const StorageDevice& place) { return place.store_usd > 0; });
     if (priced) notes.push_back(device_note(places));
     return notes;
-  }
-
-  std::string quality_note() const {
-    std::string bits = stored_.quality_note(hidden_, !hidden_);
-    const double ratio = ratio_.value_or(kLeastRecomputeRatio);
-    if (ratio >= 1) return bits;
-    char text[240];
-    if (ratio < kLeastRecomputeRatio) {
-      std::snprintf(
-          text, sizeof text,
-          "%.3g %% recomputed: less than the 15 %% that the paper keeps as its minimum and does not "
-          "support (7.3 has 5 to 18 %% for one model only)",
-          100 * ratio);
-    } else {
-      std::snprintf(text, sizeof text,
-                    "%s%.3g %% recomputed: F1 and Rouge-L within 0.02 of full recomputation (CacheBlend 7.2)",
-                    ratio_ ? "" : "at least ", 100 * ratio);
-    }
-    return joined_notes(text, bits);
   }
 
   struct Estimate {

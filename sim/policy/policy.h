@@ -91,6 +91,7 @@ struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
+  int64_t leading_tokens = 0;                   // found and computed with the same text before them as now
   uint64_t turn = 0;                            // unique number, for random draws
   std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
   // The turn's prompt may be computed concurrently with the engine's steps. False if prompts are computed one

@@ -1,5 +1,7 @@
 #include "policy/table.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -8,6 +10,7 @@
 #include "base/check.h"
 #include "base/input_error.h"
 #include "base/text/joined.h"
+#include "policy/blend.h"
 
 namespace kvcap {
 namespace {
@@ -128,7 +131,8 @@ void settle_write_policy(PolicyOptions& options) {
 constexpr std::array kPolicies = {
     PolicyRow{"recompute", "keep nothing below the GPU: the engine and its own prefix cache", "nothing",
               "prefill of history and new tokens together",
-              "wins with short turns, slow or expensive storage, or an idle GPU; loses with long histories, because its work grows faster than their length",
+              "wins with short turns, slow or expensive storage, or an idle GPU; loses with long histories, "
+              "because its work grows faster than their length",
               Keep::none, Restore::recompute, kAsIs},
     PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
               "everything, in memory without cost", "no restoration; only the new tokens are prefilled",
@@ -136,13 +140,16 @@ constexpr std::array kPolicies = {
               Restore::none, kAsIs},
     PolicyRow{"kv_offload", "keep KV in host tiers and load it", "keys and values of every layer",
               "loads all layers, then prefills the new tokens; with preload: layerwise, layer by layer",
-              "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache when KV is twice the hidden state and the link is the bottleneck",
+              "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
+              "when KV is twice the hidden state and the link is the bottleneck",
               Keep::kv, Restore::load, kAsIs},
     PolicyRow{"cached_attention",
               "keep the KV of sessions in DRAM and SSD; prefetch and evict by the waiting queue",
               "keys and values of every layer, without positions",
-              "layer by layer during the prefill of the new tokens, from DRAM, to which look-ahead has prefetched it",
-              "wins with a queue, which shows the next uses, and with DRAM much faster than SSD; with an empty queue it is LRU, and with grouped queries or short histories loads are short anyway",
+              "layer by layer during the prefill of the new tokens, from DRAM, to which look-ahead has "
+              "prefetched it",
+              "wins with a queue, which shows the next uses, and with DRAM much faster than SSD; with an "
+              "empty queue it is LRU, and with grouped queries or short histories loads are short anyway",
               Keep::kv, Restore::load,
               [](PolicyOptions& options) {
                 prefer(options.preload, Preload::layerwise);
@@ -155,44 +162,58 @@ constexpr std::array kPolicies = {
     PolicyRow{
         "hcache", "keep hidden states and project them to KV while loading",
         "hidden states of most layers, KV or tokens of the rest",
-        "loads a layer while the layer before is projected; other layers are loaded as KV or recomputed, so that link and GPU finish together",
-        "wins with multi-head attention and a balance of link and GPU: half the bytes of KV, a sixth of the work of recomputation; loses with grouped-query attention, where hidden states are larger than KV",
+        "loads a layer while the layer before is projected; other layers are loaded as KV or recomputed, so "
+        "that link and GPU finish together",
+        "wins with multi-head attention and a balance of link and GPU: half the bytes of KV, a sixth of the "
+        "work of recomputation; loses with grouped-query attention, where hidden states are larger than KV",
         Keep::hidden, Restore::project, kAsIs},
     PolicyRow{"cacheblend", "load chunks at any position and recompute a share of their tokens",
               "keys and values of chunks, without positions (or their hidden states)",
-              "the first layer computes all tokens, later layers compute a share of the hits and all other tokens, while the next layer is loaded; one pass over the whole prompt",
-              "wins with prompts that combine shared texts in different orders; loses to prefix_caching if the order is always the same, and to full_reuse if quality does not depend on it",
+              "the first layer computes all tokens, later layers compute a share of the hits and all other "
+              "tokens, while the next layer is loaded; one pass over the whole prompt",
+              "wins with prompts that combine shared texts in different orders; loses to prefix_caching if "
+              "the order is always the same, and to full_reuse if quality does not depend on it",
               Keep::kv, Restore::blend, kChunksAnywhere},
     PolicyRow{"prefix_caching", "load the leading chunks with an unchanged prefix",
               "keys and values of every chunk, once per prefix",
               "loads the chunks up to the first miss and prefills the rest",
-              "wins with common prefixes; loses if only the first chunk is a hit, and keeps many versions of a chunk. As in CacheBlend's comparison, loading is free",
+              "wins with common prefixes; loses if only the first chunk is a hit, and keeps many versions of "
+              "a chunk. As in CacheBlend's comparison, loading is free",
               Keep::kv, Restore::load, kPrefixCaching},
     PolicyRow{"full_reuse", "load chunks at any position and use them unchanged",
               "keys and values of chunks, without positions",
               "layer by layer during the prefill of the other tokens, without recomputation",
-              "the fastest policy that loads; answers are worse, because chunks were computed without those before them",
+              "the fastest policy that loads; answers are worse, because chunks were computed without those "
+              "before them",
               Keep::kv, Restore::load, kFullReuse},
     PolicyRow{"map_reduce", "one call per chunk for a summary, and one over the summaries",
               "keys and values of chunks, each as the prefix of its own call",
-              "each call loads its chunk. The calls of the chunks arrive together, the last call after their answers. A summary has map_tokens tokens; the prompt of the last call is the summaries and the question",
+              "each call loads its chunk. The calls of the chunks arrive together, the last call after their "
+              "answers. A summary has map_tokens tokens; the prompt of the last call is the summaries and "
+              "the question",
               "rarely wins: it generates a summary of every chunk before the answer", Keep::kv, Restore::load,
               kMapReduce},
     PolicyRow{"map_rerank", "one call per chunk, each with an answer and its score",
               "keys and values of chunks, each as the prefix of its own call",
-              "each call loads its chunk, answers, and scores its answer. The calls arrive together; the chosen answer, and with it the first token, is known when the last call has ended",
+              "each call loads its chunk, answers, and scores its answer. The calls arrive together; the "
+              "chosen answer, and with it the first token, is known when the last call has ended",
               "wins with short answers that one chunk contains; other answers are worse", Keep::kv,
               Restore::load, kMapRerank},
     PolicyRow{"hyperinfer", "load only the tokens of a shared prefix that the request attends to most",
-              "keys and values of every layer in chunks, the most important tokens first, and a copy of three heads' keys",
-              "layer by layer: three heads' keys, then keys and values of the tokens that these identify as important (from all heads' keys if the three disagree); other tokens are not used",
-              "wins with long shared prefixes on slow storage; answers differ slightly, and short prefixes or fast links leave nothing to save",
+              "keys and values of every layer in chunks, the most important tokens first, and a copy of "
+              "three heads' keys",
+              "layer by layer: three heads' keys, then keys and values of the tokens that these identify as "
+              "important (from all heads' keys if the three disagree); other tokens are not used",
+              "wins with long shared prefixes on slow storage; answers differ slightly, and short prefixes "
+              "or fast links leave nothing to save",
               Keep::kv, Restore::important,
               [](PolicyOptions& options) {
                 prefer_chunks(options, EvictionKind::score);
                 prefer(options.score, Score::importance);
               },
-              "sorting and rewriting of chunks every 10 minutes, which takes the paper less than a minute in the background (IV-D1, VI-E): tokens are always in order; the look-up in mapping lists, under 2 % of the TTFT"},
+              "sorting and rewriting of chunks every 10 minutes, which takes the paper less than a minute in "
+              "the background (IV-D1, VI-E): tokens are always in order; the look-up in mapping lists, under "
+              "2 % of the TTFT"},
     PolicyRow{"as_like", "load all of a shared prefix: HyperInfer's AS-like, without look-ahead",
               "keys and values of every layer in chunks",
               "layer by layer during the prefill of the new tokens",
@@ -223,8 +244,11 @@ constexpr std::array kPolicies = {
         }},
     PolicyRow{"adaptive", "keep what hcache keeps, and choose the restoration of each turn",
               "hidden states of most layers, KV of the rest; only KV if it is smaller",
-              "recomputes first layers, projects hidden states, loads KV, or prefills the whole history with the new tokens: the fastest, given the work that links and GPU already have",
-              "wins with varying lengths or load on a stable machine; if turns queue for memory, kv_offload wins, because projection takes GPU time and hidden states have no other restoration; keeps more bytes than hcache if that recomputes layers",
+              "recomputes first layers, projects hidden states, loads KV, or prefills the whole history with "
+              "the new tokens: the fastest, given the work that links and GPU already have",
+              "wins with varying lengths or load on a stable machine; if turns queue for memory, kv_offload "
+              "wins, because projection takes GPU time and hidden states have no other restoration; keeps "
+              "more bytes than hcache if that recomputes layers",
               Keep::hidden, Restore::fastest, kAsIs},
     PolicyRow{"npu_copy", "static-graph NPU: KV windows without reserve, copied with every token",
               "KV in host tiers; running sequences have contiguous buffers of max_model_len slots",
@@ -244,36 +268,46 @@ constexpr std::array kPolicies = {
     PolicyRow{"vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
               "keys and values of prompts in the engine's blocks, with all layers",
               "loads the blocks that the GPU does not have, while the request is parked and others run",
-              "wins if DRAM holds much more than the GPU's prefix cache; costs little without hits; answers are recomputed (save_generated)",
+              "wins if DRAM holds much more than the GPU's prefix cache; costs little without hits; answers "
+              "are recomputed (save_generated)",
               Keep::kv, Restore::load, kVllmOffload,
               "the eviction order arc, a load timeout, transfers between instances", kAllOfDram,
               kVllmOtherTiers},
     PolicyRow{"lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
               "keys and values of prompts in chunks, with all layers",
-              "loads before the step in which the request begins; all requests of the step wait (load: parked is enable_async_loading)",
-              "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, and tokens after the last full chunk are recomputed",
+              "loads before the step in which the request begins; all requests of the step wait (load: "
+              "parked is enable_async_loading)",
+              "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, "
+              "and tokens after the last full chunk are recomputed",
               Keep::kv, Restore::load, kLmcache,
-              "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a whole), its multi-process mode",
+              "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a "
+              "whole), its multi-process mode",
               kLmcacheTiers, kSsdAndRemote},
     PolicyRow{"hicache", "SGLang's HiCache: a host cache of twice the GPU's cache below the radix tree",
               "keys and values of every layer, answers included",
-              "from DRAM layer by layer during the prefill; from farther tiers only if prefetched to DRAM while the request waits",
-              "wins if contexts return soon and the host cache holds them; tiers are inclusive, so that only the largest counts. With best_effort and an empty queue, farther tiers have no hits",
+              "from DRAM layer by layer during the prefill; from farther tiers only if prefetched to DRAM "
+              "while the request waits",
+              "wins if contexts return soon and the host cache holds them; tiers are inclusive, so that only "
+              "the largest counts. With best_effort and an empty queue, farther tiers have no hits",
               Keep::kv, Restore::load, kHicache,
-              "the minimum of 256 tokens of a prefetch, the limit of half of the host cache for prefetches, host copies that stay while the GPU has its own, blocking copies of write_back",
+              "the minimum of 256 tokens of a prefetch, the limit of half of the host cache for prefetches, "
+              "host copies that stay while the GPU has its own, blocking copies of write_back",
               kHicacheTiers, kSsdAndRemote},
     PolicyRow{"kvbm", "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",
               "keys and values of every layer, answers included",
               "loads between two passes while others run; load: layerwise is its intra-pass onboarding",
-              "wins if some contexts return often: the SSD does not get contexts that are used once. DRAM has to be larger than the GPU's cache, and SSD larger than DRAM",
+              "wins if some contexts return often: the SSD does not get contexts that are used once. DRAM "
+              "has to be larger than the GPU's cache, and SSD larger than DRAM",
               Keep::kv, Restore::load, kKvbm,
               "the decay of its frequencies, four transfers of 16 blocks at a time", kKvbmTiers},
     PolicyRow{"trtllm_offload", "TensorRT-LLM's host cache: blocks that the GPU evicts, until their next use",
               "keys and values that the GPU has evicted; a use moves them back",
               "copies them back before the step that uses them; all its requests wait",
-              "wins if DRAM is not much larger than the GPU's cache: tiers are exclusive, so that their sizes add up",
+              "wins if DRAM is not much larger than the GPU's cache: tiers are exclusive, so that their "
+              "sizes add up",
               Keep::kv, Restore::load, kTrtllmOffload,
-              "priorities in the host cache: all blocks have the default of 35, which is offloaded (serving.retain_first_tokens is a higher one in the GPU's cache)",
+              "priorities in the host cache: all blocks have the default of 35, which is offloaded "
+              "(serving.retain_first_tokens is a higher one in the GPU's cache)",
               kAllOfDram},
 };
 
@@ -316,7 +350,25 @@ constexpr std::array kRestorations = {
 };
 static_assert(kRestorations.size() == kRestoreNames.size());
 
-// Returns the loss of quality from calls about single chunks, and from chunks that are used unchanged.
+// Returns the loss of quality of a blend that computes this share again (absent: at least CacheBlend's
+// minimum).
+std::string blend_note(std::optional<double> recompute_ratio) {
+  const double ratio = recompute_ratio.value_or(kLeastRecomputeRatio);
+  if (ratio >= 1) return "";
+  if (ratio < kLeastRecomputeRatio) {
+    return fmt::format(
+        "{:.3g} % recomputed: less than the 15 % that the paper keeps as its minimum and does not support "
+        "(7.3 "
+        "has 5 to 18 % for one model only)",
+        100 * ratio);
+  }
+  return fmt::format(
+      "{}{:.3g} % recomputed: F1 and Rouge-L within 0.02 of full recomputation (CacheBlend 7.2)",
+      recompute_ratio ? "" : "at least ", 100 * ratio);
+}
+
+// Returns the loss of quality from calls about single chunks, and from chunks at other positions. A session's
+// own history stays where it was.
 std::string reuse_note(const PolicyOptions& options) {
   switch (options.calls.value_or(Calls::single)) {
     case Calls::map_reduce:
@@ -326,9 +378,12 @@ std::string reuse_note(const PolicyOptions& options) {
     case Calls::single:
       break;
   }
-  const bool as_they_are = stores(options) && options.restore != Restore::blend;
+  if (options.restore == Restore::blend)
+    return options.match == Match::session ? "" : blend_note(options.recompute_ratio);
+  const bool as_they_are = stores(options);
   if (options.match != Match::chunk || !as_they_are) return "";
-  return "chunks do not attend to the chunks before them: F1 or Rouge-L 0.15 to 0.35 below cacheblend (CacheBlend 7)";
+  return "chunks do not attend to the chunks before them: F1 or Rouge-L 0.15 to 0.35 below cacheblend "
+         "(CacheBlend 7)";
 }
 
 constexpr Restore own_restoration(Keep keep) {

@@ -10,11 +10,12 @@ namespace {
 
 constexpr uint32_t kChunkSize = 512, kQuestion = 32;
 
-// Returns one question about `chunks` stored chunks.
+// Returns one question about `chunks` stored chunks behind other text.
 Workload one_question(int chunks, uint32_t output_tokens = 1) {
   Workload workload;
   workload.piece_keys = PieceKeys::text;
   workload.warm_start = true;
+  workload.contexts_lead = false;
   workload.sessions.push_back({.first_turn = 0, .turn_count = 1});
   workload.turns.push_back({.input_tokens = static_cast<uint32_t>(chunks) * kChunkSize + kQuestion,
                             .output_tokens = output_tokens});
@@ -63,6 +64,17 @@ TEST(CacheBlendLaw, CostsWhatRecomputationCostsWhenItComputesEverything) {
         run_all({{fast(ask("recompute")), one_question(chunks)}, {fast(blend(1, 1)), one_question(chunks)}});
     EXPECT_NEAR(ttft_s(runs[1]), ttft_s(runs[0]), 1e-9) << chunks;
   }
+}
+
+// Nothing precedes the only chunk, so that blending it is reusing it.
+TEST(CacheBlendLaw, CostsWhatFullReuseCostsIfItsOnlyChunkLeads) {
+  Workload question = one_question(1);
+  question.contexts_lead = true;
+  const std::vector<RunResult> runs = run_all({{ask("full_reuse"), question}, {blend(), question}});
+  EXPECT_NEAR(ttft_s(runs[1]), ttft_s(runs[0]), 1e-9);
+  const std::vector<RunResult> two =
+      run_all({{ask("full_reuse"), one_question(2)}, {blend(), one_question(2)}});
+  EXPECT_GT(ttft_s(two[1]), ttft_s(two[0]));
 }
 
 TEST(CacheBlendLaw, TakesLongerTheMoreItComputesAgain) {

@@ -5,6 +5,7 @@ namespace kvcap {
 Workload requests_at_once(const StoredContexts& contexts) {
   Workload workload;
   workload.warm_start = true;
+  workload.contexts_lead = false;
   for (int64_t i = 0; i < contexts.count; ++i) {
     workload.sessions.push_back({.first_turn = static_cast<uint32_t>(i),
                                  .turn_count = 1,

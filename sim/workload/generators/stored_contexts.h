@@ -15,7 +15,8 @@ struct StoredContexts {
   int64_t output_tokens = 1;
 };
 
-// Returns one session of one turn per context, all at time 0; the contexts are stored beforehand.
+// Returns one session of one turn per context, all at time 0; the contexts are stored beforehand and stand
+// for texts at any position.
 Workload requests_at_once(const StoredContexts& contexts);
 
 }  // namespace kvcap

@@ -9,6 +9,7 @@
 #include "cost/prices.h"
 #include "laws/machines.h"
 #include "policy/restoration.h"
+#include "workload/generators/stored_contexts.h"
 
 namespace kvcap::blend_test {
 namespace {
@@ -86,13 +87,15 @@ Scenario blend(std::optional<double> ratio = {}) {
 }
 
 Restoration restoration_of(const Scenario& scenario, int64_t found = kFound, int64_t missing = 0,
-                           int64_t resident = 0) {
+                           int64_t resident = 0, int64_t leading = 0) {
   const Machine machine(scenario, kFound, kFound);
   std::vector<Hit> hits;
   if (found > resident) hits.push_back({.tier = Tier::ssd, .tokens = found - resident});
-  return machine.policy().restore(
-      {.history_tokens = found + missing, .new_tokens = kQuestion, .resident_tokens = resident}, hits,
-      machine.idle_rates());
+  return machine.policy().restore({.history_tokens = found + missing,
+                                   .new_tokens = kQuestion,
+                                   .resident_tokens = resident,
+                                   .leading_tokens = leading},
+                                  hits, machine.idle_rates());
 }
 
 // Seconds of one layer at the full rates of laws::a100(), 64 % and 50 % of 312 TFLOP/s.
@@ -182,6 +185,23 @@ TEST(CacheBlend, ComputesWhatLiesOnTheGpuAgainAsWell) {
   EXPECT_DOUBLE_EQ(resident.total_compute_s(), loaded.total_compute_s());
 }
 
+// Nothing precedes what leads a prompt, so that it cannot deviate.
+TEST(CacheBlend, ComputesNothingAgainIfAllThatWasFoundLeadsThePrompt) {
+  const Scenario scenario = blend(0.15);
+  const Restoration leading = restoration_of(scenario, kFound, 0, 0, kFound);
+  ASSERT_EQ(leading.work.size(), 33u);
+  const double question_s = Machine(scenario, 1, 1).cost().prefill_layer_s({kQuestion, kFound});
+  for (std::size_t i = 0; i < 32; ++i) EXPECT_NEAR(leading.work[i].compute_s, question_s, 1e-9) << i;
+  EXPECT_EQ(leading.total_bytes(), restoration_of(scenario).total_bytes());
+}
+
+// 512 of 3,072 do not lead: of 50 % of 3,072 the layers after the first compute those 512.
+TEST(CacheBlend, ComputesAtMostAgainWhatDoesNotLead) {
+  const Restoration most = restoration_of(blend(0.5), kFound, 0, 0, kFound - 512);
+  EXPECT_DOUBLE_EQ(most.work[0].compute_s, restoration_of(blend(0.5)).work[0].compute_s);
+  for (std::size_t i = 1; i < 32; ++i) EXPECT_EQ(most.work[i].recomputed.new_tokens, 512) << i;
+}
+
 TEST(CacheBlend, KeepsHiddenStatesWhenAsked) {
   Scenario hidden = blend(0.15);
   hidden.policy.keep = Keep::hidden;
@@ -197,14 +217,14 @@ TEST(CacheBlend, KeepsHiddenStatesWhenAsked) {
 }
 
 TEST(CacheBlend, SaysWhatThePaperSupports) {
-  const auto note = [](std::optional<double> ratio) {
-    return Machine(blend(ratio), 1, 1).policy().traits().quality_note;
-  };
+  const auto note = [](std::optional<double> ratio) { return Machine(blend(ratio), 1, 1).quality_note(); };
   EXPECT_EQ(note({}),
             "at least 15 % recomputed: F1 and Rouge-L within 0.02 of full recomputation (CacheBlend 7.2)");
   EXPECT_EQ(note(0.3).find("30 % recomputed: F1"), 0u);
   EXPECT_NE(note(0.05).find("does not support"), std::string::npos);
   EXPECT_EQ(note(1), "");
+  // A chat's history leads its prompts.
+  EXPECT_EQ(Machine(blend(), requests_at_once({.count = 1, .tokens = kFound})).quality_note(), "");
 }
 
 TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
@@ -213,9 +233,11 @@ TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
   Scenario scenario = blend(0.16);
   const std::vector<std::string> notes = Machine(scenario, kFound, kFound).policy().traits().notes;
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_NE(notes[0].find("computes 16 % of what it finds again (recompute_ratio): of 3072 tokens on ssd a "
-                          "layer takes 1.94 ms to load"),
-            std::string::npos)
+  EXPECT_NE(
+      notes[0].find(
+          "computes 16 % of what it finds behind other text again (recompute_ratio): of 3072 tokens on ssd a "
+          "layer takes 1.94 ms to load"),
+      std::string::npos)
       << notes[0];
   EXPECT_EQ(notes[1],
             "the cheapest device whose loading hides behind 16 % is ssd (3072 tokens for an hour: $0.00013)");
