@@ -275,6 +275,16 @@ static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, 
                   name(tier.kind), *tier.capacity_over_gpu, bytes / 1e9, there_bytes / 1e9));
 }
 
+// Returns the eviction order of a tier. A preset's scores are for caches (HyperInfer IV-D2): they never age,
+// and in the tier below, which has everything, they would keep what was important long ago.
+static EvictionKind eviction_of(const TierOptions& tier, const PolicyOptions& given,
+                                const PolicyOptions& whole) {
+  if (tier.eviction) return *tier.eviction;
+  const EvictionKind preferred = whole.eviction.value_or(kPolicyDefaults.eviction);
+  const bool is_cache = tier.kind < Tier::ssd;
+  return given.eviction || is_cache || !eviction_row(preferred).scores ? preferred : kPolicyDefaults.eviction;
+}
+
 void Machine::choose_tiers(const Scenario& scenario) {
   for (const TierOptions& options : tiers_of(scenario)) {
     double capacity_bytes = tier_facts(hardware_, options.kind)->capacity_bytes;
@@ -282,17 +292,16 @@ void Machine::choose_tiers(const Scenario& scenario) {
     if (options.capacity_over_gpu) capacity_bytes = over_gpu_bytes(scenario, options, capacity_bytes);
     if (options_.unbounded && options.kind != Tier::hbm) capacity_bytes = kUnboundedBytes;
     if (options.kind == Tier::remote) remote_copies_ = static_cast<double>(options.replicas);
-    tiers_.push_back(
-        {.kind = options.kind,
-         .capacity_bytes = capacity_bytes / static_cast<double>(options.replicas),
-         .eviction = options.eviction.value_or(options_.eviction.value_or(kPolicyDefaults.eviction)),
-         .free_fraction = options.free_fraction,
-         .exclusive = options.exclusive,
-         .evict_at = options.evict_at.value_or(0),
-         .evict_share = options.evict_share,
-         .lease_s = options.lease_s,
-         .soft_pin_s = options.soft_pin_s,
-         .after_uses = options.after_uses});
+    tiers_.push_back({.kind = options.kind,
+                      .capacity_bytes = capacity_bytes / static_cast<double>(options.replicas),
+                      .eviction = eviction_of(options, scenario.policy, options_),
+                      .free_fraction = options.free_fraction,
+                      .exclusive = options.exclusive,
+                      .evict_at = options.evict_at.value_or(0),
+                      .evict_share = options.evict_share,
+                      .lease_s = options.lease_s,
+                      .soft_pin_s = options.soft_pin_s,
+                      .after_uses = options.after_uses});
   }
 }
 
