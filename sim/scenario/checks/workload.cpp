@@ -137,8 +137,73 @@ void check_name(const std::string& found, const std::vector<std::string>& known,
   fail(places, path, "\"" + found + "\"", joined(names) + suggestion(found, names));
 }
 
+// A field that only some kinds of sources read.
+struct OwnField {
+  std::string_view name;
+  bool (*is_given)(const SourceOptions& source);
+  std::vector<std::string_view> kinds;
+};
+
+template <auto kField>
+bool differs(const SourceOptions& source) {
+  return source.*kField != SourceOptions().*kField;
+}
+
+std::vector<std::string_view> kinds_where(bool (*is_meant)(const SourceRow& row)) {
+  std::vector<std::string_view> kinds;
+  for (const SourceRow& row : source_table())
+    if (is_meant(row)) kinds.push_back(row.name);
+  return kinds;
+}
+
+const std::vector<OwnField>& own_fields() {
+  using O = SourceOptions;
+  const auto reads = [](const SourceRow& row) { return !row.is_generated; };
+  const auto has_columns = [](const SourceRow& row) { return row.has_columns; };
+  static const std::vector<OwnField> fields = {
+      {"path", differs<&O::path>, kinds_where(reads)},
+      {"stand_in", differs<&O::stand_in>, kinds_where(reads)},
+      {"columns", differs<&O::columns>, kinds_where(has_columns)},
+      {"token_counts", differs<&O::token_counts>, {"sharegpt"}},
+      {"hash_ids", differs<&O::hash_ids>, {"vllm"}},
+      {"tasks", differs<&O::tasks>, {"long_context"}},
+      {"documents", differs<&O::documents>, {"long_context"}},
+      {"zipf_alpha", differs<&O::zipf_alpha>, {"long_context", "rag"}},
+      {"dataset", differs<&O::dataset>, {"few_shot"}},
+      {"prefixes", differs<&O::prefixes>, {"few_shot", "random"}},
+      {"max_prefix_tokens", differs<&O::max_prefix_tokens>, {"few_shot"}},
+      {"reuse_sigma", differs<&O::reuse_sigma>, {"few_shot"}},
+      {"base_queries", differs<&O::base_queries>, {"rag"}},
+      {"paraphrases", differs<&O::paraphrases>, {"rag"}},
+      {"chunks", differs<&O::chunks>, {"rag"}},
+      {"chunk_tokens", differs<&O::chunk_tokens>, {"rag"}},
+      {"corpus_chunks", differs<&O::corpus_chunks>, {"rag"}},
+      {"overlap", differs<&O::overlap>, {"rag"}},
+      {"question_tokens", differs<&O::question_tokens>, {"rag"}},
+      {"input_tokens", differs<&O::input_tokens>, {"random"}},
+      {"output_tokens", differs<&O::output_tokens>, {"random"}},
+      {"shortest_share", differs<&O::shortest_share>, {"random"}},
+      {"prefix_tokens", differs<&O::prefix_tokens>, {"random"}},
+      {"prompts", differs<&O::prompts>, {"random"}},
+      {"shuffled", differs<&O::shuffled>, {"random"}},
+      {"shared_tools", differs<&O::shared_tools>, {"weka", "agents"}},
+      {"max_prompt_tokens", differs<&O::max_prompt_tokens>, {"agents"}}};
+  return fields;
+}
+
+void check_own_fields(const SourceOptions& source, const Places& places) {
+  for (const OwnField& field : own_fields()) {
+    const bool reads_it = std::find(field.kinds.begin(), field.kinds.end(), source.kind) != field.kinds.end();
+    if (reads_it || !field.is_given(source)) continue;
+    fail(places, "workload.source." + std::string(field.name),
+         "a value where kind is \"" + source.kind + "\"",
+         "none (set it to null), or kind " + joined(field.kinds, " or "));
+  }
+}
+
 void check_source(const Scenario& scenario, const Places& places) {
   const SourceOptions& source = scenario.workload.source;
+  check_own_fields(source, places);
   if (source.kind == "long_context") {
     for (const std::string& one : split_names(source.tasks)) {
       check_name(one, long_context_tasks(), places, "workload.source.tasks");
