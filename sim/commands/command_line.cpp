@@ -1,9 +1,22 @@
 #include "commands/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <utility>
 
 namespace kvcap {
+
+std::vector<std::string> list_items(const std::string& list) {
+  std::vector<std::string> items;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    std::string& item = items.emplace_back(list.substr(begin, end - begin));
+    item.erase(0, std::min(item.find_first_not_of(' '), item.size()));
+    item.erase(item.find_last_not_of(' ') + 1);
+    begin = end + 1;
+  }
+  return items;
+}
 
 Declared& Declared::required() {
   option_->required();

@@ -21,6 +21,9 @@ namespace kvcap {
 inline constexpr const char* kScenarioHelp =
     "scenario file (JSON), or a shipped one by its name: demo, agents";
 
+// Returns the items of "a, b,c" without spaces around them; an empty list has one empty item.
+std::vector<std::string> list_items(const std::string& list);
+
 // A declared argument or option, for further settings.
 class Declared {
  public:

@@ -13,6 +13,7 @@
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
 #include "base/text/units.h"
+#include "commands/command_line.h"
 #include "commands/output.h"
 #include "launch/stack_tiers.h"
 #include "policy/table.h"
@@ -30,16 +31,6 @@ constexpr const char* kCommandLine = "the command line";
 
 Override option(const std::string& name, const std::string& value, std::string path, const Json& json) {
   return {std::move(path), json.dump(), std::string(name).append(" ").append(value), {}};
-}
-
-std::vector<std::string> items_of(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    parts.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
 }
 
 // Returns the source of --workload: a generator's name or a file, whose kind is that of its beginning.
@@ -69,7 +60,7 @@ bool has_arrivals(const Json& source) {
 std::vector<Storage::Size> sizes_of(Tier tier, const std::string& list) {
   std::vector<Storage::Size> sizes;
   if (list.empty()) return sizes;
-  for (const std::string& text : items_of(list)) {
+  for (const std::string& text : list_items(list)) {
     const std::optional<double> bytes = number_with_unit(text, UnitOf::bytes);
     if (!bytes || !(*bytes > 0)) {
       throw InputError("--" + std::string(name(tier)) + ": found \"" + text +

@@ -2,8 +2,8 @@
 // layer; its time is printed with that of the closed form.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +14,7 @@
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
 #include "base/text/print.h"
+#include "base/text/units.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/model_options.h"
@@ -26,6 +27,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
+#include "text/restore_text.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
@@ -33,7 +35,8 @@ namespace {
 
 struct RestoreArgs {
   std::string model, hardware;
-  int64_t tokens = 0;
+  std::string lengths;
+  int64_t tokens = 0;  // the length that is restored
   int64_t new_tokens = 64;
   std::string policy = "all";
   std::string tier;
@@ -106,6 +109,11 @@ double restore_flops(const Restoration& restoration, const CostModel& cost) {
   return flops;
 }
 
+// True iff nobody can build what restores so: it keeps everything on the GPU, or loads take no time.
+bool is_bound(const Machine& machine) {
+  return machine.policy().traits().reuse == Reuse::everything || machine.options().ideal_load.value_or(false);
+}
+
 Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   const Scenario scenario = scenario_for(args, policy);
   const Tier tier = scenario.policy.tiers->front().kind;
@@ -173,6 +181,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                 {"read_bytes", restoration.total_bytes()[index(tier)]},
                 {"restore_flops", flops},
                 {"bound", bound},
+                {"is_bound", is_bound(machine)},
                 {"timeline", timeline}};
   if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
   entry["notes"] = machine.policy().traits().notes;
@@ -217,65 +226,85 @@ std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vecto
           " (--policy with one of them says why)"};
 }
 
-void print_table(const Json& report) {
-  print_format("%s on %s: %lld tokens of context on %s, %lld new tokens, idle machine\n\n",
-               message_line(report["model"].get<std::string>()).c_str(),
-               message_line(report["hardware"].get<std::string>()).c_str(), report["tokens"].get<long long>(),
-               report["tier"].get<std::string>().c_str(), report["new_tokens"].get<long long>());
-  print_format("%-17s %9s %9s %12s %21s %10s %10s\n", "", "restore", "TTFT", "closed form", "layers",
-               "stored", "bottleneck");
-  print_format("%-17s %9s %9s %12s %21s %10s\n", "", "ms", "ms", "ms", "hidden/KV/recomputed", "KiB/token");
-  for (const Json& entry : report["policies"]) {
-    const Json& schedule = entry["schedule"];
-    char layers[60];
-    std::snprintf(layers, sizeof layers, "%lld/%lld/%lld", schedule["hidden_layers"].get<long long>(),
-                  schedule["kv_layers"].get<long long>(), schedule["recompute_layers"].get<long long>());
-    print_format("%-17s %9.2f %9.2f %12.2f %21s %10.1f %10s\n", entry["policy"].get<std::string>().c_str(),
-                 1e3 * entry["restore_s"].get<double>(), 1e3 * entry["ttft_s"].get<double>(),
-                 1e3 * entry["closed_form_restore_s"].get<double>(), layers,
-                 entry["stored_bytes_per_token"].get<double>() / 1024,
-                 entry["bound"].get<std::string>().c_str());
+constexpr int64_t kMostTokens = 100'000'000;
+
+// Returns the lengths of --tokens: "4096", "4k,16k,64k".
+std::vector<int64_t> lengths_of(const std::string& text) {
+  std::vector<int64_t> lengths;
+  for (const std::string& one : list_items(text)) {
+    const std::optional<double> tokens = number_with_unit(one, UnitOf::count);
+    if (!tokens || *tokens < 1 || *tokens > kMostTokens || *tokens != std::floor(*tokens)) {
+      throw InputError("--tokens: found \"" + one + "\", allowed: 1 to " + std::to_string(kMostTokens) +
+                       ", several with commas: 4k,16k");
+    }
+    lengths.push_back(static_cast<int64_t>(*tokens));
   }
-  print("\n" + wrapped(document_sentences(report)));
-  for (const Json& note : report["notes"]) print("note: " + plain_line(note.get<std::string>()) + "\n");
-  for (const Json& entry : report["policies"]) {
-    for (const Json& note : entry["notes"]) print("note: " + plain_line(note.get<std::string>()) + "\n");
-  }
+  return lengths;
 }
 
-void restore(const RestoreArgs& args) {
-  if (args.tokens < 1 || args.tokens > 100'000'000)
-    throw InputError("--tokens: found " + std::to_string(args.tokens) + ", allowed: 1 to 100000000");
-  if (args.new_tokens < 1 || args.new_tokens > 100'000'000)
-    throw InputError("--new-tokens: found " + std::to_string(args.new_tokens) + ", allowed: 1 to 100000000");
+// Returns the restorations of a context of this length with each policy.
+Json restore_document(const RestoreArgs& args, int64_t tokens, const std::vector<std::string>& policies,
+                      const std::vector<std::string>& notes) {
+  RestoreArgs one = args;
+  one.tokens = tokens;
+  const std::vector<std::string> entries = run_in_workers(
+      policies.size(),
+      [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(one, policies[i]).dump(); });
+  const Scenario scenario = scenario_for(one, policies.front());
+  Json document = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
+                   {"hardware", scenario.hardware.name}, {"tokens", tokens},
+                   {"new_tokens", args.new_tokens},      {"tier", name(scenario.policy.tiers->front().kind)},
+                   {"policies", Json::array()},          {"notes", notes}};
+  for (const std::string& entry : entries) document["policies"].push_back(Json::parse(entry));
+  return document;
+}
+
+std::string page_of(const std::vector<Json>& documents) {
+  std::vector<std::string> sentences;
+  for (const Json& document : documents) {
+    std::vector<std::string> all = document_sentences(document);
+    if (documents.size() > 1) all.resize(std::min<std::size_t>(all.size(), 1));
+    sentences.insert(sentences.end(), all.begin(), all.end());
+  }
+  return restore_table(documents) + "\n" + wrapped(sentences) + restore_notes(documents);
+}
+
+// Returns the files of --out: restore.json, or restore-4096.json for each of several lengths.
+std::vector<std::string> file_names(const std::vector<int64_t>& lengths) {
+  if (lengths.size() == 1) return {"restore.json"};
+  std::vector<std::string> names;
+  for (const int64_t tokens : lengths) names.push_back("restore-" + std::to_string(tokens) + ".json");
+  return names;
+}
+
+void restore(RestoreArgs args) {
+  const std::vector<int64_t> lengths = lengths_of(args.lengths);
+  args.tokens = lengths.front();
+  if (args.new_tokens < 1 || args.new_tokens > kMostTokens) {
+    throw InputError("--new-tokens: found " + std::to_string(args.new_tokens) + ", allowed: 1 to " +
+                     std::to_string(kMostTokens));
+  }
   std::vector<std::string> policies = policies_of(args);
   // Loads the scenario once, to find bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());
-  const Tier tier = scenario.policy.tiers->front().kind;
   std::vector<std::string> notes = memory_notes(scenario);
   if (args.policy == "all") {
     const std::vector<std::string> left_out = leave_out_refusing(scenario, policies);
     notes.insert(notes.end(), left_out.begin(), left_out.end());
   }
+  const std::vector<std::string> names = file_names(lengths);
   const MadeFolders made = prepare_folder(args.out);
-  if (!args.out.empty()) {
-    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"restore.json"},
-                         std::vector<std::string>{args.model, args.hardware});
-  }
-  const std::vector<std::string> entries = run_in_workers(
-      policies.size(),
-      [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(args, policies[i]).dump(); });
+  if (!args.out.empty())
+    refuse_to_replace_in("--out", args.out, names, std::vector<std::string>{args.model, args.hardware});
 
-  Json report = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
-                 {"hardware", scenario.hardware.name}, {"tokens", args.tokens},
-                 {"new_tokens", args.new_tokens},      {"tier", name(tier)},
-                 {"policies", Json::array()},          {"notes", std::move(notes)}};
-  for (const std::string& entry : entries) report["policies"].push_back(Json::parse(entry));
-  if (!args.out.empty()) write_file(args.out + "/restore.json", report.dump(2) + "\n");
+  std::vector<Json> documents;
+  for (const int64_t tokens : lengths) documents.push_back(restore_document(args, tokens, policies, notes));
+  for (std::size_t i = 0; i < names.size() && !args.out.empty(); ++i)
+    write_file(args.out + "/" + names[i], documents[i].dump(2) + "\n");
   if (args.json) {
-    print_format("%s\n", report.dump(2).c_str());
+    print((documents.size() == 1 ? documents.front() : Json(documents)).dump(2) + "\n");
   } else {
-    print_table(report);
+    print(page_of(documents));
   }
 }
 
@@ -286,7 +315,7 @@ void add_restore(CLI::App& app) {
   Command command(app, "restore", "how long each policy takes to restore one context");
   command.value("--model", args->model, "catalogue name or file").required();
   command.value("--hardware", args->hardware, "catalogue name or file").required();
-  command.value("--tokens", args->tokens, "tokens of context").required();
+  command.value("--tokens", args->lengths, "tokens of context, or several lengths: 4k,16k,64k").required();
   command.value("--new-tokens", args->new_tokens, "tokens prefilled on top").with_default();
   command.value("--policy", args->policy, "a policy, or all").with_default();
   command.value("--tier", args->tier, listed(kHostNames, " or ") + "; default: ssd where there is one");

@@ -14,8 +14,10 @@ namespace {
 
 constexpr DocumentPart kRestoreParts[] = {{"policies", Json::value_t::array}};
 
-// True iff the policy can be built; ideal, and loads that are assumed to take no time, are bounds.
+// True iff the policy can be built. A file from before is_bound tells a bound by its name and its time.
 bool is_buildable(const Json& entry) {
+  const Json& is_bound = value_of(entry, "is_bound");
+  if (is_bound.is_boolean()) return !is_bound.get<bool>();
   const bool is_free = number_of(entry, "read_bytes") > 0 && number_of(entry, "restore_s") < 1e-9;
   return text_of(entry, "policy") != "ideal" && !is_free;
 }
