@@ -30,6 +30,7 @@ namespace {
 
 struct CapacityArgs {
   QuestionArgs question;
+  std::string policies;
   std::vector<std::string> meet;
   int seeds = 8;
   std::string out;
@@ -108,6 +109,15 @@ Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
           {"half_widths", half_widths}};
 }
 
+// Returns what the policy changes in the answers; null for a lossless one.
+Json quality_note_of(const CapacityAnswer& answer) {
+  for (const LoadPoint& point : answer.points) {
+    if (!point.runs.empty() && !point.runs.front().quality_note.empty())
+      return point.runs.front().quality_note;
+  }
+  return {};
+}
+
 Json answer_object(const Scenario& scenario, const CapacityQuestion& question, const CapacityAnswer& answer) {
   Json interval;
   if (question.seeds > 1) interval = {answer.sure, answer.beyond};
@@ -122,6 +132,7 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
                  {"model", scenario.model.name},
                  {"hardware", scenario.hardware.name},
                  {"policy", scenario.policy.name},
+                 {"quality_note", quality_note_of(answer)},
                  {"meet", meet},
                  {"unit", question.closed_loop ? "concurrency" : "requests_per_s"},
                  {"capacity", {{"mean", answer.load}, {"interval", interval}}},
@@ -192,62 +203,123 @@ std::string notes_text(const std::vector<std::string>& notes, bool is_explained)
   return text;
 }
 
+// One policy with its capacity, and the other policies that a launch line suggests.
+struct Answered {
+  Scenario scenario;
+  CapacityAnswer answer;
+  std::vector<Alternative> others;
+  Json document;
+};
+
+// Adds the launch line of the answer, and the changes of flags that lead to the others.
+void add_launch(const Launched& from, Answered& one) {
+  const Scenario filled = sized(one.scenario, one.answer);
+  const std::string launch = launch_line_of(filled);
+  one.document["launch"] = launch.empty() ? Json() : Json(launch);
+  one.document["flags"] = Json::array();
+  for (const Alternative& other : one.others) {
+    const std::string flags = changed_flags(filled, sized(other.scenario, other.answer));
+    one.document["flags"].push_back({{"policy", other.policy},
+                                     {"change", flags.empty() ? Json() : Json(flags)},
+                                     {"capacity", other.answer.load}});
+  }
+  if (!from.is_given()) return;
+  one.document["from"] = launched_json(from);
+  one.document["warnings"] = one.document["from"]["warnings"];
+}
+
+// Returns the scenarios of --policies; without it that of the question.
+std::vector<Scenario> scenarios_of(const CapacityArgs& args, const Question& question) {
+  if (args.policies.empty()) return {question.load()};
+  std::vector<Scenario> scenarios;
+  for (const std::string& policy : list_items(args.policies))
+    scenarios.push_back(question.load(overrides_beside(policy, args.question.set)));
+  return scenarios;
+}
+
+// Returns the files of --out: capacity.json, or capacity-hcache.json for each of several policies.
+std::vector<std::string> file_names(const std::vector<Scenario>& scenarios) {
+  if (scenarios.size() == 1) return {"capacity.json"};
+  std::vector<std::string> names;
+  for (const Scenario& scenario : scenarios) names.push_back("capacity-" + scenario.policy.name + ".json");
+  return names;
+}
+
+void refuse_trace(const Scenario& scenario, const std::string& name) {
+  if (scenario.workload.arrivals.process != ArrivalProcess::trace) return;
+  throw InputError(name +
+                   ": workload.arrivals.process: found \"trace\", allowed: poisson, gamma, constant, "
+                   "closed_loop (a trace says itself when its requests arrive)");
+}
+
+std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, const Launched& from,
+                    const Answered& one) {
+  const Scenario& scenario = one.scenario;
+  std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
+  std::vector<std::string> sentences = document_sentences(one.document);
+  constexpr std::size_t kBrief = 2;
+  if (!args.explain) sentences.resize(std::min(sentences.size(), kBrief));
+  text += wrapped(sentences);
+  if (!one.answer.curve.empty()) text += "\n" + curve_text(question, one.answer);
+  return text + notes_text(scenario.notes, args.explain) +
+         flags_text(scenario, from.line.written_model, question, one.answer, one.others);
+}
+
+// Returns the policies by their capacity with a sentence or two each, then with --explain the page of each.
+std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question, const Launched& from,
+                     std::vector<Answered> all) {
+  if (all.size() == 1) return page_of(args, question, from, all.front());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Answered& a, const Answered& b) { return a.answer.load > b.answer.load; });
+  std::string text = all.front().scenario.name + ": " + all.front().scenario.model.name + "\n\n";
+  for (const Answered& one : all) {
+    std::vector<std::string> sentences = document_sentences(one.document);
+    if (!(one.answer.load > 0)) sentences.front() = one.scenario.policy.name + ": " + sentences.front();
+    sentences.resize(std::min<std::size_t>(sentences.size(), one.document["quality_note"].is_null() ? 1 : 2));
+    text += wrapped(sentences);
+  }
+  for (const Answered& one : all)
+    if (args.explain) text += "\n" + page_of(args, question, from, one);
+  return text;
+}
+
 void capacity(const CapacityArgs& args) {
   const Question asked(args.question, {.needs_load = false});
   const Launched& from = asked.from();
-  const Scenario scenario = asked.load();
-  const ArrivalProcess process = scenario.workload.arrivals.process;
-  if (process == ArrivalProcess::trace) {
-    throw InputError(asked.name() +
-                     ": workload.arrivals.process: found \"trace\", allowed: poisson, gamma, constant, "
-                     "closed_loop (a trace says itself when its requests arrive)");
-  }
-  const CapacityQuestion question{.meet = read_targets(args, scenario, asked.name()),
-                                  .closed_loop = process == ArrivalProcess::closed_loop,
-                                  .seeds = args.seeds,
-                                  .guess = load_of(scenario)};
-  asked.save(scenario);
+  std::vector<Scenario> scenarios = scenarios_of(args, asked);
+  const Scenario& first = scenarios.front();
+  refuse_trace(first, asked.name());
+  const CapacityQuestion question{
+      .meet = read_targets(args, first, asked.name()),
+      .closed_loop = first.workload.arrivals.process == ArrivalProcess::closed_loop,
+      .seeds = args.seeds,
+      .guess = load_of(first)};
+  asked.save(first);
   refuse_resume_without_folder("capacity", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
-  if (!args.out.empty()) {
-    refuse_to_replace_in("--out", args.out, std::vector<std::string>{"capacity.json"}, files_of(scenario));
-  }
+  const std::vector<std::string> names = file_names(scenarios);
+  if (!args.out.empty()) refuse_to_replace_in("--out", args.out, names, files_of(first));
   const FinishedRuns finished(args.out, args.resume);
-  const CapacityAnswer answer = find_capacity(question, simulated_loads(scenario, question.meet, finished));
-  std::vector<Alternative> others;
-  if (from.is_given()) others = alternatives(args, asked, scenario, question, finished);
-  Json object = answer_object(scenario, question, answer);
-  const Scenario filled = sized(scenario, answer);
-  const std::string launch = launch_line_of(filled);
-  object["launch"] = launch.empty() ? Json() : Json(launch);
-  object["flags"] = Json::array();
-  for (const Alternative& one : others) {
-    const std::string flags = changed_flags(filled, sized(one.scenario, one.answer));
-    object["flags"].push_back({{"policy", one.policy},
-                               {"change", flags.empty() ? Json() : Json(flags)},
-                               {"capacity", one.answer.load}});
+  std::vector<Answered> all;
+  for (Scenario& scenario : scenarios) {
+    Answered one{std::move(scenario), {}, {}, {}};
+    one.answer = find_capacity(question, simulated_loads(one.scenario, question.meet, finished));
+    if (from.is_given() && args.policies.empty())
+      one.others = alternatives(args, asked, one.scenario, question, finished);
+    one.document = answer_object(one.scenario, question, one.answer);
+    add_launch(from, one);
+    all.push_back(std::move(one));
   }
-  if (from.is_given()) {
-    object["from"] = launched_json(from);
-    object["warnings"] = object["from"]["warnings"];
-  }
-  const std::string json = object.dump(2) + "\n";
-  if (!args.out.empty()) write_file(args.out + "/capacity.json", json);
+  Json documents = Json::array();
+  for (const Answered& one : all) documents.push_back(one.document);
+  const std::string json = (all.size() == 1 ? documents.front() : documents).dump(2) + "\n";
+  for (std::size_t i = 0; i < all.size() && !args.out.empty(); ++i)
+    write_file(args.out + "/" + names[i], documents[i].dump(2) + "\n");
   finished.discard();
-  if (args.json) {
-    print(json);
-  } else {
-    std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
-    std::vector<std::string> sentences = document_sentences(object);
-    constexpr std::size_t kBrief = 2;
-    if (!args.explain) sentences.resize(std::min(sentences.size(), kBrief));
-    text += wrapped(sentences);
-    if (!answer.curve.empty()) text += "\n" + curve_text(question, answer);
-    text += notes_text(scenario.notes, args.explain);
-    text += flags_text(scenario, from.line.written_model, question, answer, others) + launched_text(from);
-    print(text);
-  }
-  if (!(answer.load > 0)) throw CheckFailed(asked.name() + ": no load meets the targets");
+  const bool any =
+      std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.answer.load > 0; });
+  print(args.json ? json : pages_of(args, question, from, std::move(all)) + launched_text(from));
+  if (!any) throw CheckFailed(asked.name() + ": no load meets the targets");
 }
 
 }  // namespace
@@ -259,6 +331,7 @@ void add_capacity(CLI::App& app) {
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");
+  command.value("--policies", args->policies, "several policies, each with its own capacity: a,b,c");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
   command.value("--seeds", args->seeds, "seeds per load; a single seed gives no interval")

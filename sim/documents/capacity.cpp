@@ -9,6 +9,7 @@
 #include "documents/kind.h"
 #include "metrics/quantity.h"
 #include "text/capacity_text.h"
+#include "text/result_sentences.h"
 #include "text/sentence.h"
 
 namespace kvcap {
@@ -152,7 +153,10 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
 std::span<const PlaceOfText<CapacitySubject>> places_of(const CapacitySubject&) { return kCapacityPlaces; }
 
 std::vector<std::string> capacity_sentences(const Json& capacity) {
-  std::vector<std::string> texts = {first_said(kCapacityVerdict, {capacity})};
+  std::vector<std::string> texts = {
+      first_said(kCapacityVerdict, {capacity}),
+      quality_text(text_of(capacity, "policy"), text_of(capacity, "quality_note"))};
+  std::erase(texts, "");
   if (is_none({capacity})) return texts;
   for (const char* what : {"rejected", "failed", "truncated"})
     texts.push_back(first_said(kUnservedTurns, {capacity, what}));

@@ -175,7 +175,22 @@ void explain_several(const Comparison& all, std::vector<std::string>& paragraphs
   add(paragraphs, {reason});
 }
 
+// Returns what each lossy policy changes in the answers, and what that was measured on.
+std::vector<std::string> quality_texts(const Comparison& all) {
+  std::vector<std::string> texts;
+  for (const Setting& setting : all.settings()) {
+    const RunResult& result = *setting.result;
+    const std::string text = quality_text(result.policy, result.quality_note);
+    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  return texts;
+}
+
 }  // namespace
+
+std::string quality_text(const std::string& policy, const std::string& quality_note) {
+  return quality_note.empty() ? "" : "Answers of " + policy + " differ: " + quality_note + ".";
+}
 
 std::string difference_text(double difference, double half_width, std::string_view unit) {
   const double size = std::abs(difference);
@@ -236,6 +251,7 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   std::vector<std::string> texts = answers(all);
   texts.resize(std::min(texts.size(), most));
   const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
+  add(texts, quality_texts(all));
   add(texts, {first_said(kWarnings, first_of_all(all)),
               left_out_text(notes, assumed_texts(all).size() + more_assumptions)});
   return texts;

@@ -33,6 +33,9 @@ std::vector<std::string> detail_notes(const Comparison& results);
 // Returns the notes that belong next to an answer, as sentences: defaults that moved, and assumed values.
 std::vector<std::string> assumptions(const std::vector<std::string>& notes);
 
+// Returns "Answers of cacheblend differ: at least 15 % recomputed: F1 ...", or "" for a lossless policy.
+std::string quality_text(const std::string& policy, const std::string& quality_note);
+
 // Returns a difference with its unit: "42.0 ms lower", or "42 +-7 ms higher (not significant)" if its
 // interval contains zero.
 std::string difference_text(double difference, double half_width, std::string_view unit);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/table.h"
+#include "scenario/load.h"
 
 namespace kvcap::cli_test {
 namespace {
@@ -194,6 +195,58 @@ TEST_F(Cli, PrintsKibibytesOfStoredTokens) {
             std::string::npos);
 }
 
+// Policies that restore alike share a row, and all of them are named.
+TEST_F(Cli, PrintsTheDistinctWaysToRestore) {
+  const std::vector<std::string> ask = {"restore",    "--model",           "llama-2-7b",
+                                        "--hardware", "a100-40g-4x-pm9a3", "--tokens"};
+  const auto of = [&](const char* tokens) {
+    std::vector<std::string> arguments = ask;
+    arguments.push_back(tokens);
+    return kvcap(arguments);
+  };
+  const std::string one = of("2048").out;
+  EXPECT_EQ(one.find("\nvllm_offload"), std::string::npos) << one;
+  EXPECT_NE(one.find("\nas kv_offload: "), std::string::npos) << one;
+  for (const std::string_view policy : policy_names())
+    EXPECT_NE(one.find(policy), std::string::npos) << policy;
+  const std::string two = of("1k,4k").out;
+  EXPECT_NE(two.find(" 1,000   4,000\n"), std::string::npos) << two;
+  EXPECT_NE(two.find("\nhcache restores 4,000 tokens"), std::string::npos) << two;
+  EXPECT_EQ(of("4k,").err,
+            "kvcap: --tokens: found \"\", allowed: 1 to 100000000, several with commas: 4k,16k\n");
+  EXPECT_EQ(of("0.5").exit_code, 2);
+}
+
+TEST_F(Cli, SeveralLengthsAreADocumentEach) {
+  const Json documents =
+      Json::parse(kvcap({"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens",
+                         "512,1024", "--policy", "hcache", "--json"})
+                      .out);
+  ASSERT_EQ(documents.size(), 2U);
+  EXPECT_EQ(documents[1]["schema"], "kvcap.restore/1");
+  EXPECT_EQ(documents[1]["tokens"], 1024);
+  EXPECT_LT(documents[0]["policies"][0]["restore_s"], documents[1]["policies"][0]["restore_s"]);
+}
+
+TEST_F(Cli, ShowsTheFieldsOfAGroupAndOfAPart) {
+  const auto names = [&](std::vector<std::string> asked) {
+    asked.insert(asked.begin(), {"show", "fields"});
+    asked.emplace_back("--json");
+    std::vector<std::string> paths;
+    for (const Json& field : Json::parse(kvcap(asked).out)) paths.push_back(field["name"]);
+    return paths;
+  };
+  EXPECT_EQ(names({"slo"}), (std::vector<std::string>{"slo", "slo.ttft_ms", "slo.tpot_ms"}));
+  const std::vector<std::string> lease = {"policy.tiers.0.lease_s"};
+  EXPECT_EQ(names({"policy.tiers.2.lease_s"}), lease);
+  EXPECT_EQ(names({"tiers.lease"}), lease);
+  EXPECT_EQ(names({}).size(), scenario_fields().size());
+  const Outcome unknown = kvcap({"show", "fields", "slo.tft_ms"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_NE(unknown.err.find("did you mean \"slo.ttft_ms\"?"), std::string::npos) << unknown.err;
+  EXPECT_LE(std::ranges::count(kvcap({"run", "--help"}).out, '\n'), 50);
+}
+
 TEST_F(Cli, RestoresOneContextWithEveryPolicy) {
   const Outcome outcome = kvcap(
       {"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "2048", "--json"});
@@ -373,7 +426,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, flags, memory, "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, fields, flags, memory, "
        "schema; did "
        "you mean "
        "\"models\"?\n"},
