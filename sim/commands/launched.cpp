@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -24,7 +25,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFromHelp =
     "an engine's launch line to start from, on the scenario's hardware and workload: "
-    "'vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100'";
+    "'vllm serve Qwen/Qwen3-32B -tp 2 --kv-offloading-size 100'; or a manifest with one: deployment.yaml, "
+    "values.yaml#NAME";
 
 std::vector<std::string> names_of(const std::string& list) {
   std::vector<std::string> names;
@@ -45,7 +47,7 @@ std::string value_of(const std::string& change) { return change.substr(change.fi
 std::string flag_of(const LaunchLine& line, const std::string& path) {
   for (const TakenFlag& one : line.flags) {
     for (const std::string& field : one.fields) {
-      if (field == path || field.starts_with(path + ".")) return one.flag;
+      if (field == path || field.starts_with(path + ".")) return one.place + one.flag;
     }
   }
   return "";
@@ -65,10 +67,8 @@ Overrides placed(const LaunchLine& line, const std::vector<std::string>& fields)
 // Loads the scenario with the line's fields.
 Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, const LaunchLine& line,
                        const std::vector<std::string>& launched, const Overrides& given) {
-  Overrides all = placed(line, launched);
-  all.insert(all.end(), given.begin(), given.end());
   try {
-    return load(all);
+    return load(with_line(placed(line, launched), given));
   } catch (const InputError& error) {
     if (std::string(error.what()).find("found \"remote\"") == std::string::npos) throw;
     throw InputError(
@@ -149,7 +149,8 @@ std::string short_name(const std::string& flag) {
 // Returns the flag at the beginning of a note, as in "--max-num-seqs"; "" if there is none.
 std::string flag_of_note(const LaunchLine& line, const std::string& note) {
   for (const TakenFlag& one : line.flags) {
-    if (note.starts_with(one.flag + " ") || note.starts_with(one.flag + ":")) return one.flag;
+    const std::string placed = one.place + one.flag;
+    if (note.starts_with(placed + " ") || note.starts_with(placed + ":")) return one.flag;
   }
   return "";
 }
@@ -168,7 +169,7 @@ Launched launched(const FromArgs& args, const Overrides& given,
     if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
     return {};
   }
-  Launched launched{.text = args.line, .line = read_launch_line(args.line, names_of(args.ignored))};
+  Launched launched{.text = args.line, .line = read_from(args.line, names_of(args.ignored))};
   for (const std::string& note : launched.line.notes) tell("kvcap: --from: " + note);
   // The line replaces the scenario's own serving and policy.
   std::vector<std::string>& overrides = launched.overrides = {"serving={}", "policy={}"};
@@ -210,7 +211,8 @@ std::string launched_text(const Launched& launched) {
       width = std::max(width, flag.size());
     }
   }
-  std::string text = "\nRead from the launch line (" + std::string(name(line.engine)) + "):\n";
+  const std::string source = line.source.empty() ? "the launch line" : plain_line(line.source);
+  std::string text = "\nRead from " + source + " (" + std::string(name(line.engine)) + "):\n";
   for (const auto& [flag, fields] : rows) {
     const std::string indent(width + 4, ' ');
     std::string begin = "  " + flag + std::string(width - flag.size() + 2, ' ');
@@ -260,6 +262,15 @@ Json launched_json(const Launched& launched) {
   }
   return {{"line", launched.text}, {"engine", name(line.engine)}, {"flags", flags},      {"fields", fields},
           {"defaults", defaults},  {"ignored", line.left_out},    {"warnings", warnings}};
+}
+
+Overrides with_line(const Overrides& line, const Overrides& given) {
+  Overrides all;
+  const auto is_whole = [](const Override& one) { return one.path == "hardware"; };
+  std::copy_if(given.begin(), given.end(), std::back_inserter(all), is_whole);
+  all.insert(all.end(), line.begin(), line.end());
+  std::remove_copy_if(given.begin(), given.end(), std::back_inserter(all), is_whole);
+  return all;
 }
 
 Overrides launched_overrides(const Launched& launched) { return placed(launched.line, launched.overrides); }

@@ -36,6 +36,9 @@ Launched launched(const FromArgs& args, const Overrides& given,
                   const std::function<Scenario(const Overrides&)>& load);
 // Returns the fields that the line sets; messages about them name its flags.
 Overrides launched_overrides(const Launched& launched);
+// Joins overrides of a line and of options, which win. A whole `hardware` comes first, for it would reset the
+// fields of the hardware that the line sets.
+Overrides with_line(const Overrides& line, const Overrides& given);
 
 // Adds the line's notes to the scenario's, so that results and pages contain them.
 void add_notes(const Launched& launched, Scenario& scenario);

@@ -1,5 +1,7 @@
 // kvcap plan: finds the cheapest configuration that meets the targets, and its neighbours.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "commands/question.h"
 #include "commands/require.h"
 #include "documents/kind.h"
+#include "launch/deployment.h"
 #include "plan/break_even.h"
 #include "plan/search/plan_draws.h"
 #include "plan/search/plan_simulate.h"
@@ -36,6 +39,7 @@ struct PlanArgs {
   std::vector<std::string> meet;
   std::string out;
   std::string draws = "auto";
+  std::string emit;
   bool break_even = false;
   bool resume = false;
   bool json = false;
@@ -293,6 +297,14 @@ bool is_searched(const std::string& path, const Plan& plan) {
   return false;
 }
 
+// Returns the answer as something to deploy.
+std::string deployment(const PlanReport& report, const std::string& emit) {
+  if (!report.result.best) return "";
+  const auto* form = std::find(std::begin(kDeploymentForms), std::end(kDeploymentForms), emit);
+  return deployment_of(sized(*report.plan, *report.result.best),
+                       static_cast<DeploymentForm>(form - std::begin(kDeploymentForms)));
+}
+
 struct AskedPlan {
   Launched from;
   Plan plan;
@@ -383,6 +395,10 @@ AskedPlan asked_plan(const PlanArgs& args) {
 }
 
 void plan(const PlanArgs& args) {
+  if (!args.emit.empty() && (args.json || args.break_even)) {
+    throw InputError("plan: found --emit with " + std::string(args.json ? "--json" : "--break-even") +
+                     ", allowed: one of them");
+  }
   refuse_read_once(args.question.file, ", and a plan reads it for every configuration; allowed: a file");
   const auto [from, plan] = asked_plan(args);
   const std::string& name = args.question.file.empty() ? plan.base.path : args.question.file;
@@ -433,6 +449,8 @@ void plan(const PlanArgs& args) {
   finished.discard();
   if (args.json) {
     print_format("%s\n", object.dump(2).c_str());
+  } else if (!args.emit.empty()) {
+    print(deployment(report, args.emit));
   } else {
     print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
           launched_text(from));
@@ -458,6 +476,12 @@ void add_plan(CLI::App& app) {
       "--break-even", args->break_even,
       "instead of the plan, print the fastest policy at each pair of values of the two fields in break_even");
   command.flag("--json", args->json, "print everything as JSON");
+  command
+      .value(
+          "--emit", args->emit,
+          "print only what deploys the answer: the launch line, Helm values of vLLM's production stack, or a "
+          "DynamoGraphDeployment")
+      .one_of(std::vector<std::string>(std::begin(kDeploymentForms), std::end(kDeploymentForms)));
   command.footer("Example: kvcap plan scenarios/plans/demo.json");
   command.runs([args] { plan(*args); });
 }

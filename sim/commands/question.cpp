@@ -350,9 +350,9 @@ void Question::fill_in(const Asker& asker) {
 }
 
 Overrides Question::overrides() const {
-  Overrides all = launched_overrides(from_);
-  for (const Overrides* part : {&options_, &set_}) all.insert(all.end(), part->begin(), part->end());
-  return all;
+  Overrides given = options_;
+  given.insert(given.end(), set_.begin(), set_.end());
+  return with_line(launched_overrides(from_), given);
 }
 
 Scenario Question::load(const Overrides& more) const {
@@ -401,8 +401,7 @@ std::string Question::text_of(const Scenario& scenario, const Overrides& overrid
 }
 
 std::string Question::text_without_set() const {
-  Overrides overrides = launched_overrides(from_);
-  overrides.insert(overrides.end(), options_.begin(), options_.end());
+  const Overrides overrides = with_line(launched_overrides(from_), options_);
   return text_of(load_scenario_with(base_, overrides), overrides);
 }
 

@@ -29,6 +29,7 @@ constexpr Source kSources[] = {
     {"l-async", "LMCache async_loading.rst@19e9790"},
     {"l-adapter", "LMCache vllm_v1_adapter.py@0043281"},
     {"d-guide", "dynamo docs/components/kvbm/kvbm-guide.md@04521f4"},
+    {"d-args", "dynamo components/src/dynamo/*/backend_args.py@0a6a115"},
     {"d-off", "dynamo lib/llm/src/block_manager/offload.rs@003b9e2"},
     {"s-args", "sglang docs/advanced_features/server_arguments.md@004813e"},
     {"s-hrc", "sglang hiradix_cache.py@263bc85"},

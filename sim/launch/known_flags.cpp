@@ -105,6 +105,8 @@ constexpr KnownFlags kVllm[] = {
     {vllm, not_simulated, text, "--performance-mode", "v-args", "balanced"},
     {vllm, not_simulated, text, "--kv-transfer-config.kv_role", "v-off", "kv_both"},
     {vllm, not_simulated, text, "VLLM_USE_V1", "v-args", "1"},
+    {vllm, not_simulated, present, "--is-prefill-worker --is-decode-worker", "d-args"},
+    {vllm, not_simulated, text, "--disaggregation-mode", "d-args", "agg"},
     {vllm, not_simulated, text, "--mamba-cache-dtype --mamba-ssm-cache-dtype --override-attention-dtype",
      "v-args", "auto None"},
     {vllm, kernels, text, "--moe-backend --linear-backend", "v-args", "auto None"},
@@ -183,6 +185,10 @@ constexpr KnownFlags kKvStores[] = {
      "DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER DYN_KVBM_CPU_CACHE_OVERRIDE_NUM_BLOCKS "
      "DYN_KVBM_DISK_CACHE_OVERRIDE_NUM_BLOCKS",
      "d-guide"},
+    {dynamo, none, text,
+     "--migration-limit --dyn-tool-call-parser --dyn-reasoning-parser --custom-jinja-template "
+     "--endpoint-types --request-plane --event-plane",
+     "d-args"},
     {dynamo, none, text,
      "DYN_KVBM_DISK_CACHE_DIR DYN_KVBM_METRICS DYN_KVBM_METRICS_PORT DYN_KVBM_LEADER_ZMQ_PUB_PORT "
      "DYN_KVBM_LEADER_ZMQ_ACK_PORT DYN_KVBM_LEADER_WORKER_INIT_TIMEOUT_SECS DYN_LOG DYN_NAMESPACE "
@@ -310,6 +316,9 @@ constexpr KnownFlags kTrtllm[] = {
      "--extra_llm_api_options.max_beam_width --extra_llm_api_options.moe_cluster_parallel_size",
      "t-serve", "1 null"},
     {trtllm, kernels, text, "--extra_llm_api_options.stream_interval", "t-serve", "1 null"},
+    {trtllm, none, present, "--publish-kv-events --publish-events-and-metrics", "d-args"},
+    {trtllm, not_simulated, text, "--disaggregation-mode", "d-args", "agg pd prefill_and_decode"},
+    {trtllm, not_simulated, FlagForm::json, "--override-engine-args", "d-args"},
     {trtllm, not_simulated, text, "--backend --extra_llm_api_options.backend", "t-serve", "pytorch"},
     {trtllm, not_simulated, text, "--extra_llm_api_options.dtype", "t-serve", "auto float16 bfloat16"},
     {trtllm, kernels, text, "--extra_llm_api_options.allreduce_strategy", "t-serve", "AUTO"},

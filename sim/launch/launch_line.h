@@ -4,6 +4,9 @@
 //   docker run ... vllm/vllm-openai:TAG --model MODEL ...
 //   python -m sglang.launch_server  --model-path MODEL ...        sglang serve ...
 //   trtllm-serve [serve] MODEL ...
+//   python -m dynamo.{vllm,sglang,trtllm} --model MODEL ...
+//
+// A manifest becomes a launch line too (manifest.h): its words, each with its place in the file.
 //
 // Variables may precede the line (LMCACHE_..., DYN_KVBM_...). Files that the line names (--config of vLLM and
 // SGLang, --extra_llm_api_options, LMCACHE_CONFIG_FILE) are read relative to the working folder; flags on the
@@ -14,12 +17,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "launch/flags.h"
+#include "launch/line_words.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {
@@ -28,10 +33,12 @@ namespace kvcap {
 struct TakenFlag {
   std::string flag, value;
   std::vector<std::string> fields;  // "serving.max_num_seqs"
+  std::string place = {};           // of a manifest's word, with ": "; empty on a line
 };
 
 struct LaunchLine {
   Stack engine = Stack::vllm;
+  std::string source;                  // "a.yaml, engine chat"; empty: a line
   std::string model;                   // a name of the catalogue, or a path
   std::string written_model;           // as written on the line
   bool is_8bit = false;                // according to its name
@@ -54,6 +61,16 @@ struct LaunchLine {
 // Throws InputError if the line has no known engine, the model is not in the catalogue, a value cannot be
 // read or a flag is not simulated. `ignored`: names of flags to skip, "enforce-eager" or "--enforce-eager".
 LaunchLine read_launch_line(std::string_view line, const std::vector<std::string>& ignored = {});
+
+struct LineInput {
+  std::vector<LineWord> words;
+  std::map<std::string, std::string> files = {};  // texts by name, read instead of files on disk
+  std::vector<std::string> ignored = {};
+};
+LaunchLine read_launch_words(const LineInput& input);
+// Reads a line, or a file with the name of one of its engines: "deployment.yaml", "deployment.yaml#chat". A
+// file whose name ends with .sh contains a line; every other file is a manifest.
+LaunchLine read_from(const std::string& text, const std::vector<std::string>& ignored = {});
 // Returns the engine's defaults on these GPUs for fields that the line does not set: "path=value".
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware);
 

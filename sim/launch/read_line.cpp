@@ -15,112 +15,15 @@
 #include "base/text/json_document.h"
 #include "base/text/plain_text.h"
 #include "launch/launch_line.h"
+#include "launch/line_words.h"
 #include "launch/named_model.h"
 #include "launch/settings.h"
-#include "launch/shell_words.h"
 #include "launch/values.h"
 #include "launch/yaml_file.h"
 #include "scenario/load.h"
-#include "spec/engine_version.h"
 
 namespace kvcap {
 namespace {
-
-bool is_variable(const std::string& word) {
-  const std::size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) return false;
-  return std::all_of(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(equals),
-                     [](unsigned char letter) { return std::isalnum(letter) != 0 || letter == '_'; });
-}
-
-// True for "-tp" and "--max-num-seqs", but not for "-1".
-bool is_flag(const std::string& word) {
-  if (word.size() < 2 || word[0] != '-') return false;
-  return word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0;
-}
-
-// True for words after which another command or an output file follows.
-bool ends_command(const std::string& word) {
-  constexpr std::string_view kEnds[] = {"&", "&&", "|", "||", ";"};
-  if (std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds)) return true;
-  return word.starts_with('>') || word.starts_with("1>") || word.starts_with("2>") || word.starts_with("&>");
-}
-
-// Removes the words after the end of the command that begins at `begin`.
-void cut_command(std::vector<std::string>& words, std::size_t begin) {
-  for (std::size_t i = begin; i < words.size(); ++i) {
-    const bool is_last = words[i].size() > 1 && words[i].ends_with(';');
-    if (is_last) words[i].pop_back();
-    if (is_last || ends_command(words[i])) words.resize(is_last ? i + 1 : i);
-  }
-}
-
-// Replaces bash -c 'vllm serve ...' with the words of the command.
-std::vector<std::string> without_shell(std::vector<std::string> words) {
-  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
-    const std::string program = words[i].substr(words[i].rfind('/') + 1);
-    const bool is_shell = (program == "bash" || program == "sh") && words[i + 1].starts_with('-') &&
-                          words[i + 1].ends_with('c');
-    if (!is_shell) continue;
-    const std::vector<std::string> inner = shell_words(words[i + 2]);
-    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i),
-                words.begin() + static_cast<std::ptrdiff_t>(i + 3));
-    words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), inner.begin(), inner.end());
-  }
-  return words;
-}
-
-// Returns "0.11.0" for the image tag "v0.11.0"; empty for "latest".
-std::string version_of_tag(std::string tag) {
-  if (tag.starts_with('v')) tag.erase(0, 1);
-  return parse_engine_version(tag) ? tag : "";
-}
-
-// True for an image that starts the engine, unless a program follows it.
-bool is_vllm_image(const std::string& program) {
-  return program == "vllm-openai" || program.starts_with("vllm-openai:");
-}
-
-std::optional<Stack> stack_of_program(const std::string& word, bool serves, bool is_last) {
-  const std::string program = word.substr(word.rfind('/') + 1);
-  // A single word may be the name of a container or the end of a path.
-  if (program == "vllm" && (serves || is_last)) return Stack::vllm;
-  if (program == "sglang" && (serves || is_last)) return Stack::sglang;
-  if (program == "trtllm-serve" || program == "tensorrt_llm.commands.serve") return Stack::trtllm;
-  const bool is_script =
-      word.ends_with("api_server.py") && word.find("vllm/entrypoints/") != std::string::npos;
-  const bool is_module = program == "vllm.entrypoints.cli.main" ||
-                         (program.starts_with("vllm.entrypoints.") && program.ends_with("_server"));
-  if (is_script || is_module || program == "dynamo.vllm") return Stack::vllm;
-  if (program == "sglang.launch_server" || program == "dynamo.sglang") return Stack::sglang;
-  return std::nullopt;
-}
-
-// Returns the index of the first flag, and sets the engine.
-std::size_t find_engine(const std::vector<std::string>& words, LaunchLine& line) {
-  std::optional<std::size_t> begin;
-  const auto behind = [&](std::size_t i) {
-    const bool serves = i + 1 < words.size() && words[i + 1] == "serve";
-    return serves ? i + 2 : i + 1;
-  };
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string program = words[i].substr(words[i].rfind('/') + 1);
-    const bool is_last = i + 1 == words.size(), serves = !is_last && words[i + 1] == "serve";
-    if (const std::optional<Stack> stack = stack_of_program(words[i], serves, is_last)) {
-      line.engine = *stack;
-      return behind(i);
-    }
-    // docker run ... vllm/vllm-openai:latest --model MODEL
-    if (!begin && is_vllm_image(program)) {
-      line.engine_version = version_of_tag(program.substr(program.find(':') + 1));
-      begin = behind(i);
-    }
-  }
-  if (begin) return *begin;
-  throw InputError(
-      "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
-      "trtllm-serve");
-}
 
 constexpr std::string_view kTransfer = "--kv-transfer-config", kTrtllmFile = "--extra_llm_api_options";
 
@@ -145,7 +48,8 @@ std::string plain_flag(std::string flag) {
 // A flag with its value.
 struct Given {
   std::string flag, value;
-  std::string shown;        // as spelled on the line or in the file
+  std::string place;        // of a manifest's word, with ": "; empty on a line
+  std::string shown;        // place and flag as spelled on the line or in the file
   bool is_negated = false;  // --no-async-scheduling
   bool is_of_file = false;
   bool is_variable = false;  // an environment variable
@@ -153,10 +57,11 @@ struct Given {
 
 class Reader {
  public:
-  Reader(LaunchLine& line, const std::vector<std::string>& ignored) : line_(line), ignored_(ignored) {}
+  Reader(LaunchLine& line, const LineInput& input) : line_(line), input_(input), ignored_(input.ignored) {}
 
   // Takes variables before the program: the shell's, docker's --env=NAME=value, and export NAME=value;
-  void take_before(std::string word) {
+  void take_before(const LineWord& given) {
+    std::string word = given.text;
     if (word.starts_with("--env-file")) note("--env-file is not read: give its variables with --env");
     if (word.starts_with("--env=")) word.erase(0, 6);
     while (word.ends_with(';')) word.pop_back();
@@ -165,15 +70,18 @@ class Reader {
     const std::string name = word.substr(0, equals), value = expanded(word.substr(equals + 1));
     variables_[name] = value;
     const bool is_of_stack = !find_flags(line_.engine, name).empty();
-    if (is_of_stack || is_engines(name))
-      take({.flag = name, .value = value, .shown = name, .is_variable = true});
+    const std::string place = place_of(given);
+    if (is_of_stack || is_engines(name)) {
+      take({.flag = name, .value = value, .place = place, .shown = place + name, .is_variable = true});
+    }
   }
 
   // Takes the word at words[i] and its value. Returns the index of the next word.
-  std::size_t take_at(const std::vector<std::string>& words, std::size_t i) {
-    Given one{.flag = words[i], .value = {}, .shown = words[i]};
+  std::size_t take_at(const std::vector<LineWord>& words, std::size_t i) {
+    const std::string place = place_of(words[i]);
+    Given one{.flag = words[i].text, .value = {}, .place = place, .shown = place + words[i].text};
     if (!one.flag.starts_with("-")) {
-      take_positional(expanded(one.flag));
+      take_positional(expanded(one.flag), place);
       return i + 1;
     }
     std::optional<std::string> value = split_value(one);
@@ -184,8 +92,9 @@ class Reader {
       throw InputError("--from: " + one.shown + ": found \"" + *value + "\", allowed: no value");
     }
     ++i;
-    if (!value && wants_value && i < words.size() && !is_flag(words[i])) value = words[i++];
-    for (; form == FlagForm::texts && i < words.size() && !is_flag(words[i]); ++i) *value += " " + words[i];
+    const auto has_word = [&] { return i < words.size() && !is_flag(words[i].text); };
+    if (!value && wants_value && has_word()) value = words[i++].text;
+    for (; form == FlagForm::texts && has_word(); ++i) *value += " " + words[i].text;
     one.value = expanded(value.value_or(""));
     take_value(one);
     return i;
@@ -196,8 +105,7 @@ class Reader {
     for (const Given& file : files_) {
       if (has_variable(file.value)) refuse_value(file.shown, file.value, "");
       const Stack stack = find_flags(line_.engine, file.flag).front()->stack;
-      constexpr int64_t kMaxBytes = 1 << 20;
-      for (const YamlEntry& entry : parse_yaml(read_file(file.value, kMaxBytes), file.value)) {
+      for (const YamlEntry& entry : parse_yaml(text_of(file.value), file.value)) {
         take_entry(file.value, stack, entry);
       }
     }
@@ -218,6 +126,15 @@ class Reader {
 
  private:
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
+
+  static std::string place_of(const LineWord& word) { return word.place.empty() ? "" : word.place + ": "; }
+
+  // Returns the text of a file that the line names: one of the manifest's ConfigMaps, or a file on disk.
+  std::string text_of(const std::string& path) const {
+    const auto found = input_.files.find(path.substr(path.rfind('/') + 1));
+    constexpr int64_t kMaxBytes = 1 << 20;
+    return found == input_.files.end() ? read_file(path, kMaxBytes) : found->second;
+  }
 
   // True iff the name has a prefix that only engines use.
   static bool is_engines(const std::string& name) {
@@ -274,7 +191,7 @@ class Reader {
       one.flag.resize(2);
     }
     if (one.flag.ends_with('+') && one.flag.find('.') != std::string::npos) one.flag.pop_back();
-    one.shown = one.flag;
+    one.shown = one.place + one.flag;
     return value;
   }
 
@@ -419,7 +336,8 @@ class Reader {
     }
     const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
     if (rows.empty()) return take_unknown(one);
-    line_.flags.push_back({one.shown, one.is_negated ? "" : one.value, {}});
+    line_.flags.push_back(
+        {one.shown.substr(one.place.size()), one.is_negated ? "" : one.value, {}, one.place});
     for (const FlagRow* row : rows) {
       if (row->form == FlagForm::yaml_file) files_.push_back(one);
       if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) refused_.push_back(one);
@@ -466,15 +384,16 @@ class Reader {
     return text;
   }
 
-  void take_positional(const std::string& word) {
+  void take_positional(const std::string& word, const std::string& place) {
     const bool has_model = std::any_of(settings_.begin(), settings_.end(),
                                        [](const FlagSetting& one) { return one.row->field == "model"; });
-    const Given one{.flag = has_model ? word : "--model", .value = word, .shown = "model"};
+    const Given one{
+        .flag = has_model ? word : "--model", .value = word, .place = place, .shown = place + "model"};
     if (!has_model) return take(one);
     if (is_ignored(word)) {
       line_.left_out.push_back(word);
     } else {
-      strays_.push_back(word);
+      strays_.push_back(one);
     }
   }
 
@@ -521,7 +440,7 @@ class Reader {
       if (std::find(names.begin(), names.end(), bare) == names.end()) names.push_back(bare);
     };
     for (const Given& one : unknown_) add(one.flag);
-    for (const std::string& word : strays_) add(word);
+    for (const Given& one : strays_) add(one.value);
     for (const Given& one : refused_) add(one.flag);
     return names;
   }
@@ -537,8 +456,8 @@ class Reader {
                         suggestion(normal_flag(one.flag), flag_names(line_.engine)));
     }
     and_more(unknown_.size());
-    for (const std::string& word : std::span(strays_).first(std::min(strays_.size(), kMaxNamed)))
-      reasons.push_back("\"" + word + "\" does not belong to a flag");
+    for (const Given& one : std::span(strays_).first(std::min(strays_.size(), kMaxNamed)))
+      reasons.push_back(one.place + "\"" + one.value + "\" does not belong to a flag");
     and_more(strays_.size());
     for (const Given& one : refused_) {
       constexpr std::size_t kShort = 40;
@@ -563,6 +482,7 @@ class Reader {
   static constexpr std::size_t kMaxNamed = 3;  // named flags of each kind
 
   LaunchLine& line_;
+  const LineInput& input_;
   const std::vector<std::string>& ignored_;
   std::set<std::string> used_;  // names of `ignored_` that were used
   std::map<std::string, std::string> variables_;
@@ -570,16 +490,28 @@ class Reader {
   std::vector<std::string> on_line_;  // flags set on the line
   std::vector<Given> files_, unknown_, refused_;
   std::vector<std::pair<Given, FlagEffect>> conditional_;
-  std::vector<std::string> strays_;
+  std::vector<Given> strays_;  // words that belong to no flag
 };
 
 }  // namespace
 
 LaunchLine read_launch_line(std::string_view text, const std::vector<std::string>& ignored) {
+  return read_launch_words({.words = line_words(text), .ignored = ignored});
+}
+
+LaunchLine read_launch_words(const LineInput& input) {
   LaunchLine line;
-  std::vector<std::string> words = without_shell(shell_words(text));
-  const std::size_t begin = find_engine(words, line);
-  Reader reader(line, ignored);
+  std::vector<LineWord> words = without_shell(input.words);
+  const std::optional<EngineWords> engine = find_engine(words);
+  if (!engine) {
+    throw InputError(
+        "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
+        "trtllm-serve, or a manifest (FILE.yaml)");
+  }
+  line.engine = engine->engine;
+  line.engine_version = engine->version;
+  const std::size_t begin = engine->first_flag;
+  Reader reader(line, input);
   for (std::size_t i = 0; i < begin; ++i) reader.take_before(words[i]);
   cut_command(words, begin);
   for (std::size_t i = begin; i < words.size();) i = reader.take_at(words, i);

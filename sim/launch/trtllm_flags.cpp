@@ -8,7 +8,7 @@ using enum Stack;
 using enum FlagForm;
 
 constexpr FlagRow kTrtllmRows[] = {
-    {.stack = trtllm, .names = "--model", .field = "model", .form = model, .source = "t-serve"},
+    {.stack = trtllm, .names = "--model --model-path", .field = "model", .form = model, .source = "t-serve"},
     {.stack = trtllm,
      .names = "--tp_size --tensor_parallel_size --extra_llm_api_options.tensor_parallel_size",
      .field = "serving.tensor_parallel_size",
@@ -23,7 +23,8 @@ constexpr FlagRow kTrtllmRows[] = {
      .engine_default = {"0"},
      .source = "nccl-env"},
     {.stack = trtllm,
-     .names = "--ep_size --moe_expert_parallel_size --extra_llm_api_options.moe_expert_parallel_size",
+     .names = "--ep_size --moe_expert_parallel_size --expert-parallel-size "
+              "--extra_llm_api_options.moe_expert_parallel_size",
      .field = "serving.expert_parallel",
      .form = words,
      .words = "1=false *=true",
@@ -82,7 +83,7 @@ constexpr FlagRow kTrtllmRows[] = {
      .engine_default = {.words = "derived from memory"},
      .source = "t-kv"},
     {.stack = trtllm,
-     .names = "--extra_llm_api_options.kv_cache_config.tokens_per_block",
+     .names = "--extra_llm_api_options.kv_cache_config.tokens_per_block --kv-block-size",
      .field = "serving.block_size",
      .form = integer,
      .engine_default = of_server(),
@@ -152,7 +153,11 @@ constexpr FlagRow kTrtllmRows[] = {
      .form = model,
      .engine_default = {.words = "none"},
      .source = "t-serve"},
-    {.stack = trtllm, .names = "--extra_llm_api_options --config", .form = yaml_file, .source = "t-serve"},
+    // dynamo.trtllm names it --extra-engine-args.
+    {.stack = trtllm,
+     .names = "--extra_llm_api_options --config --extra-engine-args",
+     .form = yaml_file,
+     .source = "t-serve"},
 };
 
 }  // namespace

@@ -16,11 +16,16 @@ bool has_variable(std::string_view value) {
     if (std::isalpha(static_cast<unsigned char>(next)) != 0 || next == '{' || next == '_' || next == '(')
       return true;
   }
-  return value.find('`') != std::string_view::npos;
+  return value.find('`') != std::string_view::npos || has_placeholder(value);
 }
+
+bool has_placeholder(std::string_view value) { return value.find("{{") != std::string_view::npos; }
 
 void refuse_value(std::string_view flag, const std::string& value, const std::string& allowed) {
   const std::string place = "--from: " + std::string(flag) + ": found \"" + value + "\", ";
+  if (has_placeholder(value)) {
+    throw InputError(place + "a template's placeholder; allowed: its value, as helm template writes it");
+  }
   if (has_variable(value)) {
     throw InputError(place +
                      "a variable that the line does not set; allowed: its value, or NAME=value before");

@@ -18,8 +18,10 @@ namespace kvcap {
 double number_value(std::string_view flag, const std::string& value);
 // Parses a number like number_value(), or one with a unit such as GB or GiB.
 double bytes_value(std::string_view flag, const std::string& value);
-// True iff the value contains a variable or a command: "$TP", "${TP}", "$(nproc)".
+// True iff the value is not final: it contains a variable, a command or a placeholder: "$TP", "$(nproc)".
 bool has_variable(std::string_view value);
+// True iff the value contains a placeholder of a Helm template: "{{ .Values.tp }}".
+bool has_placeholder(std::string_view value);
 int64_t integer_value(std::string_view flag, const std::string& value);
 // Returns the value of a word in the row's `words`; nothing if the word does not set the field.
 std::optional<std::string> word_value(const FlagRow& row, const std::string& word);

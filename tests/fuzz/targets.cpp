@@ -105,6 +105,10 @@ void launch_file(std::string_view bytes) {
                      " vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector LMCacheConnectorV1");
   });
 }
+void manifest(std::string_view bytes) {
+  const FileOf file(bytes, ".yaml");
+  read_or_refuse([&] { read_from(file.path()); });
+}
 void report(std::string_view bytes) {
   const FileOf file(bytes, ".json");
   std::vector<std::string> skipped;
@@ -156,6 +160,7 @@ constexpr FuzzTarget kTargets[] = {
     {"plan", plan},
     {"prices", prices},
     {"launch_file", launch_file, 200},
+    {"manifest", manifest, 200},
     {"report", report},
     {"metrics", metrics},
     {"observed", observed},

@@ -14,8 +14,7 @@ namespace kvcap::launch_lines {
 
 using Texts = std::vector<std::string>;
 
-inline Scenario scenario_of(const std::string& line, const Texts& more = {}) {
-  const LaunchLine read = read_launch_line(line);
+inline Scenario scenario_of(const LaunchLine& read, const Texts& more = {}) {
   Texts overrides = {"serving={}", "policy={}", "hardware=h100-sxm-8x-s3"};
   overrides.insert(overrides.end(), read.overrides.begin(), read.overrides.end());
   Texts all = overrides;
@@ -25,6 +24,9 @@ inline Scenario scenario_of(const std::string& line, const Texts& more = {}) {
   overrides.insert(overrides.end(), defaults.begin(), defaults.end());
   overrides.insert(overrides.end(), more.begin(), more.end());
   return parse_scenario(sample_scenario(), "chat.json", overrides);
+}
+inline Scenario scenario_of(const std::string& line, const Texts& more = {}) {
+  return scenario_of(read_launch_line(line), more);
 }
 
 inline std::string error_of(const std::string& line, const Texts& ignored = {}) {

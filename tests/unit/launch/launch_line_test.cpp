@@ -502,7 +502,7 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"",
        "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
-       "trtllm-serve"},
+       "trtllm-serve, or a manifest (FILE.yaml)"},
       {"vllm serve", "--from: found no model, allowed: a line that names one"},
       {"vllm serve Qwen/Qwen3-8C",
        "--from: found model \"Qwen/Qwen3-8C\", allowed: a name of kvcap show models or the path of a "

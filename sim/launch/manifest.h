@@ -1,0 +1,49 @@
+// Manifests: the engines of Kubernetes objects, Helm values and Dynamo graphs, as words of launch lines.
+//
+//   Pod, Deployment, StatefulSet, LeaderWorkerSet, ...   image, command, args, env and GPUs of a container
+//   DynamoGraphDeployment                               spec.services, or spec.components from v1beta1 on
+//   values of vLLM's production stack                   servingEngineSpec.modelSpec
+//   values of llm-d's modelservice                      decode, prefill
+//
+// A file may have several YAML documents and lists (kind: List). ConfigMaps in it give variables and files.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/line_words.h"
+
+namespace kvcap {
+
+enum class ServerRole : uint8_t { both, prefill, decode };
+
+// A number with its place, for messages.
+struct PlacedCount {
+  int64_t count = 1;
+  std::string place = {};
+};
+
+struct ManifestEngine {
+  std::string name;             // of the object, service or model
+  std::vector<LineWord> words;  // variables, image, program and flags
+  PlacedCount instances;
+  PlacedCount nodes;                // of each instance
+  std::optional<PlacedCount> gpus;  // reserved on each node
+  ServerRole role = ServerRole::both;
+  std::vector<std::string> notes = {};
+};
+
+struct Manifest {
+  std::vector<ManifestEngine> engines;
+  std::vector<std::string> others;           // kinds of objects without an engine
+  std::map<std::string, std::string> files;  // of ConfigMaps: texts by name
+};
+
+// Throws InputError ("file:line: ...") if the text is not YAML or a field is not what its object requires.
+Manifest parse_manifest(std::string_view text, const std::string& file);
+
+}  // namespace kvcap

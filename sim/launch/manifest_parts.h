@@ -1,0 +1,43 @@
+// The parts of parse_manifest(), one file each.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launch/manifest.h"
+#include "launch/manifest_item.h"
+
+namespace kvcap {
+
+// ConfigMaps of a manifest by name, and the texts of each by key.
+using ConfigMaps = std::map<std::string, std::map<std::string, std::string>>;
+
+// What surrounds a container: its object's name, counts and variables.
+struct ContainerFrame {
+  std::string name;
+  PlacedCount instances = {}, nodes = {};
+  ServerRole role = ServerRole::both;
+  std::vector<ManifestItem> variables = {};                       // lists of {name, value}
+  std::vector<std::pair<std::string, ManifestItem>> values = {};  // variables by name
+  std::optional<ManifestItem> resources = {};                     // in place of the container's
+};
+
+// Returns the engine that a container runs; nothing if it runs none. `program`: the words before `args`, in
+// place of `command`.
+std::optional<ManifestEngine> engine_of(const ManifestItem& container, const ContainerFrame& frame,
+                                        const ConfigMaps& maps = {},
+                                        const std::vector<LineWord>& program = {});
+
+ServerRole role_of(const std::string& word);
+
+// Add the engines of an object of Kubernetes or Dynamo. Return false if its kind has none.
+bool add_kubernetes(const ManifestItem& object, const ConfigMaps& maps, Manifest& manifest);
+bool add_dynamo(const ManifestItem& object, const ConfigMaps& maps, Manifest& manifest);
+// Add the engines of Helm values. Return false for values of another chart.
+bool add_production_stack(const ManifestItem& values, Manifest& manifest);
+bool add_modelservice(const ManifestItem& values, Manifest& manifest);
+
+}  // namespace kvcap
