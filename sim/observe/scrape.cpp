@@ -19,7 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMostLogBytes = 2'000'000'000;  // a log of several weeks
+constexpr int64_t kMostLogBytes = 2'000'000'000;   // a log of several weeks
+constexpr int64_t kMostAnswerBytes = 200'000'000;  // JSON takes many times its size in memory
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -97,6 +98,8 @@ ObservedLog read_scrapes(const std::vector<std::string>& files) {
       return parse_observed_log(text, file);
     }
     if (is_query_answer(text)) {
+      if (std::ssize(text) > kMostAnswerBytes)
+        throw InputError(file + ": found an answer of more than 200 MB, allowed: one file per metric or day");
       add_query_answer(answers, text, file);
       continue;
     }

@@ -258,6 +258,10 @@ TEST_F(ObserveCommand, SavedAnswersOfPrometheusAreAHistory) {
   write("page", page(3));
   EXPECT_EQ(kvcap({"observe", path("a.json"), path("page")}).err,
             "kvcap: found scrapes and answers of Prometheus, allowed: files of one kind\n");
+  std::filesystem::resize_file(path("a.json"), 200'000'001);
+  EXPECT_EQ(kvcap({"observe", path("a.json")}).err,
+            "kvcap: " + path("a.json") +
+                ": found an answer of more than 200 MB, allowed: one file per metric or day\n");
 }
 
 TEST_F(ObserveCommand, TheTimesOfAHistoryAreChecked) {
