@@ -19,7 +19,7 @@ my $plans = 'PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:PlanText.*:PlannedT
 my @tests = (
   [qr{^sim/launch/}, 'LaunchLine.*:Launched.*:ChangedFlags.*:FlagTable.*:ShellWords.*'],
   [qr{^sim/fit/}, 'Fit*:HardwareFile.*:EngineTimes.*'],
-  [qr{^sim/observe/}, 'Observ*:BucketQuantile.*:HttpGet.*:Redirected.*:Prometheus.*:Snapshot.*:EngineMetrics.*:Clocks.*'],
+  [qr{^sim/observe/}, 'Observ*:History.*:BucketQuantile.*:HttpGet.*:Redirected.*:Prometheus.*:Snapshot.*:EngineMetrics.*:Clocks.*'],
   [qr{^sim/plan/(capacity|replicate)}, "Capacity*:LoadOfAScenario.*:PercentileShare.*:Replications.*"],
   [qr{^sim/plan/(break_even|purchase)}, "BreakEven*:Prices*:$plans$slow"],
   [qr{^sim/plan/(model_draws|plan_draws)}, "Draw*:OutsideValidation.*:$plans$slow"],

@@ -1,5 +1,6 @@
 #include "commands/model_options.h"
 
+#include "commands/model_hub.h"
 #include "scenario/model_reading.h"
 
 namespace kvcap {
@@ -8,6 +9,9 @@ void declare_model_options(Command& command) {
   command.repeated("--assume", model_reading().assumed_keys,
                    "keys of a model's config.json that change nothing: KEY[,KEY]");
   command.value("--as", model_reading().as_family, "read a model's config.json as one of this model_type");
+  command.flag("--fetch", model_reading().fetches,
+               "download the config.json of a model ORG/NAME that this machine lacks from Hugging Face");
+  model_reading().fetch = fetch_model;
 }
 
 }  // namespace kvcap

@@ -238,7 +238,7 @@ void show_one(const std::vector<Entry>& entries, ShowArgs args) {
   if (names.size() > kFewNames)
     allowed = "one of the " + std::to_string(names.size()) + " of kvcap show " + args.what;
   throw InputError("show " + args.what + ": found \"" + args.name + "\", allowed: " + allowed +
-                   suggestion(args.name, names));
+                   (args.what == "models" ? fetch_hint(args.name) : "") + suggestion(args.name, names));
 }
 
 void refuse_memory_options(const ShowArgs& args) {

@@ -75,7 +75,8 @@ NamedModel nearest_model(const std::string& written) {
   std::string near = suggestion(wanted, names);
   if (near.empty()) near = suggestion(whole, names);
   throw InputError("--from: found model \"" + written +
-                   "\", allowed: a name of kvcap show models or the path of a config.json" + near);
+                   "\", allowed: a name of kvcap show models or the path of a config.json" +
+                   fetch_hint(written) + near);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ bool is_http_address(const std::string& text) {
   return text.starts_with("http://") || text.starts_with("https://");
 }
 
-HttpAddress parse_http_address(const std::string& text) {
+HttpAddress parse_http_address(const std::string& text, const std::string& default_path) {
   const auto refuse = [&](const std::string& what) {
     throw InputError("address: found \"" + text + "\"" + what +
                      ", allowed: http://HOST[:PORT][/PATH] or https://...");
@@ -73,8 +73,8 @@ HttpAddress parse_http_address(const std::string& text) {
       refuse(" with the port \"" + host.substr(colon + 1) + "\"");
   }
   std::string path = slash == std::string::npos ? "" : text.substr(slash);
-  if (path.empty() || path == "/") path = "/metrics";
-  if (path.front() == '?') path = "/metrics" + path;
+  if (path.empty() || path == "/") path = default_path;
+  if (path.front() == '?') path = default_path + path;
   return {text.substr(0, begin) + host, path};
 }
 
@@ -98,7 +98,7 @@ bool is_redirection(int status) { return (status >= 301 && status <= 303) || sta
 HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::string& location) {
   const auto timeout = std::chrono::microseconds(static_cast<int64_t>(1e6 * options.timeout_s));
   httplib::Client client(address.server);
-  if (!client.is_valid()) return {"", "the address is not valid"};
+  if (!client.is_valid()) return {.error = "the address is not valid"};
   client.set_connection_timeout(timeout);
   client.set_read_timeout(timeout);
   client.set_write_timeout(timeout);
@@ -109,12 +109,12 @@ HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::stri
     is_too_large = answer.body.size() > kMostPageBytes;
     return !is_too_large;
   };
-  const httplib::Result result =
-      client.Get(address.path, {{"Accept", "text/plain;version=0.0.4"}, {"User-Agent", "kvcap"}}, take);
-  if (is_too_large) {
-    answer.error = too_large();
-  } else if (!result) {
-    answer.error = reason_of(result.error(), options.timeout_s);
+  httplib::Headers headers = {{"Accept", options.accept}, {"User-Agent", "kvcap"}};
+  if (!options.bearer_token.empty()) headers.emplace("Authorization", "Bearer " + options.bearer_token);
+  const httplib::Result result = client.Get(address.path, headers, take);
+  if (result) answer.status = result->status;
+  if (is_too_large || !result) {
+    answer = {.error = is_too_large ? too_large() : reason_of(result.error(), options.timeout_s)};
   } else if (is_redirection(result->status) && result->has_header("Location")) {
     location = result->get_header_value("Location");
   } else if (result->status != 200) {
@@ -138,16 +138,18 @@ std::string follow(const std::string& location, const HttpOptions& options, Http
   }
 }
 
-HttpAnswer ask_until_answered(HttpAddress address, const HttpOptions& options) {
+HttpAnswer ask_until_answered(HttpAddress address, HttpOptions options) {
   constexpr int kMostRedirections = 5;
+  const std::string first_origin = origin_of(address.server);
   for (int redirections = 0;; ++redirections) {
     std::string location;
     HttpAnswer answer = ask(address, options, location);
     if (location.empty()) return answer;
     if (redirections == kMostRedirections)
-      return {"", "the server redirects more than " + std::to_string(kMostRedirections) + " times"};
-    answer.error = follow(location, options, address);
-    if (!answer.error.empty()) return answer;
+      return {.error = "the server redirects more than " + std::to_string(kMostRedirections) + " times"};
+    const std::string error = follow(location, options, address);
+    if (!error.empty()) return {.error = error};
+    if (origin_of(address.server) != first_origin) options.bearer_token.clear();
   }
 }
 
@@ -161,7 +163,7 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// Writes 1 and the page, or 0 and the error.
+// Writes the status and the error, a line each, then the body.
 [[noreturn]] void answer_in_child(int fd, const HttpAddress& address, const HttpOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -173,11 +175,25 @@ void write_all(int fd, std::string_view text) {
   try {
     answer = ask_until_answered(address, options);
   } catch (const std::exception&) {  // out of memory
-    answer = {"", too_large()};
+    answer = {.error = too_large()};
   }
-  write_all(fd, answer.error.empty() ? "1" : "0");
-  write_all(fd, answer.error.empty() ? answer.body : answer.error);
+  std::replace(answer.error.begin(), answer.error.end(), '\n', ' ');
+  write_all(fd, std::to_string(answer.status) + "\n" + answer.error + "\n");
+  write_all(fd, answer.body);
   _exit(0);
+}
+
+// Reads what answer_in_child() wrote; the child of a broken answer may have written nothing.
+HttpAnswer answer_of_child(const std::string& text) {
+  const std::size_t status_end = text.find('\n');
+  const std::size_t error_end =
+      status_end == std::string::npos ? status_end : text.find('\n', status_end + 1);
+  HttpAnswer answer;
+  if (error_end == std::string::npos) return {.error = "the answer is not HTTP"};
+  std::from_chars(text.data(), text.data() + status_end, answer.status);
+  answer.error = text.substr(status_end + 1, error_end - status_end - 1);
+  answer.body = text.substr(error_end + 1);
+  return answer;
 }
 
 // Reads until the other end is closed; returns nothing if the deadline passes first.
@@ -225,7 +241,7 @@ HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options) {
       Clock::now() + std::chrono::duration_cast<Clock::duration>(
                          std::chrono::duration<double>(std::min(options.timeout_s, kLongestTimeout_s)));
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {"", std::strerror(errno)};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {.error = std::strerror(errno)};
   const pid_t child = ::fork();
   if (child == 0) answer_in_child(ends[1], address, options);
   const int error = errno;
@@ -233,13 +249,12 @@ HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options) {
   const std::optional<std::string> text =
       child > 0 ? read_until(ends[0], deadline) : std::optional<std::string>();
   ::close(ends[0]);
-  if (child < 0) return {"", std::strerror(error)};
+  if (child < 0) return {.error = std::strerror(error)};
   ::kill(child, SIGKILL);
   while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (!text) return {"", "no complete answer within " + format_number(options.timeout_s) + " s"};
-  if (text->empty()) return {"", "the answer is not HTTP"};
-  return text->front() == '1' ? HttpAnswer{text->substr(1), ""} : HttpAnswer{"", text->substr(1)};
+  if (!text) return {.error = "no complete answer within " + format_number(options.timeout_s) + " s"};
+  return answer_of_child(*text);
 }
 
 }  // namespace kvcap

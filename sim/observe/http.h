@@ -13,12 +13,13 @@ struct HttpAddress {
 // True iff the text is an address and not a file name.
 bool is_http_address(const std::string& text);
 
-// Parses an address; its path defaults to /metrics. Throws InputError.
-HttpAddress parse_http_address(const std::string& text);
+// Parses an address without or with a path. Throws InputError.
+HttpAddress parse_http_address(const std::string& text, const std::string& default_path = "/metrics");
 
 struct HttpAnswer {
-  std::string body;
+  std::string body;   // of an error status too
   std::string error;  // empty: success
+  int status = 0;     // 0: no answer
 };
 
 // Returns the target of a redirect: `location`, relative to the redirecting address `from`. Throws InputError
@@ -28,6 +29,8 @@ HttpAddress redirected(const HttpAddress& from, const std::string& location);
 struct HttpOptions {
   double timeout_s = 10;         // total: name lookup, connections, redirects and the whole answer
   bool allow_redirects = false;  // follows redirects to another host, port or scheme
+  std::string bearer_token;      // sent only to the host, port and scheme of the address; empty: none
+  std::string accept = "text/plain;version=0.0.4";
 };
 
 HttpAnswer http_get(const HttpAddress& address, const HttpOptions& options);

@@ -10,6 +10,8 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/text/joined.h"
+#include "observe/history.h"
 #include "observe/prometheus.h"
 
 namespace kvcap {
@@ -17,11 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kMostLogBytes = 2'000'000'000;  // a log of several weeks
-
-double unix_now_s() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
+constexpr int64_t kMostLogBytes = 2'000'000'000;   // a log of several weeks
+constexpr int64_t kMostAnswerBytes = 200'000'000;  // JSON takes many times its size in memory
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -52,6 +51,10 @@ double written_s(const std::string& path) {
 }
 
 }  // namespace
+
+double unix_now_s() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
   const HttpAddress server = parse_http_address(address);
@@ -87,11 +90,18 @@ ObservedLog scrape(const std::string& address, const ScrapeOptions& options) {
 
 ObservedLog read_scrapes(const std::vector<std::string>& files) {
   ObservedLog log;
+  QueryAnswer answers;
   for (const std::string& file : files) {
     const std::string text = read_file(file, kMostLogBytes);
     if (is_observed_log(text)) {
       if (files.size() > 1) throw InputError(file + ": is the log of an observation; give this file alone");
       return parse_observed_log(text, file);
+    }
+    if (is_query_answer(text)) {
+      if (std::ssize(text) > kMostAnswerBytes)
+        throw InputError(file + ": found an answer of more than 200 MB, allowed: one file per metric or day");
+      add_query_answer(answers, text, file);
+      continue;
     }
     log.address += (log.address.empty() ? "" : " ") + file;
     const double unix_s = written_s(file);
@@ -100,6 +110,9 @@ ObservedLog read_scrapes(const std::vector<std::string>& files) {
       log.notes.emplace_back("a scrape without a timestamp has the modification time of its file");
     }
   }
+  if (log.samples.empty()) return history_of(std::move(answers), joined(files, " "));
+  if (!answers.series.empty())
+    throw InputError("found scrapes and answers of Prometheus, allowed: files of one kind");
   put_in_order(log, files.front());
   return log;
 }

@@ -19,12 +19,14 @@ struct ScrapeOptions {
   std::function<void(const std::string&)> write_line;  // appends to the log; may be empty
 };
 
+double unix_now_s();
+
 // Scrapes the server at `address`. If the first scrape fails, throws InputError and writes nothing; later
 // failures are recorded in the log.
 ObservedLog scrape(const std::string& address, const ScrapeOptions& options);
 
-// Reads files with one scrape each, or one log of an observation. A scrape without a timestamp gets the
-// modification time of its file.
+// Reads files with one scrape each, one log of an observation, or saved answers of Prometheus. A scrape
+// without a timestamp gets the modification time of its file.
 ObservedLog read_scrapes(const std::vector<std::string>& files);
 
 }  // namespace kvcap

@@ -11,6 +11,7 @@
 #include "base/text/python_numbers.h"
 #include "base/text/warning.h"
 #include "scenario/load.h"
+#include "scenario/model_reading.h"
 
 namespace kvcap {
 namespace {
@@ -159,6 +160,24 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
+// Returns a model's config.json in a folder with the layout of Hugging Face's cache.
+std::optional<fs::path> config_in(const fs::path& hub, const std::string& name) {
+  const fs::path snapshots = hub_config(hub, name, "main").parent_path().parent_path();
+  std::error_code ignored;
+  if (!fs::is_directory(snapshots, ignored)) return std::nullopt;
+  const fs::path head = snapshots.parent_path() / "refs/main";
+  if (fs::is_regular_file(head, ignored)) {
+    std::string revision = read_text(head.string());
+    std::erase_if(revision, [](unsigned char c) { return std::isspace(c); });
+    const fs::path config = hub_config(hub, name, revision);
+    if (fs::is_regular_file(config, ignored)) return config;
+  }
+  for (const auto& entry : fs::directory_iterator(snapshots, ignored)) {
+    if (fs::is_regular_file(entry.path() / "config.json", ignored)) return entry.path() / "config.json";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string hugging_face_names(const CatalogueEntry& entry) {
@@ -190,29 +209,45 @@ std::string taken_as(const std::string& written, std::string_view known) {
   return written + " is read as " + std::string(known) + " of the catalogue, which has its shape and formats";
 }
 
-std::optional<fs::path> cached_config(const std::string& name) {
+bool is_hub_name(std::string_view text) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/";
+  constexpr std::size_t kMostLetters = 200;
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos || text.find('/', slash + 1) != std::string_view::npos) return false;
+  if (text.find_first_not_of(kAllowed) != std::string_view::npos || text.size() > kMostLetters) return false;
+  const std::string_view owner = text.substr(0, slash), name = text.substr(slash + 1);
+  return !owner.empty() && !name.empty() && owner[0] != '.' && name[0] != '.' && !name.ends_with(".json");
+}
+
+std::string fetch_hint(const std::string& name) {
+  return is_hub_name(name) ? "; kvcap show models " + name + " --fetch reads it from Hugging Face" : "";
+}
+
+fs::path fetched_models_folder() {
+  const fs::path cache = environment("XDG_CACHE_HOME");
+  if (cache.is_absolute()) return cache / "kvcap/models";
+  return environment("HOME").empty() ? fs::path() : fs::path(environment("HOME")) / ".cache/kvcap/models";
+}
+
+fs::path hub_config(const fs::path& hub, const std::string& name, const std::string& revision) {
   const std::size_t slash = name.find('/');
-  if (slash == std::string::npos || slash == 0 || name.find('/', slash + 1) != std::string::npos) {
-    return std::nullopt;
-  }
+  const std::string model = "models--" + name.substr(0, slash) + "--" + name.substr(slash + 1);
+  return hub / model / "snapshots" / revision / "config.json";
+}
+
+std::optional<fs::path> cached_config(const std::string& name) {
+  if (!is_hub_name(name)) return std::nullopt;
   fs::path hub = environment("HF_HUB_CACHE");
   if (hub.empty() && !environment("HF_HOME").empty()) hub = fs::path(environment("HF_HOME")) / "hub";
   if (hub.empty() && !environment("HOME").empty())
     hub = fs::path(environment("HOME")) / ".cache/huggingface/hub";
-  const fs::path model = hub / ("models--" + name.substr(0, slash) + "--" + name.substr(slash + 1));
-  std::error_code ignored;
-  if (hub.empty() || !fs::is_directory(model / "snapshots", ignored)) return std::nullopt;
-  const fs::path head = model / "refs/main";
-  if (fs::is_regular_file(head, ignored)) {
-    std::string revision = read_text(head.string());
-    std::erase_if(revision, [](unsigned char c) { return std::isspace(c); });
-    const fs::path config = model / "snapshots" / revision / "config.json";
-    if (fs::is_regular_file(config, ignored)) return config;
+  for (const fs::path& folder : {hub, fetched_models_folder()}) {
+    if (folder.empty()) continue;
+    if (auto config = config_in(folder, name)) return config;
   }
-  for (const auto& entry : fs::directory_iterator(model / "snapshots", ignored)) {
-    if (fs::is_regular_file(entry.path() / "config.json", ignored)) return entry.path() / "config.json";
-  }
-  return std::nullopt;
+  const ModelReading& reading = model_reading();
+  if (!reading.fetches || !reading.fetch) return std::nullopt;
+  return reading.fetch(name);
 }
 
 Json as_model_file(Json json, const std::string& place, const fs::path& file) {

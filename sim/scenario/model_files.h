@@ -1,6 +1,5 @@
 // Finds the model that a scenario or a launch line names: in the catalogue, by its name there or on Hugging
-// Face; in a file or a downloaded folder; or in this machine's Hugging Face cache. Private to scenario/
-// except known_model.
+// Face; in a file or a downloaded folder; in this machine's caches; or, with --fetch, on Hugging Face.
 #pragma once
 
 #include <filesystem>
@@ -24,8 +23,22 @@ std::string hugging_face_names(const CatalogueEntry& entry);
 // empty.
 std::string taken_as(const std::string& written, std::string_view known);
 
-// Returns the config.json of "Qwen/Qwen3-8B" in the Hugging Face cache: HF_HUB_CACHE, HF_HOME/hub or
-// ~/.cache/huggingface/hub. nullopt if it was never downloaded.
+// True iff the text has the form of a name on Hugging Face, "org/name".
+bool is_hub_name(std::string_view text);
+
+// Returns "; kvcap show models org/name --fetch reads it from Hugging Face" for such a name; else empty.
+std::string fetch_hint(const std::string& name);
+
+// Returns the folder of the models that kvcap downloaded: $XDG_CACHE_HOME/kvcap/models, else
+// ~/.cache/kvcap/models; empty if neither variable is set.
+std::filesystem::path fetched_models_folder();
+
+// Returns the path of a model's config.json in a folder with the layout of Hugging Face's cache.
+std::filesystem::path hub_config(const std::filesystem::path& hub, const std::string& name,
+                                 const std::string& revision);
+
+// Returns the config.json of "Qwen/Qwen3-8B" in the Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or
+// ~/.cache/huggingface/hub) or in kvcap's; otherwise, with --fetch, downloads it. nullopt if there is none.
 std::optional<std::filesystem::path> cached_config(const std::string& name);
 
 // Converts a Hugging Face config.json to a kvcap model file; returns a kvcap model file unchanged. Files in

@@ -59,7 +59,7 @@ std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
                    (models ? "a name of kvcap show models, one of Hugging Face that is in the catalogue or in"
                              " the cache of this machine, or a path to a file or a downloaded folder"
                            : joined(names) + ", or a path") +
-                   suggestion(name, names));
+                   (models ? fetch_hint(name) : "") + suggestion(name, names));
 }
 
 Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs::path& folder,

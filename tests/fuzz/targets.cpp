@@ -11,6 +11,7 @@
 
 #include "base/input_error.h"
 #include "launch/launch_line.h"
+#include "observe/history.h"
 #include "observe/log.h"
 #include "observe/observation.h"
 #include "observe/prometheus.h"
@@ -144,6 +145,14 @@ void observed(std::string_view bytes) {
   read_or_refuse([&] { print(parse_observed_log(bytes, "log")); });
 }
 
+void history(std::string_view bytes) {
+  read_or_refuse([&] {
+    QueryAnswer answer;
+    add_query_answer(answer, bytes, "answer");
+    print(history_of(answer, "answer"));
+  });
+}
+
 void values(std::string_view bytes) {
   const soak::EdgeTally tally =
       soak::run_edges({std::string(bytes)}, {.at_once = 1, .reduces = false, .at_end = at_end_of_process});
@@ -164,6 +173,7 @@ constexpr FuzzTarget kTargets[] = {
     {"report", report},
     {"metrics", metrics},
     {"observed", observed},
+    {"history", history},
     {"values", values, 20},
     {"sessions", [](std::string_view bytes) { trace(bytes, "sessions"); }},
     {"sharegpt", [](std::string_view bytes) { trace(bytes, "sharegpt"); }},

@@ -506,7 +506,8 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
       {"vllm serve", "--from: found no model, allowed: a line that names one"},
       {"vllm serve Qwen/Qwen3-8C",
        "--from: found model \"Qwen/Qwen3-8C\", allowed: a name of kvcap show models or the path of a "
-       "config.json; did you mean \"qwen3-8b\"?"},
+       "config.json; kvcap show models Qwen/Qwen3-8C --fetch reads it from Hugging Face; did you mean "
+       "\"qwen3-8b\"?"},
       {"vllm serve Qwen/Qwen3-8B -tp two",
        "--from: -tp: found \"two\", allowed: a number, optionally followed by k, K, m, M, g or G"},
       {"vllm serve Qwen/Qwen3-8B --kv-offloading-backend disk",

@@ -39,6 +39,15 @@ TEST(HttpGet, ReadsAWholeAnswer) {
   EXPECT_EQ(got.body, "hello");
 }
 
+TEST(HttpGet, KeepsWhatAServerSaysWithAnErrorStatus) {
+  const std::string answer = "HTTP/1.1 422 No\r\nContent-Length: 6\r\n\r\nno\nyes";
+  const RawServer server(answer, answer.size(), 0);
+  const HttpAnswer got = http_get(parse_http_address(server.address()), {});
+  EXPECT_EQ(got.status, 422);
+  EXPECT_EQ(got.error, "the server answers with status 422, expected 200");
+  EXPECT_EQ(got.body, "no\nyes");
+}
+
 // A byte before each pause: reads go on, and the answer never ends.
 TEST(HttpGet, EndsAtTheTimeoutWhereverTheAnswerStalls) {
   const std::string answer = kHead + std::string("hello");

@@ -10,6 +10,7 @@
 
 #include "unit/cli.h"
 #include "unit/metrics_server.h"
+#include "unit/prometheus_server.h"
 
 namespace kvcap::observe_command_test {
 namespace {
@@ -171,13 +172,14 @@ TEST_F(ObserveCommand, ALogThatIsThereIsNotOverwritten) {
   EXPECT_EQ(kvcap({"run", path("chat.json"), "--perfetto", path("log")}).exit_code, 2);
 }
 
+std::string stamped(int requests, const std::string& ms) {
+  std::string text = page(requests);
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + ms.size() + 2))
+    text.insert(at, " " + ms);
+  return text;
+}
+
 TEST_F(ObserveCommand, SavedPagesAreScrapesAtTheirTimes) {
-  const auto stamped = [](int requests, const std::string& ms) {
-    std::string text = page(requests);
-    for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + ms.size() + 2))
-      text.insert(at, " " + ms);
-    return text;
-  };
   // Given in any order.
   write("late.txt", stamped(30, "1700000020000"));
   write("early.txt", stamped(10, "1700000000000"));
@@ -193,6 +195,118 @@ TEST_F(ObserveCommand, RedirectionsAreFollowed) {
   const MetricsServer server([](int request) { return ServedPage{page(request)}; });
   const Outcome outcome = kvcap({"observe", server.address() + "/moved", "--for", "0.01", "--every", "0.1"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+
+// Three scrapes, as Prometheus has them: 20 s apart from 2023-11-14T22:13:20Z on.
+std::vector<StoredScrape> three_scrapes(const std::string& instance) {
+  std::vector<StoredScrape> scrapes;
+  for (int i = 0; i < 3; ++i)
+    scrapes.push_back({{{"instance", instance}, {"job", "vllm"}}, 1.7e9 + 20 * i, page(10 + 5 * i * i)});
+  return scrapes;
+}
+
+TEST_F(ObserveCommand, AHistoryIsSummarisedAndLoggedAsItsScrapes) {
+  const PrometheusServer server(three_scrapes("a:8000"));
+  std::vector<std::string> pages = {"observe"};
+  for (int i = 0; i < 3; ++i) {
+    write("page" + std::to_string(i), stamped(10 + 5 * i * i, std::to_string(1700000000 + 20 * i) + "000"));
+    pages.push_back(path("page" + std::to_string(i)));
+  }
+  pages.emplace_back("--json");
+  Json scrapes = Json::parse(kvcap(pages).out);
+  setenv("PROMETHEUS_TOKEN", "secret\n", 1);
+  for (const std::vector<std::string>& times :
+       {std::vector<std::string>{"--start", "2023-11-14T22:13:20Z", "--end", "2023-11-14T23:14:00+01:00"},
+        {"--start", "1700000000", "--end", "1700000040.5"},
+        {"--last", "1min", "--end", "2023-11-14 22:14:00"}}) {
+    std::vector<std::string> arguments = {"observe",   "--history", server.address(),     "--step",
+                                          "20s",       "--match",   " {job=\"vllm\", } ", "--out",
+                                          path("log"), "--json"};
+    arguments.insert(arguments.end(), times.begin(), times.end());
+    const Outcome outcome = kvcap(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    Json history = Json::parse(outcome.out);
+    EXPECT_EQ(history["address"], server.address() + " {job=\"vllm\",instance=\"a:8000\"}");
+    history["address"] = scrapes["address"];
+    EXPECT_EQ(history, scrapes) << times[1];
+    EXPECT_EQ(kvcap({"observe", path("log"), "--json"}).out, outcome.out);
+    std::filesystem::remove(path("log"));
+  }
+  unsetenv("PROMETHEUS_TOKEN");
+  EXPECT_EQ(server.authorization(), "Bearer secret");
+}
+
+TEST_F(ObserveCommand, AHistoryEndsNow) {
+  std::vector<StoredScrape> scrapes = three_scrapes("a:8000");
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  const double now_s = std::chrono::duration<double>(since_1970).count();
+  for (int i = 0; i < 3; ++i) scrapes[i].unix_s = now_s - 100 + 45 * i;
+  const PrometheusServer server(scrapes);
+  const Outcome outcome =
+      kvcap({"observe", "--history", server.address(), "--last", "2min", "--step", "5", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Json::parse(outcome.out)["scrapes"], 3);
+}
+
+TEST_F(ObserveCommand, SavedAnswersOfPrometheusAreAHistory) {
+  write("a.json", query_range(three_scrapes("a:8000"), "{__name__=~\"vllm:.*\"}", 1.7e9, 1.7e9 + 40, 20));
+  const Outcome outcome = kvcap({"observe", path("a.json"), "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json seen = Json::parse(outcome.out);
+  EXPECT_EQ(seen["scrapes"], 3);
+  EXPECT_EQ(seen["counters"]["requests"], 20);
+  write("page", page(3));
+  EXPECT_EQ(kvcap({"observe", path("a.json"), path("page")}).err,
+            "kvcap: found scrapes and answers of Prometheus, allowed: files of one kind\n");
+  std::filesystem::resize_file(path("a.json"), 200'000'001);
+  EXPECT_EQ(kvcap({"observe", path("a.json")}).err,
+            "kvcap: " + path("a.json") +
+                ": found an answer of more than 200 MB, allowed: one file per metric or day\n");
+}
+
+TEST_F(ObserveCommand, TheTimesOfAHistoryAreChecked) {
+  const PrometheusServer server(three_scrapes("a:8000"));
+  const auto refusal = [&](std::vector<std::string> more, const std::string& source = "") {
+    std::vector<std::string> arguments = {"observe", source.empty() ? server.address() : source};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_EQ(
+      refusal({"--history"}),
+      "kvcap: --history: found no time, allowed: --last 2h, or --start TIME with or without --end TIME\n");
+  EXPECT_EQ(refusal({"--history", "--last", "2h", "--start", "1"}),
+            "kvcap: --history: found --last and --start, allowed: one of them\n");
+  EXPECT_EQ(refusal({"--history", "--last", "2h", "--for", "9"}),
+            "kvcap: --history: found --for, allowed: --last, the time that has passed\n");
+  EXPECT_EQ(
+      refusal({"--last", "2h"}),
+      "kvcap: --last: found without --history, allowed: with --history, which reads what Prometheus has "
+      "stored\n");
+  EXPECT_EQ(refusal({"--history", "--last", "2hours"}),
+            "kvcap: --last: found \"2hours\", allowed: a time from 1s, such as 30s, 15min, 2h or 7d\n");
+  EXPECT_EQ(
+      refusal({"--history", "--start", "yesterday"}),
+      "kvcap: --start: found \"yesterday\", allowed: 2026-01-31T09:05:00Z, another offset than Z, or Unix "
+      "seconds\n");
+  EXPECT_EQ(
+      refusal({"--history", "--start", "50", "--end", "50"}),
+      "kvcap: --start: found \"50\", allowed: a time that begins after 1970 and before --end, 1970-01-01 "
+      "00:00:50 UTC\n");
+  EXPECT_EQ(
+      refusal({"--history", "--start", "0", "--end", "400000", "--step", "1"}),
+      "kvcap: --step: found \"1\", allowed: at least 2s from 1970-01-01 00:00:00 UTC to 1970-01-05 15:06:40 "
+      "UTC\n");
+  EXPECT_EQ(refusal({"--history", "--last", "2h"}, path("chat.json")),
+            "kvcap: --history: found \"" + path("chat.json") +
+                "\", allowed: the address of one Prometheus server, http://HOST:9090\n");
+  setenv("PROMETHEUS_TOKEN", "two\nlines", 1);
+  EXPECT_EQ(refusal({"--history", "--last", "2h"}),
+            "kvcap: PROMETHEUS_TOKEN: found a blank or another character that tokens lack, allowed: a bearer "
+            "token\n");
+  unsetenv("PROMETHEUS_TOKEN");
+  EXPECT_EQ(server.queries(), 0U);
 }
 
 }  // namespace
