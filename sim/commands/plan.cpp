@@ -36,7 +36,7 @@ namespace {
 
 struct PlanArgs {
   QuestionArgs question;
-  std::vector<std::string> meet;
+  std::vector<std::string> meet, requirements;
   std::string out;
   std::string draws = "auto";
   std::string emit;
@@ -400,6 +400,7 @@ void plan(const PlanArgs& args) {
                      ", allowed: one of them");
   }
   refuse_read_once(args.question.file, ", and a plan reads it for every configuration; allowed: a file");
+  const std::vector<Requirement> requirements = parse_requirements(args.requirements);
   const auto [from, plan] = asked_plan(args);
   const std::string& name = args.question.file.empty() ? plan.base.path : args.question.file;
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
@@ -412,6 +413,8 @@ void plan(const PlanArgs& args) {
   const std::string out = args.out.empty() ? "" : args.out + "/" + names.front();
   if (args.break_even) {
     if (args.resume) throw InputError("plan: found --resume with --break-even, allowed: one of them");
+    if (!requirements.empty())
+      throw InputError("plan: found --require with --break-even, allowed: one of them");
     break_even(args, plan, name, out);
     return;
   }
@@ -456,6 +459,7 @@ void plan(const PlanArgs& args) {
           launched_text(from));
   }
   if (!report.result.best) throw CheckFailed(name + ": no configuration meets every target");
+  check_requirements(requirements, *report.result.best);
 }
 
 }  // namespace
@@ -465,6 +469,8 @@ void add_plan(CLI::App& app) {
   Command command(app, "plan", "the cheapest configuration that meets the targets");
   add_question(command, args->question, "plan", "plan file (JSON)");
   command.repeated("--meet", args->meet, "a target, in place of those of the file: 'p90_ttft_ms<=1s'");
+  command.repeated("--require", args->requirements,
+                   "fail with exit code 3 unless it holds for the answer: 'cost.usd_per_hour<=6'");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");

@@ -78,17 +78,21 @@ std::string found_text(double value, double half_width) {
 }
 
 // Throws CheckFailed for the condition on a value. `setting`: " of NAME", or empty.
+void check_value(const Requirement& requirement, double value, double half_width,
+                 const std::string& setting) {
+  // A metric without a value (NaN) meets no bound.
+  if (holds(requirement, value, half_width, requirement.bound)) return;
+  throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width));
+}
+
 void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {
-  const double value = result.number(requirement.metric);
-  const double half_width = half_width_of(result, requirement.metric);
   const bool is_saturated = result.number("stable") == 0;
   if (is_saturated && requirement.metric.ends_with("_ms")) {
     throw CheckFailed("required " + requirement.text + setting +
                       ", found a saturated machine, where latencies grow with the length of the run");
   }
-  // A metric without a value (NaN) meets no bound.
-  if (holds(requirement, value, half_width, requirement.bound)) return;
-  throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width));
+  check_value(requirement, result.number(requirement.metric), half_width_of(result, requirement.metric),
+              setting);
 }
 
 void check_difference(const Requirement& requirement, const RunResult& first, const Difference& found) {
@@ -165,6 +169,13 @@ std::vector<Target> parse_targets(const std::vector<std::string>& texts) {
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result) {
   for (const Requirement& requirement : requirements) check_value(requirement, result, "");
   if (!requirements.empty()) refuse_unserved(requirements, result);
+}
+
+void check_requirements(const std::vector<Requirement>& requirements, const Candidate& answer) {
+  for (const Requirement& requirement : requirements) {
+    const MeanInterval found = answer.metric(requirement.metric);
+    check_value(requirement, found.mean, found.half_width, " of the plan");
+  }
 }
 
 void check_requirements(const std::vector<Requirement>& requirements, const std::vector<RunResult>& results,

@@ -9,6 +9,7 @@
 #include "metrics/recorder.h"
 #include "metrics/result.h"
 #include "plan/search/plan.h"
+#include "plan/search/plan_judge.h"
 
 namespace kvcap {
 
@@ -30,6 +31,8 @@ std::vector<Requirement> parse_conditions(const char* option, const std::vector<
 std::vector<Target> parse_targets(const std::vector<std::string>& texts);
 // Throws CheckFailed with the first condition that does not hold.
 void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result);
+// Throws CheckFailed with the first condition that the answer of a plan does not meet.
+void check_requirements(const std::vector<Requirement>& requirements, const Candidate& answer);
 // Throws CheckFailed with the first condition that a setting of a comparison does not meet. `results`: the
 // first is the one that `differences` compare with; bounds are left out.
 void check_requirements(const std::vector<Requirement>& requirements, const std::vector<RunResult>& results,

@@ -20,6 +20,7 @@
 #include "commands/show_flags.h"
 #include "commands/show_memory.h"
 #include "commands/show_model.h"
+#include "commands/show_support.h"
 #include "cost/peer_collectives.h"
 #include "cost/prices.h"
 #include "policy/table.h"
@@ -117,8 +118,8 @@ std::vector<Entry> entries_of(const std::string& what) {
   if (what == "models") return files(Catalogue::models);
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
-  constexpr std::string_view kNames[] = {"policies", "models", "hardware", "workloads",
-                                         "fields",   "flags",  "memory",   "schema"};
+  constexpr std::string_view kNames[] = {"policies", "models", "hardware", "workloads", "fields",
+                                         "flags",    "memory", "support",  "schema"};
   throw InputError("show: found \"" + what + "\", allowed: " + joined(kNames, ", ") +
                    suggestion(what, kNames));
 }
@@ -268,6 +269,10 @@ void show(const ShowArgs& args) {
     show_fields(args.name, args.json);
     return;
   }
+  if (args.what == "support") {
+    show_support(args.name.empty() ? "" : model_of_name(args.name), args.json);
+    return;
+  }
   if (args.what == "schema") {
     print_format("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
     return;
@@ -288,15 +293,17 @@ void add_show(CLI::App& app) {
       app, "show",
       "the catalogue: policies, models, hardware, workloads; fields, flags; where GPU memory goes");
   command
-      .value("what", args->what,
-             "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
-             "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
-             "GPU goes, term by term; schema: the JSON Schema of scenarios, for editors")
+      .value(
+          "what", args->what,
+          "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
+          "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
+          "GPU goes, term by term; support: what the times of a model on each GPU with each engine rest on; "
+          "schema: the JSON Schema of scenarios, for editors")
       .required();
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
                 "each number comes from; without it a list of all. For fields a path or a part of it, for "
-                "memory a scenario file");
+                "memory a scenario file, for support a model");
   command.value("--model", args->memory.model, "memory: the model, in place of the scenario's");
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");

@@ -247,6 +247,27 @@ TEST_F(Cli, ShowsTheFieldsOfAGroupAndOfAPart) {
   EXPECT_LE(std::ranges::count(kvcap({"run", "--help"}).out, '\n'), 50);
 }
 
+// H100 has kernels for all of a dense model in 16 bits, none for latents, and no FP4.
+TEST_F(Cli, ShowsWhatTheTimesOfAModelRestOn) {
+  const auto row = [&](const std::string& model, const std::string& hardware) {
+    for (const Json& one : Json::parse(kvcap({"show", "support", model, "--json"}).out))
+      if (one["hardware"] == hardware) return one;
+    return Json();
+  };
+  const Json dense = row("llama-3.1-8b", "h100-sxm");
+  EXPECT_EQ(dense["gpus"], 1);
+  EXPECT_EQ(dense["engines"]["vllm"], "fitted");
+  EXPECT_EQ(dense["engines"]["sglang"], "interpolated");
+  EXPECT_TRUE(dense["interpolated"].empty());
+  const Json latent = row("deepseek-v3", "h200-sxm-8x");
+  EXPECT_EQ(latent["gpus"], 8);
+  EXPECT_EQ(latent["interpolated"], Json({"latent attention"}));
+  EXPECT_EQ(row("deepseek-v3", "h100-sxm-8x")["engines"]["vllm"], "refused");  // 671 GB in 640
+  EXPECT_EQ(row("llama-3.1-8b", "b300-sxm")["engines"]["vllm"], "data sheet");
+  EXPECT_EQ(kvcap({"show", "support", "no-such-model"}).exit_code, 2);
+  EXPECT_NE(kvcap({"show", "support"}).out.find("vllm from 0.14: "), std::string::npos);
+}
+
 TEST_F(Cli, RestoresOneContextWithEveryPolicy) {
   const Outcome outcome = kvcap(
       {"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens", "2048", "--json"});
@@ -426,7 +447,8 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
         "hcach"},
        "kvcap: --policy: found \"hcach\", allowed: all, " + policies + "; did you mean \"hcache\"?\n"},
       {{"show", "modles"},
-       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, fields, flags, memory, "
+       "kvcap: show: found \"modles\", allowed: policies, models, hardware, workloads, fields, flags, "
+       "memory, support, "
        "schema; did "
        "you mean "
        "\"models\"?\n"},

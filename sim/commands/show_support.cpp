@@ -1,0 +1,241 @@
+#include "commands/show_support.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "base/text/format.h"
+#include "base/text/joined.h"
+#include "base/text/print.h"
+#include "base/text/width.h"
+#include "cost/gemm.h"
+#include "cost/peer_collectives.h"
+#include "engine/versions/engines.h"
+#include "engine/versions/host_times.h"
+#include "scenario/load.h"
+#include "text/setting_grid.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What a time rests on, the best first. fitted: to measured steps of this engine. interpolated: from measured
+// kernels of another class, or with another engine's values.
+enum class Evidence : uint8_t { measured, fitted, interpolated, data_sheet, refused };
+constexpr std::string_view kEvidenceNames[] = {"measured", "fitted", "interpolated", "data sheet", "refused"};
+std::string_view name(Evidence evidence) { return kEvidenceNames[static_cast<std::size_t>(evidence)]; }
+
+// A class of kernels that a profile may have efficiencies for.
+struct KernelClass {
+  std::string_view name;
+  bool (*is_in)(const Gpu& gpu);
+};
+
+template <auto kField>
+bool has(const Gpu& gpu) {
+  return (gpu.*kField).has_value();
+}
+
+constexpr KernelClass kGemm = {"16-bit GEMM", [](const Gpu&) { return true; }};
+constexpr KernelClass kGemmFp8 = {"FP8 GEMM", has<&Gpu::gemm_fp8>};
+constexpr KernelClass kGemmFp4 = {"FP4 GEMM", has<&Gpu::gemm_fp4>};
+constexpr KernelClass kGrouped = {"16-bit experts", has<&Gpu::grouped_gemm>};
+constexpr KernelClass kGroupedFp8 = {"FP8 experts", has<&Gpu::grouped_gemm_fp8>};
+constexpr KernelClass kGroupedFp4 = {"FP4 experts", has<&Gpu::grouped_gemm_fp4>};
+constexpr KernelClass kGroupedW4 = {"4-bit experts, 16-bit inputs", has<&Gpu::grouped_gemm_w4a16>};
+constexpr KernelClass kAttention = {"attention", has<&Gpu::decode_attention>};
+// No profile has kernels of these; their times follow from bytes, and from attention's.
+constexpr KernelClass kLatent = {"latent attention", [](const Gpu&) { return false; }};
+constexpr KernelClass kRecurrent = {"recurrent layers", [](const Gpu&) { return false; }};
+constexpr KernelClass kAllClasses[] = {kGemm,       kGemmFp8,    kGemmFp4,   kGrouped,
+                                       kGroupedFp8, kGroupedFp4, kGroupedW4, kAttention};
+
+const KernelClass& gemm_class(const ElementBytes& bytes) {
+  switch (precision_of(bytes)) {
+    case Precision::fp8:
+      return kGemmFp8;
+    case Precision::fp4:
+      return kGemmFp4;
+    default:
+      return kGemm;
+  }
+}
+
+const KernelClass& expert_class(const ElementBytes& bytes) {
+  const Precision precision = precision_of(bytes);
+  constexpr double kFourBits = 0.6;  // with scales
+  if (precision == Precision::half) return bytes.weight <= kFourBits ? kGroupedW4 : kGrouped;
+  return precision == Precision::fp8 ? kGroupedFp8 : kGroupedFp4;
+}
+
+std::vector<KernelClass> classes_of(const ModelSpec& model) {
+  const double inputs = model.gemm_input_bytes_per_element();
+  std::vector<KernelClass> classes = {
+      gemm_class({.activation = inputs, .weight = model.weight_bytes_per_element})};
+  if (const std::optional<Experts>& experts = model.experts) {
+    classes.push_back(
+        expert_class({.activation = experts->activation_bytes_per_element.value_or(inputs),
+                      .weight = experts->weight_bytes_per_element.value_or(model.weight_bytes_per_element)}));
+  }
+  bool has_latent = false, has_plain = false;
+  for (const LayerGroup& group : model.groups()) {
+    has_latent |= group.attention == AttentionKind::latent;
+    has_plain |= group.keeps_window() || group.attention == AttentionKind::full;
+  }
+  if (has_plain) classes.push_back(kAttention);
+  if (has_latent) classes.push_back(kLatent);
+  if (model.is_recurrent()) classes.push_back(kRecurrent);
+  return classes;
+}
+
+Evidence evidence_of(const KernelClass& kernels, const HardwareProfile& hardware) {
+  if (hardware.provenance_kind != "measured") return Evidence::data_sheet;
+  return kernels.is_in(hardware.gpu) ? Evidence::measured : Evidence::interpolated;
+}
+
+Evidence engine_evidence(EngineKind engine) {
+  const std::optional<EngineVersion> version = parse_engine_version(options_of(engine).engine_version);
+  return host_times_of(engine, version.value()).is_measured ? Evidence::fitted : Evidence::interpolated;
+}
+
+// The servers that an operator can rent or buy: profiles of papers describe single machines.
+std::vector<HardwareProfile> servers() {
+  std::vector<HardwareProfile> all;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
+    HardwareProfile hardware = load_hardware(std::string(entry.name));
+    if (hardware.provenance_kind != "paper") all.push_back(std::move(hardware));
+  }
+  return all;
+}
+
+// Returns the fewest GPUs, a power of two, whose memory holds the weights with a tenth left; nullopt: the
+// server has too few.
+std::optional<int64_t> gpus_for(const ModelSpec& model, const HardwareProfile& hardware) {
+  constexpr double kUsable = 0.9;
+  for (int64_t gpus = 1; gpus <= hardware.gpu.count; gpus *= 2) {
+    if (model.weight_bytes() <= kUsable * hardware.gpu.memory_bytes * static_cast<double>(gpus)) return gpus;
+  }
+  return std::nullopt;
+}
+
+// One GPU: the evidence of each engine, and which parts of it are not measured.
+struct Support {
+  std::string hardware;
+  std::optional<int64_t> gpus;
+  std::array<Evidence, std::size(kEngineNames)> engines{};
+  std::vector<std::string> weak;
+};
+
+Support support_of(const ModelSpec& model, const std::vector<KernelClass>& classes,
+                   const HardwareProfile& hardware) {
+  Support support{.hardware = hardware.name, .gpus = gpus_for(model, hardware)};
+  if (!support.gpus) {
+    support.engines.fill(Evidence::refused);
+    return support;
+  }
+  Evidence kernels = Evidence::measured;
+  for (const KernelClass& one : classes) {
+    const Evidence found = evidence_of(one, hardware);
+    if (found == Evidence::interpolated) support.weak.emplace_back(one.name);
+    kernels = std::max(kernels, found);
+  }
+  if (*support.gpus > 1 && !has_own_collectives(hardware)) {
+    support.weak.emplace_back("collectives");
+    kernels = std::max(kernels, Evidence::interpolated);
+  }
+  for (std::size_t i = 0; i < support.engines.size(); ++i)
+    support.engines[i] = std::max(kernels, engine_evidence(static_cast<EngineKind>(i)));
+  return support;
+}
+
+Json json_of(const Support& one) {
+  Json engines = Json::object();
+  for (std::size_t i = 0; i < one.engines.size(); ++i)
+    engines[std::string(kEngineNames[i])] = name(one.engines[i]);
+  return {{"hardware", one.hardware},
+          {"gpus", one.gpus ? Json(*one.gpus) : Json()},
+          {"engines", engines},
+          {"interpolated", one.weak}};
+}
+
+constexpr const char* kMeaning =
+    "measured: kernels timed on this GPU. fitted: so, with the host times that were fitted to steps of this "
+    "engine. interpolated: from another class of kernels of this GPU, or with vLLM's host times. data sheet: "
+    "peaks of the vendor with another GPU's efficiencies. refused: the weights do not fit the server.";
+
+void show_model_support(const std::string& model_name, bool json) {
+  const ModelSpec model = load_model(model_name);
+  const std::vector<KernelClass> classes = classes_of(model);
+  std::vector<Support> all;
+  for (const HardwareProfile& hardware : servers()) all.push_back(support_of(model, classes, hardware));
+  if (json) {
+    Json rows = Json::array();
+    for (const Support& one : all) rows.push_back(json_of(one));
+    print(rows.dump(2) + "\n");
+    return;
+  }
+  SettingGrid grid;
+  grid.rows.push_back({"GPUs", "GPUs", "", {}});
+  for (std::string_view engine : kEngineNames) grid.rows.push_back({std::string(engine), "", "", {}});
+  grid.rows.push_back({"interpolated", "", "", {}});
+  for (const Support& one : all) {
+    grid.settings.push_back(one.hardware);
+    grid.rows.front().cells.push_back(one.gpus ? std::to_string(*one.gpus) : "-");
+    for (std::size_t i = 0; i < one.engines.size(); ++i)
+      grid.rows[i + 1].cells.emplace_back(name(one.engines[i]));
+    grid.rows.back().cells.push_back(one.weak.empty() ? "-" : joined(one.weak));
+  }
+  const std::string needs = joined(classes, ", ", [](const KernelClass& one) { return one.name; });
+  print(wrapped({model.name + " needs " + needs + "."}) + "\n");
+  for (const std::string& line : setting_rows(grid, table_columns())) print(line + "\n");
+  print("\n" + wrapped({kMeaning}));
+}
+
+void show_classes(bool json) {
+  const std::vector<HardwareProfile> all = servers();
+  SettingGrid grid;
+  Json rows = Json::array();
+  for (const KernelClass& one : kAllClasses) grid.rows.push_back({std::string(one.name), "", "", {}});
+  grid.rows.push_back({"collectives", "", "", {}});
+  for (const HardwareProfile& hardware : all) {
+    grid.settings.push_back(hardware.name);
+    Json kernels = Json::object();
+    for (std::size_t i = 0; i < std::size(kAllClasses); ++i) {
+      const std::string_view found = name(evidence_of(kAllClasses[i], hardware));
+      grid.rows[i].cells.emplace_back(found);
+      kernels[std::string(kAllClasses[i].name)] = found;
+    }
+    const Evidence links = has_own_collectives(hardware) ? Evidence::measured : Evidence::interpolated;
+    grid.rows.back().cells.emplace_back(hardware.gpu.count > 1 ? name(links) : "-");
+    rows.push_back({{"hardware", hardware.name}, {"kernels", kernels}});
+  }
+  if (json) {
+    print(rows.dump(2) + "\n");
+    return;
+  }
+  for (const std::string& line : setting_rows(grid, table_columns())) print(line + "\n");
+  print("\nHost times:\n");
+  for (const HostTimeRow& row : host_time_table()) {
+    const std::string_view engine = kEngineNames[static_cast<std::size_t>(row.engine)];
+    print(wrapped({fmt::format("  {} from {}.{}: {}", engine, row.from.major, row.from.minor, row.source)},
+                  "    "));
+  }
+  print("\n" + wrapped({"kvcap show support MODEL has the GPUs and engines for a model."}));
+}
+
+}  // namespace
+
+void show_support(const std::string& model, bool json) {
+  if (model.empty()) {
+    show_classes(json);
+  } else {
+    show_model_support(model, json);
+  }
+}
+
+}  // namespace kvcap
