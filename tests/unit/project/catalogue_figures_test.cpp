@@ -118,6 +118,19 @@ TEST(CatalogueFigures, OfEveryOtherModelAreReadAndNamedOnce) {
       << "a file without figures here";
 }
 
+// DeepSeek-V3 and Kimi-K2 are published in FP8 with dynamic activation scales, as DeepSeek-V3.2 is.
+TEST(CatalogueFigures, OfModelsWithWeightsOf8BitsHaveInputsOf8Bits) {
+  int found = 0;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    const bool is_file = entry.text.find('\n') < entry.text.size() - 1;
+    const ModelSpec model = load_model(std::string(entry.name));
+    if (!is_file || model.weight_bytes_per_element != 1) continue;
+    EXPECT_EQ(model.gemm_input_bytes_per_element(), 1) << entry.name;
+    ++found;
+  }
+  EXPECT_GE(found, 3);
+}
+
 // Their publishers ship no generation_config.json, or one without temperature, top_k and top_p.
 constexpr const char* kWithoutSampling[] = {"codellama-34b",
                                             "deepseek-v3",
@@ -217,7 +230,7 @@ constexpr ServerFigures kServers[] = {
     {"b300-sxm", "B300 SXM", 1, 7.25, 51.8, 250, 0.0044, 1, 7.68, 14.2, 0.00011},
     {"epyc-2-cores", "AMD EPYC", 1, 0.0, 9.891, 12.6383, 0, 1, 0.270553, 0.8343, 0},
     {"h100-vm", "NVIDIA H100 80GB HBM3", 1, 0, 53.98, 135.149, 0, 0, 0, 0, 0},
-    {"h200-vm", "NVIDIA H200", 1, 0, 53.51, 135.149, 0, 0, 0, 0, 0},
+    {"h200-vm", "NVIDIA H200", 1, 0, 53.51, 135.149, 0, 1, 0.270553174016, 2.301, 0},
     {"gb200-4x", "GB200", 4, 0, 225, 960, 0.0044, 4, 7.68, 14.2, 0.00011},
     {"h100-sxm-8x-s3", "H100 80GB SXM5", 8, 3.9, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
     {"h100-sxm-8x-cxl", "H100 80GB SXM5", 8, 3.9, 51.8, 2000, 0.0044, 8, 7.68, 14.2, 0.00011},
@@ -327,7 +340,7 @@ constexpr LinkFigures kLinks[] = {
     {"b300-sxm", 50.5, 713, 282, 10.6},
     {"epyc-2-cores", 9.959, 0, 25.59, 2.423},
     {"h100-vm", 54.25, 0, 86.57, 0},
-    {"h200-vm", 54.22, 0, 65.72, 0},
+    {"h200-vm", 54.22, 0, 65.72, 3.505},
     {"gb200-4x", 225, 713, 1024, 10.6},
     {"h100-sxm-8x-s3", 50.5, 469, 282, 10.6},
     {"h100-sxm-8x-cxl", 50.5, 469, 282, 10.6},
