@@ -1,5 +1,6 @@
 // Admission of turns to an Instance: lookups in the GPU and the tiers, and restorations.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -96,13 +97,25 @@ Lookup Instance::admit(Request& request) {
   return Lookup::computes;
 }
 
+// Returns the tokens from the beginning of a prompt that follow the same text as when they were computed: all
+// that match by prefix or session. A chunk may have been computed elsewhere, unless it is the session's own
+// history or the first text.
+static int64_t unmoved_tokens(const TurnText& text, Match match) {
+  if (match != Match::chunk) return std::numeric_limits<int64_t>::max();
+  const std::size_t runs = text.was_cut ? 0 : text.history_runs;
+  int64_t tokens = 0;
+  for (std::size_t i = 0; i < std::min(std::max<std::size_t>(runs, 1), text.runs.size()); ++i)
+    tokens += text.runs[i].tokens;
+  return tokens;
+}
+
 Context Instance::context_of(const Request& request, const FoundParts& found, int64_t resident) const {
+  const int64_t unmoved = parts_.workload->contexts_lead ? unmoved_tokens(request.text, keeping_.match) : 0;
   Context context{
       .history_tokens = std::max(request.history_tokens, resident + found.below()),
       .new_tokens = 0,
       .resident_tokens = resident,
-      .leading_tokens =
-          parts_.workload->contexts_lead ? found.leading_tokens(request.text.prompt, resident) : 0,
+      .leading_tokens = found.leading_tokens(request.text.prompt, resident, unmoved),
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
   if (found.on_gpu() == 0) {

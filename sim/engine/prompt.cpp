@@ -54,11 +54,11 @@ Pieces pieces_of(const Workload& workload, std::size_t turn, Match match, int64_
   return pieces;
 }
 
-int64_t FoundParts::leading_tokens(const std::vector<Part>& prompt, int64_t resident) const {
+int64_t FoundParts::leading_tokens(const std::vector<Part>& prompt, int64_t resident, int64_t most) const {
   int64_t end = 0;
   auto hit = hits.begin();
   for (const Part& part : prompt) {
-    if (part.first_token != end) break;  // the second text
+    if (end >= most) break;
     const int64_t skipped = std::clamp<int64_t>(resident - end, 0, part.tokens);
     const bool is_found = skipped < part.tokens && hit != hits.end() && hit->key == part.key;
     const int64_t there = skipped + (is_found ? hit->tokens : 0);
@@ -66,7 +66,7 @@ int64_t FoundParts::leading_tokens(const std::vector<Part>& prompt, int64_t resi
     end += there;
     if (there < part.tokens) break;
   }
-  return end;
+  return std::min(end, most);
 }
 
 void FoundParts::keep_within(Tier tier) {

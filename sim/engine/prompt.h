@@ -61,9 +61,8 @@ struct FoundParts {
   int64_t all_tokens() const { return std::accumulate(tokens.begin(), tokens.end(), int64_t{0}); }
   int64_t on_gpu() const { return tokens[index(Tier::hbm)]; }
   int64_t below() const { return all_tokens() - on_gpu(); }
-  // Returns the tokens of the prompt's first text up to the first one that misses. All of them follow the
-  // same text as when they were computed; a later text that is found at any position need not.
-  int64_t leading_tokens(const std::vector<Part>& prompt, int64_t resident) const;
+  // Returns the tokens from the beginning of the prompt up to the first one that misses, at most `most`.
+  int64_t leading_tokens(const std::vector<Part>& prompt, int64_t resident, int64_t most) const;
   // Removes the first hit in a tier farther than `tier` and all hits after it.
   void keep_within(Tier tier);
   // Returns one hit per host tier, as policies expect.

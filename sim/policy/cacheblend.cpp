@@ -9,8 +9,8 @@
 // partial_efficiency is their speed relative to a whole prefill. A layer never takes longer than if it
 // computed everything.
 //
-// Text that leads the prompt, as a session's history does, does not deviate: at most the others are computed
-// again, and if everything that was found leads, the pass loads it layer by layer and computes the rest.
+// Text that leads the prompt and follows the same text as before, as a session's history does, does not
+// deviate. Only the rest of the hits is computed again; without a rest the pass loads layer by layer.
 //
 // The whole prompt is one pass in the GPU's restoration queue, whatever its length: the fusor proceeds by
 // layers, not by the token budget of a step, so steps of other requests wait. Positions are rotated during
@@ -102,7 +102,7 @@ class CacheBlend : public Policy {
     const double again_s = recompute_s(planned.ratio, planned.prefill_s, efficiency_);
     std::snprintf(
         text, sizeof text,
-        "cacheblend computes %.3g %% of what it finds behind other text again (%s): of %lld tokens on %s a "
+        "cacheblend recomputes %.3g %% of the hits that follow other text (%s): of %lld tokens on %s a "
         "layer takes "
         "%.3g ms to load and %.3g ms to compute again",
         100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",

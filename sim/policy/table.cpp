@@ -379,7 +379,7 @@ std::string reuse_note(const PolicyOptions& options) {
       break;
   }
   if (options.restore == Restore::blend)
-    return options.match == Match::session ? "" : blend_note(options.recompute_ratio);
+    return options.match.value_or(Match::chunk) == Match::chunk ? blend_note(options.recompute_ratio) : "";
   const bool as_they_are = stores(options);
   if (options.match != Match::chunk || !as_they_are) return "";
   return "chunks do not attend to the chunks before them: F1 or Rouge-L 0.15 to 0.35 below cacheblend "

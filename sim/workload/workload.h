@@ -82,8 +82,8 @@ struct Workload {
   std::vector<Call> calls;      // per session if turns are divided into calls; else empty
   bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;
-  // Contexts that are stored before the first arrival lead their prompts; else they stand for texts in its
-  // middle, which CacheBlend has to blend.
+  // Contexts that are stored before the first arrival lead their prompts; else they stand for texts in the
+  // middle of a prompt, which CacheBlend has to blend.
   bool contexts_lead = true;
   int64_t warmup_turns = 0;
   // How many sessions are active at any time: the first ones arrive at 0, each later one when a session ends.

@@ -77,6 +77,22 @@ TEST(CacheBlendLaw, CostsWhatFullReuseCostsIfItsOnlyChunkLeads) {
   EXPECT_GT(ttft_s(two[1]), ttft_s(two[0]));
 }
 
+// What matches by prefix follows the same text as before, in however many parts.
+TEST(CacheBlendLaw, ComputesNothingAgainOfAPrefix) {
+  WorkloadOptions options;
+  options.source.kind = "few_shot";
+  options.sessions = 40;
+  const auto with = [](double ratio) {
+    Scenario result = blend(ratio);
+    result.policy.match = Match::prefix;
+    return result;
+  };
+  const Workload workload = make_workload(options, 1);
+  const std::vector<RunResult> runs = run_all({{with(0.15), workload}, {with(0.9), workload}});
+  EXPECT_DOUBLE_EQ(runs[0].number("mean_ttft_ms"), runs[1].number("mean_ttft_ms"));
+  EXPECT_EQ(runs[0].quality_note, "");
+}
+
 TEST(CacheBlendLaw, TakesLongerTheMoreItComputesAgain) {
   std::vector<Case> cases;
   const std::vector<double> ratios = {0, 0.05, 0.15, 0.3, 0.5, 0.8, 1};

@@ -53,19 +53,21 @@ TEST(Prompt, IsFoundUpToTheFirstChunkThatIsMissing) {
   EXPECT_EQ(find_parts(store, prompt, Match::chunk).all_tokens(), 192);
 }
 
-// Chunks of 64, 64 and 22 tokens of the first piece lead; the second piece follows it.
-TEST(Prompt, IsLedByWhatIsFoundOfItsFirstText) {
+// Chunks of 64, 64 and 22 tokens of the first piece, then 64 of the second.
+TEST(Prompt, IsLedByWhatIsFoundUpToTheFirstMiss) {
   const std::vector<Part> prompt = pieces_of(one_prompt(), 0, Match::chunk, 64).prompt;
-  const auto leading = [&](std::vector<std::size_t> there, int64_t resident) {
+  const auto leading = [&](std::vector<std::size_t> there, int64_t resident, int64_t most = 1000) {
     Store store({{.kind = Tier::dram, .capacity_bytes = 1e6, .bytes_per_token = 1}});
     for (const std::size_t i : there) store.preload(prompt[i].key, prompt[i].tokens);
-    return find_parts(store, prompt, Match::chunk, resident).leading_tokens(prompt, resident);
+    return find_parts(store, prompt, Match::chunk, resident).leading_tokens(prompt, resident, most);
   };
-  EXPECT_EQ(leading({0, 1, 2, 3}, 0), 150);
+  EXPECT_EQ(leading({0, 1, 2, 3}, 0), 214);
+  EXPECT_EQ(leading({0, 1, 2, 3}, 0, 150), 150);
+  EXPECT_EQ(leading({0, 1, 2, 3}, 0, 140), 140);
   EXPECT_EQ(leading({0, 2, 3}, 0), 64);
   EXPECT_EQ(leading({1, 2, 3}, 0), 0);
   EXPECT_EQ(leading({1, 3}, 80), 128);  // the GPU has the first 80 tokens
-  EXPECT_EQ(leading({3}, 150), 150);
+  EXPECT_EQ(leading({3}, 150), 214);
 }
 
 Part part(Key key, int64_t tokens) {

@@ -235,7 +235,7 @@ TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_NE(
       notes[0].find(
-          "computes 16 % of what it finds behind other text again (recompute_ratio): of 3072 tokens on ssd a "
+          "recomputes 16 % of the hits that follow other text (recompute_ratio): of 3072 tokens on ssd a "
           "layer takes 1.94 ms to load"),
       std::string::npos)
       << notes[0];
