@@ -232,7 +232,7 @@ void add_launch(const Launched& from, Answered& one) {
 std::vector<Scenario> scenarios_of(const CapacityArgs& args, const Question& question) {
   if (args.policies.empty()) return {question.load()};
   std::vector<Scenario> scenarios;
-  for (const std::string& policy : list_items(args.policies))
+  for (const std::string& policy : distinct_items("--policies", args.policies))
     scenarios.push_back(question.load(overrides_beside(policy, args.question.set)));
   return scenarios;
 }
@@ -257,8 +257,8 @@ std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, 
   const Scenario& scenario = one.scenario;
   std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
   std::vector<std::string> sentences = document_sentences(one.document);
-  constexpr std::size_t kBrief = 2;
-  if (!args.explain) sentences.resize(std::min(sentences.size(), kBrief));
+  const std::size_t brief = one.document["quality_note"].is_null() ? 2 : 3;
+  if (!args.explain) sentences.resize(std::min(sentences.size(), brief));
   text += wrapped(sentences);
   if (!one.answer.curve.empty()) text += "\n" + curve_text(question, one.answer);
   return text + notes_text(scenario.notes, args.explain) +
@@ -274,7 +274,6 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
   std::string text = all.front().scenario.name + ": " + all.front().scenario.model.name + "\n\n";
   for (const Answered& one : all) {
     std::vector<std::string> sentences = document_sentences(one.document);
-    if (!(one.answer.load > 0)) sentences.front() = one.scenario.policy.name + ": " + sentences.front();
     sentences.resize(std::min<std::size_t>(sentences.size(), one.document["quality_note"].is_null() ? 1 : 2));
     text += wrapped(sentences);
   }
@@ -286,6 +285,8 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
 void capacity(const CapacityArgs& args) {
   const Question asked(args.question, {.needs_load = false});
   const Launched& from = asked.from();
+  if (!args.policies.empty() && !args.question.save.empty())
+    throw InputError("capacity: found --save with --policies, allowed: one of them");
   std::vector<Scenario> scenarios = scenarios_of(args, asked);
   const Scenario& first = scenarios.front();
   refuse_trace(first, asked.name());
@@ -331,13 +332,15 @@ void add_capacity(CLI::App& app) {
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");
-  command.value("--policies", args->policies, "several policies, each with its own capacity: a,b,c");
+  command.value("--policies", args->policies,
+                "the capacities of several policies: a,b,c; exit code 3 if none meets the targets");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
   command.value("--seeds", args->seeds, "seeds per load; a single seed gives no interval")
       .with_default()
       .within(1, 100);
-  command.value("--out", args->out, "folder for capacity.json");
+  command.value("--out", args->out,
+                "folder for capacity.json, or capacity-POLICY.json for each of --policies");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
   command.flag("--explain", args->explain, kExplainHelp);

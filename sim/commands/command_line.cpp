@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/input_error.h"
+
 namespace kvcap {
 
 std::vector<std::string> list_items(const std::string& list) {
@@ -14,6 +16,17 @@ std::vector<std::string> list_items(const std::string& list) {
     item.erase(0, std::min(item.find_first_not_of(' '), item.size()));
     item.erase(item.find_last_not_of(' ') + 1);
     begin = end + 1;
+  }
+  return items;
+}
+
+std::vector<std::string> distinct_items(const std::string& option, const std::string& list) {
+  std::vector<std::string> items = list_items(list);
+  for (auto one = items.begin(); one != items.end(); ++one) {
+    if (one->empty())
+      throw InputError(option + ": found \"" + list + "\", allowed: items between the commas");
+    if (std::find(items.begin(), one, *one) != one)
+      throw InputError(option + ": found \"" + *one + "\" twice, allowed: once");
   }
   return items;
 }

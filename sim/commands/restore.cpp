@@ -109,7 +109,7 @@ double restore_flops(const Restoration& restoration, const CostModel& cost) {
   return flops;
 }
 
-// True iff nobody can build what restores so: it keeps everything on the GPU, or loads take no time.
+// True iff the policy is a bound that cannot be built: it keeps everything on the GPU, or loads take no time.
 bool is_bound(const Machine& machine) {
   return machine.policy().traits().reuse == Reuse::everything || machine.options().ideal_load.value_or(false);
 }
@@ -182,6 +182,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                 {"restore_flops", flops},
                 {"bound", bound},
                 {"is_bound", is_bound(machine)},
+                {"quality_note", machine.quality_note().empty() ? Json() : Json(machine.quality_note())},
                 {"timeline", timeline}};
   if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
   entry["notes"] = machine.policy().traits().notes;
@@ -231,13 +232,15 @@ constexpr int64_t kMostTokens = 100'000'000;
 // Returns the lengths of --tokens: "4096", "4k,16k,64k".
 std::vector<int64_t> lengths_of(const std::string& text) {
   std::vector<int64_t> lengths;
-  for (const std::string& one : list_items(text)) {
+  for (const std::string& one : distinct_items("--tokens", text)) {
     const std::optional<double> tokens = number_with_unit(one, UnitOf::count);
     if (!tokens || *tokens < 1 || *tokens > kMostTokens || *tokens != std::floor(*tokens)) {
       throw InputError("--tokens: found \"" + one + "\", allowed: 1 to " + std::to_string(kMostTokens) +
                        ", several with commas: 4k,16k");
     }
     lengths.push_back(static_cast<int64_t>(*tokens));
+    constexpr std::size_t kMost = 16;
+    if (lengths.size() > kMost) throw InputError("--tokens: found more than 16 lengths, allowed: at most 16");
   }
   return lengths;
 }

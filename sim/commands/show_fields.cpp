@@ -54,9 +54,10 @@ void print_field(const FieldHelp& field) {
 
 // Prints the fields without a group, and of each group its meaning and size.
 void print_groups(const std::vector<FieldHelp>& all) {
-  print(
-      "Fields of a scenario (notes are allowed in any object); kvcap show fields serving has those of a "
-      "group:\n\n");
+  print(wrapped(
+            {"Fields of a scenario (notes are allowed in any object). kvcap show fields serving lists those "
+             "of a group."}) +
+        "\n");
   for (const FieldHelp& field : all) {
     if (field.path.find('.') != std::string::npos) continue;
     const auto below = std::count_if(all.begin(), all.end(), [&](const FieldHelp& one) {

@@ -103,12 +103,13 @@ Evidence engine_evidence(EngineKind engine) {
   return host_times_of(engine, version.value()).is_measured ? Evidence::fitted : Evidence::interpolated;
 }
 
-// The servers that an operator can rent or buy: profiles of papers describe single machines.
+// Servers that have a rent; profiles of papers describe single machines.
 std::vector<HardwareProfile> servers() {
   std::vector<HardwareProfile> all;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
     HardwareProfile hardware = load_hardware(std::string(entry.name));
-    if (hardware.provenance_kind != "paper") all.push_back(std::move(hardware));
+    const bool is_rented = hardware.gpu.price_usd_per_hour > 0 && hardware.provenance_kind != "paper";
+    if (is_rented) all.push_back(std::move(hardware));
   }
   return all;
 }

@@ -76,7 +76,7 @@ std::span<const PlaceOfText<CapacitySubject>> places_of(const CapacitySubject&);
 bool is_none(const CapacitySubject& s) { return !(load_of(s.json) > 0); }
 
 constexpr CapacitySentence kCapacityVerdict[] = {
-    {"No load meets {targets}: the least misses {limit}.", is_none},
+    {"{policy} meets {targets} at no load: the least misses {limit}.", is_none},
     {"{policy} serves {load} {unit} within {targets}{interval}; {more}."},
 };
 constexpr CapacitySentence kCapacityInterval[] = {

@@ -7,6 +7,7 @@
 #include "base/text/plain_text.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "text/result_sentences.h"
 #include "text/sentence.h"
 
 namespace kvcap {
@@ -115,7 +116,12 @@ std::span<const PlaceOfText<RestoreSubject>> places_of(const RestoreSubject&) { 
 std::vector<std::string> restore_sentences(const Json& restore) {
   const RestoreSubject s(restore);
   if (s.order.empty()) return {};
-  return {first_said(kRestoreVerdict, s), first_said(kRestoreLayers, s), first_said(kRestoreAgreement, s)};
+  std::vector<std::string> texts = {
+      first_said(kRestoreVerdict, s),
+      quality_text(text_of(s.best(), "policy"), text_of(s.best(), "quality_note")),
+      first_said(kRestoreLayers, s), first_said(kRestoreAgreement, s)};
+  std::erase(texts, "");
+  return texts;
 }
 
 // ---- views ----

@@ -53,6 +53,7 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
   source.path = *file;
   source.stands_in = true;
   source.token_counts.clear();
+  source.columns.clear();
   source.hash_ids.clear();
 }
 

@@ -114,12 +114,13 @@ std::string restore_table(const std::vector<Json>& documents) {
   const Json& first = documents.front();
   const bool is_one = documents.size() == 1;
   const std::vector<Way> ways = ways_of(documents);
-  std::string page =
+  std::string title =
       message_line(first["model"].get<std::string>()) + " on " +
       message_line(first["hardware"].get<std::string>()) + ": " +
       (is_one ? fmt::format("{} tokens of ", first["tokens"].get<int64_t>()) : "times to restore a ") +
       "context on " + first["tier"].get<std::string>() +
-      fmt::format(", {} new tokens, idle machine\n\n", first["new_tokens"].get<int64_t>());
+      fmt::format(", {} new tokens, idle machine", first["new_tokens"].get<int64_t>());
+  std::string page = wrapped({title}) + "\n";
   const SettingGrid grid = is_one ? facts_of(first, ways) : times_of(documents, ways);
   for (const std::string& line : setting_rows(grid, table_columns())) page += line + "\n";
   page += alike_text(ways);
@@ -128,6 +129,7 @@ std::string restore_table(const std::vector<Json>& documents) {
 
 std::string restore_notes(const std::vector<Json>& documents) {
   std::string page = note_lines(documents.front()["notes"]);
+  if (documents.size() > 1) return page;  // rows' notes are about one length
   for (const Way& way : ways_of(documents))
     page += note_lines(documents.front()["policies"][way.entry]["notes"]);
   return page;

@@ -100,6 +100,12 @@ std::vector<std::string> setting_rows(const SettingGrid& grid, std::size_t colum
       lines[begin + head_lines + i] += right_aligned(row.cells[i], width);
   }
   for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
+  // The heads of a block may need fewer lines.
+  const auto is_double = [](const std::string& one, const std::string& next) {
+    return one.empty() && next.empty();
+  };
+  lines.erase(std::unique(lines.begin(), lines.end(), is_double), lines.end());
+  if (!lines.empty() && lines.front().empty()) lines.erase(lines.begin());
   return lines;
 }
 

@@ -159,11 +159,9 @@ std::vector<std::string_view> kinds_where(bool (*is_meant)(const SourceRow& row)
 const std::vector<OwnField>& own_fields() {
   using O = SourceOptions;
   const auto reads = [](const SourceRow& row) { return !row.is_generated; };
-  const auto has_columns = [](const SourceRow& row) { return row.has_columns; };
   static const std::vector<OwnField> fields = {
       {"path", differs<&O::path>, kinds_where(reads)},
       {"stand_in", differs<&O::stand_in>, kinds_where(reads)},
-      {"columns", differs<&O::columns>, kinds_where(has_columns)},
       {"token_counts", differs<&O::token_counts>, {"sharegpt"}},
       {"hash_ids", differs<&O::hash_ids>, {"vllm"}},
       {"tasks", differs<&O::tasks>, {"long_context"}},
@@ -195,9 +193,10 @@ void check_own_fields(const SourceOptions& source, const Places& places) {
   for (const OwnField& field : own_fields()) {
     const bool reads_it = std::find(field.kinds.begin(), field.kinds.end(), source.kind) != field.kinds.end();
     if (reads_it || !field.is_given(source)) continue;
+    constexpr std::size_t kFew = 3;
     fail(places, "workload.source." + std::string(field.name),
-         "a value where kind is \"" + source.kind + "\"",
-         "none (set it to null), or kind " + joined(field.kinds, " or "));
+         "a value, which kind \"" + source.kind + "\" does not read",
+         "none, or kind " + (field.kinds.size() <= kFew ? joined(field.kinds, " or ") : "of a file"));
   }
 }
 

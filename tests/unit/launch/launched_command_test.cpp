@@ -30,7 +30,7 @@ TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
       outcome.err,
       "kvcap: --from: NixlConnector moves KV between servers; use fleet.disaggregation to simulate it\n");
   EXPECT_TRUE(has(outcome.out, "llama-3.1-8b")) << "the line's model, not the scenario's";
-  EXPECT_TRUE(has(outcome.out, "as launched     recompute       lmcache\n")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "as launched    recompute      lmcache\n")) << outcome.out;
   EXPECT_TRUE(has(outcome.out,
                   "Flags to change, and what that is predicted to gain:\n"
                   "  recompute: without --kv-offloading-size\n      mean TTFT "))
@@ -45,7 +45,7 @@ TEST_F(Launched, CompareTakesItsPoliciesAndSettingsAsWell) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json result = Json::parse(read_file(path("out_folder/as_launched/result.json")));
   EXPECT_EQ(result.at("scenario").at("serving").at("max_num_seqs"), 7);
-  EXPECT_TRUE(has(outcome.out, "as launched     recompute")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "as launched    recompute")) << outcome.out;
   EXPECT_FALSE(has(outcome.out, "hcache"));
 }
 

@@ -41,7 +41,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
      {"run", "report", "documents", "text", "validate", "fit", "observe", "plan", "launch", "scenario",
-      "policy", "cost", "spec", "metrics", "workload", "base"}},
+      "policy", "cost", "spec", "metrics", "workload", "engine", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

@@ -188,7 +188,7 @@ TEST(Takeaways, OfACapacitySayWhatItServesAndWhatMoreMisses) {
   expect_says(sentences, "At 2.50 requests/s p99 TTFT is 900 ms and 2.25 requests/s meet the slo.");
   expect_says(sentences, "Up to 4.00 % of the turns are rejected.");
   capacity["capacity"] = {{"mean", 0}, {"interval", nullptr}};
-  expect_says(said({input("c", capacity)}, "capacity"), "No load meets p99_ttft_ms <= 500: the least misses");
+  expect_says(said({input("c", capacity)}, "capacity"), "hcache meets p99_ttft_ms <= 500 at no load: the least misses");
 }
 
 TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
@@ -294,7 +294,7 @@ TEST(Changes, BeginWithTheVerdictsOfBothSides) {
   EXPECT_EQ(
       said_of(),
       "c: hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); more misses "
-      "p99_ttft_ms. Before: No load meets p99_ttft_ms <= 500: the least misses p99_ttft_ms.");
+      "p99_ttft_ms. Before: hcache meets p99_ttft_ms <= 500 at no load: the least misses p99_ttft_ms.");
 }
 
 TEST(Changes, SaySoWhereNothingMatches) {

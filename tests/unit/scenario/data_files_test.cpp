@@ -153,7 +153,7 @@ TEST_F(DataFiles, OfShippedScenariosHaveStandIns) {
     EXPECT_FALSE(make_workload(scenario.workload, 1).sessions.empty()) << entry.path();
     stand_ins += scenario.workload.source.stands_in;
   }
-  EXPECT_EQ(stand_ins, 4);
+  EXPECT_EQ(stand_ins, 5);
 }
 
 }  // namespace

@@ -184,8 +184,9 @@ TEST(Scenario, TakesTheDocumentedDefaults) {
 TEST(Scenario, TakesTheThinkTimesThatItsSourceHas) {
   const auto resolved = [](const std::string& kind) {
     const std::string text = sample_scenario();
-    const Scenario scenario =
-        parse_scenario(text, "s.json", {"workload.source.kind=" + kind, "workload.source.path=t"});
+    const bool is_file = kind == "weka" || kind == "sessions";
+    const Scenario scenario = parse_scenario(
+        text, "s.json", {"workload.source=" + Json({{"kind", kind}, {"path", is_file ? "t" : ""}}).dump()});
     return scenario.workload.think_time.distribution;
   };
   EXPECT_EQ(resolved("agents"), ThinkDistribution::recorded);
