@@ -231,9 +231,19 @@ void add_launch(const Launched& from, Answered& one) {
 // Returns the scenarios of --policies; without it that of the question.
 std::vector<Scenario> scenarios_of(const CapacityArgs& args, const Question& question) {
   if (args.policies.empty()) return {question.load()};
+  const std::vector<Storage>& sizes = question.storages();
+  if (sizes.size() > 1)
+    throw InputError("capacity: found several sizes of --dram or --ssd, allowed: one of each");
   std::vector<Scenario> scenarios;
-  for (const std::string& policy : distinct_items("--policies", args.policies))
-    scenarios.push_back(question.load(overrides_beside(policy, args.question.set)));
+  for (const std::string& policy : distinct_items("--policies", args.policies)) {
+    Overrides changes = {{"policy.name", Json(policy).dump(), "--policies", {}}};
+    if (question.from().is_given()) changes = overrides_beside(policy, args.question.set);
+    scenarios.push_back(question.load(changes));
+    const Overrides tiers = sizes.empty() ? Overrides() : storing(policy, sizes.front(), "--dram, --ssd");
+    if (tiers.empty()) continue;
+    changes.insert(changes.end(), tiers.begin(), tiers.end());
+    scenarios.back() = question.load(changes);
+  }
   return scenarios;
 }
 
@@ -283,7 +293,7 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
 }
 
 void capacity(const CapacityArgs& args) {
-  const Question asked(args.question, {.needs_load = false});
+  const Question asked(args.question, {.has_sizes = !args.policies.empty(), .needs_load = false});
   const Launched& from = asked.from();
   if (!args.policies.empty() && !args.question.save.empty())
     throw InputError("capacity: found --save with --policies, allowed: one of them");

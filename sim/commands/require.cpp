@@ -77,12 +77,20 @@ std::string found_text(double value, double half_width) {
   return text + found;
 }
 
+// Returns what to do if the value alone would meet the bound.
+std::string undecided_text(const Requirement& requirement, double value, double bound) {
+  return holds(requirement.relation, value, bound)
+             ? "; undecided: the interval reaches beyond the bound, and more replications narrow it"
+             : "";
+}
+
 // Throws CheckFailed for the condition on a value. `setting`: " of NAME", or empty.
 void check_value(const Requirement& requirement, double value, double half_width,
                  const std::string& setting) {
   // A metric without a value (NaN) meets no bound.
   if (holds(requirement, value, half_width, requirement.bound)) return;
-  throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width));
+  throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width) +
+                    undecided_text(requirement, value, requirement.bound));
 }
 
 void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {
@@ -105,7 +113,8 @@ void check_difference(const Requirement& requirement, const RunResult& first, co
   throw CheckFailed("required " + requirement.text + " of " + found.setting + " against " + found.against +
                     ", found " + found_text(scale * found.difference, scale * found.half_width) +
                     (requirement.is_share ? " %" : "") +
-                    (is_shown ? "" : "; one run gives no interval: --set replications=5"));
+                    (is_shown ? undecided_text(requirement, found.difference, bound)
+                              : "; one run gives no interval: --set replications=5"));
 }
 
 void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result) {

@@ -55,11 +55,14 @@ std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(which)) names.push_back(entry.name);
   const bool models = which == Catalogue::models;
+  // "h100" means h100-sxm, not a virtual machine that was calibrated.
+  std::vector<std::string_view> near = names;
+  std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
   throw InputError(place + ": found \"" + name + "\", allowed: " +
                    (models ? "a name of kvcap show models, one of Hugging Face that is in the catalogue or in"
                              " the cache of this machine, or a path to a file or a downloaded folder"
                            : joined(names) + ", or a path") +
-                   (models ? fetch_hint(name) : "") + suggestion(name, names));
+                   (models ? fetch_hint(name) : "") + suggestion(name, near));
 }
 
 Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs::path& folder,

@@ -27,13 +27,26 @@ std::vector<std::string> beside_others(const ResultSubject& s, const ResultSente
 bool stores_both(const ResultSubject& s) { return s.number(kStored) > 0 && s.other->number(kStored) > 0; }
 bool has_cost(const ResultSubject& s) { return s.other->number(kOutputCost) > 0; }
 
+constexpr std::size_t kFew = 4;  // more are counted instead of named
+
+// Returns "a, b, c and 2 more" of more than a few labels.
+std::string few_of(std::vector<std::string> labels) {
+  if (labels.size() > kFew) {
+    const std::size_t more = labels.size() - kFew + 1;
+    labels.resize(kFew - 1);
+    labels.push_back(std::to_string(more) + " more");
+  }
+  return listed(labels);
+}
+
 // Returns the labels of the settings for which `is` holds.
 template <typename Is>
 std::string labels_of(const Comparison& all, Is is) {
   std::vector<std::string> labels;
   for (const Setting& setting : all.settings())
     if (is(setting)) labels.push_back(setting.label);
-  return listed(labels);
+  const bool are_all = labels.size() > kFew && labels.size() == all.settings().size();
+  return are_all ? "All " + std::to_string(labels.size()) + " settings" : few_of(std::move(labels));
 }
 bool clients_leave(const Setting& one) {
   return one.result->text("stable.reason").starts_with(kClientsGiveUp);
@@ -238,23 +251,22 @@ std::string hits_by_setting(const ResultSubject& s) {
                  [](const Setting& one) { return format_number(100 * one.number("token_hit_rate")); });
 }
 
-// Of the settings that may be compared, or of all that serve the load.
+// Of the settings that may be compared, or of all that serve the load; of more than a few the lowest and the
+// highest.
 std::string latencies(const ResultSubject& s) {
-  const bool is_compared = s.all.eligible().size() > 1;
-  return grouped(is_compared ? s.all.eligible() : s.all.unsaturated(),
-                 [&](const Setting& one) { return format_ms(one.number(s.latency)); });
+  const std::vector<Setting>& all = s.all.eligible().size() > 1 ? s.all.eligible() : s.all.unsaturated();
+  const auto text = [&](const Setting& one) { return format_ms(one.number(s.latency)); };
+  if (all.size() <= kFew) return grouped(all, text);
+  const auto [lowest, highest] = std::minmax_element(
+      all.begin(), all.end(),
+      [&](const Setting& a, const Setting& b) { return a.number(s.latency) < b.number(s.latency); });
+  return text(*lowest) + " with " + lowest->label + " to " + text(*highest) + " with " + highest->label;
 }
 
-// Returns at most three labels: "a, b, c and 2 more".
 std::string some(const std::vector<Setting>& settings) {
-  constexpr std::size_t kMost = 3;
   std::vector<std::string> labels;
   for (const Setting& one : settings) labels.push_back(one.label);
-  if (labels.size() > kMost + 1) {
-    labels.resize(kMost);
-    labels.push_back(std::to_string(settings.size() - kMost) + " more");
-  }
-  return listed(labels);
+  return few_of(std::move(labels));
 }
 std::string some(const std::vector<Setting>& settings, const char* verb_of_one, const char* verb) {
   return some(settings) + (settings.size() == 1 ? verb_of_one : verb);

@@ -212,8 +212,7 @@ TEST_F(Cli, PrintsTheDistinctWaysToRestore) {
   const std::string two = of("1k,4k").out;
   EXPECT_NE(two.find(" 1,000   4,000\n"), std::string::npos) << two;
   EXPECT_NE(two.find("\nhcache restores 4,000 tokens"), std::string::npos) << two;
-  EXPECT_EQ(of("4k,").err,
-            "kvcap: --tokens: found \"4k,\", allowed: items between the commas\n");
+  EXPECT_EQ(of("4k,").err, "kvcap: --tokens: found \"4k,\", allowed: items between the commas\n");
   EXPECT_EQ(of("0.5").exit_code, 2);
 }
 
@@ -226,6 +225,25 @@ TEST_F(Cli, SeveralLengthsAreADocumentEach) {
   EXPECT_EQ(documents[1]["schema"], "kvcap.restore/1");
   EXPECT_EQ(documents[1]["tokens"], 1024);
   EXPECT_LT(documents[0]["policies"][0]["restore_s"], documents[1]["policies"][0]["restore_s"]);
+}
+
+// kv_offload stores in the given size, recompute in none; the load is so low that one seed is enough.
+TEST_F(Cli, TheCapacityOfEachPolicyHasTheGivenSizeOfItsTier) {
+  const std::vector<std::string> ask = {"capacity",   path("chat.json"),
+                                        "--policies", "recompute,kv_offload",
+                                        "--ssd",      "4GB",
+                                        "--meet",     "p99_ttft_ms<=30s",
+                                        "--seeds",    "1",
+                                        "--json"};
+  const Json both = Json::parse(kvcap(ask).out);
+  ASSERT_EQ(both.size(), 2U);
+  const Json alone = Json::parse(kvcap({"capacity", path("chat.json"), "--set", "policy.name=kv_offload",
+                                        "--set", R"(policy.tiers=[{"kind":"ssd","capacity_bytes":4e9}])",
+                                        "--meet", "p99_ttft_ms<=30s", "--seeds", "1", "--json"})
+                                     .out);
+  EXPECT_EQ(both[0]["policy"], "recompute");
+  EXPECT_EQ(both[1]["capacity"], alone["capacity"]);
+  EXPECT_EQ(both[1]["curve"], alone["curve"]);
 }
 
 TEST_F(Cli, ShowsTheFieldsOfAGroupAndOfAPart) {

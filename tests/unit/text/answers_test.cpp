@@ -105,6 +105,16 @@ TEST(Answers, DoNotCompareRunsThatAreTooShortToTell) {
   expect_no_praise(results, "a");
 }
 
+TEST(Answers, CountSettingsInsteadOfNamingMoreThanAFew) {
+  std::vector<RunResult> results;
+  for (const char* name : {"a", "b", "c", "d", "e"})
+    results.push_back(result(name, 100 + 10 * static_cast<double>(results.size()), 20, "undecided"));
+  EXPECT_EQ(answers_of(results),
+            (Texts{"All 5 settings ran too briefly to tell whether the load can be served: lengthen the run "
+                   "(workload.run_length steady, or a longer trace).",
+                   "So far p99 TTFT is 100 ms with a to 140 ms with e."}));
+}
+
 TEST(Answers, NameTurnsThatAreRejectedOrAbandonedBeforeAnyLatency) {
   std::vector<RunResult> results = {result("a", 100), result("b", 200), result("c", 400)};
   set(results[0], "rejected_share", 0.002);
