@@ -11,6 +11,7 @@
 #include "commands/shell_texts.h"
 #include "engine/options.h"
 #include "policy/table.h"
+#include "workload/sources_table.h"
 
 namespace kvcap {
 namespace {
@@ -46,6 +47,9 @@ std::map<std::string, OptionValues> catalogue_names() {
     return values;
   };
   const auto names = [](Names all) { return OptionValues{{all.begin(), all.end()}, false}; };
+  OptionValues generators;
+  for (const SourceRow& row : source_table())
+    if (row.is_generated) generators.words.emplace_back(row.name);
   const OptionValues policies = names(policy_names()), hardware = files(Catalogue::hardware);
   return {{"--policies", policies},
           {"--policy", policies},
@@ -55,7 +59,7 @@ std::map<std::string, OptionValues> catalogue_names() {
           {"--model", files(Catalogue::models)},
           {"--engine", names(kEngineNames)},
           {"--tier", names(kHostNames)},
-          {"--workload", files(Catalogue::workloads)}};
+          {"--workload", generators}};
 }
 
 ProgramText described(const CLI::App& app) {

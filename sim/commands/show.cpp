@@ -1,5 +1,7 @@
 // kvcap show: prints the catalogue and the source of each of its numbers.
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -89,7 +91,7 @@ std::vector<Entry> files(Catalogue which) {
   std::vector<Entry> entries;
   for (const CatalogueEntry& file : catalogue(which)) {
     Json details = Json::parse(file.text);
-    std::string summary = "generator fitted to " + beginning(text_or(details, "source"), ":;");
+    std::string summary;
     if (which == Catalogue::models) summary = sizes_summary(load_model(std::string(file.name)));
     if (which == Catalogue::hardware) {
       summary = std::to_string(details["gpu"]["count"].get<int64_t>()) + "x " +
@@ -101,16 +103,26 @@ std::vector<Entry> files(Catalogue which) {
   return entries;
 }
 
-// Returns the values of workload.source.kind: file formats, then generators.
+// Returns the values of workload.source.kind: file formats, then generators with the distributions of those
+// that have some.
 std::vector<Entry> workloads() {
-  std::vector<Entry> entries;
+  std::vector<Entry> formats, generators;
+  const std::vector<Entry> fitted = files(Catalogue::workloads);
   for (const SourceRow& row : source_table()) {
-    if (row.is_generated) continue;
-    const Json details = {{"name", row.name}, {"summary", row.summary}, {"format", "traces/README.md"}};
-    entries.push_back({std::string(row.name), std::string(row.summary), details});
+    if (!row.is_generated) {
+      const Json details = {{"name", row.name}, {"summary", row.summary}, {"format", "traces/README.md"}};
+      formats.push_back({std::string(row.name), std::string(row.summary), details});
+      continue;
+    }
+    const auto found =
+        std::find_if(fitted.begin(), fitted.end(), [&](const Entry& one) { return one.name == row.name; });
+    const std::string summary = "generator: " + std::string(row.summary);
+    generators.push_back(
+        {std::string(row.name), summary,
+         found == fitted.end() ? Json({{"name", row.name}, {"summary", row.summary}}) : found->details});
   }
-  for (Entry& generator : files(Catalogue::workloads)) entries.push_back(std::move(generator));
-  return entries;
+  std::move(generators.begin(), generators.end(), std::back_inserter(formats));
+  return formats;
 }
 
 std::vector<Entry> entries_of(const std::string& what) {

@@ -105,6 +105,7 @@ TEST(Completion, TheProgramDescribesItself) {
             "qwen3-32b qwen3-32b-awq qwen3-32b-fp8 qwen3-32b-nvfp4\n");
   EXPECT_EQ(completed(script, "kvcap run --engine v", 3), "vllm\n");
   EXPECT_EQ(completed(script, "kvcap restore --tier ss", 3), "ssd\n");
+  EXPECT_EQ(completed(script, "kvcap run --workload ra", 3), "rag random\n");
   printed_by(binary + " completion zsh");
   printed_by(binary + " completion fish");
   EXPECT_NE(printed_by(binary + " man").find("kvcap compare scenarios/demo.json"), std::string::npos);
