@@ -260,6 +260,7 @@ void refuse_memory_options(const ShowArgs& args) {
                       : !memory.model.empty()    ? "--model"
                       : !memory.hardware.empty() ? "--hardware"
                       : memory.gpus              ? "--gpus"
+                      : !memory.engine.empty()   ? "--engine"
                                                  : nullptr;
   if (given) throw InputError("show " + args.what + ": found " + given + ", allowed: with memory alone");
 }
@@ -319,6 +320,8 @@ void add_show(CLI::App& app) {
   command.value("--model", args->memory.model, "memory: the model, in place of the scenario's");
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");
+  command.value("--engine", args->memory.engine,
+                "memory: vllm, sglang or trtllm; with its version: vllm@0.19");
   command.repeated("--set", args->memory.overrides, "memory: override a field: path=value");
   declare_model_options(command);
   command.flag("--json", args->json, "print JSON");

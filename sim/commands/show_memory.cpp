@@ -8,6 +8,7 @@
 #include "base/input_error.h"
 #include "base/text/format.h"
 #include "base/text/print.h"
+#include "commands/question.h"
 #include "cost/cost_model.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
@@ -26,7 +27,15 @@ constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 3
 Scenario scenario_of(const ShowMemoryArgs& args) {
   std::vector<std::string> changes;
   if (!args.model.empty()) changes.push_back("model=" + args.model);
-  if (!args.hardware.empty()) changes.push_back("hardware=" + args.hardware);
+  std::string hardware = args.hardware;
+  if (!hardware.empty() && args.gpus) hardware = server_of(load_hardware(hardware), hardware, *args.gpus);
+  if (!hardware.empty()) changes.push_back("hardware=" + hardware);
+  if (!args.engine.empty()) {
+    const std::size_t at = std::min(args.engine.find('@'), args.engine.size());
+    changes.push_back("serving.engine=" + args.engine.substr(0, at));
+    if (at < args.engine.size())
+      changes.push_back("serving.engine_version=\"" + args.engine.substr(at + 1) + "\"");
+  }
   if (args.gpus) changes.push_back("serving.tensor_parallel_size=" + std::to_string(*args.gpus));
   changes.insert(changes.end(), args.overrides.begin(), args.overrides.end());
   if (!args.scenario.empty()) return load_scenario(args.scenario, changes);
@@ -39,7 +48,7 @@ Scenario scenario_of(const ShowMemoryArgs& args) {
   const Json text = {{"schema", "kvcap.scenario/1"},
                      {"name", "memory"},
                      {"model", args.model},
-                     {"hardware", args.hardware},
+                     {"hardware", hardware},
                      {"workload", {{"source", {{"kind", "chat"}}}}}};
   return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "show memory", changes);
 }

@@ -10,7 +10,7 @@ namespace kvcap {
 
 struct ShowMemoryArgs {
   std::string scenario;  // empty: only model and hardware
-  std::string model, hardware;
+  std::string model, hardware, engine;
   std::optional<int64_t> gpus;
   std::vector<std::string> overrides;
   bool json = false;

@@ -246,6 +246,23 @@ TEST_F(Cli, TheCapacityOfEachPolicyHasTheGivenSizeOfItsTier) {
   EXPECT_EQ(both[1]["curve"], alone["curve"]);
 }
 
+// Two GPUs are of the server that has them; the engine's share of their memory is its own.
+TEST_F(Cli, ShowsTheMemoryOfSeveralGpusOfAServerAndOfAnotherEngine) {
+  const auto memory = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"show", "memory", "--model", "qwen3-32b", "--gpus", "2", "--json", "--hardware"});
+    const Outcome outcome = kvcap(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  EXPECT_EQ(memory({"h100-sxm"}), memory({"h100-sxm-8x"}));
+  EXPECT_EQ(memory({"h100-sxm", "--engine", "sglang"}),
+            memory({"h100-sxm-8x", "--set", "serving.engine=sglang"}));
+  EXPECT_NE(memory({"h100-sxm", "--engine", "sglang"}), memory({"h100-sxm"}));
+  EXPECT_EQ(memory({"h100-sxm", "--engine", "vllm@0.9"}),
+            memory({"h100-sxm-8x", "--set", "serving.engine_version=\"0.9\""}));
+}
+
 TEST_F(Cli, ShowsTheFieldsOfAGroupAndOfAPart) {
   const auto names = [&](std::vector<std::string> asked) {
     asked.insert(asked.begin(), {"show", "fields"});
