@@ -27,8 +27,10 @@ std::string cell(const RunResult& result, const Quantity& row) {
   double half_width = kNaN;
   for (const Interval& interval : result.intervals)
     if (interval.name == row.name) half_width = interval.half_width * scale;
-  // A value that is equal in every replication has no interval.
-  return format_interval(result.number(row.name) * scale, half_width == 0 ? kNaN : half_width);
+  const double value = result.number(row.name) * scale;
+  // A value that is equal in every replication, but for rounding, has no interval.
+  const bool is_equal = half_width <= 1e-9 * std::abs(value);
+  return format_interval(value, is_equal ? kNaN : half_width);
 }
 
 // True iff some setting has a text or a nonzero value; prices and powers that no profile states are NaN.

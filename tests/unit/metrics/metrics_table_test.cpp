@@ -302,7 +302,7 @@ TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
 TEST(ResultTable, ShowsIntervalsOfReplications) {
   auto results = four();
   for (RunResult& r : results)
-    r.intervals = {{"mean_ttft_ms", r.number("mean_ttft_ms"), 1.24}, {"token_hit_rate", 0.935, 0.0}};
+    r.intervals = {{"mean_ttft_ms", r.number("mean_ttft_ms"), 1.24}, {"token_hit_rate", 0.935, 1e-16}};
   const std::string table = result_table(kFour, results, {}, "header");
   EXPECT_NE(table.find("51.0 +-1.2"), std::string::npos) << table;
   EXPECT_EQ(table.find("93.5 +-"), std::string::npos) << table;
