@@ -74,6 +74,11 @@ Json candidate_object(const Plan& plan, const Candidate& candidate, bool has_com
                  {"stable", candidate.stable()},
                  {"replications", candidate.runs.size()},
                  {"metrics", metrics}};
+  if (!candidate.runs.empty()) {
+    const RunResult& run = candidate.runs.front();
+    object["policy"] = run.policy;
+    object["quality_note"] = run.quality_note.empty() ? Json() : Json(run.quality_note);
+  }
   object["command"] = has_command ? Json(candidate_command(plan, candidate)) : Json();
   return object;
 }

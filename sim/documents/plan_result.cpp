@@ -6,6 +6,7 @@
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "text/result_sentences.h"
 #include "text/sentence.h"
 
 namespace kvcap {
@@ -114,7 +115,10 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
 std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&) { return kPlanPlaces; }
 
 std::vector<std::string> plan_sentences(const Json& plan) {
-  std::vector<std::string> texts = {first_said(kPlanVerdict, {plan}), first_said(kPlanCertainty, {plan})};
+  const Json& answer = value_of(plan, "answer");
+  std::vector<std::string> texts = {first_said(kPlanVerdict, {plan}),
+                                    quality_text(text_of(answer, "policy"), text_of(answer, "quality_note")),
+                                    first_said(kPlanCertainty, {plan})};
   for (std::string& one : all_said(kPlanRest, {plan})) texts.push_back(std::move(one));
   std::erase(texts, "");
   return texts;

@@ -235,6 +235,18 @@ TEST_F(PlanCommand, ExitsWith3IfItsAnswerMissesARequirement) {
   EXPECT_EQ(required("cost.usd_per_hour<=+2%").exit_code, 2);
 }
 
+TEST_F(PlanCommand, NamesWhatALossyAnswerLoses) {
+  const auto said = [&](const std::string& policy) {
+    return kvcap(
+               {"plan",
+                write_plan("{\"policy.name\": [\"" + policy + "\"]}", R"({"token_hit_rate": {"min": 0.1}})"),
+                "--draws", "0"})
+        .out;
+  };
+  EXPECT_NE(said("hyperinfer").find("Answers of hyperinfer differ: 25 % of a prefix's"), std::string::npos);
+  EXPECT_EQ(said("hcache").find("differ:"), std::string::npos);
+}
+
 TEST_F(PlanCommand, IsNotClearAfterOneSeed) {
   std::string plan = read_file(write_plan(kSearch, kMeet));
   const std::string many = "\"max_replications\": 6";
