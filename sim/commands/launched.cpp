@@ -12,6 +12,7 @@
 #include "base/text/plain_text.h"
 #include "base/text/print.h"
 #include "base/text/width.h"
+#include "commands/command_line.h"
 #include "launch/values.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
@@ -29,14 +30,9 @@ constexpr const char* kFromHelp =
     "values.yaml#NAME";
 
 std::vector<std::string> names_of(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    std::string name = list.substr(begin, end - begin);
-    name.erase(0, name.find_first_not_of(" -"));
-    if (!name.empty()) names.push_back(std::move(name));
-    begin = end + 1;
-  }
+  std::vector<std::string> names = list_items(list);
+  for (std::string& name : names) name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+  std::erase(names, "");
   return names;
 }
 
