@@ -68,8 +68,7 @@ const KernelClass& gemm_class(const ElementBytes& bytes) {
 
 const KernelClass& expert_class(const ElementBytes& bytes) {
   const Precision precision = precision_of(bytes);
-  constexpr double kFourBits = 0.6;  // with scales
-  if (precision == Precision::half) return bytes.weight <= kFourBits ? kGroupedW4 : kGrouped;
+  if (precision == Precision::half) return bytes.weight <= kMostFourBitBytes ? kGroupedW4 : kGrouped;
   return precision == Precision::fp8 ? kGroupedFp8 : kGroupedFp4;
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 // Smaller tables do not determine the three parameters of a fit: their times are scaled by the flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
-constexpr double kMostFourBitBytes = 0.75;  // per element, including scales
 
 double cube(double x) { return x * x * x; }
 

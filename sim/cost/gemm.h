@@ -39,6 +39,7 @@ struct ElementBytes {
 // Precision of the matrix units: operands are expanded to the wider of the two. Four-bit weights with 16-bit
 // activations are multiplied in 16 bits.
 enum class Precision : uint8_t { half, fp8, fp4 };
+inline constexpr double kMostFourBitBytes = 0.75;  // per element, including scales
 Precision precision_of(const ElementBytes& bytes);
 double peak_flops(const Gpu& gpu, Precision precision);
 
