@@ -21,6 +21,8 @@ namespace {
 
 constexpr int kSeriesBins = 200;
 // Largest share of failed turns at which a load counts as served, as a 99th percentile ignores 1 %.
+// A machine that the answers alone load by more than this does not serve them, whatever the model's error.
+constexpr double kSurelyTooMuch = 1.5;
 constexpr double kMostFailed = 0.01;
 // Number of parts of a window, for the busiest resource in each part.
 constexpr int kBottleneckParts = 1000;
@@ -211,8 +213,30 @@ class Summary {
     }
     if (facts_.closed_loop)
       return {Verdict::stable, "in a closed loop a session begins when another ends, so no queue can grow"};
-    return judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
-                           chance_of(recorded_.turns, steady_, facts_.rate_varies));
+    const Stability found =
+        judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
+                        chance_of(recorded_.turns, steady_, facts_.rate_varies));
+    if (found.verdict != Verdict::undecided || facts_.rate_varies || facts_.rates_over_run) return found;
+    const double answers = generation_load();
+    if (!(answers > kSurelyTooMuch)) return found;
+    return {Verdict::saturated, "generating the answers alone takes " + format_percent(answers) +
+                                    " of the time that the GPUs have"};
+  }
+
+  // Returns the share of the GPUs' time that generating the answers takes, whatever caches keep of the
+  // prompts; NaN if not known.
+  double generation_load() const {
+    MeanTurn mean;
+    double answered = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      if (!turn.answered()) continue;
+      ++answered;
+      mean.prompt_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      mean.output_tokens += turn.output_tokens;
+    }
+    if (answered == 0 || !facts_.gpu_s_of_turn) return kNaN;
+    mean = {mean.prompt_tokens / answered, mean.output_tokens / answered, 0};
+    return facts_.offered_turns_per_s * facts_.gpu_s_of_turn(mean) / static_cast<double>(facts_.replicas);
   }
 
   // Returns the failed share of the turns that arrive inside the steady window, or of all turns if there is

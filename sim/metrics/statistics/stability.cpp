@@ -12,6 +12,7 @@ namespace kvcap {
 namespace {
 
 constexpr int kRunParts = 16;
+constexpr int kTwentieths = 20;
 constexpr double kStable = 0.11;    // times S; a random walk rarely has a smaller standard deviation
 constexpr double kSaturated = 2.8;  // times S; a random walk rarely grows by more
 // Least c_a^2 + c_w^2. If gaps and work hardly varied, S would be near 0 and every deviation significant.
@@ -56,17 +57,32 @@ double squared_variation(const std::vector<double>& values) {
   return squares / (count - 1) / (mean * mean);
 }
 
-// True iff the number of requests in the system grows, in the second half of the time in which sessions
-// begin, less than half as fast as in the quarter before. Such growth may still stop, because filling caches
-// and ageing sessions reduce the work.
-bool slows_down(const TimeSeries& waiting, const TimeSeries& running, double to_s) {
-  constexpr int kTwentieths = 20;
-  std::vector<double> inside = waiting.means(kTwentieths, 0, to_s);
-  const std::vector<double> run = running.means(kTwentieths, 0, to_s);
-  for (int part = 0; part < kTwentieths; ++part) inside[part] += run[part];
+// Returns the requests inside per part of a span of time: those that wait, and those that run too if the run
+// is filled.
+std::vector<double> inside_per_part(const TimeSeries& waiting, const TimeSeries& running, bool is_filled,
+                                    int parts, double from_s, double to_s) {
+  std::vector<double> inside = waiting.means(parts, from_s, to_s);
+  if (!is_filled) return inside;
+  const std::vector<double> run = running.means(parts, from_s, to_s);
+  for (std::size_t part = 0; part < inside.size(); ++part) inside[part] += run[part];
+  return inside;
+}
+
+double standard_deviation(const std::vector<double>& values) {
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (double one : values) squares += (one - mean) * (one - mean);
+  return std::sqrt(squares / (count - 1));
+}
+
+// True iff the requests inside grow, in the second half of the time in which sessions begin, less than half
+// as fast as in the quarter before. Such growth may still stop, because filling caches and ageing sessions
+// reduce the work. `inside`: twentieths of that time.
+bool slows_down(const std::vector<double>& inside) {
   // Compares means around 0.25, 0.5 and 0.95 of the time; steady growth from 0.5 to 0.95 is 1.8 times as
   // large as from 0.25 to 0.5.
-  const auto around = [&](int part) { return (inside[part - 1] + inside[part]) / 2; };
+  const auto around = [&](std::size_t part) { return (inside[part - 1] + inside[part]) / 2; };
   const double before = around(10) - around(5), after = around(19) - around(10);
   return after < 0.9 * before;
 }
@@ -139,31 +155,30 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
     return {Verdict::undecided, "only " + std::to_string(chance.sessions) +
                                     " sessions begin after the first ones have ended: run longer"};
   }
-  if (!window.is_filled) {
-    return {Verdict::undecided, "sessions last longer than half of the time in which they begin: run longer"};
-  }
-  std::vector<double> inside = waiting.means(kRunParts, window.from_s, window.to_s);
-  const std::vector<double> run = running.means(kRunParts, window.from_s, window.to_s);
-  double mean = 0;
-  for (int part = 0; part < kRunParts; ++part) mean += (inside[part] += run[part]) / kRunParts;
-  double squares = 0;
-  for (double one : inside) squares += (one - mean) * (one - mean);
-  const double strays = std::sqrt(squares / (kRunParts - 1));
+  const auto per_part = [&](int parts, double from_s) {
+    return inside_per_part(waiting, running, window.is_filled, parts, from_s, window.to_s);
+  };
+  const std::vector<double> inside = per_part(kRunParts, window.from_s);
   const double grew = inside.back() - inside.front();
   const bool rising =
       inside[kRunParts - 4] + inside[kRunParts - 3] < inside[kRunParts - 2] + inside[kRunParts - 1];
   const double scale = chance.scale();
+  const std::string who = window.is_filled ? "requests inside" : "waiting requests";
   const std::string from_to =
       " from " + format_number(inside.front()) + " to " + format_number(inside.back());
-  if (grew > kSaturated * scale && rising && slows_down(waiting, running, window.to_s)) {
-    return {Verdict::undecided,
-            "requests inside grow" + from_to + ", but less than half as fast as before: run longer"};
-  }
   if (grew > kSaturated * scale && rising) {
-    return {Verdict::saturated, "requests inside grow" + from_to +
+    if (slows_down(per_part(kTwentieths, 0))) {
+      return {Verdict::undecided,
+              who + " grow" + from_to + ", but less than half as fast as before: run longer"};
+    }
+    return {Verdict::saturated, who + " grow" + from_to +
                                     " while sessions begin; by chance it would be at most " +
                                     format_number(kSaturated * scale)};
   }
+  if (!window.is_filled) {
+    return {Verdict::undecided, "sessions last longer than half of the time in which they begin: run longer"};
+  }
+  const double strays = standard_deviation(inside);
   if (strays < kStable * scale) {
     return {Verdict::stable, "requests inside vary by " + format_number(strays) +
                                  "; at the machine's limit they would vary by " +

@@ -70,8 +70,9 @@ struct Chance {
 // dispersion of the sessions per part of the window.
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies);
 
-// Judges the number of waiting and running requests over time. Undecided if the window is not filled
-// (is_filled): the number of active sessions then grows only because the first sessions have not ended.
+// Judges the number of waiting and running requests over time. If the window is not filled (is_filled), the
+// number of active sessions and so the load still grows; waiting requests that grow then tell a saturated
+// machine, and nothing tells a stable one.
 Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
                           const Chance& chance);
 

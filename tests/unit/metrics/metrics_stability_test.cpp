@@ -124,6 +124,27 @@ TEST(Stability, ARunThatStillFillsTellsNothing) {
             Verdict::undecided);
 }
 
+// 600 sessions a second apart, each served for 400 s by a machine that serves 200 at once: it serves one
+// every 2 s, so half of those that come stay.
+TEST(Stability, WhatWaitsEverLongerWhileARunFillsIsAnOverload) {
+  std::vector<TurnRecord> turns;
+  TimeSeries waiting, running;
+  for (uint32_t i = 0; i < 600; ++i) {
+    const double starts_s = i < 200 ? i : 200 + 2.0 * i;
+    TurnRecord one = turn(i, 0, i, starts_s - i);
+    one.e2el_s = starts_s + 400 - i;
+    one.service_ttft_s = 0;
+    turns.push_back(one);
+    waiting.add(1, i, starts_s);
+    running.add(1, starts_s, starts_s + 400);
+  }
+  const Window window = steady_window(turns);
+  EXPECT_FALSE(window.is_filled);
+  const Stability found = judge_stability(waiting, running, window, chance_of(turns, window, false));
+  EXPECT_EQ(found.verdict, Verdict::saturated);
+  EXPECT_NE(found.reason.find("waiting requests grow"), std::string::npos) << found.reason;
+}
+
 // All at one moment: there is no time in which anything could grow.
 TEST(Stability, SessionsThatAllBeginAtOnceTellNothing) {
   const std::vector<TurnRecord> turns(40, turn(0, 0, 0, 1));
