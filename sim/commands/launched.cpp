@@ -159,13 +159,16 @@ void add_from(Command& command, FromArgs& args) {
                 "flags of the line to leave out, though they change the answer: enforce-eager,enable-lora");
 }
 
-Launched launched(const FromArgs& args, const Overrides& given,
+std::optional<LaunchLine> line_of(const FromArgs& args) {
+  if (!args.line.empty()) return read_from(args.line, names_of(args.ignored));
+  if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
+  return {};
+}
+
+Launched launched(const FromArgs& args, std::optional<LaunchLine> read, const Overrides& given,
                   const std::function<Scenario(const Overrides&)>& load) {
-  if (args.line.empty()) {
-    if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
-    return {};
-  }
-  Launched launched{.text = args.line, .line = read_from(args.line, names_of(args.ignored))};
+  if (!read) return {};
+  Launched launched{.text = args.line, .line = std::move(*read), .overrides = {}, .defaults = {}};
   for (const std::string& note : launched.line.notes) tell("kvcap: --from: " + note);
   // The line replaces the scenario's own serving and policy.
   std::vector<std::string>& overrides = launched.overrides = {"serving={}", "policy={}"};

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +31,11 @@ struct Launched {
   bool is_given() const { return !text.empty(); }
 };
 
-// Reads the line of `args`. `load` loads the scenario with overrides; `given` are those of options and --set.
-// Notes also go to stderr.
-Launched launched(const FromArgs& args, const Overrides& given,
+// Reads the line or file of --from; nothing without one.
+std::optional<LaunchLine> line_of(const FromArgs& args);
+// Adapts the line of `args` to its hardware. `load` loads the scenario with overrides; `given` are those of
+// options and --set. Notes also go to stderr.
+Launched launched(const FromArgs& args, std::optional<LaunchLine> line, const Overrides& given,
                   const std::function<Scenario(const Overrides&)>& load);
 // Returns the fields that the line sets; messages about them name its flags.
 Overrides launched_overrides(const Launched& launched);

@@ -1,6 +1,8 @@
 #include "commands/question.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -62,7 +64,9 @@ std::vector<Storage::Size> sizes_of(Tier tier, const std::string& list) {
   if (list.empty()) return sizes;
   for (const std::string& text : list_items(list)) {
     const std::optional<double> bytes = number_with_unit(text, UnitOf::bytes);
-    if (!bytes || !(*bytes > 0)) {
+    // A size without a unit would be bytes, and is hardly ever meant so.
+    const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
+    if (!bytes || !(*bytes > 0) || !has_unit) {
       throw InputError("--" + std::string(name(tier)) + ": found \"" + text +
                        "\", allowed: a size such as 250GB or 2TiB, several separated by commas");
     }
@@ -157,6 +161,8 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
 }
 
 Overrides storing(std::string_view policy, const Storage& storage, const std::string& place) {
+  const std::span<const std::string_view> names = policy_names();
+  if (std::find(names.begin(), names.end(), policy) == names.end()) return {};  // loading names it as wrong
   if (!stores(with_preset({.name = std::string(policy)}))) return {};
   const PolicyRow& row = policy_row(policy);
   std::vector<std::string> tiers;
@@ -210,7 +216,25 @@ static std::string base_of(const QuestionArgs& args) {
   return base.dump();
 }
 
-Question::Question(const QuestionArgs& args, const Asker& asker) : args_(args) {
+// Returns the arguments with the GPUs of the launch line as --gpus, if --gpu names a profile of fewer.
+static QuestionArgs with_gpus_of(const std::optional<LaunchLine>& line, QuestionArgs args) {
+  if (!line || args.gpus || args.hardware.empty()) return args;
+  int64_t gpus = 1;
+  for (const std::string& one : line->overrides) {
+    for (const std::string_view field : {"serving.tensor_parallel_size=", "serving.data_parallel_size="}) {
+      if (one.starts_with(field)) gpus *= std::atoll(one.c_str() + field.size());
+    }
+  }
+  if (load_hardware(args.hardware).gpu.count < gpus) args.gpus = gpus;
+  return args;
+}
+
+Question::Question(const QuestionArgs& given, const Asker& asker)
+    : Question(given, asker, line_of(given.from)) {}
+
+Question::Question(const QuestionArgs& given, const Asker& asker, std::optional<LaunchLine> line)
+    : args_(with_gpus_of(line, given)) {
+  const QuestionArgs& args = args_;
   storages_ = combinations(args);
   if (asker.plan_base) {
     base_ = *asker.plan_base;
@@ -224,9 +248,9 @@ Question::Question(const QuestionArgs& args, const Asker& asker) : args_(args) {
   }
   options_ = options(args, asker);
   for (const std::string& one : with_prices(args.prices, args.set)) set_.push_back(override_of(one));
-  Overrides given = options_;
-  given.insert(given.end(), set_.begin(), set_.end());
-  from_ = launched(args.from, given, [&](Overrides overrides) {
+  Overrides all = options_;
+  all.insert(all.end(), set_.begin(), set_.end());
+  from_ = launched(args.from, std::move(line), all, [&](Overrides overrides) {
     if (asker.chooses) std::erase_if(overrides, [&](const Override& one) { return asker.chooses(one.path); });
     return load_scenario_with(base_, overrides);
   });

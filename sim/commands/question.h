@@ -82,6 +82,7 @@ class Question {
   void save(const Scenario& scenario) const;
 
  private:
+  Question(const QuestionArgs& args, const Asker& asker, std::optional<LaunchLine> line);
   Overrides options(const QuestionArgs& args, const Asker& asker) const;
   void add_gpus(const QuestionArgs& args, Overrides& all) const;
   void fill_in(const Asker& asker);
