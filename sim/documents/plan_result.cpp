@@ -6,6 +6,7 @@
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "text/model_text.h"
 #include "text/result_sentences.h"
 #include "text/sentence.h"
 
@@ -37,11 +38,13 @@ struct PlanSubject {
 
   const Json& answer() const { return value_of(json, "answer"); }
   std::size_t rivals() const { return list_of(json, "rivals").size(); }
-  // The change of p99 TTFT by the best neighbour of the answer.
+  // The share of plausible machines on which the answer meets every target; NaN: none were drawn.
+  double meets_share() const {
+    const Json& finalists = list_of(value_of(json, "model"), "finalists");
+    return finalists.empty() ? kNaN : number_of(finalists.front(), "meets_share");
+  }
   double next_change_ms() const {
-    const Json& marginals = list_of(json, "marginal");
-    if (marginals.empty()) return kNaN;
-    return number_of(value_of(value_of(marginals.front(), "change"), "p99_ttft_ms"), "mean");
+    return number_of(value_of(value_of(value_of(json, "next"), "change"), "p99_ttft_ms"), "mean");
   }
 };
 using PlanSentence = Sentence<PlanSubject>;
@@ -51,6 +54,15 @@ std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&);
 
 bool has_no_answer(const PlanSubject& s) { return s.answer().is_null(); }
 
+// An answer that fewer of the plausible machines meet is not called clear.
+constexpr double kSurely = 0.95;
+
+constexpr PlanSentence kPlanInterrupted[] = {
+    {"Interrupted before the search ended; this is what was judged until then.",
+     [](const PlanSubject& s) { return text_of(s.json, "interrupted") == "search"; }},
+    {"Interrupted after the search; what stands beside the answer is not complete.",
+     [](const PlanSubject& s) { return text_of(s.json, "interrupted") == "advice"; }},
+};
 constexpr PlanSentence kPlanVerdict[] = {
     {"No configuration meets every target{effort}. Nearest is {nearest}, which is saturated.",
      [](const PlanSubject& s) {
@@ -73,6 +85,14 @@ constexpr PlanSentence kPlanCertainty[] = {
     {"One seed, so chance is not excluded: a larger max_replications gives the targets intervals.",
      [](const PlanSubject& s) { return value_of(s.json, "clear") == false; },
      {"clear"}},
+    {"Over {seeds} every target is met beyond its interval, but the model is less sure: the answer meets "
+     "them "
+     "on {machines}.",
+     [](const PlanSubject& s) { return s.meets_share() < kSurely; },
+     {"clear"}},
+    {"Over {seeds} every target is met beyond its interval.",
+     [](const PlanSubject& s) { return !has_no_answer(s) && text_of(s.json, "interrupted") == "search"; },
+     {"clear"}},
     {"It is clear: over {seeds} every target is met beyond its interval, with an error of 5 % over all looks "
      "at "
      "it, and nothing judged is as cheap.",
@@ -81,8 +101,7 @@ constexpr PlanSentence kPlanCertainty[] = {
 };
 constexpr PlanSentence kPlanRest[] = {
     {"The target with the least room is {binding}.", nullptr, {"binding"}},
-    {"What to buy next: {next}, p99 TTFT {next gain} ms lower.",
-     [](const PlanSubject& s) { return s.next_change_ms() < 0; }},
+    {"What to buy next: {next}, p99 TTFT {next gain} ms lower.", nullptr, {"next"}},
 };
 
 const PlaceOfText<PlanSubject> kPlanPlaces[] = {
@@ -109,14 +128,18 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
        return format_count(std::lround(number_of(s.answer(), "replications")), "seed");
      }},
     {"binding", [](const PlanSubject& s) { return text_of(s.json, "binding"); }},
-    {"next", [](const PlanSubject& s) { return text_of(list_of(s.json, "marginal").front(), "what"); }},
+    {"machines",
+     [](const PlanSubject& s) {
+       return machines_text(s.meets_share(), std::lround(number_of(value_of(s.json, "model"), "draws")));
+     }},
+    {"next", [](const PlanSubject& s) { return text_of(value_of(s.json, "next"), "what"); }},
     {"next gain", [](const PlanSubject& s) { return format_number(-s.next_change_ms()); }},
 };
 std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&) { return kPlanPlaces; }
 
 std::vector<std::string> plan_sentences(const Json& plan) {
   const Json& answer = value_of(plan, "answer");
-  std::vector<std::string> texts = {first_said(kPlanVerdict, {plan}),
+  std::vector<std::string> texts = {first_said(kPlanInterrupted, {plan}), first_said(kPlanVerdict, {plan}),
                                     quality_text(text_of(answer, "policy"), text_of(answer, "quality_note")),
                                     first_said(kPlanCertainty, {plan})};
   for (std::string& one : all_said(kPlanRest, {plan})) texts.push_back(std::move(one));

@@ -38,15 +38,15 @@ void add_marginals(Page& page, const PlanReport& report) {
     if (one.candidate->verdict == Judgement::misses) text += "; then it " + failure_text(*one.candidate);
     page.sentence(text, "    ");
   }
-  const Marginal& first = report.marginals.front();
-  if (!first.has_price) return;
-  if (first.quality.mean + (std::isnan(first.quality.half_width) ? 0 : first.quality.half_width) >= 0) {
-    page.sentence(std::string("None of them clearly lowers ") + kFrontMetric + ".");
-  } else if (first.objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
-    page.sentence("One more dollar an hour buys most as " + first.what.substr(0, first.what.find(' ')) +
-                  ": " + format_number(-first.quality.mean / first.objective.mean) + " ms of p99 TTFT.");
+  const Marginal* next = next_to_buy(report.marginals);
+  if (!report.marginals.front().has_price) return;
+  if (!next) {
+    page.sentence(std::string("None that is for sale surely lowers ") + kFrontMetric + ".");
+  } else if (next->objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
+    page.sentence("One more dollar an hour buys most as " + next->what.substr(0, next->what.find(' ')) +
+                  ": " + format_number(-next->quality.mean / next->objective.mean) + " ms of p99 TTFT.");
   } else {
-    page.sentence("Most is gained by " + first.what.substr(0, first.what.find(' ')) + ".");
+    page.sentence("Most is gained by " + next->what.substr(0, next->what.find(' ')) + ".");
   }
 }
 

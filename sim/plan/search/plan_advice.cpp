@@ -140,6 +140,7 @@ std::string_view name(ResourceUnit unit) {
 
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge) {
   const Candidate& best = *result.best;
+  judge.begin("advice: more of each resource");
   std::vector<Probe> probes;
   for (std::size_t d = 0; d < plan.search.size(); ++d) {
     const Dimension& dimension = plan.search[d];
@@ -195,9 +196,19 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
   return marginals;
 }
 
+const Marginal* next_to_buy(const std::vector<Marginal>& marginals) {
+  const auto is_worth = [](const Marginal& one) {
+    const double half_width = std::isnan(one.quality.half_width) ? 0 : one.quality.half_width;
+    return one.has_price && one.quality.mean + half_width < 0 && one.candidate->verdict != Judgement::misses;
+  };
+  const auto found = std::find_if(marginals.begin(), marginals.end(), is_worth);
+  return found == marginals.end() ? nullptr : &*found;
+}
+
 std::vector<Stress> stress(const Plan& plan, const PlanResult& result, Judge& judge) {
   const Changes& answer = result.best->changes;
   const Scenario scenario = load_scenario(plan.base, answer);
+  judge.begin("advice: other traffic and prompts");
   std::vector<Stress> tests;
   const ArrivalOptions& arrivals = scenario.workload.arrivals;
   if (arrivals.process != ArrivalProcess::trace) {

@@ -33,6 +33,10 @@ struct Marginal {
 // price come last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
+// Returns the marginal that says what to buy next: the first one with a price that surely lowers kFrontMetric
+// and misses no target; null: none does.
+const Marginal* next_to_buy(const std::vector<Marginal>& marginals);
+
 // The answer under other traffic or longer prompts.
 struct Stress {
   std::string what;  // "traffic +20 %"

@@ -178,7 +178,7 @@ A little more of each resource:
     +0.125; then it misses p99_ttft_ms (400 +-6)
   hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2: p99_ttft_ms +3.0 +-1.0 for cost.usd_per_hour 0 (a
     link, not for sale by itself)
-One more dollar an hour buys most as hardware.ssd.count: 20.0 ms of p99 TTFT.
+None that is for sale surely lowers p99_ttft_ms.
 
 How far the answer holds:
   holds: holds, p99_ttft_ms 100 +-6
@@ -291,17 +291,19 @@ TEST_F(PlanText, SaysWhichResourceBringsMost) {
       .what = "hardware.ssd.count 1 -> 2", .candidate = best, .objective = {0.5, 0}, .quality = {-10, 2}};
   const auto last = [&] {
     report_.marginals = {more};
-    return lines_with("One more dollar") + lines_with("Most is gained") + lines_with("None of them");
+    return lines_with("One more dollar") + lines_with("Most is gained") + lines_with("None that is");
   };
   EXPECT_EQ(last(), "One more dollar an hour buys most as hardware.ssd.count: 20.0 ms of p99 TTFT.\n");
   more.objective = {0, 0};
   EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
   more.quality = {-10, 10};
-  EXPECT_EQ(last(), "None of them clearly lowers p99_ttft_ms.\n");
+  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms.\n");
   more.quality = {-10, 9};
   plan_.minimize = "cost.gpu_usd";
   more.objective = {0.5, 0};
   EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
+  more.candidate = made({.verdict = Judgement::misses, .reason = "token_hit_rate"});
+  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms.\n");
   more.has_price = false;
   EXPECT_EQ(last(), "");
 }
