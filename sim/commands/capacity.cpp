@@ -21,6 +21,7 @@
 #include "commands/require.h"
 #include "documents/kind.h"
 #include "metrics/write.h"
+#include "plan/workers.h"
 #include "run/billing.h"
 #include "text/capacity_text.h"
 #include "text/result_sentences.h"
@@ -141,6 +142,7 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
                  {"notes", scenario.notes},
                  {"curve", Json::array()},
                  {"attempts", Json::array()}};
+  if (answer.is_interrupted) object["interrupted"] = true;
   for (const LoadPoint& one : answer.curve) object["curve"].push_back(point_object(question, one));
   for (const LoadPoint& one : answer.points) object["attempts"].push_back(point_object(question, one));
   return object;
@@ -312,14 +314,21 @@ void capacity(const CapacityArgs& args) {
   if (!args.out.empty()) refuse_to_replace_in("--out", args.out, names, files_of(first));
   const FinishedRuns finished(args.out, args.resume);
   std::vector<Answered> all;
+  bool interrupted = false;
   for (Scenario& scenario : scenarios) {
     Answered one{std::move(scenario), {}, {}, {}};
     one.answer = find_capacity(question, simulated_loads(one.scenario, question.meet, finished));
-    if (from.is_given() && args.policies.empty())
+    interrupted = one.answer.is_interrupted;
+    if (from.is_given() && args.policies.empty() && !interrupted)
       one.others = alternatives(args, asked, one.scenario, question, finished);
     one.document = answer_object(one.scenario, question, one.answer);
     add_launch(from, one);
     all.push_back(std::move(one));
+    if (interrupted) break;
+  }
+  if (interrupted) {
+    if (!args.json) print(pages_of(args, question, from, std::move(all)));
+    throw Interrupted();
   }
   Json documents = Json::array();
   for (const Answered& one : all) documents.push_back(one.document);

@@ -30,6 +30,7 @@
 #include "metrics/write.h"
 #include "plan/model_draws.h"
 #include "plan/replicate.h"
+#include "plan/workers.h"
 #include "policy/table.h"
 #include "run/billing.h"
 #include "text/model_text.h"
@@ -394,8 +395,9 @@ void compare(const CompareArgs& args) {
       refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }
   const FinishedRuns finished(args.out, args.resume);
-  const std::vector<std::vector<RunResult>> runs =
-      run_replications(scenarios, {.keep_turns = true, .finished = &finished});
+  bool is_interrupted = false;
+  const std::vector<std::vector<RunResult>> runs = run_replications(
+      scenarios, {.keep_turns = true, .finished = &finished, .is_interrupted = &is_interrupted});
 
   std::vector<std::string> labels;
   std::vector<RunResult> results;
@@ -414,16 +416,23 @@ void compare(const CompareArgs& args) {
       }
     }
   }
-  const ModelReport model = model_report(labels, scenarios, results, {.draws = draws_of(args.draws)});
+  std::string interrupted = is_interrupted ? finished_text(runs[0].size(), scenarios[0].replications) : "";
+  ModelReport model;
+  try {
+    if (!is_interrupted) model = model_report(labels, scenarios, results, {.draws = draws_of(args.draws)});
+  } catch (const Interrupted&) {
+    interrupted = "Interrupted while plausible machines were drawn: no model intervals.\n\n";
+  }
+  if (!interrupted.empty() && args.json) throw Interrupted();
   const std::string line = scenario_line(scenarios[0], results[0]);
   std::vector<Difference> compared = differences;
   compared.insert(compared.end(), pairs.begin(), pairs.end());
   const TableOptions options{.is_brief = !args.explain, .assumptions = model.outside.size()};
-  std::string table = result_table(labels, results, compared, line, options) +
+  std::string table = interrupted + result_table(labels, results, compared, line, options) +
                       model_text(labels, results, model, options.is_brief);
   table += flags_of_columns(columns, scenarios, results) + launched_text(from);
   const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
-  if (!args.out.empty()) {
+  if (!args.out.empty() && interrupted.empty()) {
     NewFiles files;
     std::set<std::string> folders;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -438,6 +447,7 @@ void compare(const CompareArgs& args) {
     finished.discard();
   }
   print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
+  if (!interrupted.empty()) throw Interrupted();
   check_requirements(requirements, results, differences);
 }
 

@@ -135,4 +135,9 @@ void add_run_files(const std::string& folder, const std::string& line, const Run
   files.add(path / "result.json", result_json(result));
 }
 
+std::string finished_text(std::size_t finished, int64_t replications) {
+  return "Interrupted: " + std::to_string(finished) + " of " + format_count(replications, "seed") +
+         " finished.\n\n";
+}
+
 }  // namespace kvcap

@@ -53,6 +53,9 @@ std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
                    NewFiles& files);
 
+// Returns the line above a table of fewer seeds than were asked for, because Ctrl-C ended them.
+std::string finished_text(std::size_t finished, int64_t replications);
+
 inline constexpr const char* kExplainHelp =
     "also print how the answer comes about: bottlenecks, costs, policies, notes and assumptions";
 

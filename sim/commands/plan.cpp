@@ -26,6 +26,7 @@
 #include "plan/search/plan_simulate.h"
 #include "plan/search/plan_sizes.h"
 #include "plan/search/purchase.h"
+#include "plan/workers.h"
 #include "run/billing.h"
 #include "scenario/load.h"
 #include "text/plan_text.h"
@@ -157,6 +158,17 @@ Scenario sized(const Plan& plan, const Candidate& candidate) {
   return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
 }
 
+Json marginal_object(const Plan& plan, const Marginal& one) {
+  const bool has_unit = one.unit != ResourceUnit::none;
+  return {{"what", one.what},
+          {"change",
+           {{plan.minimize, interval_object(one.objective)}, {kFrontMetric, interval_object(one.quality)}}},
+          {"unit", has_unit ? Json(std::string(name(one.unit))) : Json()},
+          {"units", has_unit ? Json(one.units) : Json()},
+          {"has_price", one.has_price},
+          {"candidate", candidate_object(plan, *one.candidate)}};
+}
+
 Json report_object(const PlanReport& report, const PlanDraws& draws) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
@@ -165,6 +177,7 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
                  {"simulations", report.simulations}, {"dropped", result.dropped},
                  {"cannot_run", result.cannot_run},   {"clear", result.is_clear()},
                  {"confidence", result.confidence}};
+  if (report.is_interrupted()) object["interrupted"] = result.is_interrupted ? "search" : "advice";
   const Implied& implied = result.implied;
   object["implied"] = {{"verified", implied.verified},
                        {"wrong", implied.wrong},
@@ -192,16 +205,9 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
                                    {"changes", one.changes}});
   }
   object["marginal"] = Json::array();
-  for (const Marginal& one : report.marginals) {
-    object["marginal"].push_back(
-        {{"what", one.what},
-         {"change",
-          {{plan.minimize, interval_object(one.objective)}, {kFrontMetric, interval_object(one.quality)}}},
-         {"unit", one.unit == ResourceUnit::none ? Json() : Json(std::string(name(one.unit)))},
-         {"units", one.unit == ResourceUnit::none ? Json() : Json(one.units)},
-         {"has_price", one.has_price},
-         {"candidate", candidate_object(plan, *one.candidate)}});
-  }
+  for (const Marginal& one : report.marginals) object["marginal"].push_back(marginal_object(plan, one));
+  const Marginal* next = next_to_buy(report.marginals);
+  object["next"] = next ? marginal_object(plan, *next) : Json();
   object["robustness"] = Json::array();
   for (const Stress& one : report.stresses) {
     object["robustness"].push_back(
@@ -399,6 +405,27 @@ AskedPlan asked_plan(const PlanArgs& args) {
   return asked;
 }
 
+// Adds what stands beside the answer, and returns how it fares on plausible machines. Ctrl-C leaves out the
+// rest.
+PlanDraws advised(PlanReport& report, Judge& judge, Simulator& simulator, const std::string& draws) {
+  const Plan& plan = *report.plan;
+  const PlanResult& result = report.result;
+  report.prices = price_changes(plan, result);
+  report.why = why(plan, result);
+  const int64_t asked = draws_of(draws);
+  try {
+    report.marginals = marginal_values(plan, result, judge);
+    report.stresses = stress(plan, result, judge);
+    const Scenario answer = load_scenario(plan.base, result.best->changes);
+    report.flips = find_flips(plan, result, answer.workload.arrivals, simulator);
+    // A search simulates far more turns than its finalists' draws.
+    return draw_finalists(plan, result, {.draws = asked == kAutoDraws ? kDefaultDraws : asked});
+  } catch (const Interrupted&) {
+    report.is_advice_interrupted = true;
+  }
+  return {};
+}
+
 void plan(const PlanArgs& args) {
   if (!args.emit.empty() && (args.json || args.break_even)) {
     throw InputError("plan: found --emit with " + std::string(args.json ? "--json" : "--break-even") +
@@ -430,31 +457,27 @@ void plan(const PlanArgs& args) {
   Judge judge(plan, simulator);
   PlanReport report{.plan = &plan, .result = find_plan(plan, judge)};
   std::vector<std::string> notes;
+  PlanDraws draws;
   if (report.result.best) {
     report.purchase = purchase(plan, report.result.best->changes);
     report.purchase_notes = purchase_notes(plan, report.result.best->changes);
-    report.marginals = marginal_values(plan, report.result, judge);
-    report.stresses = stress(plan, report.result, judge);
-    report.prices = price_changes(plan, report.result);
-    report.why = why(plan, report.result);
-    const Scenario answer = load_scenario(plan.base, report.result.best->changes);
-    report.flips = find_flips(plan, report.result, answer.workload.arrivals, simulator);
-    notes = answer.notes;
+    notes = load_scenario(plan.base, report.result.best->changes).notes;
     for (std::string& one : assumptions(notes)) report.purchase_notes.push_back(std::move(one));
   }
+  if (report.result.best && !report.result.is_interrupted)
+    draws = advised(report, judge, simulator, args.draws);
   report.simulations = simulator.simulations();
-  const int64_t asked_draws = draws_of(args.draws);
-  // A search simulates far more turns than its finalists' draws.
-  const PlanDraws draws =
-      draw_finalists(plan, report.result, {.draws = asked_draws == kAutoDraws ? kDefaultDraws : asked_draws});
+  if (report.is_interrupted() && (args.json || !args.emit.empty())) throw Interrupted();
   Json object = report_object(report, draws);
   object["notes"] = notes;
   if (from.is_given()) {
     object["from"] = launched_json(from);
     object["warnings"] = object["from"]["warnings"];
   }
-  if (!out.empty()) write_file(out, object.dump(2) + "\n");
-  finished.discard();
+  if (!report.is_interrupted()) {
+    if (!out.empty()) write_file(out, object.dump(2) + "\n");
+    finished.discard();
+  }
   if (args.json) {
     print_format("%s\n", object.dump(2).c_str());
   } else if (!args.emit.empty()) {
@@ -463,6 +486,7 @@ void plan(const PlanArgs& args) {
     print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
           launched_text(from));
   }
+  if (report.is_interrupted()) throw Interrupted();
   if (!report.result.best) throw CheckFailed(name + ": no configuration meets every target");
   check_requirements(requirements, *report.result.best);
 }

@@ -20,6 +20,7 @@
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/replicate.h"
+#include "plan/workers.h"
 #include "text/result_table.h"
 
 namespace kvcap {
@@ -62,22 +63,30 @@ void run(const RunArgs& args) {
   NewFile* timeline = args.perfetto.empty() ? nullptr : &files.add(args.perfetto);
   NewFile* requests =
       args.out.empty() ? nullptr : &files.add(std::filesystem::path(args.out) / "requests.csv");
-  RunResult result = combine_replications(
-      run_replications({scenario},
-                       {.check_invariants = args.check, .timeline = timeline, .requests = requests})
-          .front());
+  bool is_interrupted = false;
+  const std::vector<RunResult> runs = run_replications({scenario}, {.check_invariants = args.check,
+                                                                    .timeline = timeline,
+                                                                    .requests = requests,
+                                                                    .is_interrupted = &is_interrupted})
+                                          .front();
+  if (is_interrupted && args.json) throw Interrupted();
+  RunResult result = combine_replications(runs);
   const Launched& from = question.from();
   if (from.is_given()) result.from_json = launched_json(from).dump();
   const std::string line = scenario_line(scenario, result);
-  if (!args.out.empty()) add_run_files(args.out, line, result, files);
-  files.commit();
+  if (!is_interrupted) {
+    if (!args.out.empty()) add_run_files(args.out, line, result, files);
+    files.commit();
+  }
   if (args.json) {
     print(result_json(result));
   } else {
     TableOptions options{.is_brief = !args.explain};
     for (const Requirement& one : requirements) options.metrics.push_back(one.metric);
+    if (is_interrupted) print(finished_text(runs.size(), scenario.replications));
     print(result_table({result.policy}, {result}, {}, line, options) + launched_text(from));
   }
+  if (is_interrupted) throw Interrupted();
   check_requirements(requirements, result);
 }
 

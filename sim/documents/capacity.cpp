@@ -75,7 +75,13 @@ std::span<const PlaceOfText<CapacitySubject>> places_of(const CapacitySubject&);
 
 bool is_none(const CapacitySubject& s) { return !(load_of(s.json) > 0); }
 
+bool is_interrupted(const CapacitySubject& s) { return value_of(s.json, "interrupted") == true; }
+
 constexpr CapacitySentence kCapacityVerdict[] = {
+    {"Interrupted: {policy} misses {limit} at each load that was tried; lower ones were not.",
+     [](const CapacitySubject& s) { return is_interrupted(s) && is_none(s); }},
+    {"Interrupted: {policy} serves at least {load} {unit} within {targets}; more was not decided.",
+     is_interrupted},
     {"{policy} meets {targets} at no load: the least misses {limit}.", is_none},
     {"{policy} serves {load} {unit} within {targets}{interval}; {more}."},
 };

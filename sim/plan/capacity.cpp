@@ -112,30 +112,45 @@ class CapacitySearch {
 
   CapacityAnswer find() {
     CapacityAnswer answer;
-    while (!is_done()) {
-      const LoadPoint& point = at(next());
-      (point.missed.empty() ? low_ : high_) = point.load;
+    try {
+      bracket();
+      add_curve(answer);
+      if (question_.seeds > 1) add_ends(answer);
+    } catch (const Interrupted&) {
+      if (points_.empty()) throw;
+      answer.is_interrupted = true;
+      answer.curve.clear();
+      for (const auto& [load, point] : points_) answer.curve.push_back(point);
     }
     answer.load = low_;
     if (std::isfinite(high_)) answer.limit = points_.at(high_).missed;
-    for (double share : kCurve) {
-      const double load = whole(share * low_);
-      if (load > (answer.curve.empty() ? 0 : answer.curve.back().load)) answer.curve.push_back(at(load));
+    if (question_.seeds == 1 || answer.is_interrupted) {
+      answer.sure = low_;
+      answer.beyond = high_;
     }
-    answer.sure = low_;
-    answer.beyond = high_;
-    if (question_.seeds > 1) {
-      answer.sure = lower_end(low_);
-      answer.beyond = upper_end(high_);
-    }
-    if (question_.seeds > 1) add_ends(answer);
     for (auto& [load, point] : points_) answer.points.push_back(std::move(point));
     return answer;
   }
 
  private:
-  // Adds the ends of the interval to the curve, so that it shows what they rest on.
+  void bracket() {
+    while (!is_done()) {
+      const LoadPoint& point = at(next());
+      (point.missed.empty() ? low_ : high_) = point.load;
+    }
+  }
+
+  void add_curve(CapacityAnswer& answer) {
+    for (double share : kCurve) {
+      const double load = whole(share * low_);
+      if (load > (answer.curve.empty() ? 0 : answer.curve.back().load)) answer.curve.push_back(at(load));
+    }
+  }
+
+  // Finds the ends of the interval and adds them to the curve, so that it shows what they rest on.
   void add_ends(CapacityAnswer& answer) {
+    answer.sure = lower_end(low_);
+    answer.beyond = upper_end(high_);
     std::vector<LoadPoint>& curve = answer.curve;
     for (const double end : {answer.sure, answer.beyond}) {
       const auto place = std::lower_bound(curve.begin(), curve.end(), end,
@@ -323,11 +338,15 @@ std::string key_of(const LoadAsk& ask) {
   return text;
 }
 
-std::string name_of(const Scenario& scenario, const LoadAsk& ask) {
+std::string load_text(const Scenario& scenario, double load) {
   const bool is_loop = scenario.workload.arrivals.process == ArrivalProcess::closed_loop;
-  char load[64];
-  std::snprintf(load, sizeof load, is_loop ? "%.0f sessions at once" : "%g requests/s", ask.load);
-  return "the simulation of " + scenario.name + " at " + load + ", seed " +
+  char text[64];
+  std::snprintf(text, sizeof text, is_loop ? "%.0f sessions at once" : "%.3g requests/s", load);
+  return text;
+}
+
+std::string name_of(const Scenario& scenario, const LoadAsk& ask) {
+  return "the simulation of " + scenario.name + " at " + load_text(scenario, ask.load) + ", seed " +
          std::to_string(scenario.seed + static_cast<uint64_t>(ask.seed));
 }
 
@@ -403,7 +422,8 @@ RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet, con
           return message;
         },
         {.total_units = static_cast<int64_t>(asks.size()),
-         .label = "simulating",
+         .label = "trying " + load_text(scenario, asks.front().load),
+         .is_part = true,
          .name = [&](std::size_t job) { return name_of(scenario, asks[job]); },
          .hint = finished.hint()});
     std::vector<RunResult> results;

@@ -71,8 +71,10 @@ struct CapacityAnswer {
   std::string limit;              // the condition that higher loads miss; empty: no simulated load misses any
   std::vector<LoadPoint> curve;   // ascending; at fixed multiples of the capacity and the interval's ends
   std::vector<LoadPoint> points;  // ascending; every simulated load
+  bool is_interrupted = false;    // by Ctrl-C: `curve` has every simulated load, and the bracket is wide
 };
 
+// After Ctrl-C returns what was simulated so far; throws Interrupted if no load was.
 CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& run);
 
 // Returns the scenario's service level objectives as targets for the 99th percentile.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/files.h"
@@ -33,16 +34,29 @@ class Replications {
     for (const Scenario& scenario : scenarios) runs += scenario.replications;
     refuse_beyond_memory(scenarios.size() > 1 ? "replications of all settings" : "replications", runs,
                          kBytesOfResult);
+    int64_t most = 0;
     for (std::size_t s = 0; s < scenarios.size(); ++s) {
       sources_.read(source_of(s));  // finds invalid rows before anything runs
-      const auto count = static_cast<std::size_t>(scenarios[s].replications);
-      grouped_[s].resize(count);
-      for (std::size_t r = 0; r < count; ++r) runs_.push_back({s, r});
+      grouped_[s].resize(static_cast<std::size_t>(scenarios[s].replications));
+      most = std::max(most, scenarios[s].replications);
+    }
+    // Seed by seed, so that after Ctrl-C all scenarios have finished about as many.
+    for (std::size_t r = 0; r < static_cast<std::size_t>(most); ++r) {
+      for (std::size_t s = 0; s < scenarios.size(); ++s) {
+        if (r < grouped_[s].size()) runs_.push_back({s, r});
+      }
     }
   }
 
   std::vector<std::vector<RunResult>> run() {
-    for (std::vector<Run> round = runs_; !round.empty(); round = to_be_longer()) simulate_all(round);
+    try {
+      for (std::vector<Run> round = runs_; !round.empty(); round = to_be_longer()) simulate_all(round);
+    } catch (const Interrupted&) {
+      const std::size_t seeds = finished_seeds();
+      if (!options_.is_interrupted || seeds == 0) throw;
+      *options_.is_interrupted = true;
+      for (std::vector<RunResult>& one : grouped_) one.resize(seeds);
+    }
     return std::move(grouped_);
   }
 
@@ -69,7 +83,7 @@ class Replications {
   }
 
   void simulate_all(const std::vector<Run>& round) {
-    WorkerOptions workers{.label = "simulating",
+    WorkerOptions workers{.label = sessions_.empty() ? "simulating" : "simulating longer runs",
                           .name = [&](std::size_t job) { return name_of(round[job]); }};
     for (const Run& run : round) {
       workers.total_units += static_cast<int64_t>(workload_of(run).turns.size());
@@ -79,14 +93,34 @@ class Replications {
     workers.hint = finished.hint();
     std::vector<std::string> keys;
     for (const Run& run : round) keys.push_back(key_of(run, finished));
-    const std::vector<std::string> results = run_in_workers(
-        round.size(),
-        [&](std::size_t job, std::atomic<int64_t>& done_units) {
-          return finished.get(keys[job], [&] { return serialize(simulate_one(round[job], done_units)); });
-        },
-        workers);
+    const Job job = [&](std::size_t which, std::atomic<int64_t>& done_units) {
+      return finished.get(keys[which], [&] { return serialize(simulate_one(round[which], done_units)); });
+    };
+    std::vector<std::string> results;
+    try {
+      results = run_in_workers(round.size(), job, workers, &results);
+    } catch (const Interrupted&) {
+      // Longer runs of a seed serve other sessions than its shorter ones, which are whole.
+      if (sessions_.empty()) keep(round, results);
+      throw;
+    }
+    keep(round, results);
+  }
+
+  void keep(const std::vector<Run>& round, const std::vector<std::string>& results) {
     for (std::size_t i = 0; i < round.size(); ++i) {
+      if (results[i].empty()) continue;
       grouped_[round[i].scenario][round[i].replication] = deserialize(results[i]);
+      finished_.insert({round[i].scenario, round[i].replication});
+    }
+  }
+
+  // Returns the number of seeds, from the first on, that every scenario has finished.
+  std::size_t finished_seeds() const {
+    for (std::size_t seed = 0;; ++seed) {
+      for (std::size_t s = 0; s < scenarios_.size(); ++s) {
+        if (!finished_.contains({s, seed})) return seed;
+      }
     }
   }
 
@@ -154,6 +188,7 @@ class Replications {
   std::vector<Run> runs_;
   std::map<std::size_t, int64_t> sessions_;  // sessions of lengthened runs; key: replication
   std::vector<std::vector<RunResult>> grouped_;
+  std::set<std::pair<std::size_t, std::size_t>> finished_;  // scenario and replication
 };
 
 }  // namespace

@@ -18,6 +18,9 @@ struct ReplicationOptions {
   NewFile* requests = nullptr;  // requests.csv of the first run
   bool keep_turns = false;      // keeps turns in the result of each scenario's first run
   const FinishedRuns* finished = nullptr;
+  // If given, Ctrl-C does not throw if every scenario has finished its first seed, or its shorter runs: the
+  // result then has the seeds that all scenarios have finished, and this becomes true.
+  bool* is_interrupted = nullptr;
 };
 
 // The largest number of turns to which a run is lengthened (about 15 s of simulation); a search, which makes

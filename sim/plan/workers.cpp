@@ -163,7 +163,7 @@ class Pool {
         on_outcomes_(on_outcomes),
         options_(options),
         counters_(jobs),
-        bar_(options.label) {}
+        bar_(options.label, options.is_part) {}
   ~Pool() {
     for (Worker& worker : workers_) {
       kill(worker.pid, SIGKILL);
@@ -329,7 +329,8 @@ void run_each_in_worker(std::size_t jobs, const Job& job, const OnOutcomes& on_o
 
 int core_count() { return static_cast<int>(std::max(1U, std::thread::hardware_concurrency())); }
 
-std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options) {
+std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options,
+                                        std::vector<std::string>* finished) {
   std::vector<std::string> results(jobs);
   const auto keep = [&](std::vector<JobOutcome> ended) {
     for (JobOutcome& outcome : ended) {
@@ -338,7 +339,12 @@ std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const 
       results[outcome.job] = std::move(outcome.text);
     }
   };
-  run_each_in_worker(jobs, job, keep, options);
+  try {
+    run_each_in_worker(jobs, job, keep, options);
+  } catch (const Interrupted&) {
+    if (finished) *finished = std::move(results);
+    throw;
+  }
   return results;
 }
 

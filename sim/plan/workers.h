@@ -26,6 +26,7 @@ struct WorkerOptions {
   int64_t memory_bytes = 0;                       // address space per worker; 0: no limit
   int64_t total_units = 0;                        // units of all jobs, for the bar; 0: the bar counts jobs
   std::string label;                              // text before the bar; empty: no bar
+  bool is_part = false;                           // of a longer command, whose end the bar does not know
   std::function<std::string()> remark = nullptr;  // text after the bar
   // Returns the name of a job for messages: its setting and seed. Null: every job is "a simulation".
   std::function<std::string(std::size_t job)> name = nullptr;
@@ -38,8 +39,10 @@ using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& don
 
 // Runs the jobs and returns the bytes of each, in order. Rethrows an InputError of a job. A job whose process
 // is killed runs once more; if it is killed again, throws std::runtime_error with the job and the signal.
-// Both errors stop the other workers.
-std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {});
+// Both errors stop the other workers. If Ctrl-C stops them, `finished`, if given, has the bytes of the jobs
+// that ended; those of the others are empty.
+std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {},
+                                        std::vector<std::string>* finished = nullptr);
 
 enum class JobEnd : uint8_t { done, bad_input, failed, timed_out };
 struct JobOutcome {

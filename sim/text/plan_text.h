@@ -25,6 +25,9 @@ struct PlanReport {
   std::vector<PriceChange> prices;
   Why why;
   std::vector<Flip> flips;
+  bool is_advice_interrupted = false;  // by Ctrl-C: members above may be empty
+
+  bool is_interrupted() const { return result.is_interrupted || is_advice_interrupted; }
 };
 
 // `said`: the sentences on the plan's document, which the page begins with.

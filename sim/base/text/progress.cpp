@@ -11,11 +11,14 @@ namespace kvcap {
 namespace {
 
 bool is_silent = false;
+const std::chrono::steady_clock::time_point kCommandBegan = std::chrono::steady_clock::now();
 
 }  // namespace
 
-Progress::Progress(const std::string& label)
-    : label_(message_line(label)), is_shown_(!is_silent && !label_.empty() && isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(const std::string& label, bool is_part)
+    : label_(message_line(label)),
+      is_part_(is_part),
+      is_shown_(!is_silent && !label_.empty() && isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
   if (is_drawn_ && !is_silent) std::fputs("\r\033[K", stderr);
@@ -26,13 +29,18 @@ void Progress::show(double share, const std::string& remark) {
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(100);
-  const double elapsed_s = std::chrono::duration<double>(now - start_).count();
   share = std::clamp(share, 0.0, 1.0);
+  const auto since_s = [&](Clock::time_point then) {
+    return std::chrono::duration<double>(now - then).count();
+  };
   constexpr int kWidth = 40;
   const int filled = static_cast<int>(share * kWidth);
-  std::fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %.0f s left%s\033[K", label_.c_str(), filled,
-               "########################################", kWidth - filled, "", 100 * share,
-               share > 0 ? elapsed_s * (1 - share) / share : 0.0, remark.c_str());
+  const double seconds = is_part_    ? since_s(kCommandBegan)
+                         : share > 0 ? since_s(start_) * (1 - share) / share
+                                     : 0;
+  std::fprintf(stderr, "\r%s [%.*s%*s] %3.0f %%  %.0f s %s%s\033[K", label_.c_str(), filled,
+               "########################################", kWidth - filled, "", 100 * share, seconds,
+               is_part_ ? "so far" : "left", remark.c_str());
   is_drawn_ = true;
 }
 

@@ -9,8 +9,9 @@ namespace kvcap {
 
 class Progress {
  public:
-  // An empty label disables the bar.
-  explicit Progress(const std::string& label);
+  // An empty label disables the bar. `is_part`: of a longer command; the bar then shows the time since the
+  // command began instead of an estimate of the time left.
+  explicit Progress(const std::string& label, bool is_part = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -25,6 +26,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
 
   std::string label_;
+  bool is_part_;
   bool is_shown_;
   bool is_drawn_ = false;
   Clock::time_point start_ = Clock::now();

@@ -243,6 +243,7 @@ double part_of_objective(const Plan& plan, const Candidate& candidate, const Pri
 
 std::vector<Flip> find_flips(const Plan& plan, const PlanResult& result, const ArrivalOptions& arrivals,
                              Evaluator& evaluator) {
+  evaluator.begin("advice: where the answer flips");
   std::vector<Flip> flips = price_flips(plan, result);
   for (Flip& one : Walks(plan, result, arrivals, evaluator).run()) flips.push_back(std::move(one));
   std::stable_sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) {

@@ -42,6 +42,8 @@ class Evaluator {
   virtual ~Evaluator() = default;
   // Returns one answer per Ask, in the same order; equal Asks have equal answers.
   virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
+  // Names what the next runs are for, to people who wait.
+  virtual void begin(const std::string& /*step*/) {}
 };
 
 enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
@@ -86,6 +88,8 @@ class Judge {
   bool replicate(const Candidate& candidate);
   // Runs each configuration once on a part of the workload, without a verdict.
   std::vector<Answer> glance(const std::vector<Changes>& wanted, double share);
+
+  void begin(const std::string& step) { evaluator_.begin(step); }
 
   // Returns the confidence of the intervals that verdicts use.
   double confidence() const { return confidence_; }

@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-constexpr double kScreenShares[] = {kShortestShare, 1.0 / 4};
+constexpr double kScreenShares[] = {kShortestShare, kLongestShortShare};
 // A combination is dropped if its violation exceeds that of the best one by more than this share of a bound.
 constexpr double kWidely = 0.5;
 

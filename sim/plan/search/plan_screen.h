@@ -28,8 +28,8 @@ struct Screening {
 
 Screening screen(const Plan& plan, Judge& judge);
 
-// Share of the workload's sessions in the first round.
-inline constexpr double kShortestShare = 1.0 / 16;
+// Shares of the workload's sessions in the first and in the last round.
+inline constexpr double kShortestShare = 1.0 / 16, kLongestShortShare = 1.0 / 4;
 
 // Returns the sum of all violations of one run; infinite if it is saturated.
 double total_violation(const Plan& plan, const RunResult& result);

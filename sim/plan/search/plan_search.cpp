@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "base/float_values.h"
+#include "base/text/format.h"
 #include "plan/search/plan_screen.h"
+#include "plan/workers.h"
 
 namespace kvcap {
 namespace {
@@ -17,7 +19,9 @@ namespace {
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched concurrently
 constexpr int64_t kFewSeeds = 3;  // an answer with no more seeds gets another look
-constexpr double kEqual = 1e-9;   // relative rounding error of equal prices
+constexpr std::size_t kMostTies =
+    3;                           // configurations as dear as the answer that are judged for their latency
+constexpr double kEqual = 1e-9;  // relative rounding error of equal prices
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
   double sum = candidate.reason == "unstable" ? 1e6 : 0;
@@ -53,10 +57,26 @@ class PlanSearch {
   }
 
   PlanResult run() {
+    try {
+      search_all();
+    } catch (const Interrupted&) {
+      find_best();
+      result_.rivals = rivals_of_the_best();
+      rank();
+      if (!result_.nearest) throw;
+      result_.is_interrupted = true;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void search_all() {
+    judge_.begin("screening");
     Screening screening = screen(plan_, judge_);
     result_.dropped = screening.dropped;
     result_.cannot_run = screening.cannot_run;
     result_.cannot_run_reason = std::move(screening.cannot_run_reason);
+    judge_.begin("searching");
     std::vector<Combination>& left = screening.left;
     for (const Combination& one : left) {
       for (const auto& [point, answer] : {std::pair(&one.bottom, &one.at_bottom), {&one.top, &one.at_top}}) {
@@ -73,7 +93,7 @@ class PlanSearch {
         do search_waves(left);
         while (clear_up());
         verify_implied(left);
-      } while (clear_up() || !best_holds());
+      } while (clear_up() || !best_holds() || judge_ties(left));
       judge_all(likely_front(left));
       searched = best_objective_;
       conclude();
@@ -81,15 +101,13 @@ class PlanSearch {
     } while (best_objective_ > searched + margin() + equal());
     count_verified();
     name_discarded(screening);
-    return std::move(result_);
   }
 
- private:
   void search_waves(const std::vector<Combination>& left) {
     for (std::size_t begin = 0; begin < left.size();) {
       std::vector<const Combination*> wave;
       for (; begin < left.size() && wave.size() < kWave; ++begin) {
-        if (may_be_best(left[begin].bottom)) wave.push_back(&left[begin]);
+        if (may_be_cheaper(left[begin].bottom)) wave.push_back(&left[begin]);
       }
       search(wave);
     }
@@ -133,6 +151,46 @@ class PlanSearch {
     return result_.best->verdict == Judgement::meets;
   }
 
+  // Judges configurations that cost as much as the answer and were faster on a short workload: of each line
+  // the one with most resources, and of these the fastest few. Returns false if there are none.
+  bool judge_ties(const std::vector<Combination>& left) {
+    if (!result_.best) return false;
+    std::vector<Point> lines;
+    for (const Combination& one : left) {
+      if (!may_be_best(one.bottom)) continue;
+      for (Point& line : lines_of(one)) lines.push_back(std::move(line));
+    }
+    const std::vector<std::size_t> ends = first_too_dear(lines);
+    std::vector<Point> points = {result_.best_point};
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      Point& point = lines[i];
+      if (bisected_) point[*bisected_] = std::max<std::size_t>(ends[i], 1) - 1;
+      const bool is_tie = ends[i] > 0 && !may_be_better(point) && !judged_.contains(point);
+      if (is_tie && tried_ties_.insert(point).second) points.push_back(point);
+    }
+    const std::vector<Point> faster = fastest_on_short(points);
+    judge_all(faster);
+    return !faster.empty();
+  }
+
+  // Returns the few points that met the targets on a short workload with less latency than the first one, the
+  // fastest first.
+  std::vector<Point> fastest_on_short(const std::vector<Point>& points) {
+    const std::vector<Answer> answers = judge_.glance(changes_of(plan_, points), kLongestShortShare);
+    const auto latency = [&](std::size_t i) { return answers[i].result.number(kFrontMetric); };
+    std::vector<std::size_t> faster;
+    for (std::size_t i = 1; i < points.size(); ++i) {
+      const bool met = answers[i].reason.empty() && total_violation(plan_, answers[i].result) == 0;
+      if (met && latency(i) < latency(0)) faster.push_back(i);
+    }
+    std::stable_sort(faster.begin(), faster.end(),
+                     [&](std::size_t a, std::size_t b) { return latency(a) < latency(b); });
+    faster.resize(std::min(faster.size(), kMostTies));
+    std::vector<Point> found;
+    for (std::size_t i : faster) found.push_back(points[i]);
+    return found;
+  }
+
   double objective(const RunResult& result) const { return result.number(plan_.minimize); }
   double objective(const Candidate& candidate) const { return candidate.metric(plan_.minimize).mean; }
 
@@ -159,6 +217,8 @@ class PlanSearch {
     const double estimated = estimate(point);
     return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
   }
+  // As may_be_best, but false for a point that costs as much.
+  bool may_be_cheaper(const Point& point) { return !std::isfinite(estimate(point)) || may_be_better(point); }
   bool may_be_better(const Point& point) {
     return estimate(point) <
            (std::isfinite(best_objective_) ? best_objective_ + margin() - equal() : kInfinity);
@@ -182,10 +242,9 @@ class PlanSearch {
     meets(tops);
     std::erase_if(wave, [&](const Combination* one) { return implied(one->top) == false; });
 
-    const auto is_other_range = [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; };
     std::vector<std::vector<Point>> lines;  // lines per combination, in descending order of cost
     for (const Combination* one : wave) {
-      lines.push_back(grid(plan_, one->bottom, is_other_range));
+      lines.push_back(lines_of(*one));
       know_estimates(lines.back());
       std::stable_sort(lines.back().begin(), lines.back().end(),
                        [&](const Point& a, const Point& b) { return estimate(a) < estimate(b); });
@@ -194,7 +253,7 @@ class PlanSearch {
     for (bool more = true; more;) {
       std::vector<Point> next;
       for (std::vector<Point>& open : lines) {
-        std::erase_if(open, [&](const Point& line) { return !may_be_best(line); });
+        std::erase_if(open, [&](const Point& line) { return !may_be_cheaper(line); });
         if (open.empty()) continue;
         next.push_back(std::move(open.back()));
         open.pop_back();
@@ -204,7 +263,13 @@ class PlanSearch {
     }
   }
 
-  void bisect(const std::vector<Point>& lines) {
+  // Returns the first point of each of the combination's lines.
+  std::vector<Point> lines_of(const Combination& one) const {
+    return grid(plan_, one.bottom, [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; });
+  }
+
+  // Returns for each line the smallest value that is too dear, or the line's end.
+  std::vector<std::size_t> first_too_dear(const std::vector<Point>& lines) {
     const std::size_t top = bisected_ ? plan_.search[*bisected_].values.size() - 1 : 0;
     const auto is_too_dear = [&](const std::vector<Point>& points) {
       know_estimates(points);
@@ -213,8 +278,12 @@ class PlanSearch {
       for (const Point& point : points) answers.push_back(!may_be_best(point));
       return answers;
     };
-    std::vector<std::size_t> ends = smallest(lines, std::vector(lines.size(), top + 1), is_too_dear);
-    smallest(lines, ends, [&](const std::vector<Point>& points) { return meets(points); });
+    return smallest(lines, std::vector(lines.size(), top + 1), is_too_dear);
+  }
+
+  void bisect(const std::vector<Point>& lines) {
+    smallest(lines, first_too_dear(lines),
+             [&](const std::vector<Point>& points) { return meets_or_saves_nothing(points); });
   }
 
   // Returns for each line the smallest value from which on `holds` is true, or the line's end if there is
@@ -289,6 +358,28 @@ class PlanSearch {
     return answers;
   }
 
+  // As `meets`, but takes a point as met, without a run, if a judged one with at least its resources meets
+  // the targets at no higher price.
+  std::vector<bool> meets_or_saves_nothing(const std::vector<Point>& points) {
+    const auto saves_nothing = [&](const Point& point) {
+      return std::any_of(judged_.begin(), judged_.end(), [&](const auto& one) {
+        const auto& [known, candidate] = one;
+        return candidate->verdict == Judgement::meets && known != point &&
+               is_comparable(known, point, false) && objective(*candidate) <= estimate(point) + equal();
+      });
+    };
+    std::vector<Point> cheaper;
+    std::vector<bool> answers;
+    for (const Point& point : points) {
+      answers.push_back(saves_nothing(point));
+      if (!answers.back()) cheaper.push_back(point);
+    }
+    const std::vector<bool> met = meets(cheaper);
+    auto next = met.begin();
+    for (std::size_t i = 0; i < answers.size(); ++i) answers[i] = answers[i] || *next++;
+    return answers;
+  }
+
   void update_best_objective() {
     best_objective_ = kInfinity;
     for (const auto& [point, candidate] : judged_) {
@@ -319,6 +410,9 @@ class PlanSearch {
     const std::vector<const Candidate*> candidates = judge_.look(changes_of(plan_, points));
     for (std::size_t i = 0; i < points.size(); ++i) judged_.emplace(points[i], candidates[i]);
     update_best_objective();
+    judge_.begin(std::isfinite(best_objective_)
+                     ? "searching below " + plan_.minimize + " " + format_number(best_objective_)
+                     : "searching");
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Candidate& candidate = *candidates[i];
       if (candidate.verdict == Judgement::cannot_run) continue;
@@ -535,6 +629,7 @@ class PlanSearch {
   std::map<Point, double> estimates_;    // objectives on short workloads
   std::optional<double> error_;          // largest relative error of an estimate so far
   std::map<Point, const Candidate*> judged_;
+  std::set<Point> tried_ties_;
   double best_objective_ = kInfinity;
   std::set<Point> verified_;              // points that were run although others ruled them out
   std::set<const Candidate*> confirmed_;  // candidates that had their additional look as the answer

@@ -4,11 +4,12 @@
 // those that met the targets on short workloads first, then the others, each in ascending order of the
 // objective. If a combination misses with all ranges at their top, it is dropped; else the longest range is
 // bisected for every choice of the other ranges. Configurations that cost more than the best so far are
-// skipped; short workloads estimate the objective accurately enough for that. Candidates that are unclear
-// after the first look get more seeds last, cheapest first, and only if they would beat the best; the search
-// then continues with their verdicts. Configurations that would beat the answer but were ruled out without a
-// run are verified (plan_verify.h). The answer gets one look more than its verdict needed; if it fails that
-// look, the search continues without it.
+// skipped; short workloads estimate the objective accurately enough for that. Of those that cost as much, the
+// fastest on a short workload are judged too. Candidates that are unclear after the first look get more seeds
+// last, cheapest first, and only if they would beat the best; the search then continues with their verdicts.
+// Configurations that would beat the answer but were ruled out without a run are verified (plan_verify.h).
+// The answer gets one look more than its verdict needed; if it fails that look, the search continues without
+// it.
 #pragma once
 
 #include <cmath>
@@ -57,7 +58,8 @@ struct PlanResult {
   std::vector<const Candidate*> judged;    // candidates that ran on the whole workload, by objective
   std::vector<Discarded> discarded;        // values in the order of the plan's lists
   Implied implied;
-  double confidence = 0.95;  // confidence of all intervals
+  double confidence = 0.95;     // confidence of all intervals
+  bool is_interrupted = false;  // by Ctrl-C: `best` is the best so far, and cheaper ones may exist
 
   // False also if a single seed ran, because one seed does not show random variation.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }
@@ -66,6 +68,7 @@ struct PlanResult {
 // The second axis of the front; the first is the objective.
 inline constexpr const char* kFrontMetric = "p99_ttft_ms";
 
+// After Ctrl-C returns what was judged so far; throws Interrupted if nothing was.
 PlanResult find_plan(const Plan& plan, Judge& judge);
 
 }  // namespace kvcap

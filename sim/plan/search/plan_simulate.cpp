@@ -115,6 +115,7 @@ void require_price(const Plan& plan, const HardwareProfile& hardware) {
 }  // namespace
 
 std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
+  if (asks.empty()) return {};
   struct Missing {
     std::string key;
     Scenario scenario;
@@ -122,7 +123,7 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   };
   std::vector<std::string> keys;
   std::vector<Missing> missing;
-  Progress progress("checking");
+  Progress progress(step_ + ", checking", true);
   for (const Ask& ask : asks) {
     progress.show(static_cast<double>(keys.size()) / static_cast<double>(asks.size()));
     try {
@@ -149,7 +150,8 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
                        });
                      },
                      {.total_units = static_cast<int64_t>(missing.size()),
-                      .label = "simulating",
+                      .label = step_,
+                      .is_part = true,
                       .name =
                           [&](std::size_t job) {
                             std::string text = "the simulation with";

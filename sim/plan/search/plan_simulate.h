@@ -18,12 +18,14 @@ class Simulator : public Evaluator {
   // Returns results without turns and texts; the answer for a refused scenario holds the reason.
   // Configurations that differ only in storage that neither uses share one run.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
+  void begin(const std::string& step) override { step_ = step; }
   int64_t simulations() const { return simulations_; }
 
  private:
   const Plan& plan_;
   FinishedRuns finished_;
   int64_t simulations_ = 0;
+  std::string step_ = "simulating";
   Sources sources_;
   std::map<std::string, Answer> answers_;  // key: everything that the simulation depends on
 };

@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "metrics/statistics/percentile_share.h"
+#include "plan/workers.h"
 #include "scenario/load.h"
 #include "text/capacity_text.h"
 #include "unit/cli.h"
@@ -75,6 +76,24 @@ TEST(Capacity, IsTheHighestLoadThatMeetsTheTarget) {
     EXPECT_LE(answer.beyond, answer.load * 1.02);
     EXPECT_EQ(answer.limit, "p99_ttft_ms");
   }
+}
+
+// Guesses of 1, 1.3, 1.69, ...: the fourth is not run any more.
+TEST(Capacity, SaysAfterCtrlCWhatItHadFound) {
+  Machine machine;
+  int loads = 0;
+  const RunLoads interrupted = [&](const std::vector<LoadAsk>& asks) {
+    if (++loads == 4) throw Interrupted();
+    return machine.run()(asks);
+  };
+  const CapacityAnswer answer = find_capacity(question(500), interrupted);
+  EXPECT_TRUE(answer.is_interrupted);
+  EXPECT_DOUBLE_EQ(answer.load, 1.3 * 1.3);
+  EXPECT_EQ(answer.sure, answer.load);
+  EXPECT_TRUE(std::isinf(answer.beyond));
+  EXPECT_EQ(answer.curve.size(), 3U);
+  loads = 3;
+  EXPECT_THROW(find_capacity(question(500), interrupted), Interrupted);
 }
 
 // Beyond the limit p99 TTFT looks well: what is saturated counts.

@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "plan/search/plan_screen.h"
+#include "plan/workers.h"
 
 namespace kvcap::plan_search_test {
 namespace {
@@ -263,6 +264,55 @@ TEST(PlanSearch, DoesNotRunWhatIsDearerThanTheBest) {
   // Between its ends no other kind than the first: 2 ends and log2(1,000) values.
   EXPECT_LE(ran.size(), 2U + 10U);
   EXPECT_LE(evaluator.full_runs, 3 * (20 + 20 + 10));
+}
+
+// Twenty kinds cost 5 dollars with up to 64 GB, and the eighth is the fastest: 101 + 64 / 64 ms. What cannot
+// be cheaper is not searched; the fastest few of the twenty are judged at 64 GB, after the answer of 1 GB.
+TEST(PlanSearch, OfEquallyDearOnesTheAnswerIsTheFastest) {
+  std::vector<double> kinds;
+  for (int i = 1; i <= 20; ++i) kinds.push_back(i);
+  const auto formula = [](const Values& v) -> Served {
+    return {.usd_per_hour = 5 + 0.1 * std::max(0.0, v.at("dram") - 64),
+            .p99_ttft_ms = 101 + 10 * std::abs(v.at("a") - 8) + 64 / v.at("dram")};
+  };
+  const Plan plan = plan_of({list("a", kinds), range("dram", 100)}, 1000);
+  Formula evaluator(formula);
+  Judge judge(plan, evaluator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_NE(result.best, nullptr);
+  EXPECT_EQ(result.best->metric("cost.usd_per_hour").mean, 5);
+  EXPECT_DOUBLE_EQ(result.best->metric("p99_ttft_ms").mean, 102);
+  // The first eight kinds with three seeds each, their lines by bisection, and three ties.
+  EXPECT_LE(evaluator.full_runs, 3 * (8 + 8 * 2 + 3) + 30);
+}
+
+// 1000 / GB <= 100 ms from 10 GB on; the bisection from 1,000 GB downwards does not get that far.
+TEST(PlanSearch, SaysAfterCtrlCWhatItHadJudged) {
+  class Stopped : public Formula {
+   public:
+    using Formula::Formula;
+    std::vector<Answer> run(const std::vector<Ask>& asks) override {
+      std::vector<Answer> answers = Formula::run(asks);
+      if (full_runs > most) throw Interrupted();
+      return answers;
+    }
+    int most = 12;
+  };
+  const auto formula = [](const Values& v) -> Served {
+    return {.usd_per_hour = v.at("dram"), .p99_ttft_ms = 1000 / v.at("dram")};
+  };
+  const Plan plan = plan_of({range("dram", 1000)}, 100);
+  Stopped evaluator(formula);
+  Judge judge(plan, evaluator);
+  const PlanResult result = find_plan(plan, judge);
+  EXPECT_TRUE(result.is_interrupted);
+  ASSERT_NE(result.best, nullptr);
+  EXPECT_GT(result.best->metric("cost.usd_per_hour").mean, 10);  // the answer of the whole search
+  EXPECT_FALSE(result.judged.empty());
+  Stopped at_once(formula);
+  at_once.most = 0;
+  Judge none(plan, at_once);
+  EXPECT_THROW(find_plan(plan, none), Interrupted);
 }
 
 // No range helps: one run of the top is enough to know.
