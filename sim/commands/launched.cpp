@@ -13,6 +13,7 @@
 #include "base/text/print.h"
 #include "base/text/width.h"
 #include "commands/command_line.h"
+#include "launch/deployment.h"
 #include "launch/values.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
@@ -157,6 +158,15 @@ void add_from(Command& command, FromArgs& args) {
   command.value("--from", args.line, kFromHelp);
   command.value("--ignore-flags", args.ignored,
                 "flags of the line to leave out, though they change the answer: enforce-eager,enable-lora");
+}
+
+void declare_emit(Command& command, std::string& emit, const std::string& what) {
+  command
+      .value("--emit", emit,
+             "print only what deploys " + what +
+                 ": the launch line, Helm values of vLLM's production stack (helm) or of llm-d, or a "
+                 "DynamoGraphDeployment")
+      .one_of(std::vector<std::string>(std::begin(kDeploymentForms), std::end(kDeploymentForms)));
 }
 
 Launched launched(const FromArgs& args, const Overrides& given,
