@@ -137,6 +137,9 @@ function add_input(side: Side, name: string, content: Place): boolean {
   return true;
 }
 
+// Returns the policy of a curve's series, whose name may go on: "hcache, Llama-2-7B".
+export const policy_of = (series: string): string => series.split(", ")[0]!;
+
 // Returns every name that needs a colour, in order of appearance.
 function names_of(side: Side): string[] {
   const texts = (places: Place[]) => places.flatMap((place) => place.text ?? []);
@@ -147,6 +150,12 @@ function names_of(side: Side): string[] {
     ...side.sweeps.flatMap(({ place }) => place.at("columns", "policy.name").texts),
     ...texts(side.capacities.map(({ place }) => place.at("policy"))),
     ...side.plans.flatMap(({ place }) => place.at("judged").items.map(changed_policy)),
+    ...side.validations.flatMap(({ place }) =>
+      place
+        .at("checks")
+        .items.flatMap((check) => texts(check.at("curve", "points").items.map((one) => one.at("series"))))
+        .map(policy_of),
+    ),
   ].filter((name) => name !== "");
 }
 

@@ -13,6 +13,7 @@
 #include "base/text/print.h"
 #include "base/text/width.h"
 #include "commands/command_line.h"
+#include "launch/deployment.h"
 #include "launch/values.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
@@ -163,6 +164,15 @@ std::optional<LaunchLine> line_of(const FromArgs& args) {
   if (!args.line.empty()) return read_from(args.line, names_of(args.ignored));
   if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
   return {};
+}
+
+void declare_emit(Command& command, std::string& emit, const std::string& what) {
+  command
+      .value("--emit", emit,
+             "print only what deploys " + what +
+                 ": the launch line, Helm values of vLLM's production stack (helm) or of llm-d, or a "
+                 "DynamoGraphDeployment")
+      .one_of(std::vector<std::string>(std::begin(kDeploymentForms), std::end(kDeploymentForms)));
 }
 
 Launched launched(const FromArgs& args, std::optional<LaunchLine> read, const Overrides& given,

@@ -21,6 +21,9 @@ struct FromArgs {
 // Declares --from and --ignore-flags.
 void add_from(Command& command, FromArgs& args);
 
+// Declares --emit, whose value is a form of deployment_form(); `what` is deployed.
+void declare_emit(Command& command, std::string& emit, const std::string& what);
+
 // A launch line read for the hardware of a scenario.
 struct Launched {
   std::string text;  // text as given

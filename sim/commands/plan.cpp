@@ -311,9 +311,7 @@ bool is_searched(const std::string& path, const Plan& plan) {
 // Returns the answer as something to deploy.
 std::string deployment(const PlanReport& report, const std::string& emit) {
   if (!report.result.best) return "";
-  const auto* form = std::find(std::begin(kDeploymentForms), std::end(kDeploymentForms), emit);
-  return deployment_of(sized(*report.plan, *report.result.best),
-                       static_cast<DeploymentForm>(form - std::begin(kDeploymentForms)));
+  return deployment_of(sized(*report.plan, *report.result.best), deployment_form(emit));
 }
 
 struct AskedPlan {
@@ -511,12 +509,7 @@ void add_plan(CLI::App& app) {
       "--break-even", args->break_even,
       "instead of the plan, print the fastest policy at each pair of values of the two fields in break_even");
   command.flag("--json", args->json, "print everything as JSON");
-  command
-      .value(
-          "--emit", args->emit,
-          "print only what deploys the answer: the launch line, Helm values of vLLM's production stack, or a "
-          "DynamoGraphDeployment")
-      .one_of(std::vector<std::string>(std::begin(kDeploymentForms), std::end(kDeploymentForms)));
+  declare_emit(command, args->emit, "the answer");
   command.footer("Example: kvcap plan scenarios/plans/demo.json");
   command.runs([args] { plan(*args); });
 }

@@ -13,10 +13,12 @@
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/launched.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
 #include "commands/require.h"
+#include "launch/deployment.h"
 #include "metrics/recorder.h"
 #include "metrics/write.h"
 #include "plan/replicate.h"
@@ -34,7 +36,28 @@ struct RunArgs {
   bool explain = false;
   std::string perfetto;
   bool check = false;
+  std::string emit;
 };
+
+// Prints what deploys the scenario, without a simulation.
+void emit_deployment(const RunArgs& args) {
+  const std::pair<const char*, bool> others[] = {{"--out", !args.out.empty()},
+                                                 {"--require", !args.requirements.empty()},
+                                                 {"--explain", args.explain},
+                                                 {"--perfetto", !args.perfetto.empty()},
+                                                 {"--json", args.json},
+                                                 {"--check", args.check},
+                                                 {"--save", !args.question.save.empty()}};
+  for (const auto& [option, is_given] : others) {
+    if (is_given)
+      throw InputError("run: found --emit with " + std::string(option) + ", allowed: one of them");
+  }
+  QuestionArgs asked = args.question;
+  // A scenario needs a workload, and what deploys it does not depend on it.
+  if (asked.file.empty() && asked.workload.empty()) asked.workload = "chat";
+  const Question question(asked, {.needs_load = false});
+  print(deployment_of(question.load(), deployment_form(args.emit)));
+}
 
 // Checks the folder before the run, because the timeline is written at its end.
 void require_writable_place(const std::string& path) {
@@ -46,6 +69,10 @@ void require_writable_place(const std::string& path) {
 }
 
 void run(const RunArgs& args) {
+  if (!args.emit.empty()) {
+    emit_deployment(args);
+    return;
+  }
   const Question question(args.question, {});
   const Scenario scenario = question.load();
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
@@ -108,6 +135,7 @@ void add_run(CLI::App& app) {
   command.flag("--json", args->json, "print the result as JSON");
   command.flag("--check", args->check,
                "check invariants after every event; the sums of a large store in turn");
+  declare_emit(command, args->emit, "the scenario, without a simulation");
   command.footer(
       "kvcap show fields lists what --set takes.\n\nExample: kvcap run scenarios/demo.json --set "
       "policy.name=kv_offload --require 'p99_ttft_ms<=500'");

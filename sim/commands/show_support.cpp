@@ -102,6 +102,20 @@ Evidence engine_evidence(EngineKind engine) {
   return host_times_of(engine, version.value()).is_measured ? Evidence::fitted : Evidence::interpolated;
 }
 
+// Of the suites measured and stacks; ShowSupport tests that they are those of the studies.
+constexpr ValidatedRuns kValidatedRuns[] = {
+    {"RTX 4090", EngineKind::vllm, false, 1},       {"H100 80GB SXM5", EngineKind::vllm, false, 54},
+    {"H100 80GB SXM5", EngineKind::vllm, true, 30}, {"H200 SXM", EngineKind::vllm, true, 64},
+    {"B200 SXM", EngineKind::vllm, false, 20},      {"B200 SXM", EngineKind::vllm, true, 72},
+};
+
+int64_t validated_runs_of(std::string_view gpu, EngineKind engine, bool experts) {
+  for (const ValidatedRuns& one : kValidatedRuns) {
+    if (one.gpu == gpu && one.engine == engine && one.experts == experts) return one.count;
+  }
+  return 0;
+}
+
 // Servers that have a rent; profiles of papers describe single machines.
 std::vector<HardwareProfile> servers() {
   std::vector<HardwareProfile> all;
@@ -128,6 +142,7 @@ struct Support {
   std::string hardware;
   std::optional<int64_t> gpus;
   std::array<Evidence, std::size(kEngineNames)> engines{};
+  std::array<int64_t, std::size(kEngineNames)> runs{};  // validated runs of such models
   std::vector<std::string> weak;
 };
 
@@ -148,25 +163,38 @@ Support support_of(const ModelSpec& model, const std::vector<KernelClass>& class
     support.weak.emplace_back("collectives");
     kernels = std::max(kernels, Evidence::interpolated);
   }
-  for (std::size_t i = 0; i < support.engines.size(); ++i)
-    support.engines[i] = std::max(kernels, engine_evidence(static_cast<EngineKind>(i)));
+  for (std::size_t i = 0; i < support.engines.size(); ++i) {
+    const auto engine = static_cast<EngineKind>(i);
+    support.engines[i] = std::max(kernels, engine_evidence(engine));
+    support.runs[i] = validated_runs_of(hardware.gpu.name, engine, model.experts.has_value());
+  }
   return support;
 }
 
 Json json_of(const Support& one) {
-  Json engines = Json::object();
-  for (std::size_t i = 0; i < one.engines.size(); ++i)
+  Json engines = Json::object(), runs = Json::object();
+  for (std::size_t i = 0; i < one.engines.size(); ++i) {
     engines[std::string(kEngineNames[i])] = name(one.engines[i]);
+    runs[std::string(kEngineNames[i])] = one.runs[i];
+  }
   return {{"hardware", one.hardware},
           {"gpus", one.gpus ? Json(*one.gpus) : Json()},
           {"engines", engines},
+          {"validated_runs", runs},
           {"interpolated", one.weak}};
 }
 
 constexpr const char* kMeaning =
     "measured: kernels timed on this GPU. fitted: so, with the host times that were fitted to steps of this "
     "engine. interpolated: from another class of kernels of this GPU, or with vLLM's host times. data sheet: "
-    "peaks of the vendor with another GPU's efficiencies. refused: the weights do not fit the server.";
+    "peaks of the vendor with another GPU's efficiencies. refused: the weights do not fit the server. "
+    "(N runs): kvcap validate compares N measured runs on this GPU with this engine, of any models with "
+    "experts if this one has experts, else of models without.";
+
+std::string engine_cell(const Support& one, std::size_t engine) {
+  const std::string evidence(name(one.engines[engine]));
+  return one.runs[engine] == 0 ? evidence : fmt::format("{} ({} runs)", evidence, one.runs[engine]);
+}
 
 void show_model_support(const std::string& model_name, bool json) {
   const ModelSpec model = load_model(model_name);
@@ -187,7 +215,7 @@ void show_model_support(const std::string& model_name, bool json) {
     grid.settings.push_back(one.hardware);
     grid.rows.front().cells.push_back(one.gpus ? std::to_string(*one.gpus) : "-");
     for (std::size_t i = 0; i < one.engines.size(); ++i)
-      grid.rows[i + 1].cells.emplace_back(name(one.engines[i]));
+      grid.rows[i + 1].cells.push_back(engine_cell(one, i));
     grid.rows.back().cells.push_back(one.weak.empty() ? "-" : joined(one.weak));
   }
   const std::string needs = joined(classes, ", ", [](const KernelClass& one) { return one.name; });
@@ -229,6 +257,8 @@ void show_classes(bool json) {
 }
 
 }  // namespace
+
+std::span<const ValidatedRuns> validated_runs() { return kValidatedRuns; }
 
 void show_support(const std::string& model, bool json) {
   if (model.empty()) {

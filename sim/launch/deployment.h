@@ -10,9 +10,12 @@
 
 namespace kvcap {
 
-// helm: values of vLLM's production stack. dynamo: a DynamoGraphDeployment.
-enum class DeploymentForm : uint8_t { launch, helm, dynamo };
-inline constexpr std::string_view kDeploymentForms[] = {"launch", "helm", "dynamo"};
+// helm: values of vLLM's production stack. dynamo: a DynamoGraphDeployment. llm_d: values of llm-d's
+// modelservice.
+enum class DeploymentForm : uint8_t { launch, helm, dynamo, llm_d };
+inline constexpr std::string_view kDeploymentForms[] = {"launch", "helm", "dynamo", "llm-d"};
+// Returns the form of this name. REQUIRES: one of kDeploymentForms.
+DeploymentForm deployment_form(std::string_view name);
 
 // Returns a text with a line end. Throws InputError, which begins with "--emit", if the form cannot express
 // the scenario.

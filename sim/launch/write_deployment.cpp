@@ -1,4 +1,4 @@
-// Writes Helm values and Dynamo graphs: the words of the scenario's launch line in the chart's and the
+// Writes Helm values and Dynamo graphs: the words of the scenario's launch line in the charts' and the
 // graph's own fields.
 #include <yaml-cpp/yaml.h>
 
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/input_error.h"
 #include "launch/deployment.h"
 #include "launch/launch_line.h"
@@ -42,7 +43,7 @@ ServerWords server_words(const Scenario& scenario, DeploymentForm form) {
   if (!engine) {
     throw InputError(form_name(form) + ": no flags of " +
                      std::string(kEngineNames[static_cast<std::size_t>(scenario.serving.engine)]) +
-                     " express the answer's policy " + scenario.policy.name + " and its tiers");
+                     " express the policy " + scenario.policy.name + " and its tiers");
   }
   ServerWords server;
   std::size_t i = 0;
@@ -131,18 +132,41 @@ int64_t gpus_of(const Scenario& scenario) {
   return scenario.serving.tensor_parallel_size * scenario.serving.data_parallel_size;
 }
 
+// Requires vLLM, which both charts start.
+void require_vllm(const Scenario& scenario, DeploymentForm form, const std::string& chart) {
+  if (scenario.serving.engine == EngineKind::vllm) return;
+  throw InputError(form_name(form) + ": found " +
+                   std::string(kEngineNames[static_cast<std::size_t>(scenario.serving.engine)]) +
+                   ", allowed: vllm, which " + chart + " starts");
+}
+
 Json variable_list(const std::vector<std::pair<std::string, std::string>>& variables) {
   Json list = Json::array();
   for (const auto& [name, value] : variables) list.push_back({{"name", name}, {"value", value}});
   return list;
 }
 
-// ---- vLLM's production stack ----
+// ---- vLLM's image, and what a pod requests ----
+
+constexpr int64_t kCpusOfGpu = 8;
 
 // Returns "v0.19.0" for the version 0.19.
 std::string image_tag(std::string version) {
   const auto dots = std::count(version.begin(), version.end(), '.');
   return "v" + version + (dots < 2 ? ".0" : "");
+}
+
+using Flag = std::pair<std::string, std::optional<std::string>>;
+
+bool is_lmcache(const Flag& flag) {
+  const Json connector = {{"kv_connector", "LMCacheConnectorV1"}, {"kv_role", "kv_both"}};
+  return flag.first == "--kv-transfer-config" && flag.second && yaml_value(*flag.second) == connector;
+}
+
+// Repository and tag.
+std::pair<std::string, std::string> image_of(const Scenario& scenario, bool has_lmcache) {
+  if (has_lmcache) return {"lmcache/vllm-openai", "latest"};
+  return {"vllm/vllm-openai", image_tag(scenario.serving.engine_version)};
 }
 
 // Memory to request: the host cache, and an assumed amount for the engine.
@@ -154,6 +178,8 @@ std::string requested_memory(const Scenario& scenario) {
   }
   return std::to_string(std::llround(std::ceil(kEngine_gib + bytes / kGib))) + "Gi";
 }
+
+// ---- vLLM's production stack ----
 
 // Moves flags that the chart has values for to `config`. Helm writes numbers of 7 digits as 1e+06.
 void take_values(ServerWords& server, Json& config) {
@@ -180,11 +206,7 @@ void take_values(ServerWords& server, Json& config) {
 
 // Moves LMCache's connector and the size of its host cache to the chart's values; null without LMCache.
 Json take_lmcache(ServerWords& server) {
-  const Json connector = {{"kv_connector", "LMCacheConnectorV1"}, {"kv_role", "kv_both"}};
-  const auto is_connector = [&](const auto& flag) {
-    return flag.first == "--kv-transfer-config" && flag.second && yaml_value(*flag.second) == connector;
-  };
-  if (std::erase_if(server.flags, is_connector) == 0) return nullptr;
+  if (std::erase_if(server.flags, is_lmcache) == 0) return nullptr;
   Json config = {{"enabled", true}};
   std::erase_if(server.variables, [&](const auto& variable) {
     const std::string& size = variable.second;
@@ -197,11 +219,7 @@ Json take_lmcache(ServerWords& server) {
 }
 
 std::string helm_values(const Scenario& scenario) {
-  if (scenario.serving.engine != EngineKind::vllm) {
-    throw InputError("--emit helm: found " +
-                     std::string(kEngineNames[static_cast<std::size_t>(scenario.serving.engine)]) +
-                     ", allowed: vllm, which vLLM's production stack starts");
-  }
+  require_vllm(scenario, DeploymentForm::helm, "vLLM's production stack");
   ServerWords server = server_words(scenario, DeploymentForm::helm);
   Json config = Json::object(), model;
   take_values(server, config);
@@ -213,10 +231,10 @@ std::string helm_values(const Scenario& scenario) {
   }
   if (more.empty()) config.erase("extraArgs");
   const int64_t gpus = gpus_of(scenario);
-  constexpr int64_t kCpusOfGpu = 8;
+  const auto [repository, tag] = image_of(scenario, !lmcache.is_null());
   model = {{"name", object_name(scenario)},
-           {"repository", lmcache.is_null() ? "vllm/vllm-openai" : "lmcache/vllm-openai"},
-           {"tag", lmcache.is_null() ? image_tag(scenario.serving.engine_version) : "latest"},
+           {"repository", repository},
+           {"tag", tag},
            {"modelURL", server.model},
            {"replicaCount", scenario.fleet.replicas},
            {"requestCPU", kCpusOfGpu * gpus},
@@ -227,6 +245,54 @@ std::string helm_values(const Scenario& scenario) {
   if (!server.variables.empty()) model["env"] = variable_list(server.variables);
   return "# Values of vLLM's production stack. kvcap assumed requestCPU, and 32 GiB of requestMemory.\n" +
          yaml({{"servingEngineSpec", {{"modelSpec", Json::array({model})}}}});
+}
+
+// ---- llm-d ----
+
+// Keys as in the chart's v0.4.0 (llm-d-incubation/llm-d-modelservice 024c0f2,
+// charts/llm-d-modelservice/values.yaml). The chart adds the flags of `parallelism` itself.
+Json modelservice_container(const Scenario& scenario, const ServerWords& server) {
+  const bool has_lmcache = std::any_of(server.flags.begin(), server.flags.end(), is_lmcache);
+  const auto [repository, tag] = image_of(scenario, has_lmcache);
+  Json arguments = Json::array();
+  for (const auto& [flag, value] : server.flags) {
+    if (flag == "--tensor-parallel-size" || flag == "--data-parallel-size") continue;
+    arguments.push_back(flag);
+    if (value) arguments.push_back(*value);
+  }
+  const int64_t gpus = gpus_of(scenario);
+  const Json requests = {{"cpu", std::to_string(kCpusOfGpu * gpus)}, {"memory", requested_memory(scenario)}};
+  Json container = {
+      {"name", "vllm"},
+      {"image", repository + ":" + tag},
+      {"modelCommand", "vllmServe"},
+      {"args", arguments},
+      {"resources", {{"requests", requests}, {"limits", {{"nvidia.com/gpu", std::to_string(gpus)}}}}},
+      {"mountModelVolume", true}};
+  if (!server.variables.empty()) container["env"] = variable_list(server.variables);
+  return container;
+}
+
+std::string modelservice_values(const Scenario& scenario) {
+  require_vllm(scenario, DeploymentForm::llm_d, "llm-d's modelservice");
+  const ServerWords server = server_words(scenario, DeploymentForm::llm_d);
+  constexpr double kGib = 1073741824, kRoom = 1.2;
+  const int64_t size_gib = std::llround(std::ceil(kRoom * scenario.model.weight_bytes() / kGib));
+  const int64_t ranks = scenario.serving.data_parallel_size;
+  const Json values = {
+      {"modelArtifacts",
+       {{"name", server.model},
+        {"uri", "hf://" + server.model},
+        {"size", std::to_string(size_gib) + "Gi"},
+        {"labels", {{"llm-d.ai/inferenceServing", "true"}, {"llm-d.ai/model", object_name(scenario)}}}}},
+      {"routing", {{"proxy", {{"enabled", false}}}}},
+      {"decode",
+       {{"replicas", scenario.fleet.replicas},
+        {"parallelism",
+         {{"tensor", scenario.serving.tensor_parallel_size}, {"data", ranks}, {"dataLocal", ranks}}},
+        {"containers", Json::array({modelservice_container(scenario, server)})}}},
+      {"prefill", {{"create", false}}}};
+  return "# Values of llm-d's modelservice. kvcap assumed cpu, size, and 32 GiB of memory.\n" + yaml(values);
 }
 
 // ---- Dynamo ----
@@ -322,12 +388,19 @@ std::string dynamo_graph(const Scenario& scenario) {
 
 }  // namespace
 
+DeploymentForm deployment_form(std::string_view name) {
+  const auto* form = std::find(std::begin(kDeploymentForms), std::end(kDeploymentForms), name);
+  KVCAP_CHECK(form != std::end(kDeploymentForms));
+  return static_cast<DeploymentForm>(form - std::begin(kDeploymentForms));
+}
+
 std::string deployment_of(const Scenario& scenario, DeploymentForm form) {
   if (scenario.fleet.disaggregation) {
     throw InputError(form_name(form) +
                      ": found fleet.disaggregation, allowed: servers that do prefill and decode");
   }
   if (form == DeploymentForm::helm) return helm_values(scenario);
+  if (form == DeploymentForm::llm_d) return modelservice_values(scenario);
   if (form == DeploymentForm::dynamo) return dynamo_graph(scenario);
   server_words(scenario, form);
   return launch_line_of(scenario) + "\n";

@@ -143,6 +143,20 @@ Json number_or_list(const std::vector<double>& numbers) {
   return numbers.size() == 1 ? Json(numbers.front()) : Json(numbers);
 }
 
+// Returns the points that belong to a published figure.
+Json curve_json(const Check& check) {
+  Json points = Json::array();
+  for (const Check::Point& point : check.points) {
+    points.push_back({{"figure", point.figure},
+                      {"y_axis", point.y_axis},
+                      {"series", point.series},
+                      {"x", std::visit([](const auto& x) { return Json(x); }, point.x)},
+                      {"simulated", point.simulated},
+                      {"published", number_or_list(point.published)}});
+  }
+  return {{"x_axis", check.x_axis}, {"points", std::move(points)}};
+}
+
 }  // namespace
 
 void judge(Check& check) {
@@ -205,6 +219,7 @@ std::string validation_json(const std::vector<Check>& checks) {
                     {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
     if (!check.source.empty()) list.back()["source"] = check.source;
     if (!cases.empty()) list.back()["cases"] = std::move(cases);
+    if (!check.points.empty()) list.back()["curve"] = curve_json(check);
   }
   Json summary = Json::object();
   for (const auto& [suite, tally] : tallies(checks)) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace kvcap {
@@ -52,6 +53,15 @@ struct Check {
     double simulated = 0, reference = 0;
   };
   std::vector<Case> cases;
+  // A simulated number as a point of a published figure, beside the published number or range.
+  struct Point {
+    std::string figure, y_axis, series;
+    std::variant<double, std::string> x;  // a number or the name of a case
+    double simulated = 0;
+    std::vector<double> published;  // one number, the two ends of a range, or none
+  };
+  std::string x_axis;  // name and unit
+  std::vector<Point> points;
 };
 
 // Sets error and verdict. REQUIRES: the number of references that the claim needs.

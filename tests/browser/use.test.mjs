@@ -127,6 +127,73 @@ test("a point of a sweep is reached by keyboard, and its command gives its numbe
   assert.equal(result.metrics.p99_ttft_ms, rows.columns.p99_ttft_ms[row]);
 });
 
+// A check with these points of published figures.
+const curve = (id, points) => ({
+  id,
+  suite: "s",
+  simulated: points.map((point) => point.simulated),
+  verdict: "inside",
+  curve: { x_axis: "load (requests/s)", points: points.map((point) => ({ y_axis: "TTFT (ms)", ...point })) },
+});
+
+test("a published figure is one chart of what is published and what is simulated", async () => {
+  const figure = (name, x, simulated, published, series = "hcache") => ({
+    figure: name,
+    series,
+    x,
+    simulated,
+    published,
+  });
+  const checks = [
+    curve("both", [figure("Fig. 2", 1, 30, 31), figure("Fig. 2", 4, 60, 55), figure("Fig. 10", "a", 5, 6)]),
+    curve("more", [
+      figure("Fig. 2", 1, 90, [80, 99], "recompute"),
+      figure("Fig. 2", 4, 120, [80, 99], "recompute"),
+      figure("Fig. 10", "b", 7, [6, 8]),
+    ]),
+    curve("one x", [figure("Fig. 3", 1, 30, 31), figure("Fig. 3", 1, 40, 31, "ideal")]),
+    curve("nothing published", [figure("Fig. 4", 1, 30, null), figure("Fig. 4", 2, 40, null)]),
+  ];
+  const content = { schema: "kvcap.validation/1", checks, summary: {} };
+  const report = { ...data, inputs: [{ name: "v", side: "after", content }] };
+  const tab = await open(browser, `${write_page("curves", report)}#/validation`);
+  const charts = await tab.page.$$eval("figure[id^=published]", (all) =>
+    all.map((one) => ({
+      title: one.querySelector("h2").textContent,
+      key: [...one.querySelectorAll(".key span")].map((name) => name.textContent),
+      dashed: one.querySelectorAll("svg path[stroke-dasharray]").length,
+      hollow: one.querySelectorAll('svg path[fill="transparent"], svg path[fill="none"][transform]').length,
+      text: one.querySelector("svg").textContent,
+    })),
+  );
+  assert.deepEqual(
+    charts.map((chart) => chart.title),
+    ["Fig. 2", "Fig. 10"],
+  );
+  const [two, ten] = charts;
+  assert.deepEqual(two.key, ["\u25cf hcache", "\u25b2 recompute"]);
+  assert.equal(two.dashed, 2, "the line of hcache and the box of recompute");
+  assert.equal(two.hollow, 2, "two published numbers");
+  assert.match(two.text, /load \(requests\/s\)/);
+  assert.match(two.text, /TTFT \(ms\)/);
+  assert.equal(ten.hollow, 1);
+  const rows = await tab.page.$eval("figure[id^=published]", async (one) => {
+    one.querySelector("details").open = true;
+    await new Promise((done) => setTimeout(done, 50));
+    return [...one.querySelectorAll("tbody tr")].map((row) =>
+      [...row.children].map((each) => each.textContent),
+    );
+  });
+  assert.deepEqual(rows, [
+    ["hcache", "1", "30", "31"],
+    ["hcache", "4", "60", "55"],
+    ["recompute", "1", "90", "80 to 99"],
+    ["recompute", "4", "120", "80 to 99"],
+  ]);
+  assert.deepEqual(tab.errors, []);
+  await tab.close();
+});
+
 test("dark colours follow the system until the reader chooses", async () => {
   const dark = await open(browser, url, { colorScheme: "dark" });
   const mode = () => dark.page.evaluate(() => document.documentElement.dataset.theme);

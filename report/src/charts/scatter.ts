@@ -15,7 +15,8 @@ export interface Cloud {
   style: Style;
   dots: Dot[];
   strong?: boolean; // larger: the front, the answer
-  line?: boolean; // connected by steps
+  line?: "steps" | "solid" | "dashed"; // connects the dots in order
+  hollow?: boolean;
 }
 
 export interface Axis {
@@ -41,6 +42,10 @@ function limits(values: readonly number[], log: boolean): { min: number; max: nu
   const room = 0.05 * (high - low || Math.abs(high) || 1);
   return { min: low >= 0 ? Math.max(0, low - room) : low - room, max: high + room };
 }
+
+// Names that fit beside each other on a narrow screen are all shown.
+const few_names = (names: readonly string[]) =>
+  names.join("").length > 45 ? {} : { interval: 0, hideOverlap: false };
 
 export function scatter(
   theme: Theme,
@@ -73,7 +78,9 @@ export function scatter(
     xAxis: x_axis(
       axis_name(x.name, x.unit),
       theme,
-      options.categories ? { categories: options.categories } : { ...xs, log: x.log, ...ends },
+      options.categories
+        ? { categories: options.categories, axis_label: few_names(options.categories) }
+        : { ...xs, log: x.log, ...ends },
     ),
     yAxis: y_axis(axis_name(y.name, y.unit), theme, {
       ...ys,
@@ -97,13 +104,21 @@ export function scatter(
       name: cloud.name,
       data: cloud.dots.map((dot) => [dot.x, dot.y]),
       symbol: cloud.style.symbol,
-      symbolSize: options.small ? 5 : cloud.strong ? 16 : 7,
+      symbolSize: options.small ? 5 : cloud.strong ? 16 : cloud.hollow ? 11 : 7,
       ...(cloud.line
-        ? { step: "end", lineStyle: { color: colour(cloud.style, theme), width: 1.5, type: "solid" } }
+        ? {
+            step: cloud.line === "steps" ? "end" : false,
+            lineStyle: {
+              color: colour(cloud.style, theme),
+              width: 1.5,
+              type: cloud.line === "dashed" ? "dashed" : "solid",
+            },
+          }
         : {}),
       itemStyle: {
-        color: colour(cloud.style, theme),
-        opacity: cloud.strong || cloud.line ? 1 : 0.75,
+        color: cloud.hollow ? "transparent" : colour(cloud.style, theme),
+        opacity: cloud.strong || cloud.line || cloud.hollow ? 1 : 0.75,
+        ...(cloud.hollow ? { borderColor: colour(cloud.style, theme), borderWidth: 1.5 } : {}),
         ...(cloud.strong ? { borderColor: theme.paper, borderWidth: 2 } : {}),
       },
       z: cloud.strong ? 4 : 3,

@@ -82,7 +82,7 @@ class PlanPage {
       name: "Pareto front",
       style: ink,
       dots: ordered.flatMap((candidate) => dot(candidate, -1)),
-      line: true,
+      line: "steps",
     });
     if (answer.exists)
       clouds.push({

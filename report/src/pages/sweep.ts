@@ -237,7 +237,7 @@ class SweepPage {
     const kept = front(all, better(name), better(this.metric));
     const on_front = kept.map((key) => all.find((dot) => dot.key === key)!);
     const ink = { light: "#1a1d23", dark: "#e6e8ec", dash: "solid" as const, symbol: "emptyCircle" };
-    const drawn: Cloud[] = [...clouds, { name: "Pareto front", style: ink, dots: on_front, line: true }];
+    const drawn: Cloud[] = [...clouds, { name: "Pareto front", style: ink, dots: on_front, line: "steps" }];
     const { panel, show } = this.commands(
       "Click a point, or walk with the arrow keys and press Enter, for its command.",
     );

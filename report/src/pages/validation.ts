@@ -8,6 +8,7 @@ import type { Figure } from "../figure.ts";
 import { brief, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, draw_table, words, type Table } from "../table.ts";
+import { published_figures } from "./published.ts";
 
 interface Pair {
   check: Place;
@@ -286,6 +287,7 @@ export function validation(context: Context): void {
     dots(context, suite === "" ? suites : [suite], pairs),
     references(context, suite === "" ? "all suites" : suite, pairs),
     performed(context, shown),
+    ...published_figures(context, shown),
   );
   context.add(h("h2", {}, "Every check"), draw_table(check_table(shown), `${brief(shown.length, 6)} checks`));
 }

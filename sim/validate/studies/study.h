@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "metrics/result.h"
@@ -42,6 +43,16 @@ struct StudySetting {
 // 0.01 / n: Bonferroni).
 enum class Summary { none, mean, interval, farthest, median_error, worst_error };
 
+// The place of a check's numbers in published figures: each list has a number of items that divides the count
+// of numbers. The items of `x` repeat, those of the other lists hold for as many successive numbers each.
+struct StudyCurve {
+  std::vector<std::string> figures;  // empty: no figure
+  std::vector<std::string> y_axes;
+  std::vector<std::string> series;  // "": this number is in no figure
+  std::vector<std::variant<double, std::string>> x;
+  std::string x_value;  // an expression that replaces `x`, evaluated in every setting
+};
+
 struct StudyCheck {
   Check check;        // without the simulated numbers
   std::string place;  // "study.json: checks.3"
@@ -55,6 +66,10 @@ struct StudyCheck {
   bool judged = true;  // false: the number is only shown with its reference
   std::string group;   // group for checks.GROUP.*; may be empty
   std::string family;  // family of runs whose model intervals are compared with `references`; may be empty
+  StudyCurve curve;
+
+  // Returns the count of simulated numbers that a curve shows: those before a summary of errors.
+  std::size_t numbers() const;
 };
 
 struct Study {

@@ -26,10 +26,12 @@ constexpr std::string_view kStudyKeys[] = {
 constexpr std::string_view kCheckKeys[] = {
     "id",    "what",      "unit",      "source",  "scenario", "set",    "each",      "rows",   "by",
     "value", "summary",   "reference", "at_most", "holds",    "inside", "tolerance", "points", "promised",
-    "role",  "fitted_to", "reason",    "judged",  "family",   "group",  "seeds"};
+    "role",  "fitted_to", "reason",    "judged",  "family",   "group",  "seeds",     "curve"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
 // kSummaries has the order of Summary.
+constexpr std::string_view kCurveKeys[] = {"figure", "series", "x", "x_axis", "y_axis"};
+constexpr std::string_view kCurveXKeys[] = {"value"};
 constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
 constexpr std::string_view kTurnsKeys[] = {"from_s",     "to_s",          "from_session",
                                            "to_session", "answered_by_s", "node"};
@@ -397,6 +399,48 @@ class Reader {
     check.reason = part.text("reason", "");
   }
 
+  static std::vector<std::string> texts_of(const Part& part) {
+    std::vector<std::string> texts;
+    for (const Part& one : part.items_or_one()) texts.push_back(one.text());
+    return texts;
+  }
+
+  // Requires a list that can be dealt out to the check's numbers.
+  static void divides(const Part& part, std::size_t items, const StudyCheck& one) {
+    if (items > 0 && one.numbers() % items == 0) return;
+    throw InputError(part.place() + ": found " + std::to_string(items) +
+                     " items, allowed: a count that divides " + std::to_string(one.numbers()) +
+                     ", the numbers of the check");
+  }
+
+  static void read_curve(const Part& part, StudyCheck& one) {
+    part.know(kCurveKeys);
+    StudyCurve& curve = one.curve;
+    one.check.x_axis = part.at("x_axis").text();
+    curve.figures = texts_of(part.at("figure"));
+    curve.y_axes = part.has("y_axis") ? texts_of(part.at("y_axis")) : std::vector{one.check.what};
+    for (const Part& name : part.at("series").items_or_one()) {
+      curve.series.push_back(name.json().is_null() ? "" : name.text());
+    }
+    const Part x = part.at("x");
+    if (x.json().is_object()) {
+      x.know(kCurveXKeys);
+      curve.x_value = x.at("value").text();
+    } else {
+      for (const Part& item : x.items_or_one()) {
+        if (item.json().is_string()) {
+          curve.x.emplace_back(item.text());
+        } else {
+          curve.x.emplace_back(item.number(-INFINITY));
+        }
+      }
+      divides(x, curve.x.size(), one);
+    }
+    divides(part.at("figure"), curve.figures.size(), one);
+    divides(part.at("series"), curve.series.size(), one);
+    if (part.has("y_axis")) divides(part.at("y_axis"), curve.y_axes.size(), one);
+  }
+
   StudyCheck check_of(const Part& part) const {
     part.know(kCheckKeys);
     StudyCheck one;
@@ -430,6 +474,7 @@ class Reader {
     if (part.has("judged")) one.judged = part.at("judged").flag();
     one.family = part.text("family", "");
     one.summary = part.has("summary") ? summary_of(part.at("summary")) : summary_;
+    if (part.has("curve")) read_curve(part.at("curve"), one);
     if (part.has("holds")) {
       if (one.summary >= Summary::median_error) {
         if (part.has("summary")) part.at("summary").fail("none or mean beside holds");
@@ -465,6 +510,11 @@ class Reader {
 };
 
 }  // namespace
+
+std::size_t StudyCheck::numbers() const {
+  if (summary == Summary::interval || summary == Summary::farthest) return 1;
+  return summary == Summary::mean ? values.size() : values.size() * each.size();
+}
 
 StudySetting StudySetting::with(const StudySetting& more) const {
   StudySetting both = *this;

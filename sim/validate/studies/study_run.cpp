@@ -173,6 +173,40 @@ bool holds(Lab& lab, const Study& study, const StudyCheck& one, const std::vecto
          }) != 0;
 }
 
+// Returns the item of the k-th of `numbers` numbers where each item holds for as many successive ones.
+const std::string& spread(const std::vector<std::string>& items, std::size_t k, std::size_t numbers) {
+  return items[k * items.size() / numbers];
+}
+
+// Places the check's numbers in the figures of its curve.
+void place_points(Check& check, const StudyCheck& one, const std::vector<double>& x_values) {
+  const StudyCurve& curve = one.curve;
+  const bool has_cases = one.summary >= Summary::median_error;
+  const std::size_t numbers = has_cases ? check.cases.size() : check.simulated.size();
+  for (std::size_t k = 0; k < numbers; ++k) {
+    Check::Point point{.figure = spread(curve.figures, k, numbers),
+                       .y_axis = spread(curve.y_axes, k, numbers),
+                       .series = spread(curve.series, k, numbers),
+                       .x = {},
+                       .simulated = has_cases ? check.cases[k].simulated : check.simulated[k],
+                       .published = {}};
+    if (point.series.empty()) continue;
+    if (curve.x.empty()) {
+      point.x = x_values[k * x_values.size() / numbers];
+    } else {
+      point.x = curve.x[k % curve.x.size()];
+    }
+    if (has_cases) {
+      point.published = {check.cases[k].reference};
+    } else if (check.claim == Claim::range) {
+      point.published = check.reference;
+    } else if (check.claim == Claim::exact) {
+      point.published = {check.reference[k]};
+    }
+    check.points.push_back(std::move(point));
+  }
+}
+
 Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& one) {
   Check check = one.check;
   if (one.values.empty()) return check;
@@ -201,6 +235,12 @@ Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& o
     summarise_settings(check, one.summary, confidence_of_each(study));
   } else if (is_one_kind) {
     check.cases = cases_of(check);
+  }
+  if (!one.curve.figures.empty()) {
+    const std::vector<double> x_values = one.curve.x_value.empty()
+                                             ? std::vector<double>{}
+                                             : values_of(lab, study, done, one, {one.curve.x_value});
+    place_points(check, one, x_values);
   }
   if (one.judged) judge(check);
   return check;

@@ -293,6 +293,8 @@ TEST_F(Cli, ShowsWhatTheTimesOfAModelRestOn) {
   EXPECT_EQ(dense["gpus"], 1);
   EXPECT_EQ(dense["engines"]["vllm"], "fitted");
   EXPECT_EQ(dense["engines"]["sglang"], "interpolated");
+  EXPECT_EQ(dense["validated_runs"], Json({{"vllm", 54}, {"sglang", 0}, {"trtllm", 0}}));
+  EXPECT_EQ(row("gpt-oss-120b", "h200-sxm-8x")["validated_runs"]["vllm"], 64);
   EXPECT_TRUE(dense["interpolated"].empty());
   const Json latent = row("deepseek-v3", "h200-sxm-8x");
   EXPECT_EQ(latent["gpus"], 8);
@@ -301,6 +303,7 @@ TEST_F(Cli, ShowsWhatTheTimesOfAModelRestOn) {
   EXPECT_EQ(row("llama-3.1-8b", "b300-sxm")["engines"]["vllm"], "data sheet");
   EXPECT_EQ(kvcap({"show", "support", "no-such-model"}).exit_code, 2);
   EXPECT_NE(kvcap({"show", "support"}).out.find("vllm from 0.14: "), std::string::npos);
+  EXPECT_NE(kvcap({"show", "support", "llama-3.1-8b"}).out.find("fitted (54 runs)"), std::string::npos);
 }
 
 TEST_F(Cli, RestoresOneContextWithEveryPolicy) {

@@ -48,6 +48,9 @@ const Texts kOthers = {
     "trtllm-serve Qwen/Qwen3-8B --disable_kv_cache_reuse --kv_cache_free_gpu_memory_fraction 0.8",
     "trtllm-serve Qwen/Qwen3-30B-A3B --tp_size 4 --extra_llm_api_options.enable_attention_dp true"};
 
+constexpr DeploymentForm kForms[] = {DeploymentForm::launch, DeploymentForm::helm, DeploymentForm::dynamo,
+                                     DeploymentForm::llm_d};
+
 class Deployments : public Cli {
  protected:
   LaunchLine read_back(const Scenario& scenario, DeploymentForm form) const {
@@ -72,9 +75,7 @@ TEST_F(Deployments, ReadBackAreTheSettingsOfTheLaunchLine) {
     EXPECT_TRUE(back.notes.empty()) << line << "\n" << back.notes.front();
   };
   for (const std::string& line : kVllm) {
-    for (const DeploymentForm form : {DeploymentForm::launch, DeploymentForm::helm, DeploymentForm::dynamo}) {
-      expect_same(line, form);
-    }
+    for (const DeploymentForm form : kForms) expect_same(line, form);
   }
   for (const std::string& line : kOthers) {
     for (const DeploymentForm form : {DeploymentForm::launch, DeploymentForm::dynamo})
@@ -84,7 +85,7 @@ TEST_F(Deployments, ReadBackAreTheSettingsOfTheLaunchLine) {
 
 TEST_F(Deployments, KeepServersAndReserveTheGpusOfOne) {
   const Scenario scenario = scenario_of("vllm serve Qwen/Qwen3-8B -tp 2 -dp 2", {"fleet.replicas=3"});
-  for (const DeploymentForm form : {DeploymentForm::helm, DeploymentForm::dynamo}) {
+  for (const DeploymentForm form : {DeploymentForm::helm, DeploymentForm::dynamo, DeploymentForm::llm_d}) {
     const LaunchLine back = read_back(scenario, form);
     EXPECT_EQ(value_of(back, "fleet.replicas"), "3");
     EXPECT_EQ(value_of(back, "hardware.gpu.count"), "") << "four GPUs, all in use";
@@ -127,6 +128,55 @@ servingEngineSpec:
   EXPECT_TRUE(has(large, "- --max-num-seqs\n          - '1000000'\n")) << large;
 }
 
+// 16.4 GB of weights are 15.3 GiB, and each of four processes has 60 GiB; the chart adds the flags of both
+// parallelisms.
+TEST_F(Deployments, OfLlmDUseTheChartsOwnValues) {
+  EXPECT_EQ(deployment_of(scenario_of("LMCACHE_MAX_LOCAL_CPU_SIZE=60 vllm serve Qwen/Qwen3-8B -tp 2 -dp 2 "
+                                      "--max-num-seqs 64 --kv-transfer-config "
+                                      "'{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\"}'",
+                                      {"fleet.replicas=3"}),
+                          DeploymentForm::llm_d),
+            R"(# Values of llm-d's modelservice. kvcap assumed cpu, size, and 32 GiB of memory.
+modelArtifacts:
+  name: Qwen/Qwen3-8B
+  uri: 'hf://Qwen/Qwen3-8B'
+  size: '19Gi'
+  labels:
+    llm-d.ai/inferenceServing: 'true'
+    llm-d.ai/model: qwen3-8b
+routing:
+  proxy:
+    enabled: false
+decode:
+  replicas: 3
+  parallelism:
+    tensor: 2
+    data: 2
+    dataLocal: 2
+  containers:
+    - name: vllm
+      image: 'lmcache/vllm-openai:latest'
+      modelCommand: vllmServe
+      args:
+        - --kv-transfer-config
+        - '{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}'
+        - --max-num-seqs
+        - '64'
+      resources:
+        requests:
+          cpu: '32'
+          memory: '272Gi'
+        limits:
+          nvidia.com/gpu: '4'
+      mountModelVolume: true
+      env:
+        - name: LMCACHE_MAX_LOCAL_CPU_SIZE
+          value: '60'
+prefill:
+  create: false
+)");
+}
+
 TEST_F(Deployments, OfDynamoGiveTensorRtLlmAFile) {
   const std::string text = deployment_of(scenario_of(kOthers[4]), DeploymentForm::dynamo);
   EXPECT_TRUE(has(text,
@@ -152,9 +202,10 @@ TEST_F(Deployments, ThatAFormCannotExpressAreRefused) {
   EXPECT_EQ(refused(scenario_of("sglang serve Qwen/Qwen3-8B"), DeploymentForm::helm),
             "--emit helm: found sglang, allowed: vllm, which vLLM's production stack starts");
   const Scenario hcache = scenario_of("vllm serve Qwen/Qwen3-8B", {"policy={}", "policy.name=hcache"});
-  for (const DeploymentForm form : {DeploymentForm::launch, DeploymentForm::helm, DeploymentForm::dynamo}) {
-    EXPECT_TRUE(refused(hcache, form)
-                    .ends_with(": no flags of vllm express the answer's policy hcache and its tiers"))
+  EXPECT_EQ(refused(scenario_of("sglang serve Qwen/Qwen3-8B"), DeploymentForm::llm_d),
+            "--emit llm-d: found sglang, allowed: vllm, which llm-d's modelservice starts");
+  for (const DeploymentForm form : kForms) {
+    EXPECT_TRUE(refused(hcache, form).ends_with(": no flags of vllm express the policy hcache and its tiers"))
         << refused(hcache, form);
   }
   Scenario pair = scenario_of("vllm serve Qwen/Qwen3-8B");
@@ -184,6 +235,22 @@ TEST_F(Deployments, AreAllThatPlanPrints) {
   EXPECT_TRUE(
       has(plan({"--emit", "helm", "--json"}).err, "plan: found --emit with --json, allowed: one of them"));
   EXPECT_TRUE(has(plan({"--emit", "chart"}).err, "--emit")) << "with the allowed words";
+}
+
+TEST_F(Deployments, AreAllThatRunPrintsWithoutASimulationOrALoad) {
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"run", "--from", "vllm serve Qwen/Qwen3-8B --max-num-seqs 64", "--gpu", "l40s", "--emit"});
+    return kvcap(more);
+  };
+  const Outcome helm = run({"helm"});
+  EXPECT_EQ(helm.exit_code, 0) << helm.err;
+  EXPECT_TRUE(has(helm.out, "maxNumSeqs: 64\n")) << helm.out;
+  EXPECT_TRUE(run({"launch"}).out.starts_with("vllm serve Qwen/Qwen3-8B ")) << run({"launch"}).out;
+  EXPECT_TRUE(has(run({"llm-d"}).out, "modelCommand: vllmServe\n"));
+  EXPECT_EQ(run({"helm", "--check"}).exit_code, 2);
+  EXPECT_TRUE(has(run({"helm", "--require", "p99_ttft_ms<=1"}).err,
+                  "run: found --emit with --require, allowed: one of them"));
 }
 
 }  // namespace

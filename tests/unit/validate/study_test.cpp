@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/input_error.h"
@@ -152,6 +153,47 @@ TEST_F(StudyFile, TakesTheMeanOverSettingsOrTheErrorOfThemAll) {
       checks(one_check(numbers + references + R"("summary": "worst_error", "at_most": 0.9)")).front();
   EXPECT_NEAR(worst.error, 1, 1e-12);
   EXPECT_EQ(worst.verdict, Agreement::outside);
+}
+
+nlohmann::json points_of(const Check& check) {
+  return nlohmann::json::parse(validation_json({check}))["checks"][0]["curve"]["points"];
+}
+
+// The numbers are 3, 6, 4, 8: x repeats, the other lists are dealt out.
+TEST_F(StudyFile, PlacesItsNumbersInPublishedFigures) {
+  const std::string numbers = R"("each": [{"seed": 3}, {"seed": 4}],
+      "value": ["scenario.seed", "2 * scenario.seed"], "reference": [1, 2, 5, 9], "curve": {"x_axis": "load", )";
+  const Check one = checks(one_check(numbers + R"("x": [10, "most"], "figure": ["F 1", "F 2"],
+      "y_axis": "ms", "series": ["hcache", null, "ideal", "hcache, 7B"]})"))
+                        .front();
+  EXPECT_EQ(nlohmann::json::parse(validation_json({one}))["checks"][0]["curve"]["x_axis"], "load");
+  EXPECT_EQ(points_of(one), nlohmann::json::parse(R"([
+      {"figure": "F 1", "y_axis": "ms", "series": "hcache", "x": 10, "simulated": 3, "published": 1},
+      {"figure": "F 2", "y_axis": "ms", "series": "ideal", "x": 10, "simulated": 4, "published": 5},
+      {"figure": "F 2", "y_axis": "ms", "series": "hcache, 7B", "x": "most", "simulated": 8, "published": 9}])"));
+  const Check figured = checks(one_check(numbers + R"("x": {"value": "10 * scenario.seed"}, "figure": "F",
+      "series": "hcache"})"))
+                            .front();
+  ASSERT_EQ(figured.points.size(), 4U);
+  EXPECT_EQ(points_of(figured)[1]["x"], 30);
+  EXPECT_EQ(points_of(figured)[2]["x"], 40);
+  EXPECT_EQ(points_of(figured)[3]["y_axis"], "a") << "the check's description";
+}
+
+TEST_F(StudyFile, APointHasTheRangeOrTheReferenceOfItsNumber) {
+  const std::string numbers = R"("each": [{"seed": 3}, {"seed": 4}], "value": "scenario.seed", "curve":
+      {"figure": "F", "series": "hcache", "x": [1, 2], "x_axis": "load"}, )";
+  const Check range = checks(one_check(numbers + R"("reference": {"from": 1, "to": 5})")).front();
+  EXPECT_EQ(points_of(range)[1]["published"], (nlohmann::json{1, 5}));
+  const Check summed =
+      checks(one_check(numbers + R"("reference": [3, 5], "summary": "worst_error", "at_most": 1)")).front();
+  ASSERT_EQ(summed.points.size(), 2U);
+  EXPECT_EQ(points_of(summed)[1]["simulated"], 4);
+  EXPECT_EQ(points_of(summed)[1]["published"], 5);
+  const Check ordered = checks(one_check(numbers + R"("holds": "x1 < x2")")).front();
+  EXPECT_TRUE(points_of(ordered)[0]["published"].is_null());
+  const Check plain = checks(one_check(R"("value": "1", "reference": 1)")).front();
+  EXPECT_FALSE(nlohmann::json::parse(validation_json({plain}))["checks"][0].contains("curve"));
 }
 
 // An empty cell is no number: its error is none, and no summary hides it.
@@ -348,6 +390,16 @@ TEST_F(StudyFile, NamesPlaceAndNearestWhereSomethingIsWrong) {
        "mine.json: tables.t: {tp / 0}: found no number in a row"},
       {one_check(R"("summary": "median_error", "value": "scenario.seed", "reference": 1)"),
        "mine.json: checks.0.at_most: missing, required"},
+      {one_check(R"("curve": {"figures": "F"}, )" + fine),
+       R"(mine.json: checks.0.curve: found the field "figures", allowed: figure, series, x, x_axis, y_axis; did you mean "figure"?)"},
+      {one_check(R"("curve": {"figure": "F", "series": "s", "x_axis": "load", "x": [1, 2]}, )" + fine),
+       "mine.json: checks.0.curve.x: found 2 items, allowed: a count that divides 1, the numbers of the "
+       "check"},
+      {one_check(R"("curve": {"figure": [], "series": "s", "x_axis": "load", "x": 1}, )" + fine),
+       "mine.json: checks.0.curve.figure: found 0 items, allowed: a count that divides 1, the numbers of the "
+       "check"},
+      {one_check(R"("curve": {"figure": "F", "series": "s", "x_axis": "load", "x": [true]}, )" + fine),
+       "mine.json: checks.0.curve.x.0: found true, allowed: a number"},
       {one_check(R"("scenario": "chatt.json", )" + fine),
        "mine.json: checks.0: chatt.json: cannot be read: No such file"},
       {one_check(R"("set": {"policy.nam": "hcache"}, )" + fine),
