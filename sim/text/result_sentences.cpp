@@ -153,6 +153,16 @@ std::vector<std::string> assumed_texts(const Comparison& all) {
   return texts;
 }
 
+// Returns the notes of one kind, each once.
+std::vector<std::string> notes_of(const Comparison& all, NoteKind kind) {
+  std::vector<std::string> notes;
+  for (const Setting& setting : all.settings())
+    for (const std::string& note : setting.result->notes)
+      if (kind_of(note) == kind && std::find(notes.begin(), notes.end(), note) == notes.end())
+        notes.push_back(note);
+  return notes;
+}
+
 void explain_one(const Comparison& all, std::vector<std::string>& paragraphs) {
   const ResultSubject s = first_of_all(all);
   add(paragraphs, {first_said(kHits, s), first_said(kStorageCost, s)});
@@ -229,19 +239,28 @@ std::vector<std::string> sentences(const Comparison& all) {
 }
 
 std::vector<std::string> detail_notes(const Comparison& all) {
-  std::vector<std::string> notes;
-  for (const Setting& setting : all.settings())
-    for (const std::string& note : setting.result->notes)
-      if (kind_of(note) == NoteKind::detail && std::find(notes.begin(), notes.end(), note) == notes.end())
-        notes.push_back(note);
+  std::vector<std::string> notes = notes_of(all, NoteKind::detail);
+  // A note that is outdated for one setting is not printed as true for all.
+  const std::vector<std::string> old = outdated_notes(all);
+  std::erase_if(notes, [&](const std::string& note) {
+    return std::find(old.begin(), old.end(), noted(NoteKind::outdated, note)) != old.end();
+  });
   return notes;
 }
+
+std::vector<std::string> outdated_notes(const Comparison& all) { return notes_of(all, NoteKind::outdated); }
 
 std::string left_out_text(std::size_t notes, std::size_t assumptions) {
   std::vector<std::string> counts;
   if (notes > 0) counts.push_back(format_count(static_cast<int64_t>(notes), "note"));
   if (assumptions > 0) counts.push_back(format_count(static_cast<int64_t>(assumptions), "assumption"));
   return counts.empty() ? "" : listed(counts) + ": --explain";
+}
+
+std::string outdated_text(std::size_t notes) {
+  if (notes == 0) return "";
+  return format_count(static_cast<int64_t>(notes), "note") +
+         " of the file may not hold for the changed fields: --explain shows " + (notes == 1 ? "it" : "them");
 }
 
 std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more_assumptions) {
@@ -252,6 +271,7 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   texts.resize(std::min(texts.size(), most));
   const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
   add(texts, quality_texts(all));
+  add(texts, {outdated_text(outdated_notes(all).size())});
   add(texts, {first_said(kWarnings, first_of_all(all)),
               left_out_text(notes, assumed_texts(all).size() + more_assumptions)});
   return texts;
