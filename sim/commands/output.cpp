@@ -11,6 +11,8 @@
 #include "base/outputs.h"
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
+#include "base/text/print.h"
+#include "commands/show_support.h"
 #include "cost/prices.h"
 #include "metrics/write.h"
 
@@ -55,8 +57,8 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
                      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
                      (ranks > 1 ? format_count(ranks) + " ranks of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
-                     scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")" +
-                     bill_of(scenario) + "   " + format_count(result.session_count, "session") + ", " +
+                     scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario) +
+                     "   " + format_count(result.session_count, "session") + ", " +
                      format_count(result.turn_count, "turn");
   line += load_of(scenario.workload.arrivals);
   if (scenario.workload.source.stands_in) {
