@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -394,9 +396,11 @@ void compare(const CompareArgs& args) {
       refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }
   const FinishedRuns finished(args.out, args.resume);
+  const auto begin = std::chrono::steady_clock::now();
   const std::vector<std::vector<RunResult>> runs =
       run_replications(scenarios, {.keep_turns = true, .finished = &finished});
 
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   std::vector<std::string> labels;
   std::vector<RunResult> results;
   std::vector<Difference> differences, pairs;
@@ -438,6 +442,7 @@ void compare(const CompareArgs& args) {
     finished.discard();
   }
   print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
+  tell_longer_run(results, wall.count());
   check_requirements(requirements, results, differences);
 }
 

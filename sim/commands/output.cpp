@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -15,6 +17,7 @@
 #include "commands/show_support.h"
 #include "cost/prices.h"
 #include "metrics/write.h"
+#include "text/comparison.h"
 
 namespace kvcap {
 namespace {
@@ -121,6 +124,17 @@ std::vector<std::filesystem::path> files_of_run(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const std::string& name : kRunFiles) files.push_back(std::filesystem::path(folder) / name);
   return files;
+}
+
+void tell_longer_run(const std::vector<RunResult>& results, double wall_s) {
+  const bool is_short = std::any_of(results.begin(), results.end(), [](const RunResult& result) {
+    return Setting{"", &result}.is_undecided();
+  });
+  constexpr double kShort_s = 5;  // nobody asks about less
+  const double longer_s = std::ceil(kLongerRun * wall_s);
+  if (!is_short || longer_s < kShort_s) return;
+  tell("kvcap: " + format_count(std::llround(kLongerRun)) + " times the sessions would take about " +
+       format_count(std::llround(longer_s)) + " s here");
 }
 
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,

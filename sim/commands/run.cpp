@@ -1,6 +1,7 @@
 // kvcap run: one simulation of one scenario.
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -62,10 +63,12 @@ void run(const RunArgs& args) {
   NewFile* timeline = args.perfetto.empty() ? nullptr : &files.add(args.perfetto);
   NewFile* requests =
       args.out.empty() ? nullptr : &files.add(std::filesystem::path(args.out) / "requests.csv");
+  const auto begin = std::chrono::steady_clock::now();
   RunResult result = combine_replications(
       run_replications({scenario},
                        {.check_invariants = args.check, .timeline = timeline, .requests = requests})
           .front());
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   const Launched& from = question.from();
   if (from.is_given()) result.from_json = launched_json(from).dump();
   const std::string line = scenario_line(scenario, result);
@@ -78,6 +81,7 @@ void run(const RunArgs& args) {
     for (const Requirement& one : requirements) options.metrics.push_back(one.metric);
     print(result_table({result.policy}, {result}, {}, line, options) + launched_text(from));
   }
+  tell_longer_run({result}, wall.count());
   check_requirements(requirements, result);
 }
 

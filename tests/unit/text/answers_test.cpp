@@ -100,7 +100,7 @@ TEST(Answers, DoNotCompareRunsThatAreTooShortToTell) {
                                           result("b", 200, 20, "undecided")};
   EXPECT_EQ(answers_of(results),
             (Texts{"a and b ran too briefly to tell whether the load can be served: lengthen the run "
-                   "(workload.run_length steady, or a longer trace).",
+                   "(--set workload.run_length=steady, or a longer trace).",
                    "So far p99 TTFT is 100 ms with a, 200 ms with b."}));
   expect_no_praise(results, "a");
 }
@@ -111,7 +111,7 @@ TEST(Answers, CountSettingsInsteadOfNamingMoreThanAFew) {
     results.push_back(result(name, 100 + 10 * static_cast<double>(results.size()), 20, "undecided"));
   EXPECT_EQ(answers_of(results),
             (Texts{"All 5 settings ran too briefly to tell whether the load can be served: lengthen the run "
-                   "(workload.run_length steady, or a longer trace).",
+                   "(--set workload.run_length=steady, or a longer trace).",
                    "So far p99 TTFT is 100 ms with a to 140 ms with e."}));
 }
 
