@@ -31,14 +31,10 @@ std::string target_of(const Comparison& all) {
   return begin.empty() ? "" : begin + joined(all_said(kOtherTargets, first_of_all(all)), "") + ".";
 }
 
-// Returns the verdict on p99 TTFT of at least two eligible settings, and on the latency that decides instead
-// of it or against it.
-std::vector<std::string> verdicts_of(const Comparison& all) {
-  const Ahead order = ahead(all);
-  if (order.sorted.size() < 2) return {};
-  const Setting &winner = order.sorted.front(), &next = order.sorted[1];
-  const ResultSubject pair{all, winner, next};
-  const bool is_split = order.leaders > 1 && order.leaders < order.sorted.size();
+// Returns the verdict against one other setting, and on the latency that decides instead of p99 TTFT or
+// against it.
+std::vector<std::string> verdicts_against(const Comparison& all, const ResultSubject& pair, bool is_split) {
+  const Setting& winner = pair.one;
   const std::string tail = is_split ? first_said(kAhead, pair) : first_said(kVerdict, pair);
   for (std::string_view metric : {"p99_itl_ms", "p99_tpot_ms", "p99_e2el_ms"}) {
     const std::optional<Setting> least = all.least(metric);
@@ -52,6 +48,23 @@ std::vector<std::string> verdicts_of(const Comparison& all) {
       return {first_said(kApart, ResultSubject{all, *least, std::nullopt, metric}), tail};
   }
   return {tail};
+}
+
+// Returns the verdict on p99 TTFT of at least two eligible settings: of the leader against the first setting,
+// which users put first because they have it, then against the next one.
+std::vector<std::string> verdicts_of(const Comparison& all) {
+  const Ahead order = ahead(all);
+  if (order.sorted.size() < 2) return {};
+  const std::string& first = all.settings().front().label;
+  const auto has_first = [&first](const Setting& one) { return one.label == first; };
+  const bool is_split = order.leaders > 1 && order.leaders < order.sorted.size();
+  const auto found = std::find_if(order.sorted.begin() + 1, order.sorted.end(), has_first);
+  const Setting &winner = order.sorted.front(), &next = order.sorted[1];
+  const bool is_next = is_split || found == order.sorted.end() || found->label == next.label;
+  if (is_next) return verdicts_against(all, ResultSubject{all, winner, next}, is_split);
+  std::vector<std::string> verdicts = verdicts_against(all, ResultSubject{all, winner, *found}, is_split);
+  verdicts.push_back(first_said(kVerdict, ResultSubject{all, winner, next}));
+  return verdicts;
 }
 
 // Returns the latencies where fewer than two settings may be compared.
