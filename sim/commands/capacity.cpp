@@ -12,6 +12,7 @@
 #include "base/input_error.h"
 #include "base/outputs.h"
 #include "base/text/format.h"
+#include "base/text/note.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -197,9 +198,18 @@ std::string flags_text(const Scenario& scenario, const std::string& model, const
 // Returns all notes, or a line that counts them.
 std::string notes_text(const std::vector<std::string>& notes, bool is_explained) {
   const std::vector<std::string> assumed = assumptions(notes);
-  const std::string left_out = left_out_text(notes.size() - assumed.size(), assumed.size());
+  const auto old =
+      static_cast<std::size_t>(std::count_if(notes.begin(), notes.end(), [](const std::string& note) {
+        return kind_of(note) == NoteKind::outdated;
+      }));
   if (notes.empty()) return "";
-  if (!is_explained) return "\n" + left_out + "\n";
+  if (!is_explained) {
+    std::string text;
+    for (const std::string& line :
+         {outdated_text(old), left_out_text(notes.size() - assumed.size() - old, assumed.size())})
+      if (!line.empty()) text += "\n" + line + "\n";
+    return text;
+  }
   std::string text = "\nNotes:\n";
   for (const std::string& note : notes) text += wrapped({"  " + note + "."}, "    ");
   return text;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -33,6 +35,7 @@
 #include "plan/workers.h"
 #include "policy/table.h"
 #include "run/billing.h"
+#include "text/comparison.h"
 #include "text/model_text.h"
 #include "text/result_table.h"
 
@@ -338,17 +341,29 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// Returns one line per setting; "" if no setting differs in flags.
+// True iff the setting's mean TTFT is that of the first one within chance, or within half a percent.
+bool gains_nothing(const std::string& setting, const RunResult& first,
+                   const std::vector<Difference>& differences) {
+  const auto found = std::find_if(differences.begin(), differences.end(), [&](const Difference& one) {
+    return one.setting == setting && one.metric == "mean_ttft_ms";
+  });
+  return found != differences.end() &&
+         (std::abs(found->difference) <= found->half_width ||
+          std::abs(found->difference) < kNoticeableShare * first.number("mean_ttft_ms"));
+}
+
+// Returns one line per setting that changes mean TTFT; "" if no setting differs in flags.
 std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
-                             const std::vector<RunResult>& results) {
+                             const std::vector<RunResult>& results,
+                             const std::vector<Difference>& differences) {
   const bool has_flags = std::any_of(scenarios.begin(), scenarios.end(), [&](const Scenario& one) {
     return !changed_flags(scenarios[0], one).empty();
   });
   if (!columns[0].is_launched && !has_flags) return "";
-  std::string text = kFlagsTitle;
+  std::string text;
   const double before_ms = results[0].number("mean_ttft_ms");
   for (std::size_t i = 1; i < columns.size(); ++i) {
-    if (columns[i].is_bound) continue;
+    if (columns[i].is_bound || gains_nothing(columns[i].label, results[0], differences)) continue;
     const double after_ms = results[i].number("mean_ttft_ms");
     char gain[120];
     std::snprintf(gain, sizeof gain, "      mean TTFT %s ms instead of %s (%+.0f %%)\n",
@@ -358,7 +373,8 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
                        with_filled_sizes(scenarios[i], results[i])) +
             gain;
   }
-  return text;
+  return text.empty() ? "\nNo flag to change: no setting changes mean TTFT beyond chance.\n"
+                      : kFlagsTitle + text;
 }
 
 void compare(const CompareArgs& args) {
@@ -395,10 +411,12 @@ void compare(const CompareArgs& args) {
       refuse_to_replace_run(args.out + "/" + folder_name(column), inputs);
   }
   const FinishedRuns finished(args.out, args.resume);
+  const auto begin = std::chrono::steady_clock::now();
   bool is_interrupted = false;
   const std::vector<std::vector<RunResult>> runs = run_replications(
       scenarios, {.keep_turns = true, .finished = &finished, .is_interrupted = &is_interrupted});
 
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   std::vector<std::string> labels;
   std::vector<RunResult> results;
   std::vector<Difference> differences, pairs;
@@ -430,7 +448,7 @@ void compare(const CompareArgs& args) {
   const TableOptions options{.is_brief = !args.explain, .assumptions = model.outside.size()};
   std::string table = interrupted + result_table(labels, results, compared, line, options) +
                       model_text(labels, results, model, options.is_brief);
-  table += flags_of_columns(columns, scenarios, results) + launched_text(from);
+  table += flags_of_columns(columns, scenarios, results, differences) + launched_text(from);
   const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
   if (!args.out.empty() && interrupted.empty()) {
     NewFiles files;
@@ -448,6 +466,7 @@ void compare(const CompareArgs& args) {
   }
   print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
   if (!interrupted.empty()) throw Interrupted();
+  tell_longer_run(results, wall.count());
   check_requirements(requirements, results, differences);
 }
 

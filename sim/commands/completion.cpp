@@ -51,7 +51,9 @@ std::map<std::string, OptionValues> catalogue_names() {
   for (const SourceRow& row : source_table())
     if (row.is_generated) generators.words.emplace_back(row.name);
   const OptionValues policies = names(policy_names()), hardware = files(Catalogue::hardware);
-  return {{"--policies", policies},
+  OptionValues several = policies;
+  several.is_list = true;
+  return {{"--policies", several},
           {"--policy", policies},
           {"--hardware", hardware},
           {"--gpu", hardware},

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -11,8 +13,11 @@
 #include "base/outputs.h"
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
+#include "base/text/print.h"
+#include "commands/show_support.h"
 #include "cost/prices.h"
 #include "metrics/write.h"
+#include "text/comparison.h"
 
 namespace kvcap {
 namespace {
@@ -55,8 +60,8 @@ std::string scenario_line(const Scenario& scenario, const RunResult& result) {
                      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
                      (ranks > 1 ? format_count(ranks) + " ranks of " : "") +
                      std::to_string(scenario.serving.tensor_parallel_size) + "x " +
-                     scenario.hardware.gpu.name + " (" + scenario.hardware.provenance_kind + ")" +
-                     bill_of(scenario) + "   " + format_count(result.session_count, "session") + ", " +
+                     scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario) +
+                     "   " + format_count(result.session_count, "session") + ", " +
                      format_count(result.turn_count, "turn");
   line += load_of(scenario.workload.arrivals);
   if (scenario.workload.source.stands_in) {
@@ -119,6 +124,17 @@ std::vector<std::filesystem::path> files_of_run(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const std::string& name : kRunFiles) files.push_back(std::filesystem::path(folder) / name);
   return files;
+}
+
+void tell_longer_run(const std::vector<RunResult>& results, double wall_s) {
+  const bool is_short = std::any_of(results.begin(), results.end(), [](const RunResult& result) {
+    return Setting{"", &result}.is_undecided();
+  });
+  constexpr double kShort_s = 5;  // nobody asks about less
+  const double longer_s = std::ceil(kLongerRun * wall_s);
+  if (!is_short || longer_s < kShort_s) return;
+  tell("kvcap: " + format_count(std::llround(kLongerRun)) + " times the sessions would take about " +
+       format_count(std::llround(longer_s)) + " s here");
 }
 
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,

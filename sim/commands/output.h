@@ -48,6 +48,9 @@ void refuse_resume_without_folder(const std::string& command, bool resume, const
 // Returns the paths of the files that add_run_files() writes.
 std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 
+// Tells how long a longer run would take, if one of the runs, which took `wall_s` together, was too short.
+void tell_longer_run(const std::vector<RunResult>& results, double wall_s);
+
 // Creates the folder and adds result.json and run.log of one run, and requests.csv if the result has its
 // turns.
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,

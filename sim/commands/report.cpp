@@ -12,6 +12,7 @@
 #include "base/text/utf8.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/require.h"
 #include "report/page.h"
 #include "report/read_inputs.h"
 #include "report/report_data.h"
@@ -21,7 +22,7 @@ namespace kvcap {
 namespace {
 
 struct ReportArgs {
-  std::vector<std::string> paths, before;
+  std::vector<std::string> paths, before, requirements;
   std::string out, format, title;
 };
 
@@ -59,6 +60,9 @@ std::string report_text(const std::string& format, const Report& report) {
 
 void report(const ReportArgs& args) {
   const std::string format = format_of(args);
+  const std::vector<Requirement> requirements = parse_difference_requirements(args.requirements);
+  if (!requirements.empty() && args.before.empty())
+    throw InputError("report: --before: missing, required for --require");
   if (format == "html" && args.out.empty())
     throw InputError("report: -o: missing, required for html: -o FILE.html");
   if (format == "html" && embedded_report_page().html.empty())
@@ -87,6 +91,7 @@ void report(const ReportArgs& args) {
   } else {
     write_file(args.out, text);
   }
+  check_requirements(requirements, report.inputs);
 }
 
 }  // namespace
@@ -104,6 +109,8 @@ void add_report(CLI::App& app) {
   command.value("--format", args->format,
                 "html, markdown, csv or json; default: by the ending of FILE, else html");
   command.values("--before", args->before, "what the results are compared with: files and folders as above");
+  command.repeated("--require", args->requirements,
+                   "fail with exit code 3 unless it holds against --before: 'p99_ttft_ms<=+2%'");
   command.value("--title", args->title, "default: the names of the inputs");
   command.footer("Example: kvcap report build/demo -o report.html");
   command.runs([args] { report(*args); });

@@ -12,6 +12,7 @@
 #include "base/text/joined.h"
 #include "base/text/units.h"
 #include "commands/commands.h"
+#include "documents/results.h"
 #include "metrics/quantity.h"
 #include "metrics/unserved.h"
 
@@ -77,11 +78,13 @@ std::string found_text(double value, double half_width) {
   return text + found;
 }
 
-// Returns what to do if the value alone would meet the bound.
-std::string undecided_text(const Requirement& requirement, double value, double bound) {
-  return holds(requirement.relation, value, bound)
-             ? "; undecided: the interval reaches beyond the bound, and more replications narrow it"
-             : "";
+// Returns whether the interval shows that the condition does not hold, and what to do if it does not.
+std::string undecided_text(const Requirement& requirement, double value, double half_width, double bound) {
+  if (std::isnan(half_width) || half_width == 0 || requirement.relation == "==") return "";
+  const bool is_undecided = holds(requirement.relation, value - half_width, bound) ||
+                            holds(requirement.relation, value + half_width, bound);
+  return is_undecided ? "; undecided: the interval contains the bound, and more replications narrow it"
+                      : "; the whole interval is beyond the bound";
 }
 
 // Throws CheckFailed for the condition on a value. `setting`: " of NAME", or empty.
@@ -90,7 +93,7 @@ void check_value(const Requirement& requirement, double value, double half_width
   // A metric without a value (NaN) meets no bound.
   if (holds(requirement, value, half_width, requirement.bound)) return;
   throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width) +
-                    undecided_text(requirement, value, requirement.bound));
+                    undecided_text(requirement, value, half_width, requirement.bound));
 }
 
 void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {
@@ -103,8 +106,7 @@ void check_value(const Requirement& requirement, const RunResult& result, const 
               setting);
 }
 
-void check_difference(const Requirement& requirement, const RunResult& first, const Difference& found) {
-  const double base = first.number(requirement.metric);
+void check_difference(const Requirement& requirement, double base, const Difference& found) {
   const double bound = requirement.is_share ? requirement.bound * base : requirement.bound;
   // Without an interval nothing is shown.
   const bool is_shown = !std::isnan(found.half_width) || found.difference == 0;
@@ -113,7 +115,7 @@ void check_difference(const Requirement& requirement, const RunResult& first, co
   throw CheckFailed("required " + requirement.text + " of " + found.setting + " against " + found.against +
                     ", found " + found_text(scale * found.difference, scale * found.half_width) +
                     (requirement.is_share ? " %" : "") +
-                    (is_shown ? undecided_text(requirement, found.difference, bound)
+                    (is_shown ? undecided_text(requirement, found.difference, found.half_width, bound)
                               : "; one run gives no interval: --set replications=5"));
 }
 
@@ -197,12 +199,41 @@ void check_requirements(const std::vector<Requirement>& requirements, const std:
       continue;
     }
     for (const Difference& one : differences) {
-      if (one.metric == requirement.metric) check_difference(requirement, results.front(), one);
+      if (one.metric == requirement.metric)
+        check_difference(requirement, results.front().number(requirement.metric), one);
     }
   }
   if (requirements.empty()) return;
   for (const RunResult& result : results) {
     if (!result.is_bound) refuse_unserved(requirements, result);
+  }
+}
+
+std::vector<Requirement> parse_difference_requirements(const std::vector<std::string>& texts) {
+  constexpr bool kHasDifferences = true;
+  std::vector<Requirement> requirements = parse_requirements(texts, kHasDifferences);
+  for (const Requirement& one : requirements) {
+    if (one.is_difference) continue;
+    throw InputError("--require: found \"" + one.text +
+                     "\", allowed: a difference against --before, e.g. p99_ttft_ms<=+2%");
+  }
+  return requirements;
+}
+
+void check_requirements(const std::vector<Requirement>& requirements,
+                        const std::vector<ReportDocument>& documents) {
+  for (const Requirement& requirement : requirements) {
+    const Quantity* metric = find_quantity(requirement.metric);
+    std::vector<Change> changes;
+    add_result_changes(documents, {metric}, changes);
+    if (changes.empty())
+      throw CheckFailed("required " + requirement.text + ", found no result of both sides with this metric");
+    const double scale = metric->unit.scale;
+    for (const Change& one : changes) {
+      check_difference(
+          requirement, one.before / scale,
+          {one.place(), "before", requirement.metric, one.difference() / scale, one.half_width / scale});
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "documents/document.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
 #include "plan/search/plan.h"
@@ -37,5 +38,12 @@ void check_requirements(const std::vector<Requirement>& requirements, const Cand
 // first is the one that `differences` compare with; bounds are left out.
 void check_requirements(const std::vector<Requirement>& requirements, const std::vector<RunResult>& results,
                         const std::vector<Difference>& differences);
+
+// Parses conditions on differences. Throws InputError for a value without a sign.
+std::vector<Requirement> parse_difference_requirements(const std::vector<std::string>& texts);
+// Throws CheckFailed with the first condition that a result does not meet against the same setting before, or
+// that no result of both sides has.
+void check_requirements(const std::vector<Requirement>& requirements,
+                        const std::vector<ReportDocument>& documents);
 
 }  // namespace kvcap

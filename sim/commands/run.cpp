@@ -1,6 +1,7 @@
 // kvcap run: one simulation of one scenario.
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -90,12 +91,14 @@ void run(const RunArgs& args) {
   NewFile* timeline = args.perfetto.empty() ? nullptr : &files.add(args.perfetto);
   NewFile* requests =
       args.out.empty() ? nullptr : &files.add(std::filesystem::path(args.out) / "requests.csv");
+  const auto begin = std::chrono::steady_clock::now();
   bool is_interrupted = false;
   const std::vector<RunResult> runs = run_replications({scenario}, {.check_invariants = args.check,
                                                                     .timeline = timeline,
                                                                     .requests = requests,
                                                                     .is_interrupted = &is_interrupted})
                                           .front();
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   if (is_interrupted && args.json) throw Interrupted();
   RunResult result = combine_replications(runs);
   const Launched& from = question.from();
@@ -114,6 +117,7 @@ void run(const RunArgs& args) {
     print(result_table({result.policy}, {result}, {}, line, options) + launched_text(from));
   }
   if (is_interrupted) throw Interrupted();
+  tell_longer_run({result}, wall.count());
   check_requirements(requirements, result);
 }
 

@@ -54,8 +54,9 @@ std::vector<std::string> command_names(const ProgramText& program) {
 std::string bash_completion(const ProgramText& program) {
   const std::string& name = program.name;
   std::string text = "# bash completion of " + name + "\n_" + name + "() {\n" +
-                     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+                     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= before=\n"
                      "  COMPREPLY=()\n"
+                     "  if [[ $cur == *,* ]]; then before=${cur%,*},; fi\n"
                      "  if [[ $COMP_CWORD == 1 ]]; then\n"
                      "    COMPREPLY=($(compgen -W '" +
                      joined(command_names(program), " ") +
@@ -70,7 +71,10 @@ std::string bash_completion(const ProgramText& program) {
       if (!option.takes_value || takes_field(option)) continue;
       const OptionValues values = values_of(program, option);
       text += "    " + command.name + "/" + option.name + ") COMPREPLY=(";
-      if (!values.words.empty()) text += "$(compgen -W '" + joined(values.words, " ") + "' -- \"$cur\")";
+      if (!values.words.empty()) {
+        text += std::string("$(compgen ") + (values.is_list ? "-P \"$before\" " : "") + "-W '" +
+                joined(values.words, " ") + "' -- \"" + (values.is_list ? "${cur##*,}" : "$cur") + "\")";
+      }
       if (values.or_files) text += " $(compgen -f -- \"$cur\")";
       text += "); return ;;\n";
     }
@@ -117,6 +121,7 @@ std::string zsh_completion(const ProgramText& program) {
         const std::string words = joined(values.words, " ");
         one += takes_field(option) ? ":field:{compadd -S \"\" -a fields}"
                : words.empty()     ? ":value:_files"
+               : values.is_list    ? ":value:{_values -s , value " + words + "}"
                : values.or_files   ? ":value:{compadd " + words + "; _files}"
                                    : ":value:(" + words + ")";
       }
@@ -149,7 +154,12 @@ std::string fish_completion(const ProgramText& program) {
           takes_field(option) ? OptionValues{field_words(program), false} : values_of(program, option);
       if (option.takes_value) {
         text += values.or_files ? " -r" : " -x";
-        if (!values.words.empty()) text += " -a " + single_quoted(joined(values.words, " "));
+        const std::string words = joined(values.words, " ");
+        if (values.is_list) {
+          text += " -a '(__fish_complete_list , \"printf %s\\\\n " + words + "\")'";
+        } else if (!words.empty()) {
+          text += " -a " + single_quoted(words);
+        }
       }
       text += "\n";
     }

@@ -28,6 +28,7 @@ struct CommandText {
 struct OptionValues {
   std::vector<std::string> words;
   bool or_files = true;
+  bool is_list = false;  // several words with commas between them
 };
 
 struct ProgramText {

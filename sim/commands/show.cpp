@@ -125,15 +125,36 @@ std::vector<Entry> workloads() {
   return formats;
 }
 
+// What kvcap show prints, each with a line.
+struct Topic {
+  std::string_view name, line;
+};
+constexpr Topic kTopics[] = {
+    {"policies", "policies, and when each of them pays"},
+    {"models", "models of the catalogue with their sizes"},
+    {"hardware", "machines, and where each of their numbers comes from"},
+    {"workloads", "formats of traces, and generators"},
+    {"fields", "fields of a scenario, for --set; with a name: those whose path contains it"},
+    {"flags", "which flag of vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field"},
+    {"memory", "where the memory of one GPU goes; with the name of a scenario, or --model and --hardware"},
+    {"support", "what the times on each GPU with each engine rest on; with the name of a model"},
+    {"schema", "the JSON Schema of scenarios, for editors"},
+};
+
+std::vector<Entry> all_topics() {
+  std::vector<Entry> entries;
+  for (const Topic& one : kTopics) entries.push_back({std::string(one.name), std::string(one.line), {}});
+  return entries;
+}
+
 std::vector<Entry> entries_of(const std::string& what) {
   if (what == "policies") return policies();
   if (what == "models") return files(Catalogue::models);
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
-  constexpr std::string_view kNames[] = {"policies", "models", "hardware", "workloads", "fields",
-                                         "flags",    "memory", "support",  "schema"};
-  throw InputError("show: found \"" + what + "\", allowed: " + joined(kNames, ", ") +
-                   suggestion(what, kNames));
+  std::vector<std::string_view> names;
+  for (const Topic& one : kTopics) names.push_back(one.name);
+  throw InputError("show: found \"" + what + "\", allowed: " + joined(names, ", ") + suggestion(what, names));
 }
 
 // Longer lists are printed as their number of entries; --json prints them in full.
@@ -164,7 +185,7 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   Json list = Json::array();
   for (const Entry& entry : entries) {
     list.push_back({{"name", entry.name}, {"summary", entry.summary}});
-    if (!json) print_format("%-28s %s\n", entry.name.c_str(), entry.summary.c_str());
+    if (!json) print(left_aligned(entry.name, 28) + " " + entry.summary + "\n");
   }
   if (json) print_format("%s\n", list.dump(2).c_str());
 }
@@ -274,6 +295,10 @@ void show(const ShowArgs& args) {
     return;
   }
   refuse_memory_options(args);
+  if (args.what.empty()) {
+    show_all(all_topics(), args.json);
+    return;
+  }
   if (args.what == "flags") {
     show_flags(args.name, args.json);
     return;
@@ -305,14 +330,12 @@ void add_show(CLI::App& app) {
   Command command(
       app, "show",
       "the catalogue: policies, models, hardware, workloads; fields, flags; where GPU memory goes");
-  command
-      .value(
-          "what", args->what,
-          "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
-          "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
-          "GPU goes, term by term; support: what the times of a model on each GPU with each engine rest on; "
-          "schema: the JSON Schema of scenarios, for editors")
-      .required();
+  command.value(
+      "what", args->what,
+      "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
+      "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
+      "GPU goes, term by term; support: what the times of a model on each GPU with each engine rest on; "
+      "schema: the JSON Schema of scenarios, for editors; without it a line for each of these");
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
                 "each number comes from; without it a list of all. For fields a path or a part of it, for "

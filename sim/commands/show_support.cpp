@@ -97,9 +97,26 @@ Evidence evidence_of(const KernelClass& kernels, const HardwareProfile& hardware
   return kernels.is_in(hardware.gpu) ? Evidence::measured : Evidence::interpolated;
 }
 
-Evidence engine_evidence(EngineKind engine) {
-  const std::optional<EngineVersion> version = parse_engine_version(options_of(engine).engine_version);
-  return host_times_of(engine, version.value()).is_measured ? Evidence::fitted : Evidence::interpolated;
+Evidence engine_evidence(EngineKind engine, const std::string& engine_version) {
+  const std::optional<EngineVersion> version = parse_engine_version(engine_version);
+  return version && host_times_of(engine, *version).is_measured ? Evidence::fitted : Evidence::interpolated;
+}
+
+// Returns the evidence of the kernels and, with several GPUs, of the collectives; adds those that are not
+// measured to `weak`.
+Evidence kernel_evidence(const std::vector<KernelClass>& classes, const HardwareProfile& hardware,
+                         int64_t gpus, std::vector<std::string>& weak) {
+  Evidence kernels = Evidence::measured;
+  for (const KernelClass& one : classes) {
+    const Evidence found = evidence_of(one, hardware);
+    if (found == Evidence::interpolated) weak.emplace_back(one.name);
+    kernels = std::max(kernels, found);
+  }
+  if (gpus > 1 && !has_own_collectives(hardware)) {
+    weak.emplace_back("collectives");
+    kernels = std::max(kernels, Evidence::interpolated);
+  }
+  return kernels;
 }
 
 // Of the suites measured and stacks; ShowSupport tests that they are those of the studies.
@@ -153,19 +170,10 @@ Support support_of(const ModelSpec& model, const std::vector<KernelClass>& class
     support.engines.fill(Evidence::refused);
     return support;
   }
-  Evidence kernels = Evidence::measured;
-  for (const KernelClass& one : classes) {
-    const Evidence found = evidence_of(one, hardware);
-    if (found == Evidence::interpolated) support.weak.emplace_back(one.name);
-    kernels = std::max(kernels, found);
-  }
-  if (*support.gpus > 1 && !has_own_collectives(hardware)) {
-    support.weak.emplace_back("collectives");
-    kernels = std::max(kernels, Evidence::interpolated);
-  }
+  const Evidence kernels = kernel_evidence(classes, hardware, *support.gpus, support.weak);
   for (std::size_t i = 0; i < support.engines.size(); ++i) {
     const auto engine = static_cast<EngineKind>(i);
-    support.engines[i] = std::max(kernels, engine_evidence(engine));
+    support.engines[i] = std::max(kernels, engine_evidence(engine, options_of(engine).engine_version));
     support.runs[i] = validated_runs_of(hardware.gpu.name, engine, model.experts.has_value());
   }
   return support;
@@ -259,6 +267,15 @@ void show_classes(bool json) {
 }  // namespace
 
 std::span<const ValidatedRuns> validated_runs() { return kValidatedRuns; }
+
+std::string evidence_word(const Scenario& scenario) {
+  if (scenario.hardware.provenance_kind == "paper") return scenario.hardware.provenance_kind;
+  std::vector<std::string> weak;
+  const Evidence kernels = kernel_evidence(classes_of(scenario.model), scenario.hardware,
+                                           scenario.serving.tensor_parallel_size, weak);
+  return std::string(
+      name(std::max(kernels, engine_evidence(scenario.serving.engine, scenario.serving.engine_version))));
+}
 
 void show_support(const std::string& model, bool json) {
   if (model.empty()) {

@@ -8,6 +8,8 @@
 
 #include "engine/options.h"
 
+#include "scenario/scenario.h"
+
 namespace kvcap {
 
 // Measured runs that kvcap validate compares (measured_runs() of the studies), of models with or without
@@ -24,5 +26,9 @@ std::span<const ValidatedRuns> validated_runs();
 // profiles have for each class of kernels, and engines for host times. Throws InputError for an unknown
 // model.
 void show_support(const std::string& model, bool json);
+
+// Returns what the times of a scenario rest on, in the words of kvcap show support; "paper" for the machine
+// of a paper, which that table leaves out.
+std::string evidence_word(const Scenario& scenario);
 
 }  // namespace kvcap

@@ -12,10 +12,12 @@ struct Change {
   std::string metric;
   std::string what, unit;  // title and unit for readers: "p99 TTFT", "ms"; values are in this unit
   double before = 0, after = 0;
-  // Half-width of the 95 % interval of after - before, as if both were independent; 0: both are exact; NaN:
-  // one run each.
+  // Half-width of the 95 % interval of after - before, of paired runs where both served the same workload; 0:
+  // both are exact; NaN: one run each.
   double half_width = 0;
 
+  // Returns "new, hcache"; once where both are the same.
+  std::string place() const { return input == setting ? input : input + ", " + setting; }
   double difference() const { return after - before; }
   bool is_same() const;
   bool can_tell() const;  // true iff the difference exceeds its half-width, or there is no interval

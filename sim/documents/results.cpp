@@ -9,6 +9,7 @@
 #include "base/text/joined.h"
 #include "documents/kind.h"
 #include "metrics/quantity.h"
+#include "metrics/samples.h"
 #include "text/result_sentences.h"
 #include "text/result_table.h"
 
@@ -83,6 +84,7 @@ RunResult read_result(const Json& json) {
     for (const auto& [name, interval] : intervals.items())
       result.intervals.push_back({name, number_of(interval, "mean"), number_of(interval, "half_width")});
   }
+  add_series(value_of(json, "samples"), result.samples);
   for (const Json& note : list_of(json, "notes")) result.notes.push_back(text_or_json(note));
   result.quality_note = text_of(json, "quality_note");
   result.hardware_provenance = text_of(value_of(json, "provenance"), "hardware");
@@ -198,6 +200,16 @@ double half_width(const RunResult& result, std::string_view metric) {
   return kNaN;
 }
 
+// True iff both results served the same sessions with the same random numbers, setting aside their turns.
+bool is_same_workload(const RunResult& one, const RunResult& other) {
+  const auto parts = [](const RunResult& result) {
+    const Json scenario = Json::parse(result.scenario_json, nullptr, false);
+    return std::pair(value_of(scenario, "seed"), value_of(scenario, "workload"));
+  };
+  const auto [seed, workload] = parts(one);
+  return !workload.is_null() && parts(other) == std::pair(seed, workload);
+}
+
 constexpr DocumentPart kResultParts[] = {{"policy", Json::value_t::string},
                                          {"metrics", Json::value_t::object}};
 constexpr DocumentPart kCompareParts[] = {{"results", Json::value_t::array},
@@ -222,7 +234,8 @@ void compare_csv(const ReportDocument& document, CsvRows& rows) {
 
 }  // namespace
 
-void add_result_changes(const std::vector<ReportDocument>& documents, std::vector<Change>& changes) {
+void add_result_changes(const std::vector<ReportDocument>& documents,
+                        const std::vector<const Quantity*>& metrics, std::vector<Change>& changes) {
   const std::vector<ResultGroup> after = result_groups(documents, false),
                                  before = result_groups(documents, true);
   const Results old = by_setting(before);
@@ -235,10 +248,13 @@ void add_result_changes(const std::vector<ReportDocument>& documents, std::vecto
       if (match == old.end() && old.size() == 1 && all.size() == 1) match = old.begin();
       if (match == old.end()) continue;
       const RunResult& then = *match->second.result;
-      for (const Quantity* metric : headline_metrics()) {
+      const bool is_paired = is_same_workload(then, now);
+      for (const Quantity* metric : metrics) {
         const double a = then.number(metric->name), b = now.number(metric->name);
         if (std::isnan(a) || std::isnan(b)) continue;
-        const double width = std::hypot(half_width(then, metric->name), half_width(now, metric->name));
+        double width = is_paired ? paired_half_width(then.samples, now.samples, metric->name) : kNaN;
+        if (std::isnan(width))
+          width = std::hypot(half_width(then, metric->name), half_width(now, metric->name));
         const auto& [symbol, scale] = metric->unit;
         changes.push_back({group.name, group.labels[i], metric->name, metric->title, std::string(symbol),
                            scale * a, scale * b, scale * width});

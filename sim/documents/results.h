@@ -6,6 +6,7 @@
 
 #include "documents/change.h"
 #include "documents/document.h"
+#include "metrics/quantity.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
 #include "text/comparison.h"
@@ -35,7 +36,8 @@ std::vector<Difference> read_differences(const Json& compare);
 // Adds the terminal's table and the notes as Markdown.
 void add_results(const ResultGroup& group, MarkdownPage& page);
 
-// Adds the changes of results that both sides contain, matched by scenario and setting.
-void add_result_changes(const std::vector<ReportDocument>& documents, std::vector<Change>& changes);
+// Adds the changes of these metrics in results that both sides contain, matched by scenario and setting.
+void add_result_changes(const std::vector<ReportDocument>& documents,
+                        const std::vector<const Quantity*>& metrics, std::vector<Change>& changes);
 
 }  // namespace kvcap

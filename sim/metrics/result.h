@@ -109,6 +109,7 @@ struct RunResult {
   std::vector<HistoryBin> by_history;  // ascending; only bins with turns
   std::vector<Interval> intervals;
   std::vector<ModelInterval> model_intervals;  // empty: no machines were drawn
+  NamedSeries samples;                         // pairs this result with another (metrics/samples.h)
   std::vector<std::string> notes;
   std::string quality_note;  // empty: lossless
   std::string hardware_provenance;

@@ -105,6 +105,7 @@ Json result_object(const RunResult& result) {
   object["by_history"] = history_array(result);
   object["quality_note"] = result.quality_note.empty() ? Json() : Json(result.quality_note);
   object["intervals"] = intervals_object(result);
+  if (!result.samples.empty()) object["samples"] = series_object(result.samples);
   if (!result.model_intervals.empty()) object["model_intervals"] = model_intervals_object(result);
   object["notes"] = result.notes;
   add_from(result.from_json, object);

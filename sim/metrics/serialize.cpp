@@ -156,6 +156,7 @@ void each_field(Result& result, Visit visit) {
   visit(result.series);
   visit(result.by_history);
   visit(result.intervals);
+  visit(result.samples);
   visit(result.notes);
   visit(result.policy_summary);
   visit(result.is_bound);

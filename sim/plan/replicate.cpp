@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/memory.h"
+#include "metrics/samples.h"
 #include "metrics/serialize.h"
 #include "metrics/trace_events.h"
 #include "metrics/write.h"
@@ -158,6 +159,7 @@ class Replications {
       options_.requests->clear();
       requests_csv(result.turns, [&](std::string_view piece) { options_.requests->append(piece); });
     }
+    if (scenario.replications == 1) result.samples = samples_of_turns(result.turns);
     if (!options_.keep_turns || run.replication > 0) result.turns = {};
     return result;
   }

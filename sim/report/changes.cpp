@@ -63,32 +63,34 @@ void add_result_verdicts(const std::vector<ReportDocument>& documents, std::vect
   }
 }
 
-// Returns the changes of one setting: significant ones, others, or that nothing has changed.
+// Returns the significant changes of one setting and the number of the others, or that nothing has changed.
 std::string setting_text(const std::string& title, const std::vector<const Change*>& changes) {
-  std::vector<std::string> clear, unclear;
+  std::vector<std::string> clear;
+  std::size_t unclear = 0;
   bool has_single_runs = false;
   for (const Change* change : changes) {
     if (change->is_same()) continue;
-    (change->can_tell() ? clear : unclear)
-        .push_back(change->can_tell() ? change_text(*change) : change->what);
+    if (change->can_tell()) clear.push_back(change_text(*change));
+    unclear += !change->can_tell();
     has_single_runs = has_single_runs || std::isnan(change->half_width);
   }
-  if (clear.empty() && unclear.empty()) return title + ": as before.";
-  std::string text = title + ": ";
-  text += list_text(clear, 20);
-  if (has_single_runs)
-    text += (clear.empty() ? "" : "; ") + std::string("one run each, so chance is not excluded");
-  if (!unclear.empty())
-    text += (clear.empty() ? "" : "; ") + std::string("these runs do not show whether ") +
-            list_text(unclear) + (unclear.size() == 1 ? " has changed" : " have changed");
+  if (clear.empty() && unclear == 0) return title + ": as before.";
+  std::string text = title + ": " + (clear.empty() ? "no clear change" : list_text(clear, 20));
+  if (has_single_runs) text += "; one run each, so chance is not excluded";
+  if (unclear > 0) text += "; " + not_significant_text(unclear, clear.empty() ? "" : "more ");
   return text + ".";
 }
 
 }  // namespace
 
+std::string not_significant_text(std::size_t count, const char* more) {
+  return std::to_string(count) + " " + more + (count == 1 ? "difference is" : "differences are") +
+         " not significant";
+}
+
 std::vector<Change> changes(const std::vector<ReportDocument>& documents) {
   std::vector<Change> changes;
-  add_result_changes(documents, changes);
+  add_result_changes(documents, headline_metrics(), changes);
   each_pair(documents, [&](const DocumentKind& kind, const ReportDocument& then, const ReportDocument& now) {
     if (kind.add_changes) kind.add_changes(then, now, changes);
   });
@@ -113,8 +115,7 @@ std::vector<std::string> change_sentences(const std::vector<ReportDocument>& doc
     const std::size_t first = i;
     for (; i < all.size() && all[i].input == all[first].input && all[i].setting == all[first].setting; ++i)
       one.push_back(&all[i]);
-    if (!is_check(all[first]))
-      texts.push_back(setting_text(all[first].input + ", " + all[first].setting, one));
+    if (!is_check(all[first])) texts.push_back(setting_text(all[first].place(), one));
   }
   each_pair(documents, [&](const DocumentKind& kind, const ReportDocument& then, const ReportDocument& now) {
     if (kind.add_change_sentences) kind.add_change_sentences(then, now, texts);

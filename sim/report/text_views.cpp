@@ -12,18 +12,39 @@
 namespace kvcap {
 namespace {
 
+bool has_before(const Report& report) {
+  return std::any_of(report.inputs.begin(), report.inputs.end(),
+                     [](const ReportDocument& one) { return one.is_before; });
+}
+
+// Returns the names of the inputs of one side, each with its path.
+std::string side_text(const Report& report, bool is_before) {
+  std::vector<std::string> names;
+  for (const ReportDocument& one : report.inputs)
+    if (one.is_before == is_before) names.push_back(one.name + " (" + one.path + ")");
+  return list_text(names);
+}
+
+// Adds what has changed, then folds the table of significant changes: a pull request's comment shows the rest
+// on request.
 void add_changes(MarkdownPage& page, const Report& report) {
+  page.list({"After: " + side_text(report, false), "Before: " + side_text(report, true)});
+  page.list(change_sentences(report.inputs));
   std::vector<Cells> rows;
+  std::size_t unclear = 0;
   for (const Change& change : changes(report.inputs)) {
     if (change.is_same()) continue;
-    rows.push_back({change.input + ", " + change.setting, change.what, change.unit,
-                    format_number(change.before), format_number(change.after),
-                    format_interval(change.difference(), change.half_width > 0 ? change.half_width : kNaN),
-                    change.can_tell() ? "" : "not significant"});
+    unclear += !change.can_tell();
+    if (!change.can_tell()) continue;
+    rows.push_back({change.place(), change.what, change.unit, format_number(change.before),
+                    format_number(change.after),
+                    format_interval(change.difference(), change.half_width > 0 ? change.half_width : kNaN)});
   }
-  if (rows.empty()) return;
-  page.heading(2, "Before and after");
-  page.table({"setting", "figure", "unit", "before", "after", "difference", ""}, rows, 3);
+  if (rows.empty() && unclear == 0) return;
+  page.fold("Before and after");
+  if (!rows.empty()) page.table({"setting", "figure", "unit", "before", "after", "difference"}, rows, 3);
+  if (unclear > 0) page.list({not_significant_text(unclear, rows.empty() ? "" : "more ")});
+  page.end_fold();
 }
 
 // Adds the warnings on how a document's launch line was read.
@@ -40,16 +61,21 @@ void add_warnings(const Json& content, MarkdownPage& page) {
 std::string report_markdown(const Report& report) {
   MarkdownPage page;
   page.heading(1, report.title);
+  const bool is_change = has_before(report);
+  if (is_change) {
+    add_changes(page, report);
+    page.fold("Results after");
+  }
   // Skips sentences that an earlier page already contains.
   std::vector<std::string> said;
   for (const auto& [name, sentences] : takeaways(report.inputs)) {
+    if (name == "changes") continue;
     for (const std::string& sentence : sentences) {
       const auto repeats = [&](const std::string& one) { return one.find(sentence) != std::string::npos; };
       if (std::none_of(said.begin(), said.end(), repeats)) said.push_back(sentence);
     }
   }
   page.list(said);
-  add_changes(page, report);
   for (const ResultGroup& group : result_groups(report.inputs, false)) add_results(group, page);
   for (const ReportDocument& document : report.inputs) {
     const DocumentKind& kind = *find_document_kind(document.schema());
@@ -57,6 +83,7 @@ std::string report_markdown(const Report& report) {
     kind.add_markdown(document, page);
     add_warnings(document.content, page);
   }
+  if (is_change) page.end_fold();
   return page.take();
 }
 

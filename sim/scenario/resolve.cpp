@@ -10,6 +10,7 @@
 #include "base/input_error.h"
 #include "base/text/joined.h"
 #include "base/text/json_document.h"
+#include "base/text/note.h"
 #include "base/text/python_numbers.h"
 #include "base/text/utf8.h"
 #include "policy/table.h"
@@ -215,6 +216,29 @@ void apply_override(Document& document, const Override& override) {
   if (kDraftModel.starts_with(path)) resolve_reference(document, kDraftModel);
 }
 
+// Returns an author's note as outdated.
+Json outdated(const Json& note) {
+  const bool is_fresh = note.is_string() && kind_of(note.get_ref<const std::string&>()) == NoteKind::detail;
+  return is_fresh ? Json(noted(NoteKind::outdated, note.get_ref<const std::string&>())) : note;
+}
+
+// Labels the notes of every object in which overrides changed a field. New objects keep their notes.
+void label_outdated_notes(const Json& before, Json& now) {
+  if (now == before || before.type() != now.type() || !now.is_structured()) return;
+  for (auto& [key, value] : now.items()) {
+    const bool is_new = now.is_array() ? std::stoul(key) >= before.size() : !before.contains(key);
+    if (is_new) continue;
+    const Json& old = now.is_array() ? before[std::stoul(key)] : before[key];
+    if (key != "notes") {
+      label_outdated_notes(old, value);
+    } else if (value == old && value.is_array()) {
+      for (Json& note : value) note = outdated(note);
+    } else if (value == old) {
+      value = outdated(value);
+    }
+  }
+}
+
 Document resolve_file(const std::string& name_or_path, Catalogue which) {
   const std::string place = which == Catalogue::models ? "model" : "hardware";
   Loaded loaded = load_catalogue_or_path(name_or_path, which, {}, place);
@@ -255,7 +279,9 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   }
   for (std::string_view key : {"model", "hardware", "policy"}) resolve_reference(document, key);
   resolve_reference(document, kDraftModel);
+  const Json written = document.json;
   for (const Override& override : overrides) apply_override(document, override);
+  label_outdated_notes(written, document.json);
   take_prices(document);
   take_share(document);
   drop_old_dates(document);

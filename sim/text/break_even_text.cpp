@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/text/format.h"
+#include "base/text/width.h"
 #include "text/plan_text.h"
 
 namespace kvcap {
@@ -12,10 +13,10 @@ std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std
     text += std::string(p == 0 ? "" : ", ") + static_cast<char>('a' + p) + " = " + asked.policies[p];
   }
   text += "; *: the closed form names another\n\n";
-  std::size_t name_width = asked.down.name().size();
-  for (const std::string& value : asked.down.values) name_width = std::max(name_width, value.size());
+  std::size_t name_width = display_width(asked.down.name());
+  for (const std::string& value : asked.down.values) name_width = std::max(name_width, display_width(value));
   std::size_t width = 9;
-  for (const std::string& value : asked.across.values) width = std::max(width, value.size() + 2);
+  for (const std::string& value : asked.across.values) width = std::max(width, display_width(value) + 2);
   text += right_aligned("", name_width) + "  " + asked.across.name() + "\n" +
           right_aligned(asked.down.name(), name_width);
   for (const std::string& value : asked.across.values) text += right_aligned(value, width);

@@ -37,6 +37,8 @@ enum class SloVerdict { meets, unclear, misses };  // unclear: the interval cont
 
 // Relative; smaller differences are called equal.
 inline constexpr double kNoticeableShare = 0.005;
+// How many times the sessions of a run that is too short a longer one should have.
+inline constexpr double kLongerRun = 4;
 // Shares of turns above which rejected and failed ones, or truncated and abandoned ones, come before any
 // latency.
 inline constexpr double kFewUnanswered = 0.001, kFewCut = 0.01;

@@ -34,6 +34,7 @@ void MarkdownPage::heading(int level, const std::string& text) {
 }
 
 void MarkdownPage::list(const std::vector<std::string>& items) {
+  if (text_.ends_with("|\n")) text_ += "\n";  // ends a table
   for (const std::string& item : items) text_ += "- " + plain(item) + "\n";
 }
 
@@ -46,6 +47,12 @@ void MarkdownPage::table(const Cells& head, const std::vector<Cells>& rows, std:
     text_ += "\n" + format_count(std::ssize(rows) - static_cast<int64_t>(kMostRows)) +
              " more rows are in the formats csv and html.\n";
 }
+
+void MarkdownPage::fold(const std::string& title) {
+  text_ += "\n<details><summary>" + plain(title) + "</summary>\n\n";
+}
+
+void MarkdownPage::end_fold() { text_ += "\n</details>\n"; }
 
 void MarkdownPage::row(const Cells& cells) {
   for (const std::string& cell : cells) text_ += "| " + plain(cell) + " ";

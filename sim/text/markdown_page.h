@@ -16,6 +16,9 @@ class MarkdownPage {
   // Adds a table. The first `texts` columns are left-aligned texts, the others are numbers. A long table is
   // cut, with a note.
   void table(const Cells& head, const std::vector<Cells>& rows, std::size_t texts);
+  // Puts what is added until end_fold() below a line that opens it.
+  void fold(const std::string& title);
+  void end_fold();
   std::string take() { return std::move(text_); }
 
  private:

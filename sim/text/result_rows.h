@@ -102,8 +102,7 @@ inline constexpr ResultSentence kTroubles[] = {
      [](const ResultSubject& s) { return !unanswered(s).empty(); }},
     {"{abandoned} of the turns", [](const ResultSubject& s) { return !abandoned(s).empty(); }},
     {"{truncated} of the turns", [](const ResultSubject& s) { return !truncated(s).empty(); }},
-    {"{undecided} ran too briefly to tell whether the load can be served: lengthen the run "
-     "(workload.run_length steady, or a longer trace)",
+    {"{undecided} ran too briefly to tell whether the load can be served: lengthen the run ({longer run})",
      [](const ResultSubject& s) { return !undecided(s).empty(); }},
 };
 

@@ -31,14 +31,10 @@ std::string target_of(const Comparison& all) {
   return begin.empty() ? "" : begin + joined(all_said(kOtherTargets, first_of_all(all)), "") + ".";
 }
 
-// Returns the verdict on p99 TTFT of at least two eligible settings, and on the latency that decides instead
-// of it or against it.
-std::vector<std::string> verdicts_of(const Comparison& all) {
-  const Ahead order = ahead(all);
-  if (order.sorted.size() < 2) return {};
-  const Setting &winner = order.sorted.front(), &next = order.sorted[1];
-  const ResultSubject pair{all, winner, next};
-  const bool is_split = order.leaders > 1 && order.leaders < order.sorted.size();
+// Returns the verdict against one other setting, and on the latency that decides instead of p99 TTFT or
+// against it.
+std::vector<std::string> verdicts_against(const Comparison& all, const ResultSubject& pair, bool is_split) {
+  const Setting& winner = pair.one;
   const std::string tail = is_split ? first_said(kAhead, pair) : first_said(kVerdict, pair);
   for (std::string_view metric : {"p99_itl_ms", "p99_tpot_ms", "p99_e2el_ms"}) {
     const std::optional<Setting> least = all.least(metric);
@@ -52,6 +48,23 @@ std::vector<std::string> verdicts_of(const Comparison& all) {
       return {first_said(kApart, ResultSubject{all, *least, std::nullopt, metric}), tail};
   }
   return {tail};
+}
+
+// Returns the verdict on p99 TTFT of at least two eligible settings: of the leader against the first setting,
+// which users put first because they have it, then against the next one.
+std::vector<std::string> verdicts_of(const Comparison& all) {
+  const Ahead order = ahead(all);
+  if (order.sorted.size() < 2) return {};
+  const std::string& first = all.settings().front().label;
+  const auto has_first = [&first](const Setting& one) { return one.label == first; };
+  const bool is_split = order.leaders > 1 && order.leaders < order.sorted.size();
+  const auto found = std::find_if(order.sorted.begin() + 1, order.sorted.end(), has_first);
+  const Setting &winner = order.sorted.front(), &next = order.sorted[1];
+  const bool is_next = is_split || found == order.sorted.end() || found->label == next.label;
+  if (is_next) return verdicts_against(all, ResultSubject{all, winner, next}, is_split);
+  std::vector<std::string> verdicts = verdicts_against(all, ResultSubject{all, winner, *found}, is_split);
+  verdicts.push_back(first_said(kVerdict, ResultSubject{all, winner, next}));
+  return verdicts;
 }
 
 // Returns the latencies where fewer than two settings may be compared.
@@ -153,6 +166,16 @@ std::vector<std::string> assumed_texts(const Comparison& all) {
   return texts;
 }
 
+// Returns the notes of one kind, each once.
+std::vector<std::string> notes_of(const Comparison& all, NoteKind kind) {
+  std::vector<std::string> notes;
+  for (const Setting& setting : all.settings())
+    for (const std::string& note : setting.result->notes)
+      if (kind_of(note) == kind && std::find(notes.begin(), notes.end(), note) == notes.end())
+        notes.push_back(note);
+  return notes;
+}
+
 void explain_one(const Comparison& all, std::vector<std::string>& paragraphs) {
   const ResultSubject s = first_of_all(all);
   add(paragraphs, {first_said(kHits, s), first_said(kStorageCost, s)});
@@ -229,19 +252,28 @@ std::vector<std::string> sentences(const Comparison& all) {
 }
 
 std::vector<std::string> detail_notes(const Comparison& all) {
-  std::vector<std::string> notes;
-  for (const Setting& setting : all.settings())
-    for (const std::string& note : setting.result->notes)
-      if (kind_of(note) == NoteKind::detail && std::find(notes.begin(), notes.end(), note) == notes.end())
-        notes.push_back(note);
+  std::vector<std::string> notes = notes_of(all, NoteKind::detail);
+  // A note that is outdated for one setting is not printed as true for all.
+  const std::vector<std::string> old = outdated_notes(all);
+  std::erase_if(notes, [&](const std::string& note) {
+    return std::find(old.begin(), old.end(), noted(NoteKind::outdated, note)) != old.end();
+  });
   return notes;
 }
+
+std::vector<std::string> outdated_notes(const Comparison& all) { return notes_of(all, NoteKind::outdated); }
 
 std::string left_out_text(std::size_t notes, std::size_t assumptions) {
   std::vector<std::string> counts;
   if (notes > 0) counts.push_back(format_count(static_cast<int64_t>(notes), "note"));
   if (assumptions > 0) counts.push_back(format_count(static_cast<int64_t>(assumptions), "assumption"));
   return counts.empty() ? "" : listed(counts) + ": --explain";
+}
+
+std::string outdated_text(std::size_t notes) {
+  if (notes == 0) return "";
+  return format_count(static_cast<int64_t>(notes), "note") +
+         " of the file may not hold for the changed fields: --explain shows " + (notes == 1 ? "it" : "them");
 }
 
 std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more_assumptions) {
@@ -252,6 +284,7 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   texts.resize(std::min(texts.size(), most));
   const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
   add(texts, quality_texts(all));
+  add(texts, {outdated_text(outdated_notes(all).size())});
   add(texts, {first_said(kWarnings, first_of_all(all)),
               left_out_text(notes, assumed_texts(all).size() + more_assumptions)});
   return texts;

@@ -27,8 +27,12 @@ std::vector<std::string> resource_sentences(const Comparison& results);
 
 // Returns "3 notes and 2 assumptions: --explain"; "" without any.
 std::string left_out_text(std::size_t notes, std::size_t assumptions);
-// Returns the notes that no sentence says, each once.
+// Returns "2 notes of the file may not hold for the changed fields: --explain shows them"; "" without any.
+std::string outdated_text(std::size_t notes);
+// Returns the notes that no sentence says, each once; the outdated ones of the file's author, with their
+// label.
 std::vector<std::string> detail_notes(const Comparison& results);
+std::vector<std::string> outdated_notes(const Comparison& results);
 
 // Returns the notes that belong next to an answer, as sentences: defaults that moved, and assumed values.
 std::vector<std::string> assumptions(const std::vector<std::string>& notes);

@@ -5,6 +5,7 @@
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
+#include "base/text/json_values.h"
 #include "metrics/quantity.h"
 #include "metrics/statistics/stability.h"
 #include "text/result_rows.h"
@@ -321,6 +322,19 @@ std::string price_text(const ResultSubject& s) {
   return first_said(kPrice, ResultSubject{s.all, *least, *most});
 }
 
+// Returns how to lengthen the run; a trace has no more sessions than it has.
+std::string longer_run(const ResultSubject& s) {
+  const Json scenario = Json::parse(s.one.result->scenario_json, nullptr, false);
+  const Json& workload = value_of(scenario, "workload");
+  const double sessions = number_of(workload, "sessions");
+  std::vector<std::string> ways;
+  if (!std::isnan(sessions))
+    ways.push_back("--set workload.sessions=" + std::to_string(std::llround(kLongerRun * sessions)));
+  if (text_of(workload, "run_length") != "steady") ways.emplace_back("--set workload.run_length=steady");
+  if (std::isnan(sessions)) ways.emplace_back("a longer trace");
+  return joined(ways, ", or ");
+}
+
 std::string p99_of(const std::vector<Setting>& sorted, std::size_t from, std::size_t to) {
   constexpr std::size_t kMost = 3;
   std::vector<std::string> texts;
@@ -384,6 +398,7 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
        const auto [sorted, count] = ahead(s.all);
        return p99_of(sorted, count, sorted.size());
      }},
+    {"longer run", longer_run},
     {"targets", targets_text},
     {"it", [](const ResultSubject& s) { return std::string(s.all.targets().size() == 1 ? "it" : "them"); }},
     {"meeting", [](const ResultSubject& s) { return some(by_targets(s).meeting, " meets", " meet"); }},

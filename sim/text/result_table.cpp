@@ -110,7 +110,9 @@ Lines legend_lines(const std::vector<RunResult>& results) {
 
 Lines note_lines(const Comparison& all) {
   Lines lines;
-  for (const std::string& note : detail_notes(all)) {
+  std::vector<std::string> notes = detail_notes(all);
+  for (std::string& note : outdated_notes(all)) notes.push_back(std::move(note));
+  for (const std::string& note : notes) {
     if (lines.empty()) lines.emplace_back("Notes:");
     for (std::string& line : wrap("  " + note + ".", text_columns(), "    "))
       lines.push_back(std::move(line));

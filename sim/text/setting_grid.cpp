@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
 #include "base/text/utf8.h"
+#include "base/text/width.h"
 
 namespace kvcap {
 namespace {
@@ -20,7 +22,10 @@ constexpr std::size_t kLeastCellWidth = 10;
 // Keeps the end of a long label, which distinguishes settings of one path: "hardware.ssd.count=8".
 std::string shortened(const std::string& setting, std::size_t most) {
   const std::string label = plain_line(setting);
-  return label.size() <= most ? label : valid_utf8("..." + label.substr(label.size() - (most - 3)));
+  if (display_width(label) <= most) return label;
+  std::string_view end = label;
+  while (display_width(end) > most - 3) end.remove_prefix(std::max<std::size_t>(character_bytes(end, 0), 1));
+  return "..." + std::string(end);
 }
 
 Lines shortened(const Lines& settings, std::size_t most) {
@@ -31,7 +36,7 @@ Lines shortened(const Lines& settings, std::size_t most) {
 
 std::size_t widest(const Lines& texts) {
   std::size_t width = 0;
-  for (const std::string& text : texts) width = std::max(width, text.size());
+  for (const std::string& text : texts) width = std::max(width, display_width(text));
   return width;
 }
 

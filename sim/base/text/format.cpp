@@ -81,11 +81,11 @@ std::string format_ms(double value_ms) {
 }
 
 std::string right_aligned(std::string_view text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + std::string(text);
+  return std::string(width - std::min(width, display_width(text)), ' ') + std::string(text);
 }
 
 std::string left_aligned(std::string_view text, std::size_t width) {
-  return std::string(text) + std::string(width - std::min(width, text.size()), ' ');
+  return std::string(text) + std::string(width - std::min(width, display_width(text)), ' ');
 }
 
 std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, std::string_view indent) {
@@ -98,7 +98,7 @@ std::vector<std::string> wrap(std::string_view paragraph, std::size_t columns, s
     const std::size_t space = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, space);
     text.remove_prefix(std::min(space + 1, text.size()));
-    if (!is_empty && line.size() + 1 + word.size() > columns) {
+    if (!is_empty && display_width(line) + 1 + display_width(word) > columns) {
       line.erase(line.find_last_not_of(' ') + 1);
       lines.push_back(std::move(line));
       line = indent;

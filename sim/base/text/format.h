@@ -25,7 +25,7 @@ std::string format_percent(double share);
 // Returns milliseconds with their unit, from one second on in seconds: "92.2 ms", "5.00 s", "461 s".
 std::string format_ms(double value_ms);
 
-// Pads with spaces to `width` bytes: a cell of a number, or of a text.
+// Pads with spaces to `width` columns: a cell of a number, or of a text.
 std::string right_aligned(std::string_view text, std::size_t width);
 std::string left_aligned(std::string_view text, std::size_t width);
 

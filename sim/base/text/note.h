@@ -9,12 +9,25 @@
 
 namespace kvcap {
 
-enum class NoteKind : uint8_t { assumption, moved_default, newer_scenario, unsized_bill, price, detail };
+// outdated: a note that a file's author wrote before options changed fields beside it.
+enum class NoteKind : uint8_t {
+  assumption,
+  moved_default,
+  newer_scenario,
+  unsized_bill,
+  price,
+  outdated,
+  detail
+};
 
 // Those of `detail` have no label.
-inline constexpr std::array<std::string_view, 6> kNoteLabels = {
-    "assumed: ", "default moved since kvcap ", "the scenario was written by kvcap ", "bills all ", "priced: ",
-    ""};
+inline constexpr std::array<std::string_view, 7> kNoteLabels = {"assumed: ",
+                                                                "default moved since kvcap ",
+                                                                "the scenario was written by kvcap ",
+                                                                "bills all ",
+                                                                "priced: ",
+                                                                "written before fields were changed: ",
+                                                                ""};
 
 // Returns a note of this kind.
 inline std::string noted(NoteKind kind, std::string_view text) {

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "metrics/recorder.h"
+#include "metrics/samples.h"
 #include "metrics/statistics/stability.h"
 #include "metrics/turn_means.h"
 
@@ -167,6 +168,8 @@ RunResult combine_replications(std::vector<RunResult> runs) {
   average_quantiles(runs);
   pool_histories(runs);
   join_notes(runs);
+  combined.samples = samples_of_runs(runs);
+  std::swap(runs[0].samples, combined.samples);
   std::swap(runs[0].metrics, combined.metrics);
   std::swap(runs[0].intervals, combined.intervals);
   return std::move(runs[0]);

@@ -263,6 +263,14 @@ TEST_F(Cli, ShowsTheMemoryOfSeveralGpusOfAServerAndOfAnotherEngine) {
             memory({"h100-sxm-8x", "--set", "serving.engine_version=\"0.9\""}));
 }
 
+TEST_F(Cli, ShowAloneListsWhatItShows) {
+  const Outcome outcome = kvcap({"show"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  for (const char* line : {"policies ", "models ", "hardware ", "workloads ", "fields ", "flags ", "memory ",
+                           "support ", "schema "})
+    EXPECT_NE(("\n" + outcome.out).find("\n" + std::string(line)), std::string::npos) << line << outcome.out;
+}
+
 TEST_F(Cli, ShowsTheFieldsOfAGroupAndOfAPart) {
   const auto names = [&](std::vector<std::string> asked) {
     asked.insert(asked.begin(), {"show", "fields"});

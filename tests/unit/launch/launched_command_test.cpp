@@ -19,12 +19,16 @@ using Launched = Cli;
 
 constexpr const char* kLine = "vllm serve meta-llama/Llama-3.1-8B-Instruct --kv-offloading-size 50";
 
+// So small that storage below it matters.
+constexpr const char* kSmallCache = "serving.kv_capacity_tokens=20000";
+
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
   const Outcome outcome =
       kvcap({"compare", path("chat.json"), "--from",
-             std::string(kLine) + " --kv-transfer-config.kv_connector NixlConnector", "--draws", "0"});
+             std::string(kLine) + " --kv-transfer-config.kv_connector NixlConnector", "--draws", "0", "--set",
+             kSmallCache, "--set", "serving.max_model_len=16384"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(
       outcome.err,
@@ -36,6 +40,12 @@ TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
                   "  recompute: without --kv-offloading-size\n      mean TTFT "))
       << outcome.out;
   EXPECT_FALSE(has(outcome.out, "hcache")) << "a default is never a policy of research";
+}
+
+TEST_F(Launched, CompareNamesNoFlagThatGainsNothing) {
+  const std::string text = kvcap({"compare", path("chat.json"), "--from", kLine, "--draws", "0"}).out;
+  EXPECT_TRUE(has(text, "\nNo flag to change: no setting changes mean TTFT beyond chance.\n")) << text;
+  EXPECT_FALSE(has(text, "(+0 %)")) << text;
 }
 
 TEST_F(Launched, CompareTakesItsPoliciesAndSettingsAsWell) {
@@ -52,16 +62,16 @@ TEST_F(Launched, CompareTakesItsPoliciesAndSettingsAsWell) {
 TEST_F(Launched, CompareTakesValuesOfAFieldBesideALine) {
   const std::vector<std::string> command = {"compare", path("chat.json"), "--from", kLine, "--draws", "0"};
   std::vector<std::string> over = command;
-  over.insert(over.end(), {"--over", "serving.max_num_seqs=7,9"});
+  over.insert(over.end(), {"--over", "serving.max_num_seqs=2,9"});
   const Outcome outcome = kvcap(over);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_TRUE(has(outcome.out, "as launched")) << outcome.out;
-  EXPECT_TRUE(has(outcome.out, "without --max-num-seqs") || has(outcome.out, "--max-num-seqs 7"))
-      << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "--max-num-seqs 2")) << outcome.out;
+  EXPECT_FALSE(has(outcome.out, "--max-num-seqs 9")) << outcome.out;
   over.insert(over.end(), {"--policies", "hcache"});
   const Outcome both = kvcap(over);
   EXPECT_EQ(both.exit_code, 0) << both.err;
-  EXPECT_TRUE(has(both.out, "hcache max_num_seqs=7")) << both.out;
+  EXPECT_TRUE(has(both.out, "hcache max_num_seqs=2")) << both.out;
 }
 
 TEST_F(Launched, ThePolicyOfALineKeepsItsTiersUnderOver) {
@@ -77,7 +87,8 @@ TEST_F(Launched, ThePolicyOfALineKeepsItsTiersUnderOver) {
 
 TEST_F(Launched, CompareWithoutALineNamesFlagsOnlyWhereSomeChange) {
   const auto text = [&](const std::string& policies) {
-    return kvcap({"compare", path("chat.json"), "--policies", policies, "--set", "policy.tiers=null",
+    return kvcap({"compare", path("chat.json"), "--policies", policies, "--set", "policy.tiers=null", "--set",
+                  "model=llama-3.1-8b", "--set", kSmallCache, "--set", "serving.max_model_len=16384",
                   "--draws", "0"})
         .out;
   };

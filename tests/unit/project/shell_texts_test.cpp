@@ -34,7 +34,7 @@ ProgramText small_program() {
                         .meaning = "several",
                         .options = {{.name = "--policies", .meaning = "which", .takes_value = true}}}},
           .fields = {{"seed", "an integer"}, {"policy.name", "a preset"}},
-          .names = {{"--policies", {{"hcache", "ideal"}, false}}}};
+          .names = {{"--policies", {{"hcache", "ideal"}, false, true}}}};
 }
 
 std::string printed_by(const std::string& command) {
@@ -62,6 +62,17 @@ TEST(Completion, BashOffersCommandsOptionsFieldsAndValues) {
   EXPECT_EQ(completed(script, "kvcap run --set po", 3), "policy.name=\n");
   EXPECT_EQ(completed(script, "kvcap run --launcher ''", 3), "local slurm\n");
   EXPECT_EQ(completed(script, "kvcap compare --policies h", 3), "hcache\n");
+}
+
+TEST(Completion, ContinuesAListAfterItsCommas) {
+  const std::string script = bash_completion(small_program());
+  EXPECT_EQ(completed(script, "kvcap compare --policies ideal,h", 3), "ideal,hcache\n");
+  EXPECT_EQ(completed(script, "kvcap compare --policies a,b,", 3), "a,b,hcache a,b,ideal\n");
+  EXPECT_EQ(completed(script, "kvcap run --launcher local,s", 3), "\n") << "one word";
+  const std::string zsh = zsh_completion(small_program()), fish = fish_completion(small_program());
+  EXPECT_NE(zsh.find("--policies[which]:value:{_values -s , value hcache ideal}'"), std::string::npos) << zsh;
+  EXPECT_NE(fish.find(R"(-x -a '(__fish_complete_list , "printf %s\\n hcache ideal")')"), std::string::npos)
+      << fish;
 }
 
 TEST(Completion, ZshAndFishEscapeWhatTheirQuotesWouldEnd) {
@@ -100,6 +111,7 @@ TEST(Completion, TheProgramDescribesItself) {
   EXPECT_EQ(completed(script, "kvcap sweep --launcher ''", 3), "local slurm\n");
   EXPECT_EQ(completed(script, "kvcap run --set policy.na", 3), "policy.name=\n");
   EXPECT_EQ(completed(script, "kvcap compare --policies adap", 3), "adaptive\n");
+  EXPECT_EQ(completed(script, "kvcap compare --policies recompute,hc", 3), "recompute,hcache\n");
   EXPECT_EQ(completed(script, "kvcap compare --gpu h200-", 3), "h200-sxm h200-sxm-8x h200-vm\n");
   EXPECT_EQ(completed(script, "kvcap plan --model qwen3-32", 3),
             "qwen3-32b qwen3-32b-awq qwen3-32b-fp8 qwen3-32b-nvfp4\n");

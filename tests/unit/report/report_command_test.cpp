@@ -128,12 +128,50 @@ TEST_F(ReportCommand, ComparesTwoSides) {
   compare("new", "25");
   const Outcome outcome = kvcap({"report", path("new"), "--before", path("old"), "--format", "markdown"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("\n## Before and after\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("<summary>Before and after</summary>"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("one run each, so chance is not excluded"), std::string::npos) << outcome.out;
   const Json data =
       Json::parse(kvcap({"report", path("new"), "--before", path("old"), "--format", "json"}).out);
   EXPECT_EQ(data["inputs"][1]["side"], "before");
   EXPECT_EQ(data["takeaways"]["changes"].size(), 3U);  // the verdict, kv_offload and hcache
+}
+
+// The same sessions twice, 100 ms slower on one side.
+TEST_F(ReportCommand, PairsRunsOfOneWorkloadAndRequiresTheirDifference) {
+  const auto run = [&](const std::string& name, const std::string& overhead_s) {
+    const Outcome outcome = kvcap({"run", path("chat.json"), "--json", "--set", "serving.max_model_len=32768",
+                                   "--set", "workload.sessions=20", "--set", "replications=3", "--set",
+                                   "serving.request_overhead_s=" + overhead_s});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    write(name, outcome.out);
+  };
+  run("old.json", "0.1");
+  run("new.json", "0.2");
+  const auto gate = [&](const std::string& condition) {
+    return kvcap({"report", path("new.json"), "--before", path("old.json"), "--format", "markdown",
+                  "--require", condition});
+  };
+  const Outcome passed = gate("mean_ttft_ms<=+0.2s");
+  ASSERT_EQ(passed.exit_code, 0) << passed.err;
+  EXPECT_NE(passed.out.find("- After: new (/"), std::string::npos) << passed.out;
+  EXPECT_NE(passed.out.find("- Before: old (/"), std::string::npos) << passed.out;
+  EXPECT_NE(passed.out.find("<summary>Results after</summary>"), std::string::npos) << passed.out;
+  const Outcome worse = gate("mean_ttft_ms<=+1%");
+  EXPECT_EQ(worse.exit_code, 3);
+  EXPECT_NE(worse.err.find("against before, found "), std::string::npos) << worse.err;
+  EXPECT_NE(worse.err.find("; the whole interval is beyond the bound"), std::string::npos) << worse.err;
+  const auto [mean_ms, half_width_ms] = [&] {
+    const std::size_t found = worse.err.find("found ") + 6, sign = worse.err.find("+-") + 2;
+    return std::pair(std::stod(worse.err.substr(found)), std::stod(worse.err.substr(sign)));
+  }();
+  EXPECT_GT(half_width_ms, 0);
+  const Outcome undecided = gate("mean_ttft_ms<=+" + std::to_string(mean_ms) + "%");
+  EXPECT_EQ(undecided.exit_code, 3);
+  EXPECT_NE(undecided.err.find("; undecided: the interval contains the bound"), std::string::npos)
+      << undecided.err;
+  EXPECT_EQ(gate("mean_ttft_ms<=500").exit_code, 2) << "no difference";
+  EXPECT_EQ(kvcap({"report", path("new.json"), "--format", "csv", "--require", "mean_ttft_ms<=+1%"}).err,
+            "kvcap: report: --before: missing, required for --require\n");
 }
 
 TEST_F(ReportCommand, TakesWhatAPipeSays) {

@@ -351,7 +351,7 @@ TEST(ReportMarkdown, HasATableAnInputAndTheDifferences) {
   expect_line("| s | c | 1 | 1 | 1 | 1 |");
   expect_line("| c |  | 1.00 | 1.00 / 2.00 | 50.0 % |");
   expect_line("| 4 | a | ok | - | 100 | - | - |");
-  expect_line("| new, hcache | p99 TTFT | ms | 260 | 182 | -78 +-22 |  |");
+  expect_line("| new, hcache | p99 TTFT | ms | 260 | 182 | -78 +-22 |");
 }
 
 TEST(ReportMarkdown, PrintsEachNoteOnceAndNamesTheSettingsThatAloneHaveIt) {

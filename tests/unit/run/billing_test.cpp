@@ -82,7 +82,7 @@ TEST(ServerShare, IsBilledInTheHeadingWhereItIsMoreThanTheEngineUses) {
     none.session_count = 20;
     return scenario_line(load(overrides), none);
   };
-  const std::string gpu = "llama-2-7b on 1x H100 80GB SXM5 (measured)", rest = "   20 sessions";
+  const std::string gpu = "llama-2-7b on 1x H100 80GB SXM5 (fitted)", rest = "   20 sessions";
   EXPECT_NE(heading({}).find(gpu + rest), std::string::npos) << heading({});
   EXPECT_NE(heading({"hardware.gpu.count=8"}).find(gpu + ": 1 of 8 GPUs, billed 8" + rest),
             std::string::npos);

@@ -72,6 +72,21 @@ Scenario parse(const std::string& more = "", const std::vector<std::string>& ove
   return parse_scenario(sample_scenario(more), "chat.json", overrides);
 }
 
+TEST(Scenario, NotesOfObjectsInWhichFieldsChangedAreOutdated) {
+  const std::string notes =
+      R"("notes": ["of all"], "seed": 7, "serving": {"max_num_seqs": 8, "notes": "of serving"})";
+  const auto notes_with = [&](const std::vector<std::string>& overrides) {
+    return parse(notes, overrides).notes;
+  };
+  using Texts = std::vector<std::string>;
+  const std::string old = "written before fields were changed: ";
+  EXPECT_EQ(notes_with({}), (Texts{"of all", "of serving"}));
+  EXPECT_EQ(notes_with({"seed=7"}), (Texts{"of all", "of serving"})) << "the same value";
+  EXPECT_EQ(notes_with({"seed=8"}), (Texts{old + "of all", "of serving"}));
+  EXPECT_EQ(notes_with({"serving.max_num_seqs=9"}), (Texts{old + "of all", old + "of serving"}));
+  EXPECT_EQ(notes_with({"notes=[\"mine\"]"}), (Texts{"mine", "of serving"})) << "the user's own";
+}
+
 TEST(Scenario, WithOneThingWrongIsRefusedWithPlaceFoundAndAllowed) {
   for (const MalformedScenario& one : kMalformedScenarios) {
     Json scenario = Json::parse(sample_scenario());

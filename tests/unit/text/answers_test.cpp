@@ -100,9 +100,50 @@ TEST(Answers, DoNotCompareRunsThatAreTooShortToTell) {
                                           result("b", 200, 20, "undecided")};
   EXPECT_EQ(answers_of(results),
             (Texts{"a and b ran too briefly to tell whether the load can be served: lengthen the run "
-                   "(workload.run_length steady, or a longer trace).",
+                   "(--set workload.run_length=steady, or a longer trace).",
                    "So far p99 TTFT is 100 ms with a, 200 ms with b."}));
   expect_no_praise(results, "a");
+}
+
+TEST(Answers, SayHowToLengthenTheRun) {
+  RunResult one = result("a", 100, 20, "undecided");
+  one.scenario_json = R"({"workload": {"sessions": 150, "run_length": "given"}})";
+  EXPECT_NE(answers_of({one})[0].find(
+                "lengthen the run (--set workload.sessions=600, or --set workload.run_length=steady)"),
+            std::string::npos)
+      << answers_of({one})[0];
+  one.scenario_json = R"({"workload": {"sessions": 150, "run_length": "steady"}})";
+  EXPECT_NE(answers_of({one})[0].find("lengthen the run (--set workload.sessions=600)"), std::string::npos)
+      << answers_of({one})[0];
+}
+
+TEST(Answers, CompareTheLeaderWithTheFirstSettingThenWithTheNext) {
+  std::vector<RunResult> results = {result("recompute", 5130), result("kv_offload", 4200),
+                                    result("hcache", 3890)};
+  EXPECT_EQ(answers_of(results)[0],
+            "hcache lowers p99 TTFT by 24.2 % against recompute (3,890 against 5,130 ms; one run, so chance "
+            "is not excluded) and stores nothing.");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 50), "hcache lowers p99 TTFT by 7.38 % against kv_offloa");
+  std::swap(results[0], results[2]);
+  EXPECT_EQ(answers_of(results)[0].substr(0, 50), "hcache lowers p99 TTFT by 7.38 % against kv_offloa");
+  EXPECT_EQ(answers_of(results)[1].find("against recompute"), std::string::npos) << "the first leads";
+  // A first setting that cannot serve the load is not compared with.
+  std::swap(results[0], results[2]);
+  set(results[0], "stable.verdict", std::string("saturated"));
+  EXPECT_EQ(answers_of(results)[1].substr(0, 50), "hcache lowers p99 TTFT by 7.38 % against kv_offloa");
+}
+
+TEST(Answers, DoNotCountOutdatedNotesAsTrue) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+  results[0].notes = {"four SSDs", "loads block"};
+  results[1].notes = {"written before fields were changed: four SSDs", "loads block"};
+  const Comparison all = of(results);
+  EXPECT_EQ(detail_notes(all), Texts{"loads block"});
+  EXPECT_EQ(outdated_notes(all), Texts{"written before fields were changed: four SSDs"});
+  const Texts brief = brief_sentences(all);
+  EXPECT_EQ(brief[brief.size() - 2],
+            "1 note of the file may not hold for the changed fields: --explain shows it");
+  EXPECT_EQ(brief.back(), "1 note: --explain");
 }
 
 TEST(Answers, CountSettingsInsteadOfNamingMoreThanAFew) {
@@ -111,7 +152,7 @@ TEST(Answers, CountSettingsInsteadOfNamingMoreThanAFew) {
     results.push_back(result(name, 100 + 10 * static_cast<double>(results.size()), 20, "undecided"));
   EXPECT_EQ(answers_of(results),
             (Texts{"All 5 settings ran too briefly to tell whether the load can be served: lengthen the run "
-                   "(workload.run_length steady, or a longer trace).",
+                   "(--set workload.run_length=steady, or a longer trace).",
                    "So far p99 TTFT is 100 ms with a to 140 ms with e."}));
 }
 

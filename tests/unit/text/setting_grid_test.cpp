@@ -69,6 +69,21 @@ TEST(SettingGrid, LosesNoCellWhateverItsShape) {
   }
 }
 
+TEST(SettingGrid, AlignsLettersByTheColumnsThatTheyTake) {
+  EXPECT_EQ(display_width("Grün"), 4U);
+  EXPECT_EQ(display_width("gru\u0308n"), 4U);  // an accent that joins
+  EXPECT_EQ(display_width("缓存"), 4U);
+  EXPECT_EQ(display_width("\xFF"), 1U);
+  SettingGrid grid = grid_of(3);
+  grid.settings = {"größte", "缓存", "plain"};
+  EXPECT_EQ(text_of(grid, 80),
+            "                                größte        缓存       plain\n"
+            "TTFT mean               ms         500         499         498\n"
+            "token hit rate           %        61.1        61.1        61.1\n");
+  grid.settings = {std::string(40, 'x') + "缓缓缓缓缓缓缓缓缓缓", "b", "c"};
+  for (const std::string& line : setting_rows(grid, 40)) EXPECT_LE(display_width(line), 40U) << line;
+}
+
 TEST(TerminalWidth, IsWhatColumnsSays) {
   setenv("COLUMNS", "132", 1);
   EXPECT_EQ(table_columns(), 132U);
