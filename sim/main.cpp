@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   // Last: subcommands inherit it.
   app.footer(
       "kvcap SUBCOMMAND --help has its options and an example.\n"
-      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal");
+      "Example: kvcap compare demo --policies recompute,kv_offload,hcache,ideal");
   kvcap::refuse_empty_values(app);
   prepare_process();
   try {

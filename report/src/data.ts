@@ -68,6 +68,9 @@ export interface Report {
   after: Side;
   before: Side;
   has_before: boolean;
+  // Whether the runs tell a metric's change: by pairs of seeds or of turns where both sides served the same
+  // workload. Nothing is known of metrics that the sentences leave out.
+  tells: (input: string, setting: string, metric: string) => boolean | undefined;
   unknown: { name: string; schema: string }[];
   takeaways: (page: PageName) => string[];
   palette: Palette;
@@ -195,8 +198,18 @@ export function read_report(text: string): Report {
   for (const group of [...after.groups, ...before.groups]) {
     for (const run of group.runs) run.style = palette.of(run.label);
   }
+  const key = (...parts: (string | null)[]): string => JSON.stringify(parts);
+  const told = new Map(
+    root
+      .at("changes")
+      .items.map((one) => [
+        key(one.at("input").text, one.at("setting").text, one.at("metric").text),
+        one.at("tells").value === true,
+      ]),
+  );
   return {
     title: root.at("title").text ?? "kvcap report",
+    tells: (input, setting, metric) => told.get(key(input, setting, metric)),
     version: root.at("kvcap_version").text ?? "",
     after,
     before,

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/input_error.h"
@@ -37,6 +39,12 @@ inline void refuse_empty_assignments(int argc, const char* const* argv) {
   }
 }
 
+// What people call options of kvcap elsewhere; used if the command has the option.
+inline constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
+    {"--tp", "--gpus"},  {"--tensor-parallel-size", "--gpus"},  {"--qps", "--rate"},
+    {"--rps", "--rate"}, {"--request-rate", "--rate"},          {"--gpu", "--hardware"},
+    {"--slo", "--meet"}, {"--max-concurrency", "--concurrency"}};
+
 // Returns one line about unexpected words: the first few, the number of others and, for a single word, the
 // most similar option.
 inline std::string unexpected_text(const CLI::App& command) {
@@ -52,6 +60,11 @@ inline std::string unexpected_text(const CLI::App& command) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::vector<std::string_view> candidates(names.begin(), names.end());
+  for (const auto& [other, name] : kOtherNames) {
+    const bool has_it = std::find(names.begin(), names.end(), name) != names.end();
+    if (first.substr(0, first.find('=')) == other && has_it)
+      return text + "; did you mean \"" + std::string(name) + "\"?";
+  }
   return text + suggestion(std::string_view(first).substr(0, first.find('=')), candidates);
 }
 

@@ -43,14 +43,27 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-// Returns the shortest candidate that contains every word of `name`: "ttft_ms" for "ttft".
+std::string digits_of(std::string_view text) {
+  std::string digits;
+  for (char c : text)
+    if (std::isdigit(static_cast<unsigned char>(c)) != 0) digits += c;
+  return digits;
+}
+
+// Returns the shortest candidate that contains every word of `name` and its digits in their order: "ttft_ms"
+// for "ttft".
 std::string_view completed_name(std::string_view name, std::span<const std::string_view> candidates) {
   constexpr std::size_t kFewestLetters = 3;
   std::string_view best;
   const std::vector<std::string_view> words = words_of(name);
   if (name.size() < kFewestLetters || words.empty()) return best;
   for (std::string_view candidate : candidates) {
-    const auto has = [&](std::string_view word) { return candidate.find(word) != std::string_view::npos; };
+    const auto has = [&](std::string_view word) {
+      const auto same = [](char a, char b) { return lower(a) == lower(b); };
+      return std::search(candidate.begin(), candidate.end(), word.begin(), word.end(), same) !=
+             candidate.end();
+    };
+    if (digits_of(candidate).find(digits_of(name)) == std::string::npos) continue;
     const bool shorter = best.empty() || candidate.size() < best.size();
     if (shorter && std::all_of(words.begin(), words.end(), has)) best = candidate;
   }
@@ -59,6 +72,7 @@ std::string_view completed_name(std::string_view name, std::span<const std::stri
 
 }  // namespace
 
+// A wrong digit is less often a typing error than another name: llama-3.3-70b is not llama-3.1-70b.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
   // A third of the letters may be wrong, at most three. Long texts are not typing errors.
@@ -71,7 +85,9 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
       best_distance = distance;
     }
   }
-  return best.empty() ? completed_name(name, candidates) : best;
+  if (!best.empty() && digits_of(best) == digits_of(name)) return best;
+  const std::string_view completed = completed_name(name, candidates);
+  return completed.empty() ? best : completed;
 }
 
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {

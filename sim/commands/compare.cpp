@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,6 +45,7 @@ namespace {
 
 struct CompareArgs {
   QuestionArgs question;
+  std::vector<std::string> others;  // further files
   std::string policies;
   std::vector<std::string> over;
   std::string layouts;
@@ -93,6 +95,7 @@ struct Compared {
   bool is_bound = false;
   bool is_launched{};    // the launch line without changes
   std::string folder{};  // name of its folder; empty: by its overrides
+  std::string file{};    // a file of its own; empty: the question's
 };
 
 void add(Compared& column, const std::string& change, const std::string& option) {
@@ -100,6 +103,7 @@ void add(Compared& column, const std::string& change, const std::string& option)
   override.place = option;
 }
 
+constexpr int kGatedReplications = 5;  // of a --require on differences
 constexpr const char* kLaunched = "as launched";
 // Returns "hcache", or "count=4" if the value is not a name.
 std::string label_of(const std::string& path, const std::string& value) {
@@ -245,8 +249,32 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
   return columns;
 }
 
+// Returns a column per file; labels are their names, or their paths if two have the same name.
+std::vector<Compared> columns_of_files(const CompareArgs& args) {
+  std::vector<Compared> columns;
+  std::set<std::string> names;
+  std::vector<std::string> files = args.others;
+  files.insert(files.begin(), args.question.file);
+  for (const std::string& file : files) names.insert(std::filesystem::path(file).stem().string());
+  for (const std::string& file : files) {
+    const std::string label =
+        names.size() == files.size() ? std::filesystem::path(file).stem().string() : file;
+    columns.push_back({.label = label, .overrides = {}, .folder = label, .file = file});
+  }
+  return columns;
+}
+
 std::vector<Compared> columns_of(const CompareArgs& args, const Question& question) {
   const bool is_launched = question.from().is_given();
+  if (!args.others.empty()) {
+    if (is_launched || !args.policies.empty() || !args.over.empty() || !args.layouts.empty() ||
+        !question.storages().empty()) {
+      throw InputError(
+          "compare: found several files beside --from, --policies, --over, --layouts, --dram or --ssd, "
+          "allowed: files alone, with --set for all of them");
+    }
+    return columns_of_files(args);
+  }
   std::vector<Compared> columns;
   if (is_launched) columns.push_back({.label = kLaunched, .overrides = {}, .is_launched = true});
   if (!args.layouts.empty()) {
@@ -278,7 +306,8 @@ bool same(const Overrides& one, const Overrides& other) {
 void refuse_twice(const std::vector<Compared>& columns, const char* option) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     for (std::size_t other = 0; other < i; ++other) {
-      if (!same(columns[other].overrides, columns[i].overrides)) continue;
+      const bool is_same = columns[other].file == columns[i].file;
+      if (!is_same || !same(columns[other].overrides, columns[i].overrides)) continue;
       throw InputError(std::string(option) + ": found \"" + columns[i].label + "\" twice, allowed: once");
     }
   }
@@ -377,6 +406,11 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
                       : kFlagsTitle + text;
 }
 
+Overrides gated(Overrides overrides) {
+  overrides.push_back(override_of("replications=" + std::to_string(kGatedReplications)));
+  return overrides;
+}
+
 void compare(const CompareArgs& args) {
   constexpr bool kHasDifferences = true;
   const std::vector<Requirement> requirements = parse_requirements(args.requirements, kHasDifferences);
@@ -384,14 +418,28 @@ void compare(const CompareArgs& args) {
   const Launched& from = question.from();
   std::vector<Compared> columns = columns_of(args, question);
   const bool has_policies = !args.policies.empty() || args.over.empty();
-  refuse_twice(columns, !args.layouts.empty() ? "--layouts" : has_policies ? "--policies" : "--over");
+  refuse_twice(columns, !args.others.empty()    ? "compare"
+                        : !args.layouts.empty() ? "--layouts"
+                        : has_policies          ? "--policies"
+                                                : "--over");
+  const bool sets_seeds =
+      std::any_of(args.question.set.begin(), args.question.set.end(),
+                  [](const std::string& one) { return one.starts_with("replications="); });
+  const bool has_gate = std::any_of(requirements.begin(), requirements.end(),
+                                    [](const Requirement& one) { return one.is_difference; });
+  if (has_gate && columns.size() < 2)
+    throw InputError("--require: found a difference and one setting, allowed: two settings or more");
   std::vector<Scenario> scenarios;
   refuse_read_once(args.question.file, ", and a comparison reads it for every setting; allowed: a file");
   const auto load_columns = [&] {
     Progress progress("checking");
     while (scenarios.size() < columns.size()) {
       progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-      scenarios.push_back(question.load(columns[scenarios.size()].overrides));
+      const Compared& column = columns[scenarios.size()];
+      scenarios.push_back(question.load(column.overrides, column.file));
+      // A difference is judged by its interval, which one run does not have.
+      if (has_gate && !sets_seeds && scenarios.back().replications == 1)
+        scenarios.back() = question.load(gated(column.overrides), column.file);
     }
   };
   load_columns();
@@ -476,6 +524,7 @@ void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
   Command command(app, "compare", "the same workload through several settings");
   add_question(command, args->question);
+  command.values("others", args->others, "further files, compared with the first: before.json after.json");
   command.value(
       "--policies", args->policies,
       "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd; beside --over: each "
@@ -492,7 +541,7 @@ void add_compare(CLI::App& app) {
   add_draws(command, args->draws);
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500' for every setting, "
-                   "'p99_ttft_ms<=+2%' against the first one");
+                   "'p99_ttft_ms<=+2%' against the first one, over 5 seeds by default");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");
@@ -502,7 +551,7 @@ void add_compare(CLI::App& app) {
   command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print the comparison as JSON");
   command.footer(
-      "Example: kvcap compare scenarios/demo.json --policies recompute,kv_offload,hcache,ideal --out "
+      "Example: kvcap compare demo --policies recompute,kv_offload,hcache,ideal --out "
       "build/demo");
   command.runs([args] { compare(*args); });
 }

@@ -155,6 +155,7 @@ Json draws_object(const PlanDraws& draws) {
 // Returns the scenario of a candidate with the sizes that its run fills.
 Scenario sized(const Plan& plan, const Candidate& candidate) {
   Scenario scenario = load_scenario(plan.base, candidate.changes);
+  if (!plan.checkpoint.empty()) scenario.model.hugging_face = plan.checkpoint;
   return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
 }
 
@@ -330,7 +331,9 @@ AskedPlan plan_of_file(const PlanArgs& args) {
   const Question question(args.question, {.plan_base = &alone.base, .chooses = [&](const std::string& path) {
                                             return is_searched(path, alone);
                                           }});
-  return {question.from(), load_plan(args.question.file, changes_of(question.overrides()))};
+  AskedPlan asked{question.from(), load_plan(args.question.file, changes_of(question.overrides()))};
+  asked.plan.checkpoint = question.checkpoint();
+  return asked;
 }
 
 // Returns the servers that the catalogue has prices for.
@@ -393,7 +396,9 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   // The commands of an answer name it, for a run without a file takes the default of its GPU.
   Changes set = {"serving.max_num_seqs=" + std::to_string(base.serving.max_num_seqs)};
   for (std::string& one : changes_of(question.set())) set.push_back(std::move(one));
-  return {question.from(), parse_plan(text.dump(), asked_base, set)};
+  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, set)};
+  plan.plan.checkpoint = question.checkpoint();
+  return plan;
 }
 
 AskedPlan asked_plan(const PlanArgs& args) {
@@ -510,7 +515,9 @@ void add_plan(CLI::App& app) {
       "instead of the plan, print the fastest policy at each pair of values of the two fields in break_even");
   command.flag("--json", args->json, "print everything as JSON");
   declare_emit(command, args->emit, "the answer");
-  command.footer("Example: kvcap plan scenarios/plans/demo.json");
+  command.footer(
+      "Example: kvcap plan --model llama-3.1-8b --gpu l40s --workload chat --rate 1 --meet "
+      "'p90_ttft_ms<=1s'");
   command.runs([args] { plan(*args); });
 }
 

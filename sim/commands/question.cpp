@@ -357,7 +357,7 @@ void Question::fill_in(const Asker& asker) {
     }
   }
   if (has_machine && !sets("serving.max_model_len")) {
-    const int64_t tokens = longest_that_fits(load(), std::nullopt);
+    const int64_t tokens = longest_that_fits(load(), first.serving.kv_capacity_tokens);
     if (tokens > 0) {
       add("serving.max_model_len", std::to_string(tokens));
       if (tokens < first.model.max_position_embeddings) {
@@ -373,16 +373,23 @@ void Question::fill_in(const Asker& asker) {
   }
 }
 
+std::string Question::checkpoint() const {
+  if (!from_.line.written_model.empty()) return from_.line.written_model;
+  const bool is_id = args_.model.find('/') != std::string::npos && !std::filesystem::exists(args_.model);
+  return is_id ? args_.model : "";
+}
+
 Overrides Question::overrides() const {
   Overrides given = options_;
   given.insert(given.end(), set_.begin(), set_.end());
   return with_line(launched_overrides(from_), given);
 }
 
-Scenario Question::load(const Overrides& more) const {
+Scenario Question::load(const Overrides& more, const std::string& file) const {
   Overrides all = overrides();
   all.insert(all.end(), more.begin(), more.end());
-  Scenario scenario = load_scenario_with(base_, all);
+  Scenario scenario = load_scenario_with(file.empty() ? base_ : BaseScenario(file), all);
+  if (const std::string asked = checkpoint(); !asked.empty()) scenario.model.hugging_face = asked;
   add_notes(from_, scenario);
   scenario.notes.insert(scenario.notes.end(), notes_.begin(), notes_.end());
   return scenario;
@@ -431,9 +438,15 @@ std::string Question::text_without_set() const {
 
 void Question::save(const Scenario& scenario) const {
   if (args_.save.empty()) return;
+  const std::string text =
+      has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n" : text_of(scenario, overrides());
+  if (std::filesystem::is_regular_file(args_.save)) {
+    if (read_text(args_.save) == text) return;
+    throw InputError("--save: " + args_.save +
+                     " already exists with other text, perhaps of yours; choose another file or remove it");
+  }
   refuse_to_replace("--save", args_.save, files_of(scenario));
-  write_file(args_.save, has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n"
-                                    : text_of(scenario, overrides()));
+  write_file(args_.save, text);
 }
 
 }  // namespace kvcap

@@ -61,13 +61,17 @@ class Question {
   // Reads the options. Throws InputError.
   Question(const QuestionArgs& args, const Asker& asker);
 
-  // Returns the scenario with more overrides and with notes on how the question was read.
-  Scenario load(const Overrides& more = {}) const;
+  // Returns the scenario with more overrides and with notes on how the question was read. `file`: in place of
+  // the question's own.
+  Scenario load(const Overrides& more = {}, const std::string& file = "") const;
 
   const std::string& name() const { return base_.path; }  // in messages: a path, or "the command line"
   // Returns the scenario before overrides, and the overrides.
   const BaseScenario& base() const { return base_; }
   Overrides overrides() const;
+  // Returns the name of the checkpoint as asked for: "meta-llama/Llama-3.3-70B-Instruct"; empty: a name of
+  // the catalogue or a path.
+  std::string checkpoint() const;
   // Returns a scenario file with everything but --set. REQUIRES: there is no file.
   std::string text_without_set() const;
   const Overrides& set() const { return set_; }

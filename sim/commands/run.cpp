@@ -141,7 +141,7 @@ void add_run(CLI::App& app) {
                "check invariants after every event; the sums of a large store in turn");
   declare_emit(command, args->emit, "the scenario, without a simulation");
   command.footer(
-      "kvcap show fields lists what --set takes.\n\nExample: kvcap run scenarios/demo.json --set "
+      "kvcap show fields lists what --set takes.\n\nExample: kvcap run demo --set "
       "policy.name=kv_offload --require 'p99_ttft_ms<=500'");
   command.runs([args] { run(*args); });
 }

@@ -23,34 +23,24 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kTokens = 1024;  // tokens of a context; capacities do not depend on it
 constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
-// Loads the scenario. With only --model and --hardware: vLLM's defaults and a nominal workload.
+// Loads the scenario. With only --model and --hardware: the engine as installed, as every command asks about
+// without a file.
 Scenario scenario_of(const ShowMemoryArgs& args) {
-  std::vector<std::string> changes;
-  if (!args.model.empty()) changes.push_back("model=" + args.model);
-  std::string hardware = args.hardware;
-  if (!hardware.empty() && args.gpus) hardware = server_of(load_hardware(hardware), hardware, *args.gpus);
-  if (!hardware.empty()) changes.push_back("hardware=" + hardware);
-  if (!args.engine.empty()) {
-    const std::size_t at = std::min(args.engine.find('@'), args.engine.size());
-    changes.push_back("serving.engine=" + args.engine.substr(0, at));
-    if (at < args.engine.size())
-      changes.push_back("serving.engine_version=\"" + args.engine.substr(at + 1) + "\"");
-  }
-  if (args.gpus) changes.push_back("serving.tensor_parallel_size=" + std::to_string(*args.gpus));
-  changes.insert(changes.end(), args.overrides.begin(), args.overrides.end());
-  if (!args.scenario.empty()) return load_scenario(args.scenario, changes);
-  if (args.model.empty() || args.hardware.empty()) {
+  if (args.scenario.empty() && (args.model.empty() || args.hardware.empty())) {
     throw InputError("show memory: found " +
                      std::string(args.model.empty() ? (args.hardware.empty() ? "nothing" : "no --model")
                                                     : "no --hardware") +
                      ", allowed: a scenario, or --model and --hardware");
   }
-  const Json text = {{"schema", "kvcap.scenario/1"},
-                     {"name", "memory"},
-                     {"model", args.model},
-                     {"hardware", hardware},
-                     {"workload", {{"source", {{"kind", "chat"}}}}}};
-  return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "show memory", changes);
+  QuestionArgs asked;
+  asked.file = args.scenario;
+  asked.model = args.model;
+  asked.hardware = args.hardware;
+  asked.engine = args.engine;
+  asked.gpus = args.gpus;
+  asked.set = args.overrides;
+  if (asked.file.empty()) asked.workload = "chat";
+  return Question(asked, {.needs_load = false}).load();
 }
 
 const char* name(TermSource source) {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "engine/options.h"
-
 #include "scenario/scenario.h"
 
 namespace kvcap {

@@ -54,6 +54,12 @@ struct CapacitySubject {
   double last_load() const {
     return number_of(last(), is_closed_loop(json) ? "concurrency" : "requests_per_s");
   }
+  // The metrics of the lowest load that was tried.
+  double at_least(const std::string& metric) const {
+    const Json& attempts = list_of(json, "attempts");
+    return attempts.empty() ? kNaN : metric_of(attempts.front(), metric.c_str());
+  }
+  double least_share() const { return at_least(text_of(json, "limit") + "_share"); }
   // The first target on a latency, else p99 TTFT.
   std::string latency() const {
     for (const std::string& metric : target_metrics(json))
@@ -82,7 +88,10 @@ constexpr CapacitySentence kCapacityVerdict[] = {
      [](const CapacitySubject& s) { return is_interrupted(s) && is_none(s); }},
     {"Interrupted: {policy} serves at least {load} {unit} within {targets}; more was not decided.",
      is_interrupted},
-    {"{policy} meets {targets} at no load: the least misses {limit}.", is_none},
+    {"{policy} meets {targets} at no load: even at the least, {least share} of the turns are {limit}, and "
+     "none may be; --meet '{limit}_share<=0.01' allows some.",
+     [](const CapacitySubject& s) { return is_none(s) && s.least_share() > 0; }},
+    {"{policy} meets {targets} at no load: the least misses {limit}{least value}.", is_none},
     {"{policy} serves {load} {unit} within {targets}{interval}; {more}."},
 };
 constexpr CapacitySentence kCapacityInterval[] = {
@@ -135,6 +144,12 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
      }},
     {"targets", targets_text},
     {"limit", [](const CapacitySubject& s) { return text_of(s.json, "limit"); }},
+    {"least share", [](const CapacitySubject& s) { return format_percent(s.least_share()); }},
+    {"least value",
+     [](const CapacitySubject& s) {
+       const double value = s.at_least(text_of(s.json, "limit"));
+       return std::isnan(value) ? "" : " (" + format_number(value) + ")";
+     }},
     {"more", [](const CapacitySubject& s) { return first_said(kMore, s); }},
     {"interval", [](const CapacitySubject& s) { return first_said(kCapacityInterval, s); }},
     {"from", [](const CapacitySubject& s) { return format_number(s.end(0)); }},

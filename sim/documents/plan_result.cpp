@@ -94,8 +94,7 @@ constexpr PlanSentence kPlanCertainty[] = {
      [](const PlanSubject& s) { return !has_no_answer(s) && text_of(s.json, "interrupted") == "search"; },
      {"clear"}},
     {"It is clear: over {seeds} every target is met beyond its interval, with an error of 5 % over all looks "
-     "at "
-     "it, and nothing judged is as cheap.",
+     "at it, and nothing cheaper that was judged meets them.",
      [](const PlanSubject& s) { return !has_no_answer(s); },
      {"clear"}},
 };

@@ -55,7 +55,6 @@ constexpr Row kRows[] = {
     {"stable", "stable", kNone, more},
     {"stable.verdict", "stable", kNone, neither, text, overview},
     {"stable.reason", "why", kNone, neither, text},
-    {"offered_load", "offered load", kNone},
     {"offered_bound_by", "offered load is of", kNone, neither, text},
     {"total_input_tokens", "prompt tokens", kTokens},
     {"total_output_tokens", "output tokens", kTokens},
@@ -89,7 +88,8 @@ constexpr Row kRows[] = {
     {"read_bytes.<tier>", "read from <tier>", kGb},
     {"written_bytes.<tier>", "written to <tier>", kGb},
 
-    {"utilization.<resource>", "<resource> busy", kPercent, neither, metric, everywhere, "gpu"},
+    {"offered_load", "offered load", kPercent, neither, metric, everywhere},
+    {"utilization.<resource>", "<resource> busy", kPercent, neither, metric, overview, "gpu"},
     {"bound_by", "bottleneck", kNone, neither, text, overview},
     {"bottleneck.<resource>", "bottleneck is <resource>", kPercent},
     {"bottleneck.none", "no bottleneck", kPercent},

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "metrics/quantity.h"
+#include "report/changes.h"
 #include "report/takeaways.h"
 
 namespace kvcap {
@@ -59,11 +60,20 @@ std::string report_json(const Report& report) {
                       {"side", input.is_before ? "before" : "after"},
                       {"content", input.content}});
   }
+  Json told = Json::array();
+  for (const Change& one : changes(report.inputs)) {
+    told.push_back(
+        {{"input", one.input}, {"setting", one.setting}, {"metric", one.metric}, {"tells", one.can_tell()}});
+  }
   Json pages = Json::object();
   for (const auto& [page, sentences] : takeaways(report.inputs)) pages[page] = sentences;
-  const Json data = {{"schema", "kvcap.report/1"},      {"title", report.title},
-                     {"kvcap_version", KVCAP_VERSION},  {"inputs", inputs},
-                     {"quantities", quantities_json()}, {"takeaways", pages}};
+  const Json data = {{"schema", "kvcap.report/1"},
+                     {"title", report.title},
+                     {"kvcap_version", KVCAP_VERSION},
+                     {"inputs", inputs},
+                     {"quantities", quantities_json()},
+                     {"takeaways", pages},
+                     {"changes", told}};
   constexpr bool kAscii = true;
   return data.dump(-1, ' ', kAscii, Json::error_handler_t::replace) + "\n";
 }

@@ -6,9 +6,10 @@
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
 //    "quantities": {"names": {name: {"title", "unit", "scale", "better"}}, "endings", "headlines",
-//    "overview"}, "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache",
-//    "resources",
-//                  "restoration", "sweep", "plan", "capacity", "validation", "changes"}}
+//    "overview"},
+//    "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache", "resources",
+//                  "restoration", "sweep", "plan", "capacity", "validation", "changes"},
+//    "changes": [{"input", "setting", "metric", "tells": whether the runs tell the change}]}
 //
 // A content is a document of one of the kinds of documents/kind.h. `quantities` is the table of
 // metrics/quantity.h. Keys are never renamed; keys may be added.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "base/files.h"
@@ -59,6 +60,12 @@ std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
   // "h100" means h100-sxm, not a virtual machine that was calibrated.
   std::vector<std::string_view> near = names;
   std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
+  std::vector<std::string> hub;
+  for (const CatalogueEntry& entry : catalogue(which)) {
+    std::istringstream ids(models ? hugging_face_names(entry) : "");
+    for (std::string id; ids >> id;) hub.push_back(id);
+  }
+  near.insert(near.end(), hub.begin(), hub.end());
   throw InputError(place + ": found \"" + name + "\", allowed: " +
                    (models ? "a name of kvcap show models, one of Hugging Face that is in the catalogue or in"
                              " the cache of this machine, or a path to a file or a downloaded folder"
@@ -199,8 +206,22 @@ Json json_or_text(const Override& override) {
   }
 }
 
+// Throws InputError for "max_num_seqs", which is a field of `serving`.
+void refuse_bare_name(const Override& override) {
+  const std::string name = override.path.substr(0, override.path.find('.'));
+  std::vector<std::string> paths;
+  for (const FieldHelp& field : scenario_fields()) {
+    if (field.path == name || field.path.starts_with(name + ".")) return;
+    const bool is_last = field.path.ends_with("." + name);
+    if (is_last && field.path.find('.') == field.path.size() - name.size() - 1) paths.push_back(field.path);
+  }
+  if (paths.empty()) return;
+  throw InputError(override.place + ": unknown key; did you mean " + joined(paths, " or ") + "?");
+}
+
 void apply_override(Document& document, const Override& override) {
   const std::string& path = override.path;
+  if (path.find('.') == std::string::npos && !document.json.contains(path)) refuse_bare_name(override);
   Json value = json_or_text(override);
   Json* node = &document.json;
   std::string walked, created;

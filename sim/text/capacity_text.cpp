@@ -6,6 +6,7 @@
 #include "base/text/format.h"
 #include "base/text/width.h"
 #include "metrics/quantity.h"
+#include "metrics/statistics/percentile_share.h"
 
 namespace kvcap {
 namespace {
@@ -55,6 +56,15 @@ std::vector<CapacityColumn> capacity_columns(const std::vector<std::string>& tar
     } else {
       *same = column_of(target);
     }
+  }
+  // A percentile is judged by the share of all turns beyond its bound, which the mean of the seeds'
+  // percentiles does not show.
+  for (const std::string& target : targets) {
+    if (!allowed_share(target)) continue;
+    const std::string title = find_quantity(target)->title;
+    columns.push_back({.metric = beyond_share_name(target),
+                       .title = "late " + title.substr(title.find(' ') + 1),
+                       .unit = find_quantity("token_hit_rate")->unit});
   }
   for (const char* share : {"rejected_share", "failed_share", "truncated_share"}) {
     columns.push_back(column_of(share));

@@ -84,6 +84,7 @@ TEST_P(AsyncScheduling, LowersTpotAndRaisesThroughputWhereTheHostIsSlow) {
   Scenario sync = machine(false), async = machine(true);
   sync.serving.step_overhead_s = async.serving.step_overhead_s = 8e-3;
   sync.serving.step_overhead_per_sequence_s = async.serving.step_overhead_per_sequence_s = 20e-6;
+  sync.workload.rates_over = async.workload.rates_over = RatesOver::run;
   const auto runs = run_paired(
       {sync, async}, [](uint64_t seed) { return chats(40, 1.0, seed, 2); }, 5);
   const MeanInterval tpot_ms = difference(runs[1], runs[0], "mean_tpot_ms");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "commands/question.h"
 #include "commands/show_memory.h"
 #include "laws/machines.h"
 #include "run/machine.h"
@@ -32,11 +33,15 @@ Json shown(const ShowMemoryArgs& args) {
 }
 
 Scenario scenario_of(const ShowMemoryArgs& args) {
-  std::vector<std::string> changes = args.overrides;
-  if (args.gpus) changes.push_back("serving.tensor_parallel_size=" + std::to_string(*args.gpus));
-  return parse_scenario(R"({"schema": "kvcap.scenario/1", "model": ")" + args.model + R"(", "hardware": ")" +
-                            args.hardware + R"(", "workload": {"source": {"kind": "chat"}, "sessions": 1}})",
-                        "show memory", changes);
+  QuestionArgs asked;
+  asked.model = args.model;
+  asked.hardware = args.hardware;
+  asked.engine = args.engine;
+  asked.gpus = args.gpus;
+  asked.workload = "chat";
+  asked.set = args.overrides;
+  asked.set.emplace_back("workload.sessions=1");
+  return Question(asked, {.needs_load = false}).load();
 }
 
 // The KV capacity of simulate()'s machine, or its error.

@@ -96,8 +96,16 @@ function change_cells(before: Cell, after: Cell, sign: number, noise: number): C
   ];
 }
 
-const noise_of = ({ before, after }: Pair<Run>, metric: string): number =>
-  Math.hypot(half_width(before, metric) ?? 0, half_width(after, metric) ?? 0);
+interface RunPair extends Pair<Run> {
+  tells: (metric: string) => boolean | undefined;
+}
+
+// Returns the half width of the difference's interval; 0 or infinity where only its verdict is known.
+function noise_of({ before, after, tells }: RunPair, metric: string): number {
+  const told = tells(metric);
+  if (told !== undefined) return told ? 0 : Infinity;
+  return Math.hypot(half_width(before, metric) ?? 0, half_width(after, metric) ?? 0);
+}
 
 function metrics_of(pairs: readonly Pair<Run>[]): string[] {
   const names = pairs.flatMap(({ before, after }) =>
@@ -106,7 +114,7 @@ function metrics_of(pairs: readonly Pair<Run>[]): string[] {
   return [...new Set(names)];
 }
 
-function run_table(run: Pair<Run>, metrics: readonly string[]): Table {
+function run_table(run: RunPair, metrics: readonly string[]): Table {
   const side = (one: Run, metric: string) =>
     metric_cell(one.place.at("metrics").metric(metric), metric, half_width(one, metric));
   return {
@@ -125,7 +133,7 @@ function run_table(run: Pair<Run>, metrics: readonly string[]): Table {
 }
 
 // Draws the changes of the most important metrics in percent.
-function run_figure(context: Context, run: Pair<Run>, metrics: readonly string[]): Figure | null {
+function run_figure(context: Context, run: RunPair, metrics: readonly string[]): Figure | null {
   const { theme } = context;
   const rows = metrics.flatMap((metric): Whisker[] => {
     const a = run.before.place.at("metrics").metric(metric).number;
@@ -155,6 +163,7 @@ function draw_runs(context: Context, before: Side, after: Side): void {
   const all = groups.flatMap((group) =>
     pairs_of_runs(group.before, group.after).map((run) => ({
       ...run,
+      tells: (metric: string) => context.report.tells(group.name, run.after.label, metric),
       name: groups.length > 1 ? `${group.name}: ${run.name}` : run.name,
     })),
   );

@@ -18,7 +18,7 @@ constexpr double kSaturated = 2.8;  // times S; a random walk rarely grows by mo
 // Least c_a^2 + c_w^2. If gaps and work hardly varied, S would be near 0 and every deviation significant.
 constexpr double kLeastVariation = 0.25;
 constexpr double kTransient = 0.95;  // share of turns that end within the window's start-up time
-constexpr int64_t kFewestSessions = 16;
+constexpr int64_t kFewestSessions = 16, kFewestOfUnfilled = 50;
 
 struct SessionSeen {
   double began_s = -1;
@@ -160,13 +160,14 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   };
   const std::vector<double> inside = per_part(kRunParts, window.from_s);
   const double grew = inside.back() - inside.front();
+  const bool is_told = window.is_filled || chance.sessions >= kFewestOfUnfilled;
   const bool rising =
       inside[kRunParts - 4] + inside[kRunParts - 3] < inside[kRunParts - 2] + inside[kRunParts - 1];
   const double scale = chance.scale();
   const std::string who = window.is_filled ? "requests inside" : "waiting requests";
   const std::string from_to =
       " from " + format_number(inside.front()) + " to " + format_number(inside.back());
-  if (grew > kSaturated * scale && rising) {
+  if (is_told && grew > kSaturated * scale && rising) {
     if (slows_down(per_part(kTwentieths, 0))) {
       return {Verdict::undecided,
               who + " grow" + from_to + ", but less than half as fast as before: run longer"};

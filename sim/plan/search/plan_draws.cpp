@@ -111,7 +111,8 @@ PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>&
   for (std::size_t d = 0; d < static_cast<std::size_t>(runs.draws); ++d) {
     const DrawVerdict& best = verdicts.front()[d];
     const bool beaten = std::any_of(verdicts.begin() + 1, verdicts.end(), [&](const auto& of_machines) {
-      return of_machines[d].meets && of_machines[d].objective < best.objective;
+      const double rounding = 1e-9 * std::abs(best.objective);
+      return of_machines[d].meets && of_machines[d].objective < best.objective - rounding;
     });
     still_best += best.meets && !beaten ? 1 : 0;
   }

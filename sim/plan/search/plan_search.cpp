@@ -9,6 +9,7 @@
 
 #include "base/float_values.h"
 #include "base/text/format.h"
+#include "plan/search/plan_advice.h"
 #include "plan/search/plan_screen.h"
 #include "plan/workers.h"
 
@@ -469,11 +470,21 @@ class PlanSearch {
     return interval.mean > interval.half_width;
   }
 
+  // True iff a candidate is a better answer: cheaper, or as cheap and surely faster. Else the earlier one in
+  // the plan's lists stays, which is the simpler one: no offloading that gains nothing.
+  bool replaces(const Candidate& one, const Candidate& best) const {
+    if (!better(one, best)) return false;
+    if (objective(one) < objective(best) - kEqual * std::abs(objective(best))) return true;
+    const auto latency_ms = [](const RunResult& run) { return run.number(kFrontMetric); };
+    const MeanInterval difference = paired_difference(one, best, latency_ms);
+    return std::isnan(difference.half_width) || difference.mean + difference.half_width < 0;
+  }
+
   void find_best() {
     result_.best = nullptr;
     for (const auto& [point, candidate] : judged_) {
       if (candidate->verdict != Judgement::meets) continue;
-      if (result_.best && !better(*candidate, *result_.best)) continue;
+      if (result_.best && !replaces(*candidate, *result_.best)) continue;
       result_.best = candidate;
       result_.best_point = point;
     }

@@ -12,7 +12,7 @@ namespace {
 constexpr double kWholeWorkload = 1;
 // If two corners miss by more than this share of the bound, nothing between them is run.
 constexpr double kByFarOfSeeds = 1;
-constexpr int64_t kMostRuns = 1000;  // runs of configurations that others ruled out
+constexpr int64_t kMostRuns = 400;  // runs of configurations that others ruled out
 
 struct Box {
   Point low, high;

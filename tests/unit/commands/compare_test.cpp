@@ -1,9 +1,13 @@
 // kvcap compare as its users meet it: settings, labels, differences, and files of --out.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "unit/cli.h"
@@ -154,6 +158,53 @@ TEST_F(Cli, RequiresDifferencesAgainstTheFirstSetting) {
       << alone.err;
   EXPECT_EQ(gate("p99_ttft_ms<=90s", "1").exit_code, 0) << "a value of every setting";
   EXPECT_EQ(gate("kv_capacity_tokens<=+2%", "1").exit_code, 2) << "not compared";
+}
+
+// What a pull request changes: the file before and the file after, over five seeds unless a number is given.
+TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
+  for (const char* seconds : {"0.1", "0.2"}) {
+    const Outcome saved = kvcap({"run", path("chat.json"), "--set", "serving.max_model_len=32768", "--set",
+                                 std::string("serving.request_overhead_s=") + seconds, "--save",
+                                 path(std::string("after-") + seconds + ".json")});
+    ASSERT_EQ(saved.exit_code, 0) << saved.err;
+  }
+  const std::vector<std::string> files = {"compare", path("after-0.1.json"), path("after-0.2.json"),
+                                          "--draws", "0"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), files.begin(), files.end());
+    return kvcap(more);
+  };
+  const Outcome failed = with({"--require", "mean_ttft_ms<=+1%"});
+  EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_NE(failed.err.find("of after-0.2 against after-0.1"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.out.find("replications"), std::string::npos) << failed.out;
+  EXPECT_EQ(with({"--require", "mean_ttft_ms<=+900%"}).exit_code, 0);
+  EXPECT_EQ(with({"--policies", "recompute"}).exit_code, 2);
+  const Outcome alone =
+      kvcap({"compare", files[1], "--policies", "recompute", "--require", "mean_ttft_ms<=+1%"});
+  EXPECT_EQ(alone.err,
+            "kvcap: --require: found a difference and one setting, allowed: two settings or more\n");
+}
+
+// Both settings have finished some of 4,000 seeds, and the table is of these.
+TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
+  const fs::path finished = fs::path(path("compared")) / ".finished";
+  const pid_t pid =
+      start({"compare", path("chat.json"), "--policies", "recompute,hcache", "--draws", "0", "--set",
+             "serving.max_model_len=32768", "--set", "replications=4000", "--out", path("compared")});
+  for (int i = 0; i < 3000; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::error_code none;
+    if (std::distance(fs::directory_iterator(finished, none), {}) >= 12) break;
+  }
+  kill(pid, SIGINT);
+  const Outcome outcome = finish(pid);
+  EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+  EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
+  EXPECT_EQ(outcome.out.find("Interrupted: "), 0U) << outcome.out;
+  EXPECT_NE(outcome.out.find(" of 4,000 seeds finished.\n"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos) << outcome.out;
+  EXPECT_FALSE(fs::exists(path("compared/compare.json")));
 }
 
 TEST_F(Cli, ARunBoundsValuesAlone) {

@@ -78,6 +78,71 @@ TEST_F(Question, IsSavedAsAScenarioWithTheSameAnswer) {
   EXPECT_EQ(file.at("policy").at("tiers").at(0).at("capacity_bytes"), 1e11);
 }
 
+TEST_F(Question, IsSavedAgainOnlyWhereItIsTheSame) {
+  run(chat_with({"--save", path("saved.json")}));
+  run(chat_with({"--save", path("saved.json")}));
+  EXPECT_NE(refusal(chat_with({"--dram", "100GB", "--save", path("saved.json")}))
+                .find("already exists with other text"),
+            std::string::npos);
+}
+
+TEST_F(Question, SizesHaveUnitsAndPoliciesNames) {
+  EXPECT_EQ(
+      refusal(chat_with({"--dram", "200"})),
+      "kvcap: --dram: found \"200\", allowed: a size such as 250GB or 2TiB, several separated by commas\n");
+  std::vector<std::string> misspelt = chat_with({"--dram", "200GB", "--policies", "LMCache"});
+  misspelt.insert(misspelt.begin(), "compare");
+  const Outcome outcome = kvcap(misspelt);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("did you mean \"lmcache\"?"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Question, TakesAsManyGpusAsTheLaunchLineUses) {
+  const Json scenario = run({"--from", "vllm serve Qwen/Qwen3-32B --tensor-parallel-size 2", "--gpu",
+                             "h100-sxm", "--workload", "chat", "--rate", "0.5"})
+                            .at("scenario");
+  EXPECT_EQ(scenario.at("hardware").at("name"), "h100-sxm-8x");
+  EXPECT_EQ(scenario.at("hardware").at("gpu").at("count"), 2);
+}
+
+TEST_F(Question, NamesTheFieldOrTheOptionThatIsMeant) {
+  EXPECT_EQ(refusal(chat_with({"--set", "max_num_seqs=64"})),
+            "kvcap: --set max_num_seqs=64: unknown key; did you mean serving.max_num_seqs?\n");
+  EXPECT_NE(refusal(chat_with({"--qps", "3"})).find("did you mean \"--rate\"?"), std::string::npos);
+  EXPECT_NE(refusal({"--model", "Llama-3.3-70B", "--gpu", "h200-sxm", "--workload", "chat", "--rate", "1"})
+                .find("did you mean \"llama-3.3-70b"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--model", "qwen3-32b", "--gpu", "H100", "--workload", "chat", "--rate", "1"})
+                .find("did you mean \"h100-sxm\"?"),
+            std::string::npos);
+}
+
+TEST_F(Question, KeepsTheNameOfTheCheckpointInLaunchLines) {
+  const Outcome outcome =
+      kvcap({"plan", "--model", "meta-llama/Llama-3.3-70B-Instruct", "--gpu", "h200-sxm", "--gpus", "2",
+             "--workload", "chat", "--rate", "0.5", "--meet", "p90_ttft_ms<=10s", "--emit", "launch"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.find("vllm serve meta-llama/Llama-3.3-70B-Instruct "), 0U) << outcome.out;
+}
+
+TEST_F(Question, OfGpuMemoryHasTheEnginesOwnDefaults) {
+  const Outcome outcome =
+      kvcap({"show", "memory", "--model", "qwen3-32b", "--hardware", "h100-sxm", "--json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json asked =
+      run({"--model", "qwen3-32b", "--gpu", "h100-sxm", "--workload", "chat", "--rate", "0.1"});
+  EXPECT_NE(outcome.out.find(asked.at("metrics").at("kv_capacity_tokens").dump()), std::string::npos)
+      << outcome.out;
+}
+
+TEST_F(Question, CannotServeARateOfWhichTheAnswersAloneTakeTooMuch) {
+  EXPECT_EQ(run({"--model", "qwen3-8b", "--gpu", "h100-sxm", "--workload", "chat", "--rate", "500"})
+                .at("metrics")
+                .at("stable")
+                .at("verdict"),
+            "saturated");
+}
+
 TEST_F(Question, StoresWithTheEnginesOwnOffloading) {
   const auto policy = [&](const std::string& engine) {
     return run(chat_with({"--dram", "100GB", "--engine", engine})).at("scenario").at("policy").at("name");

@@ -306,6 +306,7 @@ LoadPoint point(double load, const char* verdict, Judgement judgement, const std
     RunResult run = result_of({.load = load}, verdict, 300);
     for (const auto& [name, value] :
          std::vector<std::pair<std::string, double>>{{"p90_ttft_ms", 123},
+                                                     {"beyond_share.p90_ttft_ms", 0.04},
                                                      {"token_hit_rate", 0.25},
                                                      {"peak_kv_tokens", 800},
                                                      {"kv_capacity_tokens", 1000},
@@ -324,7 +325,7 @@ TEST(CapacityCurve, ShowsThePercentileOfTheTargetHitsKvAndPreemptions) {
   EXPECT_NE(text.find("p90 TTFT"), std::string::npos) << text;
   EXPECT_EQ(text.find("p99 TTFT"), std::string::npos) << text;
   // 800 of 1,000 tokens.
-  EXPECT_NE(text.find("       123         -      25.0      80.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("       123         -      4.00      25.0      80.0"), std::string::npos) << text;
   EXPECT_EQ(text.find("preempted"), std::string::npos) << text;
   answer.curve.push_back(point(2, "stable", Judgement::meets, "", 3));
   text = curve_text(asked, answer);
