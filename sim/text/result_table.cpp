@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kLines = 24;  // height of a terminal; optional rows are left out if the page is longer
+constexpr std::size_t kLines = 28;  // fits most terminals; optional rows are left out if the page is longer
 
 std::string cell(const RunResult& result, const Quantity& row) {
   if (row.is_real_only && result.is_bound) return "-";
