@@ -168,15 +168,23 @@ Scenario sized(const Scenario& scenario, const CapacityAnswer& answer) {
   return at_capacity ? with_filled_sizes(scenario, *at_capacity) : scenario;
 }
 
-// Returns the capacity of the engine with its prefix cache alone and with its stacks.
+// Returns the capacity of the engine with its prefix cache alone and with its stacks; after Ctrl-C those that
+// are whole, and sets `interrupted`.
 std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& question,
                                       const Scenario& scenario, const CapacityQuestion& asked,
-                                      const FinishedRuns& finished) {
+                                      const FinishedRuns& finished, bool& interrupted) {
   std::vector<Alternative> found;
   for (const std::string& policy : question.own_policies()) {
     if (policy == scenario.policy.name) continue;
     Scenario other = question.load(overrides_beside(policy, args.question.set));
-    CapacityAnswer answer = find_capacity(asked, simulated_loads(other, asked.meet, finished));
+    CapacityAnswer answer;
+    try {
+      answer = find_capacity(asked, simulated_loads(other, asked.meet, finished));
+    } catch (const Interrupted&) {
+      answer.is_interrupted = true;
+    }
+    interrupted = answer.is_interrupted;
+    if (interrupted) break;
     found.push_back({policy, std::move(other), std::move(answer)});
   }
   return found;
@@ -308,6 +316,31 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
   return text;
 }
 
+// Returns the answer for every policy; after Ctrl-C for those that have one, and sets `interrupted`. Throws
+// Interrupted if none has.
+std::vector<Answered> answers_of(const CapacityArgs& args, const Question& asked,
+                                 const CapacityQuestion& question, std::vector<Scenario> scenarios,
+                                 const FinishedRuns& finished, bool& interrupted) {
+  std::vector<Answered> all;
+  try {
+    for (Scenario& scenario : scenarios) {
+      Answered one{std::move(scenario), {}, {}, {}};
+      one.answer = find_capacity(question, simulated_loads(one.scenario, question.meet, finished));
+      interrupted = one.answer.is_interrupted;
+      if (asked.from().is_given() && args.policies.empty() && !interrupted)
+        one.others = alternatives(args, asked, one.scenario, question, finished, interrupted);
+      one.document = answer_object(one.scenario, question, one.answer);
+      add_launch(asked.from(), one);
+      all.push_back(std::move(one));
+      if (interrupted) break;
+    }
+  } catch (const Interrupted&) {
+    if (all.empty()) throw;
+    interrupted = true;
+  }
+  return all;
+}
+
 void capacity(const CapacityArgs& args) {
   const Question asked(args.question, {.has_sizes = !args.policies.empty(), .needs_load = false});
   const Launched& from = asked.from();
@@ -327,19 +360,8 @@ void capacity(const CapacityArgs& args) {
   const std::vector<std::string> names = file_names(scenarios);
   if (!args.out.empty()) refuse_to_replace_in("--out", args.out, names, files_of(first));
   const FinishedRuns finished(args.out, args.resume);
-  std::vector<Answered> all;
   bool interrupted = false;
-  for (Scenario& scenario : scenarios) {
-    Answered one{std::move(scenario), {}, {}, {}};
-    one.answer = find_capacity(question, simulated_loads(one.scenario, question.meet, finished));
-    interrupted = one.answer.is_interrupted;
-    if (from.is_given() && args.policies.empty() && !interrupted)
-      one.others = alternatives(args, asked, one.scenario, question, finished);
-    one.document = answer_object(one.scenario, question, one.answer);
-    add_launch(from, one);
-    all.push_back(std::move(one));
-    if (interrupted) break;
-  }
+  std::vector<Answered> all = answers_of(args, asked, question, std::move(scenarios), finished, interrupted);
   if (interrupted) {
     if (!args.json) print(pages_of(args, question, from, std::move(all)));
     throw Interrupted();

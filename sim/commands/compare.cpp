@@ -261,6 +261,7 @@ std::vector<Compared> columns_of_files(const CompareArgs& args) {
         names.size() == files.size() ? std::filesystem::path(file).stem().string() : file;
     columns.push_back({.label = label, .overrides = {}, .folder = label, .file = file});
   }
+  if (columns.size() > kMostSettings) refuse_more_settings();
   return columns;
 }
 
@@ -341,10 +342,12 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& c
     throw InputError(
         "--bounds: found no policy that stores anything, allowed: at least one of them compared");
   }
-  const Overrides base = columns[static_cast<std::size_t>(scenarios.rend() - last) - 1].overrides;
+  const Compared& stored = columns[static_cast<std::size_t>(scenarios.rend() - last) - 1];
+  const Overrides base = stored.overrides;
+  const std::string file = stored.file;
   const auto add = [&](const char* label, std::initializer_list<const char*> changes) {
-    Compared& column =
-        columns.emplace_back(Compared{.label = label, .overrides = base, .is_bound = true, .folder = label});
+    Compared& column = columns.emplace_back(
+        Compared{.label = label, .overrides = base, .is_bound = true, .folder = label, .file = file});
     for (const char* change : changes) column.overrides.push_back(override_of(change));
   };
   add("no cache",
@@ -406,9 +409,38 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
                       : kFlagsTitle + text;
 }
 
-Overrides gated(Overrides overrides) {
-  overrides.push_back(override_of("replications=" + std::to_string(kGatedReplications)));
-  return overrides;
+bool sets_seeds(const CompareArgs& args) {
+  return std::any_of(args.question.set.begin(), args.question.set.end(),
+                     [](const std::string& one) { return one.starts_with("replications="); });
+}
+
+// Loads the scenarios of further columns. `is_gated`: a difference is judged by its interval, which one run
+// does not have, so that a single run becomes several.
+void load_columns(const Question& question, const std::vector<Compared>& columns, bool is_gated,
+                  std::vector<Scenario>& scenarios) {
+  const Override seeds = override_of("replications=" + std::to_string(kGatedReplications));
+  Progress progress("checking");
+  while (scenarios.size() < columns.size()) {
+    progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
+    const Compared& column = columns[scenarios.size()];
+    Overrides overrides = column.overrides;
+    scenarios.push_back(question.load(overrides, column.file));
+    if (!is_gated || scenarios.back().replications > 1) continue;
+    overrides.push_back(seeds);
+    scenarios.back() = question.load(overrides, column.file);
+  }
+}
+
+// Throws InputError if settings have different numbers of seeds, because differences are paired by seed.
+void require_equal_seeds(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios) {
+  for (std::size_t i = 1; i < scenarios.size(); ++i) {
+    const int64_t first = scenarios[0].replications, other = scenarios[i].replications;
+    if (first == other) continue;
+    throw InputError(
+        "compare: found replications " + std::to_string(first) + " (" + columns[0].label + ") and " +
+        std::to_string(other) + " (" + columns[i].label +
+        "), allowed: the same of all; --set replications=" + std::to_string(std::max(first, other)));
+  }
 }
 
 void compare(const CompareArgs& args) {
@@ -422,29 +454,17 @@ void compare(const CompareArgs& args) {
                         : !args.layouts.empty() ? "--layouts"
                         : has_policies          ? "--policies"
                                                 : "--over");
-  const bool sets_seeds =
-      std::any_of(args.question.set.begin(), args.question.set.end(),
-                  [](const std::string& one) { return one.starts_with("replications="); });
   const bool has_gate = std::any_of(requirements.begin(), requirements.end(),
                                     [](const Requirement& one) { return one.is_difference; });
   if (has_gate && columns.size() < 2)
     throw InputError("--require: found a difference and one setting, allowed: two settings or more");
   std::vector<Scenario> scenarios;
   refuse_read_once(args.question.file, ", and a comparison reads it for every setting; allowed: a file");
-  const auto load_columns = [&] {
-    Progress progress("checking");
-    while (scenarios.size() < columns.size()) {
-      progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-      const Compared& column = columns[scenarios.size()];
-      scenarios.push_back(question.load(column.overrides, column.file));
-      // A difference is judged by its interval, which one run does not have.
-      if (has_gate && !sets_seeds && scenarios.back().replications == 1)
-        scenarios.back() = question.load(gated(column.overrides), column.file);
-    }
-  };
-  load_columns();
+  for (const std::string& file : args.others) refuse_read_once(file, "; allowed: a file");
+  load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
   if (args.bounds) add_bounds(scenarios, columns);
-  load_columns();
+  load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
+  require_equal_seeds(columns, scenarios);
   question.save(scenarios.front());
   refuse_resume_without_folder("compare", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
@@ -490,7 +510,8 @@ void compare(const CompareArgs& args) {
     interrupted = "Interrupted while plausible machines were drawn: no model intervals.\n\n";
   }
   if (!interrupted.empty() && args.json) throw Interrupted();
-  const std::string line = scenario_line(scenarios[0], results[0]);
+  const std::string line =
+      (args.others.empty() ? "" : columns[0].label + ": ") + scenario_line(scenarios[0], results[0]);
   std::vector<Difference> compared = differences;
   compared.insert(compared.end(), pairs.begin(), pairs.end());
   const TableOptions options{.is_brief = !args.explain, .assumptions = model.outside.size()};
@@ -505,7 +526,7 @@ void compare(const CompareArgs& args) {
       std::string folder = folder_name(columns[i]);
       // Settings whose names are equal after escaping and cutting get a number.
       if (!folders.insert(folder).second) folder += "," + std::to_string(i + 1);
-      add_run_files(args.out + "/" + folder, line, results[i], files);
+      add_run_files(args.out + "/" + folder, scenario_line(scenarios[i], results[i]), results[i], files);
     }
     files.add(args.out + "/table.txt", table);
     files.add(args.out + "/compare.json", compare_json(results, differences, pairs, model, from_json));

@@ -152,6 +152,8 @@ void add_run_files(const std::string& folder, const std::string& line, const Run
 }
 
 std::string finished_text(std::size_t finished, int64_t replications) {
+  if (static_cast<int64_t>(finished) == replications)
+    return "Interrupted while longer runs were simulated: these are the shorter ones.\n\n";
   return "Interrupted: " + std::to_string(finished) + " of " + format_count(replications, "seed") +
          " finished.\n\n";
 }

@@ -11,6 +11,7 @@
 #include "base/input_error.h"
 #include "base/outputs.h"
 #include "base/text/format.h"
+#include "base/text/joined.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -318,6 +319,7 @@ std::string deployment(const PlanReport& report, const std::string& emit) {
 struct AskedPlan {
   Launched from;
   Plan plan;
+  std::string searched = {};  // what a plan without a file searches, and what it leaves out
 };
 
 std::vector<std::string> changes_of(const Overrides& overrides) {
@@ -375,9 +377,9 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   const Question question(asked, {.plan_base = nullptr, .chooses = chooses});
   Json search = Json::object(), meet = Json::object();
   if (!has_hardware) search["hardware"] = servers;
+  const int64_t most = has_hardware ? load_hardware(asked.hardware).gpu.count : kLargestServer_gpus;
   if (!asked.gpus) {
     Json& sizes = search["serving.tensor_parallel_size"] = Json::array();
-    const int64_t most = has_hardware ? load_hardware(asked.hardware).gpu.count : kLargestServer_gpus;
     for (int64_t gpus = 1; gpus <= most; gpus *= 2) sizes.push_back(gpus);
   }
   std::vector<std::string> policies = question.own_policies();
@@ -398,6 +400,11 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   for (std::string& one : changes_of(question.set())) set.push_back(std::move(one));
   AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, set)};
   plan.plan.checkpoint = question.checkpoint();
+  plan.searched =
+      "Searched: " + (has_hardware ? asked.hardware : joined(servers) + " (the servers with a price)") +
+      ", " + (asked.gpus ? std::to_string(*asked.gpus) : "1 to " + std::to_string(most)) +
+      " GPUs of one of them, with " + joined(policies, " and ") +
+      ". Left out: other GPUs, several servers and other policies, which --gpu or a plan file asks about.";
   return plan;
 }
 
@@ -436,7 +443,7 @@ void plan(const PlanArgs& args) {
   }
   refuse_read_once(args.question.file, ", and a plan reads it for every configuration; allowed: a file");
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
-  const auto [from, plan] = asked_plan(args);
+  const auto [from, plan, searched] = asked_plan(args);
   const std::string& name = args.question.file.empty() ? plan.base.path : args.question.file;
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
   refuse_resume_without_folder("plan", args.resume, args.out);
@@ -458,7 +465,7 @@ void plan(const PlanArgs& args) {
   const FinishedRuns finished(args.out, args.resume);
   Simulator simulator(plan, finished);
   Judge judge(plan, simulator);
-  PlanReport report{.plan = &plan, .result = find_plan(plan, judge)};
+  PlanReport report{.plan = &plan, .result = find_plan(plan, judge), .searched = searched};
   std::vector<std::string> notes;
   PlanDraws draws;
   if (report.result.best) {
@@ -472,6 +479,7 @@ void plan(const PlanArgs& args) {
   report.simulations = simulator.simulations();
   if (report.is_interrupted() && (args.json || !args.emit.empty())) throw Interrupted();
   Json object = report_object(report, draws);
+  if (!searched.empty()) notes.push_back(searched);
   object["notes"] = notes;
   if (from.is_given()) {
     object["from"] = launched_json(from);

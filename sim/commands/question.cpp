@@ -222,7 +222,7 @@ static QuestionArgs with_gpus_of(const std::optional<LaunchLine>& line, Question
   int64_t gpus = 1;
   for (const std::string& one : line->overrides) {
     for (const std::string_view field : {"serving.tensor_parallel_size=", "serving.data_parallel_size="}) {
-      if (one.starts_with(field)) gpus *= std::atoll(one.c_str() + field.size());
+      if (one.starts_with(field)) gpus *= std::clamp(std::atoll(one.c_str() + field.size()), 1LL, 1024LL);
     }
   }
   if (load_hardware(args.hardware).gpu.count < gpus) args.gpus = gpus;

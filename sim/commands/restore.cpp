@@ -19,6 +19,7 @@
 #include "commands/commands.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
+#include "commands/question.h"
 #include "documents/kind.h"
 #include "plan/workers.h"
 #include "policy/group_rules.h"
@@ -35,6 +36,7 @@ namespace {
 
 struct RestoreArgs {
   std::string model, hardware;
+  std::optional<int64_t> gpus;
   std::string lengths;
   int64_t tokens = 0;  // the length that is restored
   int64_t new_tokens = 64;
@@ -74,8 +76,12 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
       {"schema", "kvcap.scenario/1"},
       {"name", "restore"},
       {"model", args.model},
-      {"hardware", args.hardware},
-      {"serving", {{"host_times", "none"}, {"max_num_batched_tokens", args.tokens + args.new_tokens}}},
+      {"hardware",
+       args.gpus ? server_of(load_hardware(args.hardware), args.hardware, *args.gpus) : args.hardware},
+      {"serving",
+       {{"host_times", "none"},
+        {"tensor_parallel_size", args.gpus.value_or(1)},
+        {"max_num_batched_tokens", args.tokens + args.new_tokens}}},
       {"workload", {{"source", {{"kind", "chat"}}}}},
       {"policy", {{"name", policy}}},
       {"fidelity", "layer"}};
@@ -199,7 +205,7 @@ std::vector<std::string> memory_notes(const Scenario& scenario) {
   const double weights_gb = scenario.model.weight_bytes() / 1e9;
   if (weights_gb < memory_gb) return {};
   return {"weights of " + format_number(weights_gb) + " GB do not fit a GPU memory of " +
-          format_number(memory_gb) + " GB: run refuses this machine"};
+          format_number(memory_gb) + " GB: run refuses this machine; --gpus takes more GPUs"};
 }
 
 std::vector<std::string> policies_of(const RestoreArgs& args) {
@@ -317,7 +323,8 @@ void add_restore(CLI::App& app) {
   auto args = std::make_shared<RestoreArgs>();
   Command command(app, "restore", "how long each policy takes to restore one context");
   command.value("--model", args->model, "catalogue name or file").required();
-  command.value("--hardware", args->hardware, "catalogue name or file").required();
+  command.value("--hardware,--gpu", args->hardware, "catalogue name or file").required();
+  command.value("--gpus", args->gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
   command.value("--tokens", args->lengths, "tokens of context, or several lengths: 4k,16k,64k").required();
   command.value("--new-tokens", args->new_tokens, "tokens prefilled on top").with_default();
   command.value("--policy", args->policy, "a policy, or all").with_default();

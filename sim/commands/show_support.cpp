@@ -201,7 +201,7 @@ constexpr const char* kMeaning =
 
 std::string engine_cell(const Support& one, std::size_t engine) {
   const std::string evidence(name(one.engines[engine]));
-  return one.runs[engine] == 0 ? evidence : fmt::format("{} ({} runs)", evidence, one.runs[engine]);
+  return one.runs[engine] == 0 ? evidence : evidence + " (" + format_count(one.runs[engine], "run") + ")";
 }
 
 void show_model_support(const std::string& model_name, bool json) {

@@ -86,7 +86,7 @@ bool is_interrupted(const CapacitySubject& s) { return value_of(s.json, "interru
 constexpr CapacitySentence kCapacityVerdict[] = {
     {"Interrupted: {policy} misses {limit} at each load that was tried; lower ones were not.",
      [](const CapacitySubject& s) { return is_interrupted(s) && is_none(s); }},
-    {"Interrupted: {policy} serves at least {load} {unit} within {targets}; more was not decided.",
+    {"Interrupted: {policy} serves at least {load} {unit} within {targets}; the search had not ended.",
      is_interrupted},
     {"{policy} meets {targets} at no load: even at the least, {least share} of the turns are {limit}, and "
      "none may be; --meet '{limit}_share<=0.01' allows some.",
@@ -147,8 +147,12 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
     {"least share", [](const CapacitySubject& s) { return format_percent(s.least_share()); }},
     {"least value",
      [](const CapacitySubject& s) {
-       const double value = s.at_least(text_of(s.json, "limit"));
-       return std::isnan(value) ? "" : " (" + format_number(value) + ")";
+       const std::string limit = text_of(s.json, "limit");
+       const Quantity* row = find_quantity(limit);
+       const double value = s.at_least(limit);
+       if (!row || std::isnan(value)) return std::string();
+       return " (" + format_number(row->unit.scale * value) + " " + std::string(row->unit.symbol) +
+              " in the mean of the seeds)";
      }},
     {"more", [](const CapacitySubject& s) { return first_said(kMore, s); }},
     {"interval", [](const CapacitySubject& s) { return first_said(kCapacityInterval, s); }},

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 
 #include "base/float_values.h"
@@ -6,6 +8,7 @@
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "metrics/unserved.h"
 #include "text/model_text.h"
 #include "text/result_sentences.h"
 #include "text/sentence.h"
@@ -60,13 +63,24 @@ constexpr double kSurely = 0.95;
 constexpr PlanSentence kPlanInterrupted[] = {
     {"Interrupted before the search ended; this is what was judged until then.",
      [](const PlanSubject& s) { return text_of(s.json, "interrupted") == "search"; }},
-    {"Interrupted after the search; what stands beside the answer is not complete.",
+    {"Interrupted after the search: the answer is complete, the advice after it is not.",
      [](const PlanSubject& s) { return text_of(s.json, "interrupted") == "advice"; }},
 };
+bool is_search_interrupted(const PlanSubject& s) { return text_of(s.json, "interrupted") == "search"; }
+
 constexpr PlanSentence kPlanVerdict[] = {
+    {"None of them meets every target{effort}. Nearest is {nearest}.",
+     [](const PlanSubject& s) { return has_no_answer(s) && is_search_interrupted(s); },
+     {"nearest"}},
     {"No configuration meets every target{effort}. Nearest is {nearest}, which is saturated.",
      [](const PlanSubject& s) {
        return has_no_answer(s) && text_of(value_of(s.json, "nearest"), "reason") == "unstable";
+     },
+     {"nearest"}},
+    {"No configuration meets every target{effort}. Nearest is {nearest}, which has {nearest misses} turns.",
+     [](const PlanSubject& s) {
+       const std::string reason = text_of(value_of(s.json, "nearest"), "reason");
+       return has_no_answer(s) && std::ranges::find(kUnserved, reason) != std::end(kUnserved);
      },
      {"nearest"}},
     {"No configuration meets every target{effort}. Nearest is {nearest}, which misses {nearest misses}.",
@@ -82,6 +96,9 @@ constexpr PlanSentence kPlanCertainty[] = {
     {"These runs do not show whether {rivals} meet the targets.",
      [](const PlanSubject& s) { return has_no_answer(s) && s.rivals() > 0; }},
     {"These runs do not distinguish it from {rivals}.", [](const PlanSubject& s) { return s.rivals() > 0; }},
+    {"One seed, so chance is not excluded.",
+     [](const PlanSubject& s) { return value_of(s.json, "clear") == false && is_search_interrupted(s); },
+     {"clear"}},
     {"One seed, so chance is not excluded: a larger max_replications gives the targets intervals.",
      [](const PlanSubject& s) { return value_of(s.json, "clear") == false; },
      {"clear"}},

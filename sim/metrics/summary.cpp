@@ -20,9 +20,11 @@ namespace kvcap {
 namespace {
 
 constexpr int kSeriesBins = 200;
-// Largest share of failed turns at which a load counts as served, as a 99th percentile ignores 1 %.
 // A machine that the answers alone load by more than this does not serve them, whatever the model's error.
 constexpr double kSurelyTooMuch = 1.5;
+// Waiting requests that grow while a run fills tell no overload below this load.
+constexpr double kSurelyServed = 0.9;
+// Largest share of failed turns at which a load counts as served, as a 99th percentile ignores 1 %.
 constexpr double kMostFailed = 0.01;
 // Number of parts of a window, for the busiest resource in each part.
 constexpr int kBottleneckParts = 1000;
@@ -144,38 +146,52 @@ class Summary {
     return facts_.slo_tpot_ms < 0 || !has_tpot(turn) || 1e3 * tpot_s(turn) <= facts_.slo_tpot_ms;
   }
 
-  // Adds the work that arrives per second over the capacity per second, for the busiest resource: for GPUs,
-  // gpu_s_of_turn and the computation of restorations; for a link, its mean work per turn in this run.
-  void add_offered_load() {
+  struct Offered {
+    double load = kNaN;
+    std::string bound = "none";
+  };
+
+  // Returns the work that arrives per second over the capacity per second, for the busiest resource: for
+  // GPUs, gpu_s_of_turn and the computation of restorations; for a link, its mean work per turn in this run.
+  Offered offered() const {
+    const double served = answered_turns();
+    Offered found;
+    if (!(served > 0) || !(facts_.offered_turns_per_s > 0) || !facts_.gpu_s_of_turn) return found;
+    const auto nodes = static_cast<double>(facts_.replicas);
+    const double gpu_s = facts_.gpu_s_of_turn(mean_turn()) + recorded_.restore_compute_s / served;
+    found = {facts_.offered_turns_per_s * gpu_s / nodes, std::string(kResourceNames[index(Resource::gpu)])};
+    for (std::size_t i = 0; i < kResourceCount; ++i) {
+      if (i == index(Resource::gpu)) continue;
+      const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
+      const double of_link = facts_.offered_turns_per_s * busy_s / served;
+      if (of_link > found.load) found = {of_link, std::string(kResourceNames[i])};
+    }
+    return found;
+  }
+
+  double answered_turns() const {
+    return static_cast<double>(std::count_if(recorded_.turns.begin(), recorded_.turns.end(),
+                                             [](const TurnRecord& turn) { return turn.answered(); }));
+  }
+
+  // REQUIRES: some turn is answered.
+  MeanTurn mean_turn() const {
     MeanTurn mean;
-    double served = 0;
     for (const TurnRecord& turn : recorded_.turns) {
       if (!turn.answered()) continue;
-      ++served;
       const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
       mean.prompt_tokens += prompt_tokens;
       mean.output_tokens += turn.output_tokens;
       mean.computed_tokens += prompt_tokens - turn.hit_tokens;
     }
-    double offered = kNaN;
-    std::string bound = "none";
-    if (served > 0 && facts_.offered_turns_per_s > 0 && facts_.gpu_s_of_turn) {
-      mean = {mean.prompt_tokens / served, mean.output_tokens / served, mean.computed_tokens / served};
-      const auto nodes = static_cast<double>(facts_.replicas);
-      const double gpu_s = facts_.gpu_s_of_turn(mean) + recorded_.restore_compute_s / served;
-      offered = facts_.offered_turns_per_s * gpu_s / nodes;
-      bound = kResourceNames[index(Resource::gpu)];
-      for (std::size_t i = 0; i < kResourceCount; ++i) {
-        if (i == index(Resource::gpu)) continue;
-        const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
-        const double of_link = facts_.offered_turns_per_s * busy_s / served;
-        if (of_link <= offered) continue;
-        offered = of_link;
-        bound = kResourceNames[i];
-      }
-    }
-    add("offered_load", offered);
-    add("offered_bound_by", bound);
+    const double served = answered_turns();
+    return {mean.prompt_tokens / served, mean.output_tokens / served, mean.computed_tokens / served};
+  }
+
+  void add_offered_load() {
+    const Offered found = offered();
+    add("offered_load", found.load);
+    add("offered_bound_by", found.bound);
   }
 
   // True iff enough turns end while sessions begin that this part of the run is representative, though a few
@@ -216,6 +232,9 @@ class Summary {
     const Stability found =
         judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
                         chance_of(recorded_.turns, steady_, facts_.rate_varies));
+    if (found.verdict == Verdict::saturated && !steady_.is_filled && offered().load < kSurelyServed)
+      return {Verdict::undecided, "waiting requests grow while the run fills, at a load of " +
+                                      format_percent(offered().load) + ": run longer"};
     if (found.verdict != Verdict::undecided || facts_.rate_varies || facts_.rates_over_run) return found;
     const double answers = generation_load();
     if (!(answers > kSurelyTooMuch)) return found;
@@ -226,16 +245,9 @@ class Summary {
   // Returns the share of the GPUs' time that generating the answers takes, whatever caches keep of the
   // prompts; NaN if not known.
   double generation_load() const {
-    MeanTurn mean;
-    double answered = 0;
-    for (const TurnRecord& turn : recorded_.turns) {
-      if (!turn.answered()) continue;
-      ++answered;
-      mean.prompt_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
-      mean.output_tokens += turn.output_tokens;
-    }
-    if (answered == 0 || !facts_.gpu_s_of_turn) return kNaN;
-    mean = {mean.prompt_tokens / answered, mean.output_tokens / answered, 0};
+    if (!(answered_turns() > 0) || !facts_.gpu_s_of_turn) return kNaN;
+    MeanTurn mean = mean_turn();
+    mean.computed_tokens = 0;
     return facts_.offered_turns_per_s * facts_.gpu_s_of_turn(mean) / static_cast<double>(facts_.replicas);
   }
 

@@ -34,7 +34,7 @@ struct WorkerOptions {
 };
 
 // A job returns its result as bytes and counts finished units in `done_units` for the progress bar (on
-// stderr, if it is a terminal and the work takes over a second).
+// stderr, if it is a terminal and the command takes over 0.8 s).
 using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& done_units)>;
 
 // Runs the jobs and returns the bytes of each, in order. Rethrows an InputError of a job. A job whose process

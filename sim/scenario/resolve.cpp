@@ -300,8 +300,12 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   }
   for (std::string_view key : {"model", "hardware", "policy"}) resolve_reference(document, key);
   resolve_reference(document, kDraftModel);
-  const Json written = document.json;
+  Json written = document.json;
   for (const Override& override : overrides) apply_override(document, override);
+  // No note speaks of these.
+  for (const char* field : {"seed", "replications", "name"}) {
+    if (document.json.contains(field)) written[field] = document.json[field];
+  }
   label_outdated_notes(written, document.json);
   take_prices(document);
   take_share(document);

@@ -59,11 +59,17 @@ std::vector<CapacityColumn> capacity_columns(const std::vector<std::string>& tar
   }
   // A percentile is judged by the share of all turns beyond its bound, which the mean of the seeds'
   // percentiles does not show.
+  const auto latency_of = [](const std::string& metric) { return metric.substr(metric.find('_')); };
+  const auto is_alone = [&](const std::string& target) {
+    return std::count_if(targets.begin(), targets.end(), [&](const std::string& other) {
+             return allowed_share(other) && latency_of(other) == latency_of(target);
+           }) == 1;
+  };
   for (const std::string& target : targets) {
     if (!allowed_share(target)) continue;
     const std::string title = find_quantity(target)->title;
     columns.push_back({.metric = beyond_share_name(target),
-                       .title = "late " + title.substr(title.find(' ') + 1),
+                       .title = "late " + (is_alone(target) ? title.substr(title.find(' ') + 1) : title),
                        .unit = find_quantity("token_hit_rate")->unit});
   }
   for (const char* share : {"rejected_share", "failed_share", "truncated_share"}) {

@@ -41,7 +41,8 @@ void add_marginals(Page& page, const PlanReport& report) {
   const Marginal* next = next_to_buy(report.marginals);
   if (!report.marginals.front().has_price) return;
   if (!next) {
-    page.sentence(std::string("None that is for sale surely lowers ") + kFrontMetric + ".");
+    page.sentence(std::string("None that is for sale surely lowers ") + kFrontMetric +
+                  " and misses no target.");
   } else if (next->objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
     page.sentence("One more dollar an hour buys most as " + next->what.substr(0, next->what.find(' ')) +
                   ": " + format_number(-next->quality.mean / next->objective.mean) + " ms of p99 TTFT.");

@@ -198,6 +198,7 @@ std::string plan_text(const PlanReport& report, const std::vector<std::string>& 
   for (const std::string& one : said) page.sentence(one);
   add_answer(page, report);
   add_implied(page, result.implied);
+  if (!report.searched.empty()) page.sentence(report.searched);
   page.sentence(fmt::format("Intervals are those that the verdicts rest on: of {}.",
                             format_percent(result.confidence)));
   add_front(page, report);

@@ -17,6 +17,7 @@ namespace kvcap {
 struct PlanReport {
   const Plan* plan = nullptr;
   PlanResult result;
+  std::string searched = {};  // what a plan without a file searches, and what it leaves out
   int64_t simulations = 0;
   std::string purchase;
   std::vector<std::string> purchase_notes;  // searched sizes and sources of the prices

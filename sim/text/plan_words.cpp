@@ -1,10 +1,13 @@
 #include "text/plan_words.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/text/format.h"
 #include "base/text/width.h"
+#include "metrics/unserved.h"
 
 namespace kvcap {
 
@@ -17,6 +20,8 @@ std::string failure_text(const Candidate& candidate) {
   if (candidate.verdict == Judgement::cannot_run) return "cannot run: " + reason;
   if (reason == "unstable") return "is saturated";
   if (reason == "stable") return "may be saturated";
+  if (std::ranges::find(kUnserved, reason) != std::end(kUnserved))
+    return "has " + reason + " turns (" + interval_text(candidate.metric(reason)) + " a run)";
   return (candidate.verdict == Judgement::unclear ? "may miss " : "misses ") + reason + " (" +
          interval_text(candidate.metric(reason)) + ")";
 }

@@ -90,9 +90,9 @@ Ahead ahead(const Comparison& all);
 
 // What forbids to call settings better than others; clauses of one sentence, the worst first.
 inline constexpr ResultSentence kTroubles[] = {
-    {"No setting serves this load: the requests inside grow throughout",
+    {"No setting serves this load: more arrives than leaves",
      [](const ResultSubject& s) { return all_overloaded(s) && s.all.real().size() > 1; }},
-    {"{overloaded} cannot serve this load: the requests inside grow throughout",
+    {"{overloaded} cannot serve this load: more arrives than leaves",
      [](const ResultSubject& s) {
        return !overloaded(s).empty() && !(all_overloaded(s) && s.all.real().size() > 1);
      }},

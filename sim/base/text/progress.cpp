@@ -11,6 +11,7 @@ namespace kvcap {
 namespace {
 
 bool is_silent = false;
+constexpr std::chrono::milliseconds kLeastWork{300}, kLeastCommand{800};
 const std::chrono::steady_clock::time_point kCommandBegan = std::chrono::steady_clock::now();
 
 }  // namespace
@@ -18,7 +19,8 @@ const std::chrono::steady_clock::time_point kCommandBegan = std::chrono::steady_
 Progress::Progress(const std::string& label, bool is_part)
     : label_(message_line(label)),
       is_part_(is_part),
-      is_shown_(!is_silent && !label_.empty() && isatty(STDERR_FILENO) == 1) {}
+      is_shown_(!is_silent && !label_.empty() && isatty(STDERR_FILENO) == 1),
+      next_(std::max(start_ + kLeastWork, kCommandBegan + kLeastCommand)) {}
 
 Progress::~Progress() {
   if (is_drawn_ && !is_silent) std::fputs("\r\033[K", stderr);

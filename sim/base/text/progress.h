@@ -1,5 +1,5 @@
-// Progress: a bar on stderr for work that takes longer than a second, if stderr is a terminal. Its destructor
-// removes it.
+// Progress: a bar on stderr for work that takes longer than 0.3 s, from 0.8 s after the program began, if
+// stderr is a terminal. Its destructor removes it.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class Progress {
   bool is_shown_;
   bool is_drawn_ = false;
   Clock::time_point start_ = Clock::now();
-  Clock::time_point next_ = start_ + std::chrono::seconds(1);
+  Clock::time_point next_;
 };
 
 }  // namespace kvcap

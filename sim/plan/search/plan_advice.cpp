@@ -198,8 +198,8 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
 
 const Marginal* next_to_buy(const std::vector<Marginal>& marginals) {
   const auto is_worth = [](const Marginal& one) {
-    const double half_width = std::isnan(one.quality.half_width) ? 0 : one.quality.half_width;
-    return one.has_price && one.quality.mean + half_width < 0 && one.candidate->verdict != Judgement::misses;
+    return one.has_price && one.quality.mean + one.quality.half_width < 0 &&
+           one.candidate->verdict != Judgement::misses;
   };
   const auto found = std::find_if(marginals.begin(), marginals.end(), is_worth);
   return found == marginals.end() ? nullptr : &*found;

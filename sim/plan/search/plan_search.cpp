@@ -20,8 +20,8 @@ namespace {
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched concurrently
 constexpr int64_t kFewSeeds = 3;  // an answer with no more seeds gets another look
-constexpr std::size_t kMostTies =
-    3;                           // configurations as dear as the answer that are judged for their latency
+// Most configurations as dear as the answer that are judged for their latency.
+constexpr std::size_t kMostTies = 3;
 constexpr double kEqual = 1e-9;  // relative rounding error of equal prices
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
@@ -99,7 +99,7 @@ class PlanSearch {
       searched = best_objective_;
       conclude();
       update_best_objective();
-    } while (best_objective_ > searched + margin() + equal());
+    } while (std::isfinite(searched) && best_objective_ > searched + margin() + kEqual * std::abs(searched));
     count_verified();
     name_discarded(screening);
   }
@@ -166,7 +166,8 @@ class PlanSearch {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       Point& point = lines[i];
       if (bisected_) point[*bisected_] = std::max<std::size_t>(ends[i], 1) - 1;
-      const bool is_tie = ends[i] > 0 && !may_be_better(point) && !judged_.contains(point);
+      const bool is_tie =
+          ends[i] > 0 && std::isfinite(estimate(point)) && !may_be_better(point) && !judged_.contains(point);
       if (is_tie && tried_ties_.insert(point).second) points.push_back(point);
     }
     const std::vector<Point> faster = fastest_on_short(points);
@@ -362,11 +363,14 @@ class PlanSearch {
   // As `meets`, but takes a point as met, without a run, if a judged one with at least its resources meets
   // the targets at no higher price.
   std::vector<bool> meets_or_saves_nothing(const std::vector<Point>& points) {
+    know_estimates(points);
     const auto saves_nothing = [&](const Point& point) {
+      if (!std::isfinite(estimate(point))) return false;  // it cannot run there
       return std::any_of(judged_.begin(), judged_.end(), [&](const auto& one) {
         const auto& [known, candidate] = one;
         return candidate->verdict == Judgement::meets && known != point &&
-               is_comparable(known, point, false) && objective(*candidate) <= estimate(point) + equal();
+               is_comparable(known, point, false) &&
+               objective(*candidate) + margin() <= estimate(point) + equal();
       });
     };
     std::vector<Point> cheaper;
@@ -477,7 +481,7 @@ class PlanSearch {
     if (objective(one) < objective(best) - kEqual * std::abs(objective(best))) return true;
     const auto latency_ms = [](const RunResult& run) { return run.number(kFrontMetric); };
     const MeanInterval difference = paired_difference(one, best, latency_ms);
-    return std::isnan(difference.half_width) || difference.mean + difference.half_width < 0;
+    return difference.mean + difference.half_width < 0;  // one seed is not sure
   }
 
   void find_best() {
@@ -617,7 +621,8 @@ class PlanSearch {
           continue;
         }
         const double misses = total_violation(plan_, one.at_top.result);
-        if (misses >= least) continue;
+        // A saturated one misses infinitely, and yet can run.
+        if (found.why != Discarded::Why::cannot_run && misses >= least) continue;
         least = misses;
         const Target* worst = worst_target(plan_, one.at_top.result);
         found = {.why = worst || is_saturated(one.at_top.result) ? Discarded::Why::misses

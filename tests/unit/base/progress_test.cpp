@@ -66,6 +66,19 @@ class Terminal : public Cli {
   }
 };
 
+TEST_F(Terminal, HasNoEstimateOfAPartOfACommand) {
+  const std::string text = shown("never", [] {
+                             Progress progress("screening", true);
+                             for (int i = 0; i < 8; ++i) {
+                               progress.show(0.5);
+                               std::this_thread::sleep_for(std::chrono::milliseconds(100));
+                             }
+                           }).text;
+  EXPECT_NE(text.find("\rscreening ["), std::string::npos) << text;
+  EXPECT_NE(text.find(" s so far"), std::string::npos) << text;
+  EXPECT_EQ(text.find(" left"), std::string::npos) << text;
+}
+
 TEST_F(Terminal, HasABarAfterASecondThatIsGoneAtTheEnd) {
   const std::string text = shown("never", show_for_a_while).text;
   EXPECT_TRUE(text.starts_with("\rreading a\\u001bb [####################                    ]  50 %  "))

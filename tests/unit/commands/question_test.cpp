@@ -269,6 +269,10 @@ TEST_F(Question, PlansWithoutAFile) {
   EXPECT_EQ(command.find("kvcap run --model llama-3.1-8b --gpu l40s-8x --workload chat --rate 0.5 --set "),
             0U)
       << command;
+  EXPECT_EQ(plan.at("notes").back().get<std::string>().find(
+                "Searched: l40s-8x, 1 to 8 GPUs of one of them, with recompute and vllm_offload. Left out: "),
+            0U)
+      << plan.at("notes").back();
 }
 
 TEST_F(Question, APlanWithoutAFileNeedsTargets) {

@@ -295,7 +295,7 @@ TEST(ResultTable, WarnsOfEverySettingThatCannotServeTheRate) {
   auto results = four();
   results[0].metrics[0].value = std::string("saturated");
   const std::string table = result_table(kFour, results, {}, "header");
-  expect_says(table, "recompute cannot serve this load: the requests inside grow throughout.");
+  expect_says(table, "recompute cannot serve this load: more arrives than leaves.");
   expect_says(table, "hcache is cheapest: 1.38 $ per million output tokens, 2.13 % less than kv_offload.");
 }
 

@@ -286,6 +286,20 @@ TEST(PlanSearch, OfEquallyDearOnesTheAnswerIsTheFastest) {
   EXPECT_LE(evaluator.full_runs, 3 * (8 + 8 * 2 + 3) + 30);
 }
 
+// One GPU does not hold the weights, and from the fourth on the target is met: four are bought.
+TEST(PlanSearch, LooksBetweenWhatCannotRunAndWhatMeets) {
+  const auto formula = [](const Values& v) -> Served {
+    if (v.at("gpus") < 2) return {.reason = "does not fit"};
+    return {.usd_per_hour = v.at("gpus"), .p99_ttft_ms = 400 / v.at("gpus")};
+  };
+  const Plan plan = plan_of({range("gpus", 8)}, 100);
+  Formula evaluator(formula);
+  Judge judge(plan, evaluator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_NE(result.best, nullptr);
+  EXPECT_EQ(result.best->metric("cost.usd_per_hour").mean, 4);
+}
+
 // 1000 / GB <= 100 ms from 10 GB on; the bisection from 1,000 GB downwards does not get that far.
 TEST(PlanSearch, SaysAfterCtrlCWhatItHadJudged) {
   class Stopped : public Formula {
@@ -381,6 +395,20 @@ TEST(PlanSearch, SaysOfEveryValueThatIsLeftOutWhy) {
 }
 
 // A run that does not tell is asked for twice as long, under each seed.
+// Saturated on the short workload, which is no failure to run.
+TEST(PlanSearch, SaysOfWhatIsSaturatedThatItIs) {
+  const auto formula = [](const Values& v) -> Served {
+    return {.usd_per_hour = v.at("a"), .p99_ttft_ms = 100, .stable = v.at("a") > 1};
+  };
+  const Plan plan = plan_of({list("a", {1, 2, 3, 4, 5, 6, 7, 8})}, 1000);
+  Formula evaluator(formula);
+  Judge judge(plan, evaluator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_FALSE(result.discarded.empty());
+  EXPECT_EQ(result.discarded.front().value, "a=1.000000");
+  EXPECT_EQ(result.discarded.front().reason, "unstable");
+}
+
 TEST(PlanSearch, MakesRunsLongerUntilTheyTell) {
   class Slow : public Evaluator {
    public:

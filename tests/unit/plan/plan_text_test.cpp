@@ -178,7 +178,7 @@ A little more of each resource:
     +0.125; then it misses p99_ttft_ms (400 +-6)
   hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2: p99_ttft_ms +3.0 +-1.0 for cost.usd_per_hour 0 (a
     link, not for sale by itself)
-None that is for sale surely lowers p99_ttft_ms.
+None that is for sale surely lowers p99_ttft_ms and misses no target.
 
 How far the answer holds:
   holds: holds, p99_ttft_ms 100 +-6
@@ -297,13 +297,13 @@ TEST_F(PlanText, SaysWhichResourceBringsMost) {
   more.objective = {0, 0};
   EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
   more.quality = {-10, 10};
-  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms.\n");
+  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms and misses no target.\n");
   more.quality = {-10, 9};
   plan_.minimize = "cost.gpu_usd";
   more.objective = {0.5, 0};
   EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
   more.candidate = made({.verdict = Judgement::misses, .reason = "token_hit_rate"});
-  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms.\n");
+  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms and misses no target.\n");
   more.has_price = false;
   EXPECT_EQ(last(), "");
 }

@@ -82,7 +82,8 @@ TEST(Scenario, NotesOfObjectsInWhichFieldsChangedAreOutdated) {
   const std::string old = "written before fields were changed: ";
   EXPECT_EQ(notes_with({}), (Texts{"of all", "of serving"}));
   EXPECT_EQ(notes_with({"seed=7"}), (Texts{"of all", "of serving"})) << "the same value";
-  EXPECT_EQ(notes_with({"seed=8"}), (Texts{old + "of all", "of serving"}));
+  EXPECT_EQ(notes_with({"seed=8"}), (Texts{"of all", "of serving"})) << "no note speaks of seeds";
+  EXPECT_EQ(notes_with({"workload.sessions=3"}), (Texts{old + "of all", "of serving"}));
   EXPECT_EQ(notes_with({"serving.max_num_seqs=9"}), (Texts{old + "of all", old + "of serving"}));
   EXPECT_EQ(notes_with({"notes=[\"mine\"]"}), (Texts{"mine", "of serving"})) << "the user's own";
 }

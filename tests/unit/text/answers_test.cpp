@@ -76,7 +76,7 @@ TEST(Answers, BeginWithTheSettingThatCannotServeTheLoad) {
                                           result("c", 400)};
   const Texts said = answers_of(results);
   ASSERT_GE(said.size(), 2u);
-  EXPECT_EQ(said[0], "a cannot serve this load: the requests inside grow throughout.");
+  EXPECT_EQ(said[0], "a cannot serve this load: more arrives than leaves.");
   EXPECT_EQ(said[1],
             "b halves p99 TTFT against c (200 against 400 ms; one run, so chance is not excluded) and stores "
             "nothing.");
@@ -87,11 +87,11 @@ TEST(Answers, SayNothingElseFirstWhereTheLoadIsTooHighForAll) {
   std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200, 20, "saturated")};
   set(results[0], "offered_load", 1.5);
   set(results[1], "offered_load", 1.25);
-  EXPECT_EQ(answers_of(results), (Texts{"No setting serves this load: the requests inside grow throughout.",
+  EXPECT_EQ(answers_of(results), (Texts{"No setting serves this load: more arrives than leaves.",
                                         "This load is 125 % of what the GPU can serve with b."}));
   expect_no_praise(results, "a");
   expect_no_praise(results, "b");
-  EXPECT_EQ(answers_of({results[0]}), (Texts{"a cannot serve this load: the requests inside grow throughout.",
+  EXPECT_EQ(answers_of({results[0]}), (Texts{"a cannot serve this load: more arrives than leaves.",
                                              "This load is 150 % of what the GPU can serve with a."}));
 }
 
