@@ -96,12 +96,14 @@ void check_value(const Requirement& requirement, double value, double half_width
                     undecided_text(requirement, value, half_width, requirement.bound));
 }
 
+void refuse_saturated(const Requirement& requirement, const RunResult& result, const std::string& setting) {
+  if (result.number("stable") != 0 || !requirement.metric.ends_with("_ms")) return;
+  throw CheckFailed("required " + requirement.text + setting +
+                    ", found a saturated machine, where latencies grow with the length of the run");
+}
+
 void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {
-  const bool is_saturated = result.number("stable") == 0;
-  if (is_saturated && requirement.metric.ends_with("_ms")) {
-    throw CheckFailed("required " + requirement.text + setting +
-                      ", found a saturated machine, where latencies grow with the length of the run");
-  }
+  refuse_saturated(requirement, result, setting);
   check_value(requirement, result.number(requirement.metric), half_width_of(result, requirement.metric),
               setting);
 }
@@ -198,6 +200,9 @@ void check_requirements(const std::vector<Requirement>& requirements, const std:
       }
       continue;
     }
+    for (std::size_t i = 1; i < results.size(); ++i) {
+      if (!results[i].is_bound) refuse_saturated(requirement, results[i], " of " + results[i].setting);
+    }
     for (const Difference& one : differences) {
       if (one.metric == requirement.metric)
         check_difference(requirement, results.front().number(requirement.metric), one);
@@ -228,6 +233,13 @@ void check_requirements(const std::vector<Requirement>& requirements,
     add_result_changes(documents, {metric}, changes);
     if (changes.empty())
       throw CheckFailed("required " + requirement.text + ", found no result of both sides with this metric");
+    constexpr bool kIsBefore = false;
+    for (const ResultGroup& group : result_groups(documents, kIsBefore)) {
+      for (std::size_t i = 0; i < group.results.size(); ++i) {
+        refuse_saturated(requirement, group.results[i], " of " + group.labels[i]);
+        refuse_unserved(requirements, group.results[i]);
+      }
+    }
     const double scale = metric->unit.scale;
     for (const Change& one : changes) {
       check_difference(

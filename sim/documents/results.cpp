@@ -202,12 +202,14 @@ double half_width(const RunResult& result, std::string_view metric) {
 
 // True iff both results served the same sessions with the same random numbers, setting aside their turns.
 bool is_same_workload(const RunResult& one, const RunResult& other) {
+  using Unordered = nlohmann::json;  // another program may have sorted the keys
   const auto parts = [](const RunResult& result) {
-    const Json scenario = Json::parse(result.scenario_json, nullptr, false);
-    return std::pair(value_of(scenario, "seed"), value_of(scenario, "workload"));
+    const Unordered scenario = Unordered::parse(result.scenario_json, nullptr, false);
+    if (!scenario.is_object()) return std::pair<Unordered, Unordered>();
+    return std::pair(scenario.value("seed", Unordered()), scenario.value("workload", Unordered()));
   };
-  const auto [seed, workload] = parts(one);
-  return !workload.is_null() && parts(other) == std::pair(seed, workload);
+  const auto found = parts(one);
+  return !found.second.is_null() && parts(other) == found;
 }
 
 constexpr DocumentPart kResultParts[] = {{"policy", Json::value_t::string},

@@ -180,7 +180,9 @@ TEST_F(Cli, RestoresOntoAGpuThatIsTooSmallButSaysSo) {
   EXPECT_TRUE(notes_of("llama-2-7b").empty());
   const Json notes = notes_of("llama-2-70b");
   ASSERT_EQ(notes.size(), 1U);
-  EXPECT_EQ(notes[0], "weights of 138 GB do not fit a GPU memory of 42.9 GB: run refuses this machine");
+  EXPECT_EQ(notes[0],
+            "weights of 138 GB do not fit a GPU memory of 42.9 GB: run refuses this machine; --gpus "
+            "takes more GPUs");
 }
 
 // 2 x 32 layers x 32 heads x 128 elements of two bytes: 512 KiB a token.

@@ -56,5 +56,12 @@ TEST(Samples, OfSeveralRunsAreTheirValues) {
   EXPECT_EQ(samples_of_runs(runs), (NamedSeries{{"turns", {7, 8}}, {"p99_ttft_ms", {10, 20}}}));
 }
 
+// Differences of 1 and 3 ms: 2 +- 12.7 ms (t of one degree of freedom) x sqrt(2) / sqrt(2).
+TEST(Samples, OfSeedsPairHoweverLongTheirRunsAre) {
+  const NamedSeries shorter = {{"turns", {7, 8}}, {"p99_ttft_ms", {10, 20}}};
+  const NamedSeries longer = {{"turns", {14, 8}}, {"p99_ttft_ms", {11, 23}}};
+  EXPECT_NEAR(paired_half_width(shorter, longer, "p99_ttft_ms"), 12.706, 1e-3);
+}
+
 }  // namespace
 }  // namespace kvcap

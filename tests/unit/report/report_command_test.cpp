@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -172,6 +173,29 @@ TEST_F(ReportCommand, PairsRunsOfOneWorkloadAndRequiresTheirDifference) {
   EXPECT_EQ(gate("mean_ttft_ms<=500").exit_code, 2) << "no difference";
   EXPECT_EQ(kvcap({"report", path("new.json"), "--format", "csv", "--require", "mean_ttft_ms<=+1%"}).err,
             "kvcap: report: --before: missing, required for --require\n");
+}
+
+// An answer that rejects turns, or a machine that serves less than arrives, passes no gate on latencies.
+TEST_F(ReportCommand, RequiresNoDifferenceOfWhatIsNotServed) {
+  const Outcome ran = kvcap({"run", path("chat.json"), "--json", "--set", "serving.max_model_len=32768",
+                             "--set", "workload.sessions=20", "--set", "replications=3"});
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  write("old.json", ran.out);
+  const auto gate = [&](const std::function<void(Json&)>& change) {
+    Json after = Json::parse(ran.out);
+    change(after["metrics"]);
+    write("new.json", after.dump());
+    return kvcap({"report", path("new.json"), "--before", path("old.json"), "--format", "markdown",
+                  "--require", "mean_ttft_ms<=+50%"});
+  };
+  const Outcome same = gate([](Json&) {});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  const Outcome rejects = gate([](Json& metrics) { metrics["rejected"] = 5; });
+  EXPECT_EQ(rejects.exit_code, 3);
+  EXPECT_NE(rejects.err.find("5 turns rejected"), std::string::npos) << rejects.err;
+  const Outcome saturated = gate([](Json& metrics) { metrics["stable"]["verdict"] = "saturated"; });
+  EXPECT_EQ(saturated.exit_code, 3);
+  EXPECT_NE(saturated.err.find("found a saturated machine"), std::string::npos) << saturated.err;
 }
 
 TEST_F(ReportCommand, TakesWhatAPipeSays) {
