@@ -252,7 +252,7 @@ TEST(Changes, OfTheSameWorkloadArePaired) {
   EXPECT_TRUE(p99().can_tell());
   const double independent = std::hypot(120, 120);
   then["samples"]["turns"][1] = 49;
-  EXPECT_DOUBLE_EQ(p99().half_width, independent) << "other turns";
+  EXPECT_NEAR(p99().half_width, 2.484, 0.001) << "a longer run of a seed";
   then["samples"]["turns"][1] = 51;
   then["scenario"]["seed"] = 2;
   EXPECT_DOUBLE_EQ(p99().half_width, independent) << "another seed";
