@@ -130,7 +130,7 @@ void tell_longer_run(const std::vector<RunResult>& results, double wall_s) {
   const bool is_short = std::any_of(results.begin(), results.end(), [](const RunResult& result) {
     return Setting{"", &result}.is_undecided();
   });
-  constexpr double kShort_s = 5;  // nobody asks about less
+  constexpr double kShort_s = 5;  // shorter runs need no estimate
   const double longer_s = std::ceil(kLongerRun * wall_s);
   if (!is_short || longer_s < kShort_s) return;
   tell("kvcap: " + format_count(std::llround(kLongerRun)) + " times the sessions would take about " +
