@@ -405,8 +405,9 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
                        with_filled_sizes(scenarios[i], results[i])) +
             gain;
   }
-  return text.empty() ? "\nNo flag to change: no setting changes mean TTFT beyond chance.\n"
-                      : kFlagsTitle + text;
+  return text.empty()
+             ? "\nNo flag to change: no setting changes mean TTFT by more than chance and half a per cent.\n"
+             : kFlagsTitle + text;
 }
 
 bool sets_seeds(const CompareArgs& args) {

@@ -250,15 +250,6 @@ std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& resul
   return changes;
 }
 
-MeanInterval paired_difference(const Candidate& one, const Candidate& other,
-                               const std::function<double(const RunResult&)>& value) {
-  std::vector<double> differences;
-  for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
-    differences.push_back(value(one.runs[r]) - value(other.runs[r]));
-  }
-  return mean_interval(differences, one.confidence);
-}
-
 const Target* binding_target(const Plan& plan, const Candidate& candidate) {
   const Target* binding = nullptr;
   double least = INFINITY;

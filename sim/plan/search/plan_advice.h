@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,10 +51,6 @@ struct PriceChange {
   const Candidate* best = nullptr;  // cheapest judged configuration that meets every target
 };
 std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result);
-
-// Returns the mean of one - other over the seeds that both have run.
-MeanInterval paired_difference(const Candidate& one, const Candidate& other,
-                               const std::function<double(const RunResult&)>& value);
 
 // Returns the target with the least slack; null without targets.
 const Target* binding_target(const Plan& plan, const Candidate& candidate);

@@ -57,6 +57,15 @@ bool Candidate::stable() const {
                                       [](const RunResult& run) { return run.number("stable") == 1; });
 }
 
+MeanInterval paired_difference(const Candidate& one, const Candidate& other,
+                               const std::function<double(const RunResult&)>& value) {
+  std::vector<double> differences;
+  for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
+    differences.push_back(value(one.runs[r]) - value(other.runs[r]));
+  }
+  return mean_interval(differences, one.confidence);
+}
+
 Judge::Judge(const Plan& plan, Evaluator& evaluator)
     : plan_(plan),
       evaluator_(evaluator),

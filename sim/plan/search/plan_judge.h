@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -68,6 +69,10 @@ struct Candidate {
   MeanInterval metric(const std::string& name) const;
   bool stable() const;
 };
+
+// Returns the mean of one - other over the seeds that both have run.
+MeanInterval paired_difference(const Candidate& one, const Candidate& other,
+                               const std::function<double(const RunResult&)>& value);
 
 // Runs configurations until their verdict is clear; caches each configuration.
 class Judge {

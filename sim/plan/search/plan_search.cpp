@@ -9,7 +9,6 @@
 
 #include "base/float_values.h"
 #include "base/text/format.h"
-#include "plan/search/plan_advice.h"
 #include "plan/search/plan_screen.h"
 #include "plan/workers.h"
 
@@ -462,13 +461,8 @@ class PlanSearch {
   // True iff `other` is significantly worse than `best`. Both use the same seeds, so common variation
   // cancels.
   bool clearly_behind(const Candidate& other, const Candidate& best) const {
-    const std::size_t runs = std::min(other.runs.size(), best.runs.size());
-    std::vector<double> differences;
-    differences.reserve(runs);
-    for (std::size_t r = 0; r < runs; ++r) {
-      differences.push_back(objective(other.runs[r]) - objective(best.runs[r]));
-    }
-    const MeanInterval interval = mean_interval(differences, judge_.confidence());
+    const MeanInterval interval =
+        paired_difference(other, best, [&](const RunResult& run) { return objective(run); });
     const double equal = kEqual * std::abs(objective(best));
     if (std::isnan(interval.half_width) || interval.half_width <= equal) return interval.mean >= -equal;
     return interval.mean > interval.half_width;

@@ -44,7 +44,9 @@ TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
 
 TEST_F(Launched, CompareNamesNoFlagThatGainsNothing) {
   const std::string text = kvcap({"compare", path("chat.json"), "--from", kLine, "--draws", "0"}).out;
-  EXPECT_TRUE(has(text, "\nNo flag to change: no setting changes mean TTFT beyond chance.\n")) << text;
+  EXPECT_TRUE(has(
+      text, "\nNo flag to change: no setting changes mean TTFT by more than chance and half a per cent.\n"))
+      << text;
   EXPECT_FALSE(has(text, "(+0 %)")) << text;
 }
 
