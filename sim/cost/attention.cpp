@@ -29,6 +29,37 @@ double key_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape&
   return flops / (gpu.peak_flops * efficiency.efficiency / static_cast<double>(gpu.sm_count));
 }
 
+// The time of thread blocks that start one after the other on all multiprocessors.
+class Waves {
+ public:
+  Waves(const Efficiency& efficiency, double key_s, int64_t sm_count)
+      : efficiency_(efficiency), key_s_(key_s), sm_count_(sm_count) {}
+
+  void add(const BlockGroup& group) {
+    const double block_s = group.keys * key_s_ + efficiency_.block_s;
+    if (blocks_ == 0) longest_s_ = block_s;
+    blocks_ += group.blocks;
+    work_s_ += static_cast<double>(group.blocks) * block_s;
+    if (blocks_ <= waves_ * sm_count_) return;
+    const int64_t now = divide_up(blocks_, sm_count_);
+    waves_s_ += static_cast<double>(now - waves_) * block_s;
+    waves_ = now;
+  }
+
+  double seconds() const {
+    if (blocks_ == 0 || efficiency_.model == EfficiencyModel::wave) return waves_s_;
+    const double work_s = work_s_ / static_cast<double>(sm_count_);
+    return std::max(longest_s_, work_s + efficiency_.wave_tail * (waves_s_ - work_s));
+  }
+
+ private:
+  const Efficiency& efficiency_;
+  double key_s_;
+  int64_t sm_count_;
+  double work_s_ = 0, waves_s_ = 0, longest_s_ = 0;
+  int64_t blocks_ = 0, waves_ = 0;  // number started so far
+};
+
 // The thread blocks of one call, which run longest first.
 class Grid {
  public:
@@ -41,21 +72,27 @@ class Grid {
     groups_.clear();
   }
 
-  void add(PrefillChunk chunk) {
+  // Calls `visit` for the groups of a prompt, those with most keys first.
+  template <class Visit>
+  void for_each(PrefillChunk chunk, Visit&& visit) const {
     if (chunk.new_tokens == 0) return;
     const auto cached = static_cast<double>(chunk.cached_tokens);
     const auto queries = static_cast<double>(chunk.new_tokens);
     const auto block_m = static_cast<double>(efficiency_.block_m);
     if (efficiency_.model == EfficiencyModel::wave) {
-      groups_.push_back({heads_ * divide_up(chunk.new_tokens, efficiency_.block_m),
-                         in_window(cached + queries / 2 + block_m / 2, block_m)});
+      visit({heads_ * divide_up(chunk.new_tokens, efficiency_.block_m),
+             in_window(cached + queries / 2 + block_m / 2, block_m)});
       return;
     }
     const double tokens_of_block = block_m / static_cast<double>(group_);
     for (int64_t i = row_blocks(chunk.new_tokens); i > 0; --i) {
       const double keys = cached + std::min(queries, static_cast<double>(i) * tokens_of_block);
-      groups_.push_back({heads_, in_window(keys, tokens_of_block)});
+      visit({heads_, in_window(keys, tokens_of_block)});
     }
+  }
+
+  void add(PrefillChunk chunk) {
+    for_each(chunk, [this](const BlockGroup& group) { groups_.push_back(group); });
   }
 
   void add(DecodeRows rows) {
@@ -69,22 +106,16 @@ class Grid {
     const auto longer = [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; };
     if (!std::is_sorted(groups_.begin(), groups_.end(), longer))
       std::sort(groups_.begin(), groups_.end(), longer);
-    double work_s = 0;
-    double waves_s = 0;
-    int64_t blocks = 0, waves = 0;  // number started so far
-    for (const BlockGroup& group : groups_) {
-      const double block_s = group.keys * key_s + efficiency_.block_s;
-      blocks += group.blocks;
-      work_s += static_cast<double>(group.blocks) * block_s;
-      if (blocks <= waves * sm_count) continue;
-      const int64_t now = divide_up(blocks, sm_count);
-      waves_s += static_cast<double>(now - waves) * block_s;
-      waves = now;
-    }
-    work_s /= static_cast<double>(sm_count);
-    if (groups_.empty() || efficiency_.model == EfficiencyModel::wave) return waves_s;
-    const double longest_s = groups_.front().keys * key_s + efficiency_.block_s;
-    return std::max(longest_s, work_s + efficiency_.wave_tail * (waves_s - work_s));
+    Waves waves(efficiency_, key_s, sm_count);
+    for (const BlockGroup& group : groups_) waves.add(group);
+    return waves.seconds();
+  }
+
+  // The same for one prompt alone.
+  double seconds(PrefillChunk chunk, double key_s, int64_t sm_count) const {
+    Waves waves(efficiency_, key_s, sm_count);
+    for_each(chunk, [&waves](const BlockGroup& group) { waves.add(group); });
+    return waves.seconds();
   }
 
  private:
@@ -105,9 +136,11 @@ double grid_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const Pref
               const AttentionShape& shape, DecodeRows rows) {
   thread_local std::vector<BlockGroup> groups;
   Grid grid(efficiency, shape, groups);
+  const double one_key_s = key_s(efficiency, gpu, shape);
+  if (chunks.size() == 1 && rows.sequences == 0) return grid.seconds(chunks[0], one_key_s, gpu.sm_count);
   for (const PrefillChunk chunk : chunks) grid.add(chunk);
   grid.add(rows);
-  return grid.seconds(key_s(efficiency, gpu, shape), gpu.sm_count);
+  return grid.seconds(one_key_s, gpu.sm_count);
 }
 
 struct Traffic {

@@ -99,7 +99,7 @@ struct CostModel::State {
   DecodeAttention decode_attention;  // used if it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
-  Memo linear_layer, shared_experts, head, project_kv_layer;
+  Memo linear_layer, prompt_attention, shared_experts, head, project_kv_layer;
   bool extrapolated = false;
 
   double layers() const { return static_cast<double>(model.num_hidden_layers); }
@@ -234,7 +234,11 @@ double CostModel::own_linear_layer_s(int64_t tokens) const {
   });
 }
 
-double CostModel::attention_layer_s(PrefillChunk chunk) const { return attention_layer_s({&chunk, 1}); }
+double CostModel::attention_layer_s(PrefillChunk chunk) const {
+  if (chunk.cached_tokens > 0) return attention_layer_s({&chunk, 1});
+  // Asked for at every admission, often for the same length.
+  return state_->prompt_attention.get(chunk.new_tokens, [&] { return attention_layer_s({&chunk, 1}); });
+}
 
 double CostModel::State::scan_s(const ScanShape& scan, double tokens, double sequences) const {
   const Gpu& gpu = hardware.gpu;
