@@ -47,15 +47,15 @@ inline constexpr Invariant kInvariants[] = {
     {"INV-BLOCKS",
      "Free, cached and held blocks add up to the pool. The reference count of a block is the number of "
      "requests that hold it.",
-     kInTurn, "BlockPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
+     kInTurn, "KvPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
     {"INV-TREE",
      "A block is not evicted before the blocks that follow it. Parents and children in the prefix tree refer "
      "to each other.",
-     kInTurn, "BlockPoolAtRandom.DoesWhatARecordOfEveryBlockDoes"},
+     kInTurn, "KvPoolAtRandom.DoesWhatARecordOfEveryBlockDoes"},
     {"INV-GROUPS",
      "A block belongs to one group of layers. A request holds no more blocks of a group than the rule of the "
      "group allows.",
-     kInTurn, "GroupPoolDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
+     kInTurn, "KvPoolOfGroupsDeathTest.StopsWhenSomebodyHoldsWhatNobodyKnows"},
     {"INV-LOADS", "Every load in progress belongs to a request that waits for it.", kAfterEvents, kSoak},
     {"INV-FOUND", "The store still holds the hits of the latest lookup.", "when a request is admitted",
      kSoak},

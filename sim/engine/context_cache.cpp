@@ -11,9 +11,9 @@ namespace kvcap {
 
 namespace {
 
-GroupPoolOptions pool_options(const EngineModel& engine) {
+KvPoolOptions pool_options(const EngineModel& engine) {
   const ServingOptions& serving = *engine.serving;
-  GroupPoolOptions options;
+  KvPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
   // Room for drafts that may be rejected, for those of the next step, and for those that a drafter writes
   // ahead.
@@ -36,7 +36,8 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
       pool_(pool_options(engine_)) {
   const bool saves = keeping_.save_at == SaveAt::eviction && engine_.policy->traits().reuse == Reuse::stored;
   if (!saves && !parts.evicted) return;
-  pool_.on_eviction([this, saves](const BlockRun& run) {
+  pool_.on_eviction([this, saves](std::size_t group, const BlockRun& run) {
+    if (group > 0) return;  // the first group stands for all
     if (saves) note_evicted(run);
     if (parts_.evicted) report_evicted(run);
   });

@@ -89,7 +89,7 @@ struct ServingOptions {
   std::string engine_version = "0.30";
   Overflow overflow = Overflow::truncate;  // truncate: drop the older half of the history until it fits
 
-  bool prefix_caching = true;   // unreferenced blocks keep their names and stay cached (block_pool.h)
+  bool prefix_caching = true;   // unreferenced blocks keep their names and stay cached (kv_pool.h)
   bool cache_generated = true;  // also cache blocks of answers
   // The prefix cache evicts blocks of the first `retain_first_tokens` tokens of each prompt last.
   int64_t retain_first_tokens = 0;

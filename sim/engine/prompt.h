@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "policy/options.h"
-#include "state/block_pool.h"
+#include "state/block_runs.h"
 #include "state/store.h"
 #include "workload/workload.h"
 

@@ -8,51 +8,410 @@
 #include "base/check.h"
 
 namespace kvcap {
+namespace {
 
-KvPool::KvPool(const GroupPoolOptions& options)
-    : unit_tokens_(options.layout.unit_tokens),
-      runs_(options.layout.is_plain() ? options.blocks : 0, unit_tokens_, options.caching, 1,
-            (options.retained_tokens + unit_tokens_ - 1) / unit_tokens_) {
-  if (options.layout.is_plain()) return;
-  groups_.emplace(options);
-  for (const KvGroup& group : options.layout.groups) {
-    const bool aligns = options.caching && options.checkpoints == Checkpoints::align;
-    if (group.rule == KvRule::checkpoint && aligns) checkpoint_tokens_ = group.block_tokens;
-  }
+// Tokens per block of a group that keeps only a sequence's last state.
+constexpr int64_t kEndless = int64_t{1} << 50;
+
+std::vector<bool> which_drop(const KvLayout& layout) {
+  std::vector<bool> drop;
+  for (const KvGroup& group : layout.groups) drop.push_back(group.rule != KvRule::all);
+  return drop;
 }
 
-void KvPool::on_eviction(BlockPool::Evicted evicted) {
-  if (!groups_) {
-    runs_.on_eviction(std::move(evicted));
-    return;
+}  // namespace
+
+KvPool::KvPool(const KvPoolOptions& options)
+    : total_(options.blocks),
+      nameless_free_(options.blocks),
+      unit_tokens_(options.layout.unit_tokens),
+      hit_tokens_(options.layout.hit_tokens()),
+      caching_(options.caching),
+      tree_(unit_tokens_),
+      named_(tree_, which_drop(options.layout)) {
+  for (const KvGroup& group : options.layout.groups) add_group(group, options);
+}
+
+void KvPool::add_group(KvGroup is, const KvPoolOptions& options) {
+  Group group{.units = is.block_tokens / unit_tokens_};
+  group.most_blocks = is.most_blocks(kEndless, options.step_tokens, options.checkpoints);
+  group.retained_blocks = (options.retained_tokens + is.block_tokens - 1) / is.block_tokens;
+  if (is.rule == KvRule::checkpoint) {
+    group.sparse = options.checkpoints == Checkpoints::align;
+    if (options.checkpoints == Checkpoints::none) {
+      caching_ = false;
+      is.block_tokens = kEndless;
+    }
+    if (group.sparse && options.caching) checkpoint_tokens_ = is.block_tokens;
   }
-  groups_->on_eviction([evicted = std::move(evicted)](std::size_t group, const BlockRun& unit) {
-    if (group == 0) evicted(unit);
+  group.is = is;
+  drops_ = drops_ || is.rule != KvRule::all;
+  groups_.push_back(group);
+}
+
+void KvPool::on_eviction(Evicted evicted) {
+  named_.on_eviction([this, evicted = std::move(evicted)](const NamedBlocks::Cell& cell, int64_t begin) {
+    const int64_t units = groups_[cell.group].units;
+    if (units == 1) {
+      evicted(cell.group, tree_.run(cell.node, begin, cell.end - begin));
+      return;
+    }
+    for (int64_t end = cell.end; end > begin; --end) {
+      evicted(cell.group, tree_.run(cell.node, end * units - 1, 1));
+    }
   });
 }
 
-KvHits KvPool::find(std::span<const BlockRun> chain, int64_t most_tokens) const {
-  if (groups_) {
-    const GroupPool::Hits hits = groups_->find(chain, most_tokens);
-    return {hits.tokens, hits.unheld, hits.shared};
+// ---- lookups ----
+
+// Sets path_ to the names of the chain's first `units` units, as far as somebody holds them.
+void KvPool::walk(std::span<const BlockRun> chain, int64_t units) const {
+  path_.clear();
+  Stretch at;
+  for (const BlockRun& run : chain) {
+    for (int64_t in_run = 0; in_run < run.blocks && at.end < units;) {
+      at = tree_.next(at.node, at.end, run, in_run, units - at.end);
+      if (at.node == kNone) return;
+      path_.push_back(at);
+      in_run += at.end - at.begin;
+    }
   }
-  const BlockPool::Hits hits = runs_.find(chain, most_tokens / unit_tokens_);
-  return {hits.blocks * unit_tokens_, hits.unheld, 0};
+}
+
+// Returns up to which of the blocks before `end` all from the first one on have a name.
+int64_t KvPool::named_from_start(uint32_t g, int64_t end) const {
+  int64_t at = 0;
+  for (const Stretch& stretch : path_) {
+    const int64_t last = std::min(end, groups_[g].last_in(stretch));
+    while (at < last) {
+      const uint32_t cell = named_.find(stretch.node, g, at);
+      if (cell == kNone) return at;
+      at = std::min<int64_t>(last, named_.cell(cell).end);
+    }
+  }
+  return at;
+}
+
+// Returns from which of the blocks [begin, end) on all up to the last one have a name.
+int64_t KvPool::named_down_to(uint32_t g, int64_t begin, int64_t end) const {
+  for (std::size_t i = path_.size(); i-- > 0 && end > begin;) {
+    const Stretch& stretch = path_[i];
+    while (end > begin && groups_[g].first_in(stretch) < end) {
+      const bool is_here = end <= groups_[g].last_in(stretch);
+      const uint32_t cell = is_here ? named_.find(stretch.node, g, end - 1) : kNone;
+      if (cell == kNone) return end;
+      end = std::max<int64_t>(begin, named_.cell(cell).begin);
+    }
+  }
+  return end;
+}
+
+// Returns the largest end of named blocks that is at most `at`; 0 if none of them has a name.
+int64_t KvPool::next_named_end(uint32_t g, int64_t at) const {
+  for (auto stretch = path_.rbegin(); stretch != path_.rend(); ++stretch) {
+    const int64_t last = std::min(at, groups_[g].last_in(*stretch));
+    const int64_t end = last > 0 ? named_.end_before(stretch->node, g, last) : 0;
+    if (end > 0) return end;
+  }
+  return 0;
+}
+
+// Returns the longest prefix of at most `tokens` tokens for which the group has all needed blocks. If a block
+// that is needed for `tokens` is missing, every shorter prefix that ends after this block needs it as well:
+// except at its end, a rule never needs fewer blocks for a shorter prefix. And a prefix whose last block has
+// no name is found only if it needs none, at the end of a chunk.
+int64_t KvPool::longest(uint32_t g, int64_t tokens) const {
+  const KvGroup& is = groups_[g].is;
+  if (is.rule == KvRule::all) {
+    return named_from_start(g, tokens / is.block_tokens) * is.block_tokens / hit_tokens_ * hit_tokens_;
+  }
+  while (tokens > 0) {
+    const int64_t needed = is.unneeded_blocks(tokens);
+    const int64_t from = named_down_to(g, needed, tokens / is.block_tokens);
+    if (from == needed) break;
+    tokens = next_named_end(g, from - 1) * is.block_tokens;
+    if (is.rule == KvRule::chunk) {
+      tokens = std::max(tokens, (from - 1) * is.block_tokens / is.tokens * is.tokens);
+    }
+    tokens = tokens / hit_tokens_ * hit_tokens_;
+  }
+  return tokens;
+}
+
+void KvPool::count(uint32_t g, KvHits& hits) const {
+  const KvGroup& is = groups_[g].is;
+  const int64_t end = hits.tokens / is.block_tokens;
+  int64_t at = is.unneeded_blocks(hits.tokens);
+  for (const Stretch& stretch : path_) {
+    const int64_t last = std::min(end, groups_[g].last_in(stretch));
+    while (at < last) {
+      const uint32_t cell = named_.find(stretch.node, g, at);
+      const int64_t until = std::min<int64_t>(last, named_.cell(cell).end);
+      if (!named_.is_held(cell)) {
+        hits.unheld += until - at;
+      } else if (is.rule != KvRule::all) {
+        hits.shared += until - at;
+      }
+      at = until;
+    }
+  }
+}
+
+KvHits KvPool::find(std::span<const BlockRun> chain, int64_t most_tokens) const {
+  KvHits hits;
+  if (!caching_) return hits;
+  const int64_t most = std::max<int64_t>(most_tokens, 0) / unit_tokens_;
+  walk(chain, most);
+  int64_t units = 0;
+  for (const BlockRun& run : chain) units += run.blocks;
+  int64_t tokens = std::min(units, most) * unit_tokens_ / hit_tokens_ * hit_tokens_;
+  const auto groups = static_cast<uint32_t>(groups_.size());
+  uint32_t agreed = 0;
+  for (uint32_t g = 0; agreed < groups && tokens > 0; g = (g + 1) % groups) {
+    const int64_t there = longest(g, tokens);
+    agreed = there < tokens ? 1 : agreed + 1;
+    tokens = there;
+  }
+  hits.tokens = tokens;
+  for (uint32_t g = 0; g < groups && tokens > 0; ++g) count(g, hits);
+  return hits;
+}
+
+// ---- names ----
+
+// Goes on by at most `most` units of the chain, as far as one node names them.
+KvPool::Stretch KvPool::advance(std::span<const BlockRun> chain, int64_t most, KvHolding& holding) {
+  // A completed run is left only now, because the chain may have extended it.
+  if (holding.in_run_ == chain[holding.run_].blocks) {
+    ++holding.run_;
+    holding.in_run_ = 0;
+  }
+  KVCAP_CHECK(holding.run_ < chain.size());
+  const Stretch next =
+      tree_.add_next(holding.node_, holding.named_units_, chain[holding.run_], holding.in_run_, most);
+  if (next.node != holding.node_) {
+    tree_.hold(next.node);
+    leave_node(std::exchange(holding.node_, next.node));
+  }
+  holding.named_units_ = next.end;
+  holding.in_run_ += next.end - next.begin;
+  return next;
+}
+
+void KvPool::hold_stretch(const Stretch& stretch, KvHolding& holding) {
+  for (uint32_t g = 0; g < groups_.size(); ++g) {
+    OfGroup& of = holding.groups_[g];
+    const int64_t last = std::min(of.end, groups_[g].last_in(stretch));
+    for (int64_t at = std::max(of.front, groups_[g].first_in(stretch)); at < last;) {
+      const uint32_t cell = named_.find(stretch.node, g, at);
+      KVCAP_CHECK(cell != kNone);
+      const int64_t until = std::min<int64_t>(last, named_.cell(cell).end);
+      of.pieces.push_back({at, until, named_.hold(cell, at, until)});
+      of.held += until - at;
+      holding.blocks_ += until - at;
+      at = until;
+    }
+  }
 }
 
 void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding) {
-  if (groups_) {
-    groups_->hold(chain, tokens, holding.groups_);
-  } else {
-    runs_.hold(chain, tokens / unit_tokens_, holding.runs_);
+  KVCAP_CHECK(holding.blocks() == 0);
+  give_back(holding);
+  open(holding);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    holding.groups_[g].front = groups_[g].is.unneeded_blocks(tokens);
+    holding.groups_[g].end = tokens / groups_[g].is.block_tokens;
   }
+  for (const int64_t units = tokens / unit_tokens_; holding.named_units_ < units;) {
+    hold_stretch(advance(chain, units - holding.named_units_, holding), holding);
+  }
+  settle(tokens, holding);
+}
+
+void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding) {
+  if (!caching_ || tokens < named_tokens(holding) + unit_tokens_) return;
+  const int64_t units = std::min(tokens, holding.until_) / unit_tokens_;
+  while (holding.named_units_ < units) {
+    const Stretch stretch = advance(chain, units - holding.named_units_, holding);
+    for (uint32_t g = 0; g < groups_.size(); ++g) name_stretch(stretch, g, holding.groups_[g].pieces);
+  }
+}
+
+void KvPool::name_stretch(const Stretch& stretch, uint32_t g, std::vector<Piece>& pieces) {
+  const int64_t begin = groups_[g].first_in(stretch), end = groups_[g].last_in(stretch);
+  std::size_t i = pieces.size();
+  while (i > 0 && pieces[i - 1].end > begin) --i;
+  while (i < pieces.size() && pieces[i].begin < end) {
+    const bool is_named = pieces[i].copy != kNone || pieces[i].passed;
+    i = is_named ? i + 1 : name_piece(stretch.node, g, end, pieces, i);
+  }
+}
+
+// Names the blocks of a nameless piece before `end`. Returns the index of the first piece after them.
+std::size_t KvPool::name_piece(uint32_t node, uint32_t g, int64_t end, std::vector<Piece>& pieces,
+                               std::size_t i) {
+  const int64_t stop = std::min(end, pieces[i].end);
+  while (pieces[i].begin < stop) {
+    const int64_t begin = pieces[i].begin;
+    // All blocks of a cell are retained, or none.
+    const bool is_retained = begin < groups_[g].retained_blocks;
+    const int64_t until = is_retained ? std::min(stop, groups_[g].retained_blocks) : stop;
+    const bool follows = i > 0 && pieces[i - 1].copy != kNone && pieces[i - 1].end == begin;
+    int64_t named = follows ? named_.extend(pieces[i - 1].copy, node, begin, until, is_retained) : begin;
+    if (named > begin) {
+      pieces[i - 1].end = named;
+    } else {
+      const NamedBlocks::Added added = named_.add(node, g, begin, until, is_retained);
+      named = added.end;
+      pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i++), {begin, named, added.copy});
+    }
+    pieces[i].begin = named;
+  }
+  if (pieces[i].begin < pieces[i].end) return i + 1;
+  pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
+  return i;
+}
+
+// ---- requests ----
+
+void KvPool::open(KvHolding& holding) const {
+  if (holding.groups_.empty()) holding.groups_.resize(groups_.size());
+}
+
+// Updates the numbers of computed tokens at which the holding next changes.
+void KvPool::settle(int64_t computed, KvHolding& holding) const {
+  holding.until_ = kEndless;
+  holding.drops_at_ = kEndless;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const KvGroup& is = groups_[g].is;
+    const OfGroup& of = holding.groups_[g];
+    const int64_t next = (of.front + 1) * is.block_tokens;
+    holding.until_ = std::min(holding.until_, of.end * is.block_tokens);
+    int64_t drops_at = kEndless;
+    if (is.rule == KvRule::window) drops_at = next + is.tokens - 1;
+    if (is.rule == KvRule::chunk) drops_at = (computed / is.tokens + 1) * is.tokens;
+    if (is.rule == KvRule::checkpoint) drops_at = next + 1;
+    holding.drops_at_ = std::min(holding.drops_at_, drops_at);
+  }
+}
+
+int64_t KvPool::most_blocks(int64_t tokens) const {
+  int64_t blocks = 0;
+  for (const Group& group : groups_) blocks += std::min(group.blocks_of(tokens), group.most_blocks);
+  return blocks;
+}
+
+int64_t KvPool::owed_blocks(const KvHolding& holding, int64_t found_tokens, int64_t tokens) const {
+  int64_t owed = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    int64_t front = group.is.unneeded_blocks(found_tokens);
+    int64_t held = found_tokens / group.is.block_tokens - front;
+    if (!holding.groups_.empty()) {
+      front = holding.groups_[g].front;
+      held = holding.groups_[g].held;
+    }
+    const int64_t most = std::min(group.blocks_of(tokens) - front, group.most_blocks);
+    owed += std::max<int64_t>(0, most - held);
+  }
+  return owed;
+}
+
+// Returns how many blocks the group takes to grow to `tokens`.
+int64_t KvPool::growth(const Group& group, const OfGroup& of, int64_t tokens) const {
+  return std::clamp<int64_t>(group.blocks_of(tokens) - of.end, 0, group.sparse ? 1 : kEndless);
+}
+
+int64_t KvPool::missing_after(const KvHolding& holding, int64_t tokens) const {
+  int64_t missing = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const int64_t there = holding.groups_.empty() ? 0 : holding.groups_[g].end;
+    missing += std::max<int64_t>(0, groups_[g].blocks_of(tokens) - there);
+  }
+  return missing;
+}
+
+void KvPool::take(int64_t blocks) {
+  KVCAP_CHECK(blocks <= free());
+  const int64_t nameless = std::min(blocks, nameless_free_);
+  nameless_free_ -= nameless;
+  named_.evict(blocks - nameless);
+}
+
+// Adds nameless blocks up to `tokens` tokens, from block `begin` on. Returns how many.
+int64_t KvPool::add_blocks(int64_t begin, int64_t tokens, const Group& group, OfGroup& of) {
+  const int64_t end = group.blocks_of(tokens);
+  if (end <= of.end) return 0;
+  begin = std::max({begin, of.end, group.sparse ? end - 1 : 0});
+  of.end = end;
+  if (begin >= end) return 0;
+  of.held += end - begin;
+  const bool joins =
+      !group.sparse && !of.pieces.empty() && of.pieces.back().copy == kNone && of.pieces.back().end == begin;
+  if (joins) {
+    of.pieces.back().end = end;
+  } else {
+    of.pieces.push_back({begin, end});
+  }
+  return end - begin;
+}
+
+void KvPool::release(const Piece& piece, int64_t begin, int64_t end) {
+  if (piece.copy == kNone) {
+    nameless_free_ += end - begin;
+  } else {
+    named_.release(piece.copy, begin, end);
+  }
+}
+
+void KvPool::drop(int64_t computed, KvHolding& holding) {
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    OfGroup& of = holding.groups_[g];
+    const int64_t front = std::min(groups_[g].is.unneeded_blocks(computed), of.end);
+    if (front <= of.front) continue;
+    of.front = front;
+    std::vector<Piece>& pieces = of.pieces;
+    std::size_t gone = 0;
+    while (gone < pieces.size() && pieces[gone].end <= front) ++gone;
+    int64_t dropped = 0;
+    if (gone < pieces.size() && pieces[gone].begin < front) {
+      release(pieces[gone], pieces[gone].begin, front);
+      dropped = front - std::exchange(pieces[gone].begin, front);
+    }
+    for (std::size_t i = gone; i-- > 0;) {
+      release(pieces[i], pieces[i].begin, pieces[i].end);
+      dropped += pieces[i].end - pieces[i].begin;
+    }
+    pieces.erase(pieces.begin(), pieces.begin() + static_cast<std::ptrdiff_t>(gone));
+    of.held -= dropped;
+    holding.blocks_ -= dropped;
+  }
+}
+
+bool KvPool::grow(int64_t computed, int64_t tokens, KvHolding& holding) {
+  open(holding);
+  if (computed < holding.drops_at_ && tokens <= holding.until_) return true;
+  if (drops_) drop(computed, holding);
+  int64_t needed = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) needed += growth(groups_[g], holding.groups_[g], tokens);
+  const bool fits = needed <= free();
+  for (std::size_t g = 0; fits && g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    OfGroup& of = holding.groups_[g];
+    const bool is_carried = growth(group, of, tokens) > 0 && computed % group.is.block_tokens != 0;
+    if (group.sparse && is_carried && !of.pieces.empty()) of.pieces.back().passed = true;
+    holding.blocks_ += add_blocks(0, tokens, group, of);
+  }
+  if (fits) take(needed);
+  settle(computed, holding);
+  return fits;
 }
 
 // Requests that take or drop blocks in the same step do so in their order, and earlier steps come first, so
 // that the eviction order equals that of single steps.
 void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                            const std::function<void(int64_t)>& begins) {
-  if (!groups_ && !begins) {
+  if (!drops_ && !begins) {
     for (const KvGrowth& one : requests) {
       KVCAP_CHECK(grow(one.computed, one.computed + steps, *one.holding));
     }
@@ -69,46 +428,39 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
   while (!events.empty()) {
     const auto [step, i] = events.top();
     events.pop();
-    const int64_t tokens = requests[i].computed + step;
+    const KvGrowth& one = requests[i];
+    const int64_t tokens = one.computed + step;
     if (begins) begins(step);
-    if (groups_ && !requests[i].chain.empty()) {
-      groups_->name(requests[i].chain, std::min(tokens - 1, requests[i].nameable),
-                    requests[i].holding->groups_);
-    }
-    KVCAP_CHECK(grow(tokens - 1, tokens, *requests[i].holding));
+    if (drops_ && !one.chain.empty()) name(one.chain, std::min(tokens - 1, one.nameable), *one.holding);
+    KVCAP_CHECK(grow(tokens - 1, tokens, *one.holding));
     expect(i, step);
   }
 }
 
 void KvPool::take_loaded(int64_t tokens, KvHolding& holding) {
-  if (groups_) {
-    groups_->take_loaded(tokens, holding.groups_);
-    return;
+  open(holding);
+  drop(tokens, holding);
+  int64_t taken = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    OfGroup& of = holding.groups_[g];
+    const int64_t front = groups_[g].is.unneeded_blocks(tokens);
+    taken += add_blocks(front, tokens, groups_[g], of);
+    of.front = std::max(of.front, front);
   }
-  const int64_t needed = missing_blocks(holding, tokens);
-  if (needed > 0) runs_.take(needed, holding.runs_);
-}
-
-void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding) {
-  if (groups_) {
-    groups_->name(chain, tokens, holding.groups_);
-    return;
-  }
-  BlockPool::Holding& runs = holding.runs_;
-  if (runs.blocks() == runs.named() || tokens < (runs.named() + 1) * unit_tokens_) return;
-  runs_.name(chain, std::min(tokens / unit_tokens_, runs.blocks()), runs);
-}
-
-int64_t KvPool::named_tokens(const KvHolding& holding) const {
-  return groups_ ? groups_->named_tokens(holding.groups_) : holding.runs_.named() * unit_tokens_;
+  holding.blocks_ += taken;
+  take(taken);
+  settle(tokens, holding);
 }
 
 void KvPool::give_back(KvHolding& holding) {
-  if (groups_) {
-    groups_->give_back(holding.groups_);
-  } else {
-    runs_.give_back(holding.runs_);
+  if (holding.groups_.empty()) return;
+  for (const OfGroup& of : holding.groups_) {
+    for (auto piece = of.pieces.rbegin(); piece != of.pieces.rend(); ++piece) {
+      release(*piece, piece->begin, piece->end);
+    }
   }
+  leave_node(holding.node_);
+  holding = KvHolding();
 }
 
 int64_t KvPool::cut_slice(int64_t computed, int64_t known, int64_t tokens) const {
@@ -117,18 +469,6 @@ int64_t KvPool::cut_slice(int64_t computed, int64_t known, int64_t tokens) const
   if (computed + tokens < last) return tokens / checkpoint_tokens_ * checkpoint_tokens_;
   if (computed < last && last < computed + tokens) return last - computed;
   return tokens;
-}
-
-void KvPool::check(std::span<const KvHolding* const> holdings) const {
-  if (groups_) {
-    std::vector<const GroupPool::Holding*> all;
-    for (const KvHolding* holding : holdings) all.push_back(&holding->groups_);
-    groups_->check(all);
-    return;
-  }
-  std::vector<const BlockPool::Holding*> all;
-  for (const KvHolding* holding : holdings) all.push_back(&holding->runs_);
-  runs_.check(all);
 }
 
 }  // namespace kvcap

@@ -1,38 +1,84 @@
-// KvPool: the GPU's blocks in the scheduler's terms: tokens of sequences, for any groups of layers.
+// KvPool: the KV memory of one engine, a single pool of blocks for running requests and the prefix cache, for
+// models whose layers form one or several groups (kv_groups.h).
 //
-// It wraps a BlockPool for models with a single group that keeps all tokens, and a GroupPool for all others.
+// A block holds the keys and values of block_tokens tokens for the layers of one group. A request holds
+// blocks in every group. A full block gets a name, which stands for all tokens up to its end (vLLM's block
+// hash), so requests whose prompts begin with these tokens hit it. A block that nobody holds stays cached
+// under its name until its room is needed, so the cache uses all memory that running requests leave. As in
+// vLLM V1 (docs/design/prefix_caching.md, docs/design/hybrid_kv_cache_manager.md):
+//
+//   - Blocks that two requests computed concurrently remain two blocks with one name; lookups find the
+//     older one.
+//   - Nameless free blocks are taken first; then the named block that nobody has held for the longest time is
+//     evicted. A request releases its blocks group by group, each from last to first, so tails are evicted
+//     before heads.
+//   - The blocks before `retained_tokens` of every chain may be retained: they are evicted only when no other
+//     block is left (TensorRT-LLM: a higher retention priority for tokens at the beginning of prompts).
+//   - A group needs only some positions of a sequence: its rule says which blocks a running request drops
+//     before it takes more, from last to first, and which must be cached for a prompt to hit. A dropped block
+//     keeps its name. A hit ends at the last multiple of hit_tokens() at which every group has what it needs.
+//   - With sparse checkpoints (Checkpoints::align) a step has one block for its last state and none for the
+//     positions before. A state that a step carries past the end of its block is never found.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "spec/kv_groups.h"
-#include "state/block_pool.h"
-#include "state/group_pool.h"
+#include "state/block_runs.h"
+#include "state/chain_tree.h"
+#include "state/named_blocks.h"
 
 namespace kvcap {
+
+struct KvPoolOptions {
+  int64_t blocks = 0;
+  KvLayout layout;
+  Checkpoints checkpoints = Checkpoints::align;
+  int64_t step_tokens = 2048;   // most tokens per request and step
+  bool caching = true;          // false: blocks get no names
+  int64_t retained_tokens = 0;  // blocks that begin before this position of a chain are evicted last
+};
 
 // The blocks of one request.
 class KvHolding {
  public:
-  int64_t blocks() const { return runs_.blocks() + groups_.blocks(); }
+  int64_t blocks() const { return blocks_; }
 
  private:
   friend class KvPool;
-  BlockPool::Holding runs_;
-  GroupPool::Holding groups_;
+  // Consecutive blocks [begin, end) of a group.
+  struct Piece {
+    int64_t begin = 0, end = 0;
+    uint32_t copy = NamedBlocks::kNone;  // of the last block; kNone: nameless
+    bool passed = false;                 // a state was carried past its end
+  };
+  struct OfGroup {
+    std::vector<Piece> pieces;  // in order, with gaps
+    int64_t front = 0;          // blocks before this were dropped or never needed
+    int64_t end = 0;            // blocks from this on are not yet needed
+    int64_t held = 0;
+  };
+  std::vector<OfGroup> groups_;
+  int64_t blocks_ = 0;
+  int64_t until_ = 0;     // tokens from the front that need no further block in any group
+  int64_t drops_at_ = 0;  // number of computed tokens at which the next block is dropped
+  // Progress of naming along the chain.
+  int64_t named_units_ = 0;
+  uint32_t node_ = ChainTree::kRoot;
+  std::size_t run_ = 0;
+  int64_t in_run_ = 0;
 };
 
 // Result of a prefix cache lookup.
 struct KvHits {
   int64_t tokens = 0;
-  int64_t unheld = 0;  // unreferenced blocks
-  int64_t shared = 0;  // GroupPool::Hits::shared
+  int64_t unheld = 0;  // blocks that nobody holds
+  int64_t shared = 0;  // held blocks of groups that drop blocks (KvPool::shared())
 };
 
 // Growth by one token per step of a request that has computed `computed` tokens. Full blocks up to `nameable`
@@ -47,87 +93,125 @@ struct KvGrowth {
 
 class KvPool {
  public:
-  explicit KvPool(const GroupPoolOptions& options);
-  // Sets the callback for evicted blocks of a text, last block first. With several groups only the blocks of
-  // the first group are reported, each by its last unit.
-  void on_eviction(BlockPool::Evicted evicted);
+  // Called when blocks of `group` have left the pool, last block first. `run` names them: where a block has
+  // several units, each is reported by its last one.
+  using Evicted = std::function<void(std::size_t group, const BlockRun& run)>;
 
-  int64_t total() const { return groups_ ? groups_->total() : runs_.total(); }
-  int64_t free() const { return groups_ ? groups_->free() : runs_.free(); }
+  explicit KvPool(const KvPoolOptions& options);
+  KvPool(const KvPool&) = delete;
+  KvPool& operator=(const KvPool&) = delete;
+  void on_eviction(Evicted evicted);
+
+  int64_t total() const { return total_; }
+  // Returns how many blocks can be taken: nameless free blocks and cached blocks.
+  int64_t free() const { return nameless_free_ + named_.cached(); }
   int64_t held() const { return total() - free(); }
-  int64_t cached() const { return groups_ ? groups_->cached() : runs_.cached(); }
-  int64_t shared() const { return groups_ ? groups_->shared() : 0; }
+  int64_t cached() const { return named_.cached(); }
+  // Returns the number of references beyond the first to blocks of groups that drop blocks. A request that
+  // drops a shared block frees none, so this many blocks may be needed although no request's demand grows.
+  int64_t shared() const { return named_.shared(); }
   // Returns the number of records that check() visits.
-  int64_t records() const { return groups_ ? groups_->total() : runs_.nodes(); }
+  int64_t records() const { return static_cast<int64_t>(named_.cells()); }
   // unit_tokens(): tokens per block of a chain. hit_tokens(): prefix hits end at multiples of it.
   int64_t unit_tokens() const { return unit_tokens_; }
-  int64_t hit_tokens() const { return groups_ ? groups_->hit_tokens() : unit_tokens_; }
+  int64_t hit_tokens() const { return hit_tokens_; }
 
+  // Returns what is cached of the chain, up to `most_tokens`.
   KvHits find(std::span<const BlockRun> chain, int64_t most_tokens) const;
-  // Adds the blocks that find() found to an empty holding.
+  // Adds to an empty holding the blocks that are needed after the first `tokens` tokens. REQUIRES: find()
+  // finds them.
   void hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding);
   // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
-  int64_t most_blocks(int64_t tokens) const {
-    return groups_ ? groups_->most_blocks(tokens) : (tokens + unit_tokens_ - 1) / unit_tokens_;
-  }
-  // Returns how many blocks of that maximum are neither held nor found; 0 or less means none.
-  int64_t owed_blocks(const KvHolding& holding, int64_t found_tokens, int64_t tokens) const {
-    if (groups_) return groups_->owed_blocks(holding.groups_, found_tokens, tokens);
-    return most_blocks(tokens) - holding.runs_.blocks() - found_tokens / unit_tokens_;
-  }
-  // Returns how many tokens from the front need no further block.
-  int64_t tokens(const KvHolding& holding) const {
-    return groups_ ? holding.groups_.tokens() : holding.runs_.blocks() * unit_tokens_;
-  }
-  // Takes blocks for the tokens from `computed` to `tokens`. Returns false and takes none if too few are
-  // free.
-  bool grow(int64_t computed, int64_t tokens, KvHolding& holding) {
-    if (groups_) return groups_->grow(computed, tokens, holding.groups_);
-    const int64_t needed = missing_blocks(holding, tokens);
-    if (needed > runs_.free()) return false;
-    if (needed > 0) runs_.take(needed, holding.runs_);
-    return true;
-  }
+  int64_t most_blocks(int64_t tokens) const;
+  // Returns how many blocks of that maximum the request may still take, beyond those that it holds or has
+  // found.
+  int64_t owed_blocks(const KvHolding& holding, int64_t found_tokens, int64_t tokens) const;
+  // Returns how many tokens from the front need no further block in any group.
+  int64_t tokens(const KvHolding& holding) const { return holding.until_; }
+  // Drops the blocks that are not needed after `computed` tokens and takes blocks up to `tokens`. Returns
+  // false and takes none if too few are free.
+  bool grow(int64_t computed, int64_t tokens, KvHolding& holding);
   // Grows each request by one token per step, in this order. Calls `begins` with the number of the step, from
   // 1 on, before the step takes blocks. REQUIRES: the sum of missing_blocks() is free.
   void grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                      const std::function<void(int64_t)>& begins = nullptr);
   // Returns how many one-token steps after `computed` tokens drop no block.
   int64_t steps_before_drop(const KvHolding& holding, int64_t computed) const {
-    return groups_ ? groups_->steps_before_drop(holding.groups_, computed)
-                   : std::numeric_limits<int64_t>::max();
+    return drops_ ? std::max<int64_t>(0, holding.drops_at_ - computed) : std::numeric_limits<int64_t>::max();
   }
   // Returns an upper bound of the blocks needed to grow to `tokens`.
   int64_t missing_blocks(const KvHolding& holding, int64_t tokens) const {
-    // The common case, without a division.
-    if (tokens <= this->tokens(holding)) return 0;
-    if (groups_) return groups_->missing_blocks(holding.groups_, tokens);
-    return most_blocks(tokens) - holding.runs_.blocks();
+    return tokens <= holding.until_ ? 0 : missing_after(holding, tokens);  // the common case first
   }
-  // Takes blocks for the first `tokens` tokens, which a tier loads. REQUIRES: they are free.
+  // Takes the blocks needed after the first `tokens` tokens, which a tier loads. REQUIRES: they are free.
   void take_loaded(int64_t tokens, KvHolding& holding);
-  // Names the full blocks of the first `tokens` tokens.
+  // Names the full blocks of the first `tokens` tokens. The chain may be longer than in the previous call.
   void name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding);
-  int64_t named_tokens(const KvHolding& holding) const;
+  int64_t named_tokens(const KvHolding& holding) const { return holding.named_units_ * unit_tokens_; }
   void give_back(KvHolding& holding);
 
   // Returns how many of `tokens` tokens after `computed`, of `known` ones, a step computes: with
   // Checkpoints::align a prefill slice ends at a block end as long as a full block remains.
   int64_t cut_slice(int64_t computed, int64_t known, int64_t tokens) const;
 
+  // Recomputes every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
   void check(std::span<const KvHolding* const> holdings) const;
 
  private:
-  // Returns the smallest number of tokens above `computed` for which blocks are taken or dropped.
-  int64_t next_change(const KvHolding& holding, int64_t computed) const {
-    if (groups_) return groups_->next_change(holding.groups_, computed);
-    return std::max(computed, tokens(holding)) + 1;
-  }
+  using Piece = KvHolding::Piece;
+  using OfGroup = KvHolding::OfGroup;
+  using Stretch = ChainTree::Stretch;
+  static constexpr uint32_t kNone = NamedBlocks::kNone;
+  struct Group {
+    KvGroup is;
+    bool sparse = false;
+    int64_t most_blocks = 0;  // maximum at any time
+    int64_t units = 1;        // per block
+    int64_t retained_blocks = 0;
 
-  int64_t unit_tokens_;
+    // Returns how many blocks `tokens` tokens fill, the last one perhaps in part.
+    int64_t blocks_of(int64_t tokens) const { return (tokens + is.block_tokens - 1) / is.block_tokens; }
+    // Returns which of its blocks end in a stretch: [first, last).
+    int64_t first_in(const Stretch& stretch) const { return stretch.begin / units; }
+    int64_t last_in(const Stretch& stretch) const { return stretch.end / units; }
+  };
+
+  void add_group(KvGroup is, const KvPoolOptions& options);
+  void walk(std::span<const BlockRun> chain, int64_t units) const;
+  int64_t longest(uint32_t g, int64_t tokens) const;
+  int64_t named_from_start(uint32_t g, int64_t end) const;
+  int64_t named_down_to(uint32_t g, int64_t begin, int64_t end) const;
+  int64_t next_named_end(uint32_t g, int64_t at) const;
+  void count(uint32_t g, KvHits& hits) const;
+  int64_t missing_after(const KvHolding& holding, int64_t tokens) const;
+  Stretch advance(std::span<const BlockRun> chain, int64_t most, KvHolding& holding);
+  void hold_stretch(const Stretch& stretch, KvHolding& holding);
+  void name_stretch(const Stretch& stretch, uint32_t g, std::vector<Piece>& pieces);
+  std::size_t name_piece(uint32_t node, uint32_t g, int64_t end, std::vector<Piece>& pieces, std::size_t i);
+  int64_t growth(const Group& group, const OfGroup& of, int64_t tokens) const;
+  int64_t next_change(const KvHolding& holding, int64_t computed) const {
+    return std::max(computed, std::min(holding.until_, holding.drops_at_)) + 1;
+  }
+  void leave_node(uint32_t node) {
+    if (node != ChainTree::kRoot) tree_.release(node);
+  }
+  void open(KvHolding& holding) const;
+  void settle(int64_t computed, KvHolding& holding) const;
+  void take(int64_t blocks);
+  void release(const Piece& piece, int64_t begin, int64_t end);
+  void drop(int64_t computed, KvHolding& holding);
+  int64_t add_blocks(int64_t begin, int64_t tokens, const Group& group, OfGroup& of);
+  std::vector<uint32_t> check_holders(std::span<const KvHolding* const> holdings) const;
+  void check_heads() const;
+
+  int64_t total_, nameless_free_, unit_tokens_, hit_tokens_;
   int64_t checkpoint_tokens_ = 0;  // 0: slices are not cut
-  BlockPool runs_;
-  std::optional<GroupPool> groups_;
+  bool caching_;
+  bool drops_ = false;  // some group drops blocks
+  std::vector<Group> groups_;
+  ChainTree tree_;
+  NamedBlocks named_;
+  mutable std::vector<Stretch> path_;  // of the chain that is looked up
 };
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// The block pool with one record a block: what state/block_pool.h computes with runs, done block by block.
+// The block pool with one record a block: what state/kv_pool.h computes with runs, done block by block.
 // Tests compare the two. Nothing here is fast, and nothing here is clever.
 #pragma once
 

@@ -34,7 +34,7 @@ inline Settings with_budget(int64_t max_num_seqs, int64_t max_num_batched_tokens
 class Engine : private Admissions {
  public:
   Engine(const Settings& with, int64_t blocks, bool caches = true) : Engine(with, pool_of(blocks, caches)) {}
-  Engine(const Settings& with, const GroupPoolOptions& pool)
+  Engine(const Settings& with, const KvPoolOptions& pool)
       : pool_(pool), settings_(with), scheduler_(settings_.serving, with.tokens, pool_, *this) {}
 
   // The next request, number 0 being the first.
@@ -100,7 +100,7 @@ class Engine : private Admissions {
   std::map<Order, int64_t> loads;        // it loads so many tokens
   std::map<Order, int64_t> lies_beside;  // so many tokens of it lie on the GPU, but in no block
 
-  static GroupPoolOptions pool_of(int64_t blocks, bool caches) {
+  static KvPoolOptions pool_of(int64_t blocks, bool caches) {
     return {.blocks = blocks,
             .layout = {.groups = {{.block_tokens = kBlock}}, .unit_tokens = kBlock},
             .caching = caches};

@@ -234,7 +234,7 @@ TEST(Scheduler, AdmitsNobodyInAStepThatPreempts) {
 // ---- groups of layers ----
 
 // A full group and three recurrent ones with the blocks of Qwen3.5-4B: 528 tokens.
-GroupPoolOptions recurrent_pool(Checkpoints checkpoints) {
+KvPoolOptions recurrent_pool(Checkpoints checkpoints) {
   const KvGroup state{KvRule::checkpoint, 0, 528};
   return {.blocks = 400,
           .layout = {.groups = {{.block_tokens = 528}, state, state, state}, .unit_tokens = 528},

@@ -19,7 +19,7 @@ struct Settings {
 class Engine : private Admissions {
  public:
   Engine(const Settings& with, int64_t blocks)
-      : pool_(GroupPoolOptions{.blocks = blocks,
+      : pool_(KvPoolOptions{.blocks = blocks,
                                .layout = {.groups = {{.block_tokens = kBlock}}, .unit_tokens = kBlock}}),
         settings_(with),
         scheduler_(settings_.serving, with.tokens, pool_, *this) {}

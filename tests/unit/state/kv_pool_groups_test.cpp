@@ -1,7 +1,5 @@
 // The pool that groups of layers share: what a request drops while it runs, what is found of a prompt, and
 // that both are what a pool does that asks every group for every token.
-#include "state/group_pool.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,8 +8,9 @@
 #include <vector>
 
 #include "reference/literal_groups.h"
+#include "state/kv_pool.h"
 
-namespace kvcap::group_pool_test {
+namespace kvcap::kv_pool_groups_test {
 namespace {
 
 using reference::LiteralGroups;
@@ -31,9 +30,9 @@ class Pool {
       : pool_({.blocks = blocks, .layout = layout_of(std::move(groups), 4), .checkpoints = checkpoints}) {}
 
   // A request for the first `tokens` tokens of a text, in steps that end as given.
-  GroupPool::Holding run(Key text, int64_t tokens, const std::vector<int64_t>& ends) {
+  KvHolding run(Key text, int64_t tokens, const std::vector<int64_t>& ends) {
     const std::vector<BlockRun> chain = chain_of(text, tokens);
-    GroupPool::Holding holding;
+    KvHolding holding;
     int64_t computed = found(text, tokens);
     pool_.hold(chain, computed, holding);
     for (int64_t end : ends) {
@@ -43,26 +42,26 @@ class Pool {
     }
     return holding;
   }
-  void leave(GroupPool::Holding holding) { pool_.give_back(holding); }
+  void leave(KvHolding holding) { pool_.give_back(holding); }
   int64_t found(Key text, int64_t tokens) const {
     return pool_.find(chain_of(text, tokens), tokens - 1).tokens;
   }
-  GroupPool& operator*() { return pool_; }
-  GroupPool* operator->() { return &pool_; }
+  KvPool& operator*() { return pool_; }
+  KvPool* operator->() { return &pool_; }
 
  private:
   static std::vector<BlockRun> chain_of(Key text, int64_t tokens) {
     const TextRun run{text, 0, tokens};
     return block_runs(std::span(&run, 1), 4);
   }
-  GroupPool pool_;
+  KvPool pool_;
 };
 
 // 12 tokens in steps of 4, with a window of 5: the token behind 8 sees the tokens 4 to 8, so that block 0 is
 // dropped before the third step. 3 blocks of the full group and 2 of the sliding one are held.
-TEST(GroupPool, DropsWhatFellOutOfTheWindowBeforeItTakesBlocks) {
+TEST(KvPoolOfGroups, DropsWhatFellOutOfTheWindowBeforeItTakesBlocks) {
   Pool pool(6, {kAll, window(5)});
-  GroupPool::Holding holding = pool.run(1, 12, {4, 8});
+  KvHolding holding = pool.run(1, 12, {4, 8});
   EXPECT_EQ(holding.blocks(), 4);
   EXPECT_TRUE(pool->grow(8, 12, holding));
   EXPECT_EQ(holding.blocks(), 5);
@@ -72,7 +71,7 @@ TEST(GroupPool, DropsWhatFellOutOfTheWindowBeforeItTakesBlocks) {
 
 // What the window covers before the boundary at 12 are the tokens 8 to 11. Blocks 0 and 1 of the sliding
 // group are not needed; and 8 tokens are found as long as its block 1 stays.
-TEST(GroupPool, FindsAPromptWhereTheWindowIsThere) {
+TEST(KvPoolOfGroups, FindsAPromptWhereTheWindowIsThere) {
   Pool pool(12, {kAll, window(5)});
   pool.leave(pool.run(1, 13, {4, 8, 12, 13}));
   EXPECT_EQ(pool.found(1, 13), 12);
@@ -83,7 +82,7 @@ TEST(GroupPool, FindsAPromptWhereTheWindowIsThere) {
 
 // 3 + 3 blocks, of which block 0 of the sliding group was dropped first. Two further blocks take its room and
 // that of the full group's last one: 8 tokens can be found, for which block 1 of the sliding group is there.
-TEST(GroupPool, DroppedBlocksAreTheFirstToLeave) {
+TEST(KvPoolOfGroups, DroppedBlocksAreTheFirstToLeave) {
   Pool pool(6, {kAll, window(5)});
   pool.leave(pool.run(1, 12, {4, 8, 12}));
   EXPECT_EQ(pool.found(1, 13), 12);
@@ -92,7 +91,7 @@ TEST(GroupPool, DroppedBlocksAreTheFirstToLeave) {
   EXPECT_EQ(pool.found(1, 8), 0);  // 4 tokens would need block 0
 }
 
-TEST(GroupPool, AStateIsFoundOnlyWhereAStepEnded) {
+TEST(KvPoolOfGroups, AStateIsFoundOnlyWhereAStepEnded) {
   Pool pool(20, {kAll, {KvRule::checkpoint, 0, 4}});
   pool.leave(pool.run(1, 15, {8, 12, 15}));
   EXPECT_EQ(pool.found(1, 20), 12);
@@ -109,29 +108,29 @@ TEST(GroupPool, AStateIsFoundOnlyWhereAStepEnded) {
 
 // Of 100 tokens in steps of 8: 25 blocks of the full group; 5 - 1 + 8 tokens of the window, which are 3
 // blocks and one more where they begin inside of a block; a state and a checkpoint.
-TEST(GroupPool, KnowsHowManyBlocksASequenceHoldsAtMost) {
+TEST(KvPoolOfGroups, KnowsHowManyBlocksASequenceHoldsAtMost) {
   const KvGroup state{KvRule::checkpoint, 0, 4};
-  const GroupPoolOptions options{
+  const KvPoolOptions options{
       .blocks = 100, .layout = layout_of({kAll, window(5), state}, 4), .step_tokens = 8};
-  EXPECT_EQ(GroupPool(options).most_blocks(100), 25 + 4 + 2);
-  EXPECT_EQ(GroupPool(options).most_blocks(4), 3);
+  EXPECT_EQ(KvPool(options).most_blocks(100), 25 + 4 + 2);
+  EXPECT_EQ(KvPool(options).most_blocks(4), 3);
 }
 
 // Without checkpoints nothing is found, and a sequence has one state.
-TEST(GroupPool, KeepsNothingOfAModelWithoutCheckpoints) {
+TEST(KvPoolOfGroups, KeepsNothingOfAModelWithoutCheckpoints) {
   Pool pool(20, {kAll, {KvRule::checkpoint, 0, 4}}, Checkpoints::none);
-  GroupPool::Holding holding = pool.run(1, 20, {8, 20});
+  KvHolding holding = pool.run(1, 20, {8, 20});
   EXPECT_EQ(holding.blocks(), 5 + 1);
   pool.leave(std::move(holding));
   EXPECT_EQ(pool->cached(), 0);
   EXPECT_EQ(pool.found(1, 20), 0);
 }
 
-TEST(GroupPoolDeathTest, StopsWhenSomebodyHoldsWhatNobodyKnows) {
+TEST(KvPoolOfGroupsDeathTest, StopsWhenSomebodyHoldsWhatNobodyKnows) {
   Pool pool(8, {kAll, window(5)});
-  const GroupPool::Holding known = pool.run(1, 4, {4}), unknown = pool.run(2, 4, {4});
-  pool->check(std::vector<const GroupPool::Holding*>{&known, &unknown});
-  EXPECT_DEATH(pool->check(std::vector<const GroupPool::Holding*>{&known}), "bug: INV-BLOCKS is broken");
+  const KvHolding known = pool.run(1, 4, {4}), unknown = pool.run(2, 4, {4});
+  pool->check(std::vector<const KvHolding*>{&known, &unknown});
+  EXPECT_DEATH(pool->check(std::vector<const KvHolding*>{&known}), "bug: INV-BLOCKS is broken");
 }
 
 // ---- at random ----
@@ -154,6 +153,7 @@ const Model kModels[] = {
     {"six_that_slide", with(kAll, 6, window(9)), 4},
     {"longer_blocks", with({KvRule::all, 0, 8}, 5, window(11)), 4},
     {"windows_alone", {window(7), window(13)}, 4},
+    {"chunks_alone", {{KvRule::chunk, 16, 4}, {KvRule::chunk, 12, 4}}, 4},
     {"chunks", with(kAll, 3, {KvRule::chunk, 16, 4}), 4},
     {"long_blocks_and_chunks", with({KvRule::all, 0, 8}, 1, {KvRule::chunk, 12, 4}), 4},
     {"states_where_steps_end", with(kAll, 3, {KvRule::checkpoint, 0, 4}), 4},
@@ -161,14 +161,14 @@ const Model kModels[] = {
     {"states_and_windows", {kAll, window(6), {KvRule::checkpoint, 0, 4}}, 4},
 };
 
-class GroupPoolAtRandom : public testing::TestWithParam<Model> {
+class KvPoolOfGroupsAtRandom : public testing::TestWithParam<Model> {
  protected:
   struct Running {
     std::vector<TextRun> texts;
     std::vector<BlockRun> chain;
     int64_t tokens = 0;
     int64_t computed = 0;
-    GroupPool::Holding holding;
+    KvHolding holding;
     LiteralRequest literal;
   };
 
@@ -197,19 +197,21 @@ class GroupPoolAtRandom : public testing::TestWithParam<Model> {
   Key next_text_ = 1000;
 };
 
-TEST_P(GroupPoolAtRandom, DoesWhatAPoolDoesThatAsksForEveryToken) {
+TEST_P(KvPoolOfGroupsAtRandom, DoesWhatAPoolDoesThatAsksForEveryToken) {
   int64_t hits = 0, evictions = 0, refusals = 0;
   for (unsigned seed = 0; seed < 60; ++seed) {
     dice_.seed(seed);
     const int64_t per_group = 10 + draw(20);
     const int64_t blocks = per_group * std::ssize(GetParam().groups);
-    GroupPool pool({.blocks = blocks,
-                    .layout = layout_of(GetParam().groups, GetParam().unit),
-                    .checkpoints = GetParam().checkpoints,
-                    .step_tokens = 16});
+    KvPool pool({.blocks = blocks,
+                 .layout = layout_of(GetParam().groups, GetParam().unit),
+                 .checkpoints = GetParam().checkpoints,
+                 .step_tokens = 16});
     std::vector<LiteralGroups::Evicted> evicted;
-    pool.on_eviction([&](std::size_t group, const BlockRun& unit) {
-      evicted.push_back({group, {unit.text, unit.first + GetParam().unit - 1}});
+    pool.on_eviction([&](std::size_t group, const BlockRun& run) {
+      for (int64_t i = run.blocks; i-- > 0;) {
+        evicted.push_back({group, {run.text, run.first + (i + 1) * GetParam().unit - 1}});
+      }
     });
     LiteralGroups literal(blocks, GetParam().groups, GetParam().checkpoints);
     std::vector<std::unique_ptr<Running>> running;
@@ -217,7 +219,7 @@ TEST_P(GroupPoolAtRandom, DoesWhatAPoolDoesThatAsksForEveryToken) {
       if (running.size() < 4 && draw(2) == 0) {
         auto one = prompt();
         const std::vector<Token> tokens = tokens_of(*one);
-        const GroupPool::Hits found = pool.find(one->chain, one->tokens - 1);
+        const KvHits found = pool.find(one->chain, one->tokens - 1);
         const LiteralGroups::Hits expected = literal.find(tokens, one->tokens - 1);
         ASSERT_EQ(found.tokens, expected.tokens) << "seed " << seed << ", step " << step;
         ASSERT_EQ(found.unheld, expected.unheld);
@@ -248,7 +250,7 @@ TEST_P(GroupPoolAtRandom, DoesWhatAPoolDoesThatAsksForEveryToken) {
         ASSERT_EQ(pool.free(), literal.pool().free());
         ASSERT_EQ(pool.cached(), literal.pool().cached());
       }
-      std::vector<const GroupPool::Holding*> all;
+      std::vector<const KvHolding*> all;
       for (const auto& one : running) all.push_back(&one->holding);
       pool.check(all);
     }
@@ -268,8 +270,8 @@ TEST_P(GroupPoolAtRandom, DoesWhatAPoolDoesThatAsksForEveryToken) {
   EXPECT_GT(refusals, 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, GroupPoolAtRandom, testing::ValuesIn(kModels),
+INSTANTIATE_TEST_SUITE_P(Of, KvPoolOfGroupsAtRandom, testing::ValuesIn(kModels),
                          [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
-}  // namespace kvcap::group_pool_test
+}  // namespace kvcap::kv_pool_groups_test

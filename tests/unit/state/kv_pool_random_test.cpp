@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "reference/literal_pool.h"
-#include "state/block_pool.h"
+#include "state/kv_pool.h"
 
-namespace kvcap::block_pool_random_test {
+namespace kvcap::kv_pool_random_test {
 namespace {
 
 using reference::Chain;
@@ -39,9 +39,14 @@ class Twins {
       : dice_(seed),
         size_(block_size),
         retained_(retained),
-        pool_(blocks, block_size, caching, 1, retained),
+        pool_({.blocks = blocks,
+               .layout = {.groups = {{KvRule::all, 0, block_size}},
+                          .group_layers = 1,
+                          .unit_tokens = block_size},
+               .caching = caching,
+               .retained_tokens = retained * block_size}),
         literal_(blocks, caching) {
-    pool_.on_eviction([this](const BlockRun& run) {
+    pool_.on_eviction([this](std::size_t, const BlockRun& run) {
       for (int64_t i = run.blocks; i-- > 0;) evicted_.push_back({run.text, run.first + i * size_});
     });
     for (int64_t left = between(2, 4); left > 0; --left) lengths_.push_back(between(1, 7 * size_ + 3));
@@ -72,10 +77,10 @@ class Twins {
     requests_.clear();
     check();
     // Everything leaves: the whole order of eviction.
-    BlockPool::Holding all;
+    KvHolding all;
     while (pool_.free() > 0) {
       const int64_t blocks = between(1, pool_.free());
-      pool_.take(blocks, all);
+      pool_.take_loaded((all.blocks() + blocks) * size_, all);
       for (int64_t i = 0; i < blocks; ++i) literal_.take();
       compare();
     }
@@ -89,7 +94,7 @@ class Twins {
     int64_t tokens = 0;
     std::vector<BlockRun> runs;
     std::vector<Chain> chains;
-    BlockPool::Holding holding;
+    KvHolding holding;
     std::vector<LiteralPool::Block> blocks;
   };
   using Requests = std::list<Request>;
@@ -140,13 +145,13 @@ class Twins {
       request.blocks.push_back(block);
       if (literal_.is_free(block)) ++unheld;
     }
-    const BlockPool::Hits hits = pool_.find(request.runs, most);
-    ASSERT_EQ(hits.blocks, std::ssize(request.blocks));
+    const KvHits hits = pool_.find(request.runs, most * size_);
+    ASSERT_EQ(hits.tokens, std::ssize(request.blocks) * size_);
     ASSERT_EQ(hits.unheld, unheld);
-    if (blocks - hits.blocks > literal_.free() - unheld) return;
-    hits_ += hits.blocks;
+    if (blocks - std::ssize(request.blocks) > literal_.free() - unheld) return;
+    hits_ += std::ssize(request.blocks);
     for (const LiteralPool::Block block : request.blocks) literal_.hold(block);
-    pool_.hold(request.runs, hits.blocks, request.holding);
+    pool_.hold(request.runs, hits.tokens, request.holding);
     compare();
     requests_.push_back(std::move(request));
     grow(requests_.back());
@@ -157,7 +162,7 @@ class Twins {
     const int64_t missing = (request.tokens + size_ - 1) / size_ - std::ssize(request.blocks);
     const int64_t blocks = std::min(between(0, 1) == 0 ? missing : between(0, missing), literal_.free());
     for (int64_t i = 0; i < blocks; ++i) request.blocks.push_back(literal_.take());
-    pool_.take(blocks, request.holding);
+    pool_.take_loaded((request.holding.blocks() + blocks) * size_, request.holding);
   }
 
   void name(Request& request) {
@@ -171,7 +176,7 @@ class Twins {
       }
       literal_.name(request.blocks[at], request.chains[at], i < retained_);
     }
-    pool_.name(request.runs, named, request.holding);
+    pool_.name(request.runs, named * size_, request.holding);
   }
 
   void give_back(Request& request) {
@@ -193,14 +198,14 @@ class Twins {
   }
 
   void check() {
-    std::vector<const BlockPool::Holding*> holdings;
+    std::vector<const KvHolding*> holdings;
     for (const Request& request : requests_) holdings.push_back(&request.holding);
     pool_.check(holdings);
   }
 
   std::mt19937_64 dice_;
   int64_t size_, retained_;
-  BlockPool pool_;
+  KvPool pool_;
   LiteralPool literal_;
   Chains chains_;
   std::map<Chain, BlockName> names_;
@@ -223,9 +228,9 @@ std::string called(const Setting& setting) {
 }
 std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << called(setting); }
 
-class BlockPoolAtRandom : public testing::TestWithParam<Setting> {};
+class KvPoolAtRandom : public testing::TestWithParam<Setting> {};
 
-TEST_P(BlockPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
+TEST_P(KvPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
   const Setting setting = GetParam();
   std::size_t evictions = 0;
   int64_t hits = 0, duplicates = 0;
@@ -243,7 +248,7 @@ TEST_P(BlockPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
   EXPECT_EQ(duplicates > 200, setting.caching);
 }
 
-INSTANTIATE_TEST_SUITE_P(Pools, BlockPoolAtRandom,
+INSTANTIATE_TEST_SUITE_P(Pools, KvPoolAtRandom,
                          testing::Values(Setting{1, 12, true}, Setting{1, 40, true}, Setting{1, 400, true},
                                          Setting{4, 10, true}, Setting{4, 40, true}, Setting{4, 400, true},
                                          Setting{16, 12, true}, Setting{16, 60, true}, Setting{4, 40, false},
@@ -252,4 +257,4 @@ INSTANTIATE_TEST_SUITE_P(Pools, BlockPoolAtRandom,
                          [](const testing::TestParamInfo<Setting>& test) { return called(test.param); });
 
 }  // namespace
-}  // namespace kvcap::block_pool_random_test
+}  // namespace kvcap::kv_pool_random_test

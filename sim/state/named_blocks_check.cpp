@@ -1,0 +1,56 @@
+// Checks the invariants of NamedBlocks, recomputed from its records.
+#include "base/invariants.h"
+#include "state/named_blocks.h"
+
+namespace kvcap {
+
+// The cached copies are those of the eviction orders, one of which each copy is in if nobody holds it.
+void NamedBlocks::check_order() const {
+  int64_t listed = 0;
+  for (const bool is_retained : {false, true}) {
+    const Ends& ends = out_[is_retained];
+    for (uint32_t copy = ends.first; copy != kNone; copy = copies_[copy].behind) {
+      const Copy& one = copies_[copy];
+      listed += cells_[one.cell].blocks();
+      KVCAP_INVARIANT("INV-BLOCKS", one.holders == 0);
+      KVCAP_INVARIANT("INV-TREE", cells_[one.cell].is_retained == is_retained);
+      KVCAP_INVARIANT("INV-TREE",
+                      one.behind == kNone ? ends.last == copy : copies_[one.behind].before == copy);
+    }
+  }
+  KVCAP_INVARIANT("INV-BLOCKS", listed == cached_);
+}
+
+// Checks that the cells of a row are in order, and where they are found.
+void NamedBlocks::check_row(const Row& cells) const {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const Cell& one = cells_[cells[i].cell];
+    KVCAP_INVARIANT("INV-TREE", cells[i].begin == one.begin && one.begin < one.end);
+    KVCAP_INVARIANT("INV-TREE", i == 0 || cells_[cells[i - 1].cell].end <= one.begin);
+    KVCAP_INVARIANT("INV-TREE", find(one.node, one.group, one.begin) == cells[i].cell);
+  }
+}
+
+int64_t NamedBlocks::check(const std::vector<uint32_t>& holders) const {
+  check_order();
+  std::size_t in_rows = 0;
+  for (const Row& cells : rows_) {
+    check_row(cells);
+    in_rows += cells.size();
+  }
+  KVCAP_INVARIANT("INV-TREE", in_rows == cells());
+  int64_t held = 0, unheld = 0, shared = 0;
+  for (uint32_t cell = 0; cell < cells_.size(); ++cell) {
+    const Cell& one = cells_[cell];
+    for (uint32_t copy = one.oldest; copy != kNone; copy = copies_[copy].newer) {
+      KVCAP_INVARIANT("INV-TREE", copies_[copy].cell == cell);
+      KVCAP_INVARIANT("INV-BLOCKS", copies_[copy].holders == holders[copy]);
+      (holders[copy] > 0 ? held : unheld) += one.blocks();
+      if (counts_shared_[one.group] && holders[copy] > 1) shared += (holders[copy] - 1) * one.blocks();
+    }
+  }
+  KVCAP_INVARIANT("INV-BLOCKS", unheld == cached_ && shared == shared_);
+  return held;
+}
+
+}  // namespace kvcap
