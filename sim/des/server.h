@@ -1,6 +1,7 @@
 // Building blocks of the SimGrid world. The simulation runs outside of SimGrid actors, so SimGrid reports the
 // completion of an activity immediately, through a callback that may start more activities.
 //
+//   Clock    the time of the simulation, and how many activities are under way
 //   Agenda   jobs to run after the current callback has returned
 //   Pending  one activity and its continuation
 //   Server   a queue that serves one item at a time
@@ -23,6 +24,20 @@ namespace sg4 = simgrid::s4u;
 // SimGrid resolves times to a nanosecond; shorter durations end immediately.
 inline constexpr double kResolution_s = 1e-9;
 
+// The time of the simulation. While no activity is under way, nothing contends: then time passes without
+// SimGrid, whose clock stays behind by what was skipped.
+class Clock {
+ public:
+  double now_s() const { return sg4::Engine::get_clock() + skipped_s_; }
+  // REQUIRES: nothing is under way.
+  void skip_to(double now_s) { skipped_s_ = now_s - sg4::Engine::get_clock(); }
+
+  int64_t under_way = 0;
+
+ private:
+  double skipped_s_ = 0;
+};
+
 // A first-come, first-served list of jobs.
 class Agenda {
  public:
@@ -39,6 +54,8 @@ class Agenda {
 class Pending {
  public:
   using Then = std::function<void()>;
+
+  explicit Pending(Clock& clock) : clock_(clock) {}
 
   const sg4::Activity* activity() const { return activity_.get(); }
 
@@ -75,6 +92,7 @@ class Pending {
 
  private:
   void begin(const sg4::ActivityPtr& activity, Then then) {
+    ++clock_.under_way;
     activity_ = activity;
     activity_->set_data(this);
     then_ = std::move(then);
@@ -82,6 +100,7 @@ class Pending {
 
   // Keeps an ended activity until the clock has advanced because SimGrid may still read it.
   void put_away() {
+    --clock_.under_way;
     if (sg4::Engine::get_clock() > over_s_) {
       over_s_ = sg4::Engine::get_clock();
       long_over_.clear();
@@ -90,6 +109,7 @@ class Pending {
     over_.push_back(std::exchange(activity_, nullptr));
   }
 
+  Clock& clock_;
   sg4::ActivityPtr activity_;
   Then then_;
   std::vector<sg4::ActivityPtr> over_, long_over_;
@@ -100,7 +120,7 @@ class Pending {
 template <class Piece>
 class Server {
  public:
-  explicit Server(Agenda& agenda) : agenda_(agenda) {}
+  Server(Clock& clock, Agenda& agenda) : pending_(clock), clock_(clock), agenda_(agenda) {}
   virtual ~Server() = default;
 
  protected:
@@ -132,6 +152,7 @@ class Server {
       go_on();
     });
   }
+  double now_s() const { return clock_.now_s(); }
   // Drops the current item and the queue.
   void give_up() {
     pending_.call_off();
@@ -144,6 +165,7 @@ class Server {
   Pending pending_;
 
  private:
+  const Clock& clock_;
   Agenda& agenda_;
   bool busy_ = false;
   bool asked_ = false;

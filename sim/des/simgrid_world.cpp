@@ -36,8 +36,9 @@ struct Transfer {
 // A lane with one transfer in flight: one transfer fills the route, and more would only share it.
 class SimgridLane : public Lane, public Server<Transfer> {
  public:
-  SimgridLane(Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route, const LinkObserver& observer)
-      : Server(agenda), from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
+  SimgridLane(Clock& clock, Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route,
+              const LinkObserver& observer)
+      : Server(clock, agenda), from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
             double ready_s) override {
@@ -58,7 +59,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
 
  private:
   void serve() override {
-    began_s_ = sg4::Engine::get_clock();
+    began_s_ = now_s();
     current_.on_phase(TransferPhase::began);
     const double until_ready_s = std::max(0.0, current_.ready_s - began_s_);
     began_s_ += until_ready_s;
@@ -79,7 +80,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
     pending_.carry(from_, to_, bytes, [this] {
       if (later_bytes_ > 0) return carry_part();
       carries_ = false;
-      report(sg4::Engine::get_clock());
+      report(now_s());
       arrived();
       go_on();
     });
@@ -116,16 +117,14 @@ struct Work {
 class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
  public:
   // REQUIRES: the queue is the only user of `host`.
-  SimgridComputeQueue(Agenda& agenda, sg4::Host* host) : Server(agenda), host_(host) {}
+  SimgridComputeQueue(Clock& clock, Agenda& agenda, sg4::Host* host) : Server(clock, agenda), host_(host) {}
 
   void run(double seconds, std::function<void()> done) override {
     asked_s_ += seconds;
     ask({seconds, std::move(done)});
   }
 
-  double served_s() const override {
-    return running_ ? served_s_ + (sg4::Engine::get_clock() - running_since_s_) : served_s_;
-  }
+  double served_s() const override { return running_ ? served_s_ + (now_s() - running_since_s_) : served_s_; }
   double pending_s() const override { return asked_s_ - served_s(); }
 
   void drop_all() {
@@ -137,7 +136,7 @@ class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
  private:
   void serve() override {
     running_ = true;
-    running_since_s_ = sg4::Engine::get_clock();
+    running_since_s_ = now_s();
     after(current_.seconds, host_, [this] { done(); });
   }
 
@@ -159,12 +158,14 @@ class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
 // Names of the node's hosts and links begin with `prefix`.
 class SimgridNode : public Node {
  public:
-  SimgridNode(Agenda& agenda, sg4::NetZone* zone, const std::string& prefix, LinkObserver observer)
-      : agenda_(agenda),
+  SimgridNode(Clock& clock, Agenda& agenda, sg4::NetZone* zone, const std::string& prefix,
+              LinkObserver observer)
+      : clock_(clock),
+        agenda_(agenda),
         zone_(zone),
         prefix_(prefix),
         observer_(std::move(observer)),
-        compute_(agenda, zone->create_host(prefix + "gpu", 1)) {}
+        compute_(clock, agenda, zone->create_host(prefix + "gpu", 1)) {}
 
   // `remote`: the link of a remote tier that nodes share; nullptr: not shared.
   void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
@@ -178,7 +179,7 @@ class SimgridNode : public Node {
     }
   }
 
-  double now_s() const override { return sg4::Engine::get_clock(); }
+  double now_s() const override { return clock_.now_s(); }
 
   Lane& lane(Tier from, Tier to) override {
     auto found = lanes_.find({from, to});
@@ -208,7 +209,7 @@ class SimgridNode : public Node {
       if (is_pcie && pcie_duplex_) links.emplace_back(pcie_duplex_);
     }
     zone_->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
-    lanes_[{from, to}] = std::make_unique<SimgridLane>(agenda_, source, sink, way, observer_);
+    lanes_[{from, to}] = std::make_unique<SimgridLane>(clock_, agenda_, source, sink, way, observer_);
   }
 
   sg4::Link* link(const Hop& hop) {
@@ -241,6 +242,7 @@ class SimgridNode : public Node {
     return made;
   }
 
+  Clock& clock_;
   Agenda& agenda_;
   sg4::NetZone* zone_;
   std::string prefix_;
@@ -294,7 +296,7 @@ class SimgridWorld : public World {
     for (std::size_t i = 0; i < observers.size(); ++i) {
       const std::string prefix = many ? std::to_string(i) + "-" : "";
       auto* zone = many ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
-      nodes_.push_back(std::make_unique<SimgridNode>(agenda_, zone, prefix, std::move(observers[i])));
+      nodes_.push_back(std::make_unique<SimgridNode>(clock_, agenda_, zone, prefix, std::move(observers[i])));
       nodes_.back()->build(hardware, tensor_parallel_size, remote);
       if (zone != root) zone->seal();
     }
@@ -303,7 +305,7 @@ class SimgridWorld : public World {
       Pending* pending = Pending::of(ended);
       if (stopped_ || !pending) return;
       pending->over();
-      agenda_.work_off();
+      go_on();
     };
 #if SIMGRID_VERSION >= 33400
     sg4::Comm::on_completion_cb(hear);
@@ -313,7 +315,7 @@ class SimgridWorld : public World {
 #endif
   }
 
-  double now_s() const override { return sg4::Engine::get_clock(); }
+  double now_s() const override { return clock_.now_s(); }
   Node& node(std::size_t number) override { return *nodes_.at(number); }
 
   Lane& between(std::size_t from, std::size_t to) override {
@@ -332,7 +334,7 @@ class SimgridWorld : public World {
   void run(std::function<double(double)> loop) override {
     loop_ = std::move(loop);
     call();
-    agenda_.work_off();
+    go_on();
     engine_.run();
     if (!stopped_) KVCAP_BUG("the simulation waits for something that can never happen");
   }
@@ -360,11 +362,23 @@ class SimgridWorld : public World {
           sender(resource, busy_s, from_s, to_s);
           receiver(resource, busy_s, from_s, to_s);
         });
-        between_[{from, to}] = std::make_unique<SimgridLane>(agenda_, hosts[from], hosts[to],
+        between_[{from, to}] = std::make_unique<SimgridLane>(clock_, agenda_, hosts[from], hosts[to],
                                                              interconnect.route, between_observers_.back());
       }
     }
     zone->seal();
+  }
+
+  // Starts what was asked for. Then, as long as nothing is under way, calls the loop whenever it is due; else
+  // an alarm does.
+  void go_on() {
+    agenda_.work_off();
+    while (!stopped_ && !alarm_.activity() && clock_.under_way == 0 && next_call_s_ < kLastAlarm_s) {
+      clock_.skip_to(next_call_s_);
+      call();
+      agenda_.work_off();
+    }
+    if (!stopped_) set_alarm();
   }
 
   void call() {
@@ -375,24 +389,25 @@ class SimgridWorld : public World {
       stopped_ = next_call_s_ < 0;
     } while (!stopped_ && next_call_s_ - now_s() <= kResolution_s);
     in_loop_ = false;
-    if (!stopped_) set_alarm();
   }
 
   // Sets an alarm for the next call; an alarm that rings too early is set again. An alarm may at most double
-  // the clock. SimGrid adds the difference to the clock, which is exact only if the difference does not
+  // SimGrid's clock. SimGrid adds the difference to the clock, which is exact only if the difference does not
   // exceed the clock, and it misses a time by which the clock is off by more than a nanosecond.
   void set_alarm() {
-    const double most_s = std::max(2 * now_s(), kExactly_s);
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
     alarm_.call_off();
-    if (most_s > kLastAlarm_s) return;
-    alarm_s_ = std::min(next_call_s_, most_s);
-    alarm_.pass(clock_host_, alarm_s_ - now_s(),
-                [this] { next_call_s_ - now_s() <= kResolution_s ? call() : set_alarm(); });
+    if (next_call_s_ > kLastAlarm_s) return;
+    const double wait_s = std::min(next_call_s_ - now_s(), std::max(sg4::Engine::get_clock(), kExactly_s));
+    alarm_s_ = now_s() + wait_s;
+    alarm_.pass(clock_host_, wait_s, [this] {
+      if (next_call_s_ - now_s() <= kResolution_s) call();
+    });
   }
 
   const SignalHandlers caller_;
   sg4::Engine engine_;
+  Clock clock_;
   Agenda agenda_;
   std::vector<std::unique_ptr<SimgridNode>> nodes_;
   std::deque<LinkObserver> between_observers_;  // the lanes below refer to them
@@ -400,7 +415,7 @@ class SimgridWorld : public World {
   std::function<double(double)> loop_;
   double next_call_s_ = 0;
   sg4::Host* clock_host_ = nullptr;
-  Pending alarm_;
+  Pending alarm_{clock_};
   double alarm_s_ = 0;
   bool in_loop_ = false;
   bool woken_ = false;

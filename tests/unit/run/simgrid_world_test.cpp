@@ -185,6 +185,20 @@ TEST_F(SimgridWorld, DoesNotCallTheLoopWhenItHasPutItOff) {
   expect_dates(calls_s, {0, 1, 8, 9});
 }
 
+// Time passes without SimGrid while nothing is under way: its clock stays behind, what it moves does not.
+TEST_F(SimgridWorld, MovesBytesInTimeAfterDatesAtWhichNothingMoved) {
+  const std::vector<double> dates_s = {0, 1e7, 1e7 + 0.5, 1e7 + 3, 2e7, 2e7 + 1};
+  std::size_t calls = 0;
+  world_->run([&](double now_s) -> double {
+    EXPECT_NEAR(now_s, dates_s[calls], 1e-8);
+    if (calls == 1 || calls == 4) move(Tier::dram, 2);
+    if (calls == 2) node().restore_compute().run(0.25, [this] { ended_s_.push_back(world_->now_s()); });
+    return ++calls < dates_s.size() ? dates_s[calls] : -1;
+  });
+  expect_dates(began_s_, {1e7, 2e7});
+  expect_dates(ended_s_, {1e7 + 0.75, 1e7 + 2});
+}
+
 TEST_F(SimgridWorld, TellsNothingOfWhatWasLostWithItsNode) {
   bool computed = false;
   world_->run([&](double now_s) -> double {
