@@ -37,8 +37,10 @@ void describe(FieldVisitor& v, Scenario& o) {
   v.field("policy", o.policy, {.reference = "policy"});
   v.field("slo", o.slo, {.meaning = "latency targets, which define goodput"});
   v.field("billing", o.billing, {.meaning = "billed capacity and prices"});
-  v.field("fidelity", o.fidelity,
-          {.meaning = "request: one transfer per tier; layer: every layer is simulated"});
+  v.field(
+      "fidelity", o.fidelity,
+      {.meaning = "request: one transfer per tier; layer: every layer is simulated, as always for policies "
+                  "whose read buffer (policy.read_buffer_layers) has fewer layers than the model"});
   v.field("replications", o.replications,
           {.meaning = "number of runs, with seeds seed, seed + 1, ...", .min = 1, .max = 10000});
   v.field("seed", o.seed, {.meaning = "seed of all random streams", .min = 0, .max = kMaxInteger});
