@@ -49,7 +49,7 @@ bool Instance::waits_for_index(Request& request) {
     request.record.lookup_s = static_cast<float>(keeping_.lookup_s);
   }
   const double answered_s = request.looked_up_s + keeping_.lookup_s;
-  if (now_s >= answered_s - kResolution_s) return false;
+  if (now_s >= answered_s - kTimeResolution_s) return false;
   passed_until_s_ = std::min(passed_until_s_, answered_s);
   return true;
 }
@@ -59,7 +59,7 @@ bool Instance::waits_for_prefetch(const Request& request) {
   const PrefetchOnArrival how = keeping_.prefetch_on_arrival;
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
   const bool may_give_up = how == PrefetchOnArrival::timeout;
-  if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kResolution_s) return false;
+  if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kTimeResolution_s) return false;
   const bool fetches = cache_.prefetches(request);
   if (fetches && may_give_up) passed_until_s_ = std::min(passed_until_s_, request.waits_until_s);
   return fetches;
@@ -170,13 +170,13 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
   const bool blocks = keeping_.load == LoadMode::blocking && !request.fused;
   if (blocks) ++blocking_loads_;
   // A fused restoration also produces a token: drafting follows it, and no step hides its host time.
-  double host = request.fused ? step_time_.draft_step_s() : 0;
-  if (request.fused && !serving_.async_scheduling) host += host_s(1);
+  double host = request.fused ? engine_.step_time->draft_step_s() : 0;
+  if (request.fused && !serving_.async_scheduling) host += steps_.host_s(1);
   if (request.fused && engine_.speculation) {
     const int64_t cached = tokens - request.unused_tokens;
     const PrefillChunk prompt{request.known_tokens() - cached, cached};
     restoration.work.push_back(
-        {.layers = 1, .form = LayerForm::head, .compute_s = step_time_.drafter_s({&prompt, 1}, {})});
+        {.layers = 1, .form = LayerForm::head, .compute_s = engine_.step_time->drafter_s({&prompt, 1}, {})});
   }
   parts_.restorer->start(
       std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
@@ -194,8 +194,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
         }
         restored_.push_back({times.restored_s, restorations_++, &request, blocks, on_gpu});
         std::push_heap(restored_.begin(), restored_.end());
-        // A single step needs no wake: its end handles this.
-        if (!step_.running || in_long_run()) parts_.wake();
+        steps_.wake();
       });
   return request.fused ? Lookup::computes_beside : Lookup::loads;
 }
@@ -219,17 +218,16 @@ EngineLoad Instance::engine_load() {
   const double now_s = parts_.node->now_s();
   const auto& queue = scheduler_.waiting();
   for (auto last = queue.rbegin(); last != queue.rend(); ++last) {
-    if (!*last || (*last)->arrival.time_s < now_s - kResolution_s) break;
+    if (!*last || (*last)->arrival.time_s < now_s - kTimeResolution_s) break;
     --load.waiting_turns;
   }
   load.waiting_turns = std::max<int64_t>(0, load.waiting_turns);
-  if (load.decode_rows > 0) load.decode_step_s = decode_step_s(outlook_);
+  if (load.decode_rows > 0) load.decode_step_s = steps_.decode_step_s(outlook_);
   load.next_rows = 0;
   for (const Slice& slice : outlook_.slices) load.next_rows += slice.tokens;
   load.next_step_s = load.decode_step_s;
   if (!outlook_.decodes_only()) {
-    load.next_step_s = mixed_step_s(outlook_);
-    load.next_step_s += drafter_s();
+    load.next_step_s = steps_.plan_s(outlook_);
   }
   return load;
 }
@@ -260,7 +258,7 @@ void Instance::leave_out(Request& request, const Restoration& restoration, bool 
 // ---- ends of restorations ----
 
 void Instance::take_restored(double now_s) {
-  while (!restored_.empty() && restored_.front().time_s <= now_s + kResolution_s) {
+  while (!restored_.empty() && restored_.front().time_s <= now_s + kTimeResolution_s) {
     std::pop_heap(restored_.begin(), restored_.end());
     const Restored restored = restored_.back();
     restored_.pop_back();

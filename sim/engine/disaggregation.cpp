@@ -16,8 +16,8 @@ namespace kvcap {
 
 // Reports the slices of the step that starts, and when its first layer ends if nothing delays it.
 void Instance::begin_pushes() {
-  const double layer_s = step_.start_s + step_.work_s / static_cast<double>(parts_.handover->layers);
-  for (const Slice& slice : current_.slices)
+  const double layer_s = steps_.first_layer_end_s();
+  for (const Slice& slice : steps_.current().slices)
     slice.request->handover->begins(slice.first, slice.tokens, layer_s);
 }
 
@@ -55,7 +55,7 @@ void Instance::end_leases(double now_s) {
   for (; !handed_over_.empty(); handed_over_.pop_front()) {
     Handover& first = *handed_over_.front();
     if (first.received()) continue;
-    if (first.lease_end_s() > now_s + kResolution_s) return;
+    if (first.lease_end_s() > now_s + kTimeResolution_s) return;
     first.give_up();
   }
 }
@@ -102,8 +102,7 @@ Lookup Instance::receive(Request& request) {
     request.handed_over_s = now_s;
     restored_.push_back({now_s, restorations_++, &request, false, {.loaded_s = now_s, .restored_s = now_s}});
     std::push_heap(restored_.begin(), restored_.end());
-    // A single step needs no wake: its end handles this.
-    if (!step_.running || in_long_run()) parts_.wake();
+    steps_.wake();
   });
   return Lookup::loads;
 }

@@ -10,13 +10,17 @@
 
 namespace kvcap {
 
+// Returns a callback that reports evictions to the fleet.
+static std::function<void(Key, int64_t)> report_evictions(const InstanceParts& parts, const Steps& steps) {
+  if (!parts.fleet.evicted) return nullptr;
+  return [&](Key part, int64_t first_token) { parts.fleet.evicted(part, first_token, steps.eviction_s()); };
+}
+
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
       engine_(*parts.engine),
       serving_(*engine_.serving),
       keeping_(*engine_.keeping),
-      step_time_(*engine_.step_time),
-      kv_buffer_(engine_.policy->traits().kv_buffer),
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, keeping_,
                 engine_.policy->traits().stored_bytes_per_token),
@@ -24,31 +28,94 @@ Instance::Instance(const InstanceParts& parts)
               .workload = parts.workload,
               .sessions = parts.sessions,
               .store = parts.store,
-              .evicted = report_evictions()}),
+              .evicted = report_evictions(parts_, steps_)}),
       scheduler_(serving_,
-                 {.least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
+                 {.least_tokens =
+                      static_cast<int64_t>(std::ceil(engine_.policy->traits().kv_buffer.reserved_tokens)),
                   .draft_tokens = engine_.speculation ? engine_.speculation->draft_tokens() : 0,
                   .lookahead_tokens = engine_.speculation ? engine_.speculation->lookahead_tokens() : 0,
                   .max_model_len = engine_.max_model_len},
-                 cache_.pool(), *this) {
+                 cache_.pool(), *this),
+      steps_(parts_, scheduler_, cache_,
+             {.computed =
+                  [this](Request& request) {
+                    save_progress(request);
+                    if (request.handover) request.handover->computed(request.computed);
+                  },
+              .yielded =
+                  [this](Request& request, double now_s, bool after_prompt) {
+                    token(request, now_s, after_prompt);
+                    if (Scheduler::ended(request)) complete(request, now_s);
+                  }}) {
   parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
     return accepts(from, to, tokens, issued, ahead);
   });
 }
 
+// ---- steps ----
+
 std::optional<double> Instance::finish(double now_s) {
-  if (!step_.running) return std::nullopt;
+  if (!steps_.is_running()) return std::nullopt;
   const double end_s = end_of_step(now_s);
-  if (end_s > now_s + kResolution_s) return end_s;
-  finish_step(now_s);
+  if (end_s > now_s + kTimeResolution_s) return end_s;
+  steps_.end(now_s);
+  take_returned();
+  steps_.end_slices(now_s);
   return std::nullopt;
 }
 
 double Instance::proceed(double now_s) {
+  if (prepare(now_s) == Plan::step) begin_step(now_s);
+  return settle(now_s);
+}
+
+std::optional<double> Instance::busy_until_s(double now_s) {
+  if (!steps_.is_running()) return std::nullopt;
+  return end_of_step(now_s);
+}
+
+Instance::Plan Instance::prepare(double now_s) {
   look_around(now_s);
-  const double next_s = start_step(now_s);
+  return plan_step(now_s);
+}
+
+double Instance::begin(double now_s, int64_t rows_of_others) {
+  steps_.set_rows_of_others(rows_of_others);
+  begin_step(now_s);
+  return steps_.work_s();
+}
+
+double Instance::settle(double now_s) {
+  const double next_s = steps_.is_running() ? end_of_step(now_s) : idle_until_s(now_s);
   clear_up(now_s);
   return next_s;
+}
+
+Instance::Plan Instance::plan_step(double now_s) {
+  if (gpu_waits_until_s_ > now_s + 1e-9 || blocking_loads_ > 0) return Plan::blocked;
+  waits_for_fetch_ = may_be_passed_ = false;
+  passed_until_s_ = std::numeric_limits<double>::infinity();
+  const bool has_work = steps_.plan();
+  // A load that has just started may block all requests.
+  if (blocking_loads_ > 0) {
+    steps_.withdraw();
+    return Plan::blocked;
+  }
+  return has_work ? Plan::step : Plan::nothing;
+}
+
+void Instance::begin_step(double now_s) {
+  steps_.begin(now_s);
+  if (pushes()) begin_pushes();
+}
+
+double Instance::end_of_step(double now_s) {
+  return steps_.end_s(now_s, steps_.in_long_run() ? next_event_s() : std::numeric_limits<double>::infinity());
+}
+
+double Instance::idle_until_s(double now_s) const {
+  if (gpu_waits_until_s_ > now_s + 1e-9) return std::min(gpu_waits_until_s_, next_event_s());
+  return next_event_s();
 }
 
 // Processes the events since the last step.
@@ -155,7 +222,7 @@ void Instance::enters(RequestPtr request, double from_s) {
 }
 
 void Instance::join(double now_s) {
-  while (!inbox_.empty() && inbox_.front()->joins_s <= now_s + kResolution_s) {
+  while (!inbox_.empty() && inbox_.front()->joins_s <= now_s + kTimeResolution_s) {
     scheduler_.add(std::move(inbox_.front()));
     inbox_.pop_front();
   }
@@ -200,10 +267,7 @@ void Instance::refuse(Request& request) {
 // ---- failure ----
 
 std::vector<Arrival> Instance::fail(double now_s) {
-  if (step_.running) {
-    const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
-    record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.gpu_s), step_.start_s, now_s);
-  }
+  steps_.fail(now_s);
   for (const Restored& restored : restored_) record_computed(restored.times, now_s);
   std::vector<Arrival> lost;
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {

@@ -11,14 +11,11 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "base/fidelity.h"
@@ -29,31 +26,17 @@
 #include "engine/deadlines.h"
 #include "engine/engine_model.h"
 #include "engine/forecast.h"
-#include "engine/handover.h"
+#include "engine/instance_parts.h"
 #include "engine/request.h"
 #include "engine/restorer.h"
 #include "engine/scheduler/scheduler.h"
-#include "engine/sessions.h"
+#include "engine/steps.h"
 #include "metrics/recorder.h"
 #include "policy/policy.h"
 #include "state/node_store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
-
-// Callbacks from an instance to its fleet.
-struct FleetCallbacks {
-  std::function<void(const Arrival&)> ended;    // a turn was answered or refused
-  std::function<void(Key key)> lost_its_front;  // copies of the context on other nodes became invalid
-  // For a router's index. stored: parts that the GPU has computed. evicted: a part of which only the first
-  // `first_token` tokens remain since `at_s`.
-  std::function<void(std::span<const Part> parts)> stored = nullptr;
-  std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
-  // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
-  // iff some decode node can ever hold a sequence of `tokens` tokens.
-  std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
-  std::function<bool(int64_t tokens)> fits_decoder;
-};
 
 // State of an engine that a router may use.
 struct EngineFacts {
@@ -62,27 +45,6 @@ struct EngineFacts {
   int64_t held_tokens = 0;     // KV tokens held by requests
   int64_t prefill_tokens = 0;  // prompt tokens that have not been computed yet
   int64_t decode_tokens = 0;   // tokens of decoding sequences
-};
-
-// Collaborators of an instance; all outlive it.
-struct InstanceParts {
-  const EngineModel* engine = nullptr;
-  const Workload* workload = nullptr;
-  Sessions* sessions = nullptr;
-  NodeStore* store = nullptr;
-  Node* node = nullptr;
-  std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
-  Restorer* restorer = nullptr;
-  Recorder* recorder = nullptr;
-  Fidelity fidelity = Fidelity::request;
-  bool check_invariants = false;                   // check at every call
-  std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
-  std::size_t number = 0;                          // index of the node in its fleet
-  const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
-  // True: this is the fleet's only node and never fails; it reads the arrivals itself and need not be called
-  // for them.
-  bool sees_arrivals = false;
-  FleetCallbacks fleet;
 };
 
 class Instance : private Admissions {
@@ -94,20 +56,17 @@ class Instance : private Admissions {
   // Admits requests and starts the next step. Returns the time of the next call (infinity: when woken).
   double proceed(double now_s);
 
-  // Steps of ranks in lockstep (ranks.cpp). The fleet calls prepare() on all ranks. If one has a step to
-  // compute and none is blocked, it calls begin() on each, otherwise withdraw(); then it calls settle() on
-  // all.
+  // Ranks that share experts step together: a common step begins when all have ended the previous one. The
+  // fleet calls prepare() on all ranks. If one has a step to compute and none is blocked, it calls begin() on
+  // each, otherwise steps().withdraw(); then it calls settle() on all.
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
   std::optional<double> busy_until_s(double now_s);      // the end of the running step
   Plan prepare(double now_s);
-  // Returns the rows of the plan; an engine without a plan runs one row.
-  int64_t rows() const;
   // Begins the step. Returns how long it would take on this rank alone.
   double begin(double now_s, int64_t rows_of_others);
-  void wait_for_slowest(double work_s);
-  void withdraw();
   // Does the remaining work of the current time. Returns the time of the next call.
   double settle(double now_s);
+  Steps& steps() { return steps_; }
 
   // Takes a turn that has arrived; it queues behind the earlier ones.
   void take(const Arrival& arrival);
@@ -124,8 +83,6 @@ class Instance : private Admissions {
     return cache_.found_tokens(text);
   }
   EngineFacts facts() const;
-  // Counts the steps of the current run that have ended by `now_s`, so that facts() is up to date.
-  void catch_up(double now_s);
 
   // For checks. turns(): turns that wait or are served. pins(): pins of parts that their prompts reuse.
   // check_ended() aborts unless everything was released. REQUIRES: every session has ended.
@@ -140,9 +97,6 @@ class Instance : private Admissions {
   double tokens_of(int64_t blocks) const;
 
  private:
-  // Times closer than this are equal: the resolution of the World.
-  static constexpr double kResolution_s = 2e-9;
-
   struct Restored {
     double time_s = 0;
     uint64_t order = 0;
@@ -152,21 +106,6 @@ class Instance : private Admissions {
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
-  };
-  struct Step {
-    bool running = false;
-    double start_s = 0;
-    double progress_s = 0;  // Restorer::progress_s at its beginning
-    double work_s = 0;      // duration, without delays by the computation of restorations
-    double gpu_s = 0;       // part of work_s in which the GPU computes
-    int64_t steps = 1;
-    int64_t most_steps = 1;
-    int64_t skipped = 0;  // ended steps that skip() has counted
-    // Asynchronous scheduling: the step of the run with which a request ends, unless the run is cut short.
-    // The step after it is planned when it begins.
-    int64_t ends_with_step = 0;
-    DecodeRun run, gpu_run;  // durations of decode-only steps
-    int64_t copies = 0;      // copies of KV windows per step
   };
 
   // arrival (instance.cpp)
@@ -195,36 +134,14 @@ class Instance : private Admissions {
   void take_restored(double now_s);
   void record_computed(const RestoreTimes& times, double until_s);
 
-  // steps (step.cpp)
+  // steps
   Plan plan_step(double now_s);
-  double start_step(double now_s);
   void begin_step(double now_s);
+  double end_of_step(double now_s);
   double idle_until_s(double now_s) const;
   void look_around(double now_s);
   void clear_up(double now_s);
-  void time_step();
-  void time_empty_step();
-  // Returns the GPU seconds of the plan without drafting; sets chunks_ and decodes_ to what the plan
-  // computes.
-  double mixed_step_s(const StepPlan& plan);
-  double decode_step_s(const StepPlan& plan);
-  double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
-  double host_s(std::size_t sequences) const {
-    return step_time_.host_s(sequences, scheduler_.waiting().size());
-  }
-  int64_t tokens_of(const Slice& slice) const;
-  int64_t copies_due(int64_t& for_steps) const;
-  int64_t most_steps_alike(int64_t at_most);
-  void finish_slices(double now_s);
-  double end_of_step(double now_s);
-  std::function<void(Key, int64_t)> report_evictions();
-  void skip_before(int64_t step);
-  // True during a run of decode steps that an event may cut short.
-  bool in_long_run() const { return step_.running && step_.most_steps > 1; }
-  void finish_step(double now_s);
-  void record_collectives(double now_s);
-  void record_gaps(double now_s);
-  void token(Request& request, double now_s, bool counts_gap);
+  void token(Request& request, double now_s, bool after_prompt);
 
   // the end of a turn and saves (saves.cpp)
   void complete(Request& request, double now_s);
@@ -251,7 +168,9 @@ class Instance : private Admissions {
 
   // requests whose clients have given up (abandonment.cpp)
   void drop_given_up(double now_s);
-  bool may_leave(const Request& request) const;
+  bool may_leave(const Request& request) const {
+    return request.phase != RequestPhase::loading && !steps_.computes(request);
+  }
   void drop(Request& request, double now_s);
   RequestPtr remove(Request& request);
   int64_t prompt_tokens_computed(Request& request) const;
@@ -262,18 +181,16 @@ class Instance : private Admissions {
   // Aborts if an invariant is broken (invariants.cpp).
   void check(double now_s);
   void check_requests() const;
-  void check_step(double now_s) const;
 
   InstanceParts parts_;
   const EngineModel& engine_;
   const ServingOptions& serving_;
   const KeepingOptions& keeping_;
-  StepTime step_time_;
-  KvBuffer kv_buffer_;
   Arrivals& arrivals_;
   Forecast forecast_;
   ContextCache cache_;
   Scheduler scheduler_;
+  Steps steps_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
   double gpu_waits_until_s_ = 0;
@@ -294,18 +211,11 @@ class Instance : private Admissions {
   std::vector<Restored> restored_;  // heap of restorations whose end is known
   uint64_t restorations_ = 0;
   std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the end of their leases
-  StepPlan current_, following_;
-  Step step_;
-  // Step of the run that causes the current evictions. A run takes the blocks of its steps afterwards, all at
-  // once.
-  std::optional<int64_t> evicting_step_;
-  StepPlan outlook_;                               // scratch
-  std::vector<PrefillChunk> chunks_;               // scratch: avoids an allocation per step
-  Decodes decodes_;                                // scratch, with chunks_
-  std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released when the current step ends
-  double recorded_s_ = 0;                          // time of the last recorded levels
-  int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
-  double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
+  StepPlan outlook_;                                   // scratch
+  std::vector<std::shared_ptr<Saves>> returned_;       // their blocks are released when the current step ends
+  double recorded_s_ = 0;                              // time of the last recorded levels
+  int64_t recorded_waiting_ = 0;                       // turns that waited then, plus arrivals since
+  double checked_s_ = 0, checked_progress_s_ = 0;      // at the last check()
 };
 
 }  // namespace kvcap

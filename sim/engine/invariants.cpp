@@ -54,7 +54,7 @@ void Instance::check(double now_s) {
   check_requests();
   for (const RequestPtr& request : inbox_) KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
   cache_.check_pool(scheduler_.holdings());
-  check_step(now_s);
+  steps_.check(now_s);
   cache_.check_loads(scheduler_.loading());
   KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
   forecast_.check();
@@ -72,13 +72,24 @@ void Instance::check_requests() const {
   KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
   // An abandoned request that is still present waits for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
-  KVCAP_INVARIANT("INV-PHASES", step_.running || deadlines_.next_s() > checked_s_);
+  KVCAP_INVARIANT("INV-PHASES", steps_.is_running() || deadlines_.next_s() > checked_s_);
   for (const Restored& restored : restored_) {
     KVCAP_INVARIANT("INV-LOADS", contains(scheduler_.loading(), restored.request));
   }
 }
 
-void Instance::check_step(double now_s) const {
+void Instance::check_ended() const {
+  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !steps_.is_running() && leaving_.empty());
+  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
+  cache_.check_ended();
+  forecast_.check();
+  KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
+  parts_.store->check();
+}
+
+// ---- steps ----
+
+void Steps::check(double now_s) const {
   if (!step_.running) return;
   const double tolerance_s = rounding_s(now_s);
   KVCAP_INVARIANT("INV-GPU-TIME",
@@ -93,15 +104,6 @@ void Instance::check_step(double now_s) const {
   // A rank without work runs empty steps along with others.
   const bool alone = engine_.cost->placement().ranks == 1;
   KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= serving_.max_num_batched_tokens);
-}
-
-void Instance::check_ended() const {
-  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !step_.running && leaving_.empty());
-  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
-  cache_.check_ended();
-  forecast_.check();
-  KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
-  parts_.store->check();
 }
 
 // ---- a cache ----

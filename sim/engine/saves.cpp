@@ -1,4 +1,4 @@
-// Ends of turns, and the transfers of their saves over links.
+// Saves of an Instance: the transfers of what turns leave over links.
 #include <algorithm>
 #include <utility>
 
@@ -6,50 +6,6 @@
 #include "engine/instance.h"
 
 namespace kvcap {
-
-void Instance::complete(Request& request, double now_s) {
-  if (request.arrival.is_given_up(parts_.node->now_s())) return;  // it is dropped before the next step
-  if (parts_.handover) return hand_over(request);
-  deadlines_.remove(request);
-  request.record.e2el_s = now_s - request.record.arrival_s;
-  parts_.recorder->turn(request.record);
-  const bool was_admitted = request.phase == RequestPhase::running || request.restored;
-  if (was_admitted) {
-    cache_.release(request);
-  } else {
-    forecast_.served(request.number);  // it was preempted before its last token arrived
-  }
-  std::vector<Cut> cuts;
-  const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
-  cut_fronts(request.arrival, cuts);
-  if (parts_.fleet.stored) parts_.fleet.stored(parts);
-  const auto tokens_of = [](const std::vector<Part>& list) {
-    int64_t tokens = 0;
-    for (const Part& part : list) tokens += part.tokens;
-    return tokens;
-  };
-  int64_t left = tokens_of(parts);
-  // A session of a single turn leaves only its answer as new parts; its prompt's pieces are counted here.
-  const bool kept = !parts_.workload->piece_begin.empty() &&
-                    parts_.workload->sessions[request.arrival.session].turn_count == 1;
-  if (kept) left += tokens_of(request.text.prompt);
-  forecast_.left(left);
-  forecast_.record_next_uses(request.arrival, parts, now_s);
-  if (keeping_.save_at == SaveAt::step) {
-    // The steps that filled these blocks have already saved them.
-    for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
-  } else {
-    save(cache_.keep(parts, request, now_s), request);
-  }
-  if (request.saves && request.saves->under_way > 0) {
-    cache_.lease(request.saves, std::exchange(request.holding, KvHolding()));
-  }
-  const RequestPtr gone = scheduler_.remove(request);
-  arrivals_.answered(gone->arrival, now_s);
-  ++completed_;
-  if (parts_.finished_turns) ++*parts_.finished_turns;
-  if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
-}
 
 // With SaveAt::step: saves the full blocks of the request's sequence.
 void Instance::save_progress(Request& request) {
@@ -89,7 +45,7 @@ bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool 
     }
   }
   const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
-  const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= keeping_.write_queue_s;
+  const bool fits = waiting_s <= kTimeResolution_s || waiting_s + seconds(tokens) <= keeping_.write_queue_s;
   if (!fits && !ahead) parts_.recorder->refused_save();
   return fits;
 }
@@ -118,7 +74,7 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
                                                         !forecast_.fetches(queue.front()->text.prompt));
                 if (fetched) fetched_s_ = parts_.node->now_s();
                 // A single step needs no wake: its end handles this.
-                if (!step_.running || (fetched && in_long_run())) parts_.wake();
+                if (!steps_.is_running() || (fetched && steps_.in_long_run())) parts_.wake();
               });
   }
 }
@@ -127,10 +83,10 @@ void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& sa
 // the current run have already taken their blocks, so the run ends with its current step.
 void Instance::end_lease(const std::shared_ptr<Saves>& saves) {
   if (!cache_.leases(*saves)) return;
-  const bool in_run = in_long_run();
+  const bool in_run = steps_.in_long_run();
   returned_.push_back(saves);
   if (!in_run) take_returned();
-  if (!in_run && (step_.running || !scheduler_.lacks_blocks())) return;
+  if (!in_run && (steps_.is_running() || !scheduler_.lacks_blocks())) return;
   fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
   parts_.wake();
 }
