@@ -145,7 +145,7 @@ Lookup Instance::restore(Request& request, const FoundParts& found, int64_t resi
     count_reuse(request, resident, restoration);
     return Lookup::computes;
   }
-  request.displaced = cache_.promote(found, now_s);
+  saves_.defer(cache_.promote(found, now_s), request);
   leave_out(request, restoration, first);
   if (!keeping_.exact) request.named = false;
   const int64_t tokens = resident + found.below();
@@ -265,7 +265,7 @@ void Instance::take_restored(double now_s) {
     Request& request = *restored.request;
     record_computed(restored.times, restored.times.restored_s);
     cache_.loaded(request);
-    perform(std::exchange(request.displaced, {}));
+    saves_.perform_deferred(request);
     if (restored.blocks) --blocking_loads_;
     if (!parts_.handover) request.handover = nullptr;
     if (!request.fused) {
@@ -274,7 +274,7 @@ void Instance::take_restored(double now_s) {
     }
     scheduler_.computed_beside(request);
     token(request, request.restored_s, true);
-    save_progress(request);
+    saves_.save_progress(request);
     if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
 }
@@ -285,6 +285,23 @@ void Instance::record_computed(const RestoreTimes& times, double until_s) {
   const double end_s = std::clamp(until_s, from_s, times.restored_s);
   const double busy_s = all_s > 0 ? times.compute_s * (end_s - from_s) / all_s : times.compute_s;
   if (busy_s > 0) record_busy(Resource::gpu, busy_s, from_s, end_s);
+}
+
+// Notes that a prefetch has ended.
+void Instance::fetched() {
+  if (!keeping_.look_ahead && keeping_.prefetch_on_arrival == PrefetchOnArrival::none) return;
+  const auto& queue = scheduler_.waiting();
+  const bool serves = may_be_passed_ ||
+                      (waits_for_fetch_ && !queue.empty() && !forecast_.fetches(queue.front()->text.prompt));
+  if (serves) fetched_s_ = parts_.node->now_s();
+  if (serves || !steps_.is_running()) steps_.wake();
+}
+
+// Notes that blocks are free, for which requests may wait.
+void Instance::blocks_freed(bool in_run) {
+  if (!in_run && (steps_.is_running() || !scheduler_.lacks_blocks())) return;
+  fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
+  parts_.wake();
 }
 
 // Notes that the request has lost its blocks and starts over at the head of the queue.

@@ -318,18 +318,4 @@ std::vector<Move> ContextCache::save_evicted(Order now) {
   return parts_.store->put(std::exchange(evicted_, {}), now);
 }
 
-void ContextCache::lease(const std::shared_ptr<Saves>& saves, KvHolding holding) {
-  saves->holding = std::move(holding);
-  leased_.push_back(&saves->holding);
-}
-
-bool ContextCache::leases(const Saves& saves) const {
-  return std::find(leased_.begin(), leased_.end(), &saves.holding) != leased_.end();
-}
-
-void ContextCache::give_back(Saves& saves) {
-  std::erase(leased_, &saves.holding);
-  pool_.give_back(saves.holding);
-}
-
 }  // namespace kvcap

@@ -36,19 +36,14 @@ void Instance::hand_over(Request& request) {
   for (const Part& part : parts) left += part.tokens;
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
-  if (keeping_.save_at != SaveAt::step) save(cache_.keep(parts, request, now_s), request);
-  if (!request.saves) request.saves = std::make_shared<Saves>();
-  const std::shared_ptr<Saves> saves = request.saves;
-  ++saves->under_way;
-  cache_.lease(saves, std::exchange(request.holding, KvHolding()));
+  if (keeping_.save_at != SaveAt::step) saves_.save(cache_.keep(parts, request, now_s), request);
+  std::function<void()> release = saves_.keep_blocks_until_called(request);
   const RequestPtr gone = scheduler_.remove(request);
   ++completed_;
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
   if (!pushes()) parts_.fleet.hands_over(gone->arrival, gone->handover);
   if (parts_.handover->options.lease_s) handed_over_.push_back(gone->handover);
-  gone->handover->ended(gone->record, gone->admitted_s, [this, saves] {
-    if (--saves->under_way == 0) end_lease(saves);
-  });
+  gone->handover->ended(gone->record, gone->admitted_s, std::move(release));
 }
 
 void Instance::end_leases(double now_s) {

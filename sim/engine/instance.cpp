@@ -39,18 +39,16 @@ Instance::Instance(const InstanceParts& parts)
       steps_(parts_, scheduler_, cache_,
              {.computed =
                   [this](Request& request) {
-                    save_progress(request);
+                    saves_.save_progress(request);
                     if (request.handover) request.handover->computed(request.computed);
                   },
               .yielded =
                   [this](Request& request, double now_s, bool after_prompt) {
                     token(request, now_s, after_prompt);
                     if (Scheduler::ended(request)) complete(request, now_s);
-                  }}) {
-  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
-    return accepts(from, to, tokens, issued, ahead);
-  });
-}
+                  }}),
+      saves_(parts_, cache_, steps_,
+             {.fetched = [this] { fetched(); }, .freed = [this](bool in_run) { blocks_freed(in_run); }}) {}
 
 // ---- steps ----
 
@@ -59,7 +57,7 @@ std::optional<double> Instance::finish(double now_s) {
   const double end_s = end_of_step(now_s);
   if (end_s > now_s + kTimeResolution_s) return end_s;
   steps_.end(now_s);
-  take_returned();
+  saves_.release_blocks();
   steps_.end_slices(now_s);
   return std::nullopt;
 }
@@ -92,7 +90,7 @@ double Instance::settle(double now_s) {
 }
 
 Instance::Plan Instance::plan_step(double now_s) {
-  if (gpu_waits_until_s_ > now_s + 1e-9 || blocking_loads_ > 0) return Plan::blocked;
+  if (saves_.gpu_waits_until_s() > now_s + 1e-9 || blocking_loads_ > 0) return Plan::blocked;
   waits_for_fetch_ = may_be_passed_ = false;
   passed_until_s_ = std::numeric_limits<double>::infinity();
   const bool has_work = steps_.plan();
@@ -114,7 +112,7 @@ double Instance::end_of_step(double now_s) {
 }
 
 double Instance::idle_until_s(double now_s) const {
-  if (gpu_waits_until_s_ > now_s + 1e-9) return std::min(gpu_waits_until_s_, next_event_s());
+  if (saves_.gpu_waits_until_s() > now_s + 1e-9) return std::min(saves_.gpu_waits_until_s(), next_event_s());
   return next_event_s();
 }
 
@@ -131,8 +129,8 @@ void Instance::look_around(double now_s) {
 
 // Does the work that follows the start of a step.
 void Instance::clear_up(double now_s) {
-  perform(cache_.save_evicted(now_s));
-  perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
+  saves_.perform(cache_.save_evicted(now_s));
+  saves_.perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   record_levels(now_s);
 }
@@ -205,7 +203,7 @@ void Instance::arrive(const Arrival& arrival) {
     const auto tokens = static_cast<double>(request->prompt_tokens());
     request->waits_until_s =
         arrival.time_s + keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
-    perform(cache_.prefetch(*request, parts_.node->now_s()));
+    saves_.perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
   enters(std::move(request), arrival.time_s);
 }

@@ -29,6 +29,7 @@
 #include "engine/instance_parts.h"
 #include "engine/request.h"
 #include "engine/restorer.h"
+#include "engine/saves.h"
 #include "engine/scheduler/scheduler.h"
 #include "engine/steps.h"
 #include "metrics/recorder.h"
@@ -143,19 +144,10 @@ class Instance : private Admissions {
   void clear_up(double now_s);
   void token(Request& request, double now_s, bool after_prompt);
 
-  // the end of a turn and saves (saves.cpp)
+  // the ends of turns (turn_ends.cpp)
   void complete(Request& request, double now_s);
-  void save(std::vector<Move> moves, Request& request);
-  void save_progress(Request& request);
-  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead);
-  void end_lease(const std::shared_ptr<Saves>& saves);
-  void take_returned();
-  void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
-  double save_s(const Move& move) const;
-  double requests_of(const Move& move) const;
-  // Returns how many copies a tier stores of each save.
-  double copies_in(Tier tier) const;
-  double bytes_in(Tier tier, int64_t tokens) const;
+  void fetched();
+  void blocks_freed(bool in_run);
 
   // turns whose prompt one node computes and another decodes (disaggregation.cpp)
   bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
@@ -191,10 +183,10 @@ class Instance : private Admissions {
   ContextCache cache_;
   Scheduler scheduler_;
   Steps steps_;
+  Saves saves_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
-  double gpu_waits_until_s_ = 0;
-  int64_t blocking_loads_ = 0;  // restorations that block the whole engine
+  int64_t blocking_loads_ = 0;                                   // restorations that block the whole engine
 
   Deadlines deadlines_;
   std::vector<Request*> leaving_;  // abandoned requests that have not been dropped, in order
@@ -212,7 +204,6 @@ class Instance : private Admissions {
   uint64_t restorations_ = 0;
   std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the end of their leases
   StepPlan outlook_;                                   // scratch
-  std::vector<std::shared_ptr<Saves>> returned_;       // their blocks are released when the current step ends
   double recorded_s_ = 0;                              // time of the last recorded levels
   int64_t recorded_waiting_ = 0;                       // turns that waited then, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;      // at the last check()

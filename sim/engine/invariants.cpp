@@ -53,7 +53,10 @@ void Instance::check(double now_s) {
   KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_ + turns());
   check_requests();
   for (const RequestPtr& request : inbox_) KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
-  cache_.check_pool(scheduler_.holdings());
+  std::vector<const KvHolding*> holdings = scheduler_.holdings();
+  const std::vector<const KvHolding*> kept = saves_.kept_blocks();
+  holdings.insert(holdings.end(), kept.begin(), kept.end());
+  cache_.check_pool(holdings);
   steps_.check(now_s);
   cache_.check_loads(scheduler_.loading());
   KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
@@ -82,6 +85,7 @@ void Instance::check_ended() const {
   KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !steps_.is_running() && leaving_.empty());
   KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
   cache_.check_ended();
+  saves_.check_ended();
   forecast_.check();
   KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
   parts_.store->check();
@@ -106,15 +110,20 @@ void Steps::check(double now_s) const {
   KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= serving_.max_num_batched_tokens);
 }
 
+// ---- saves ----
+
+void Saves::check_ended() const {
+  KVCAP_INVARIANT("INV-EMPTY", !kept_.empty() || cache_.pool().free() == cache_.pool().total());
+}
+
 // ---- a cache ----
 
 // Checks that every block is free, cached or held, and that holdings refer to existing blocks. A large pool
 // is not checked at every call.
-void ContextCache::check_pool(std::vector<const KvHolding*> requests) {
+void ContextCache::check_pool(const std::vector<const KvHolding*>& holdings) {
   if (++pool_checks_ * 64 < pool_.records()) return;
   pool_checks_ = 0;
-  requests.insert(requests.end(), leased_.begin(), leased_.end());
-  pool_.check(requests);
+  pool_.check(holdings);
 }
 
 // Checks that each part being loaded has requests that wait for it.
@@ -136,10 +145,7 @@ void ContextCache::check_found(const FoundParts& found) const {
   }
 }
 
-void ContextCache::check_ended() const {
-  KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0);
-  KVCAP_INVARIANT("INV-EMPTY", !leased_.empty() || pool_.free() == pool_.total());
-}
+void ContextCache::check_ended() const { KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0); }
 
 // ---- a forecast ----
 

@@ -22,7 +22,7 @@ void Instance::token(Request& request, double now_s, bool after_prompt) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
       const bool saved_by_step =
           keeping_.save_at == SaveAt::step && engine_.policy->traits().reuse == Reuse::stored;
-      if (!saved_by_step) save(cache_.keep(request.text.prompt, request, now_s), request);
+      if (!saved_by_step) saves_.save(cache_.keep(request.text.prompt, request, now_s), request);
     }
   } else if (after_prompt && !request.record.warmup) {
     parts_.recorder->inter_token(now_s - request.last_token_s, 1);
@@ -62,11 +62,9 @@ void Instance::complete(Request& request, double now_s) {
     // The steps that filled these blocks have already saved them.
     for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
   } else {
-    save(cache_.keep(parts, request, now_s), request);
+    saves_.save(cache_.keep(parts, request, now_s), request);
   }
-  if (request.saves && request.saves->under_way > 0) {
-    cache_.lease(request.saves, std::exchange(request.holding, KvHolding()));
-  }
+  saves_.keep_blocks(request);
   const RequestPtr gone = scheduler_.remove(request);
   arrivals_.answered(gone->arrival, now_s);
   ++completed_;
@@ -103,9 +101,7 @@ void Instance::drop(Request& request, double now_s) {
     forecast_.served(request.number);
   }
   if (request.handover) request.handover->abandon();
-  if (request.saves && request.saves->under_way > 0) {
-    cache_.lease(request.saves, std::exchange(request.holding, KvHolding()));
-  }
+  saves_.keep_blocks(request);
   const RequestPtr gone = remove(request);
   ++dropped_;
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
