@@ -21,7 +21,7 @@ Lookup Instance::look_up(Request& request, Found& found) {
   }
   found_ = cache_.find(request);
   found.gpu = found_.blocks;
-  if (!parts_.handover && request.handover && !gave_up(request)) {
+  if (handovers_.receives(request)) {
     found.load_tokens = request.prompt_tokens();
     return Lookup::computes;
   }
@@ -68,7 +68,7 @@ bool Instance::waits_for_prefetch(const Request& request) {
 // ---- admission ----
 
 Lookup Instance::admit(Request& request) {
-  if (!parts_.handover && request.handover) return receive(request);
+  if (handovers_.is_receiver(request)) return receive(request);
   const double now_s = parts_.node->now_s();
   const FoundParts found = std::move(found_.parts);
   const int64_t resident = request.planned;
@@ -87,7 +87,7 @@ Lookup Instance::admit(Request& request) {
       record.history_tokens = record.hit_tokens;
     }
     cache_.weigh(request);
-    if (pushes()) parts_.fleet.hands_over(request.arrival, request.handover);
+    handovers_.admitted(request);
   }
   cache_.use(request, now_s);
   forecast_.served(request.number);
@@ -95,6 +95,21 @@ Lookup Instance::admit(Request& request) {
   if (found.below() > 0 || asks) return restore(request, found, resident, first);
   count_reuse(request, resident, {});
   return Lookup::computes;
+}
+
+// Takes blocks for the whole prompt, and computes its last token when the KV of the others has arrived.
+Lookup Instance::receive(Request& request) {
+  cache_.use(request, parts_.node->now_s());
+  const int64_t resident = request.planned;
+  scheduler_.take_blocks(request, request.prompt_tokens());
+  request.planned = request.computed = request.prompt_tokens() - 1;
+  handovers_.receive(request, resident, [this, &request] {
+    const double now_s = parts_.node->now_s();
+    restored_.push_back({now_s, restorations_++, &request, false, {.loaded_s = now_s, .restored_s = now_s}});
+    std::push_heap(restored_.begin(), restored_.end());
+    steps_.wake();
+  });
+  return Lookup::loads;
 }
 
 // Returns the tokens from the beginning of a prompt that follow the same text as when they were computed: all
@@ -267,7 +282,7 @@ void Instance::take_restored(double now_s) {
     cache_.loaded(request);
     saves_.perform_deferred(request);
     if (restored.blocks) --blocking_loads_;
-    if (!parts_.handover) request.handover = nullptr;
+    if (handovers_.is_receiver(request)) request.handover = nullptr;
     if (!request.fused) {
       scheduler_.loaded(request);
       continue;

@@ -48,7 +48,8 @@ Instance::Instance(const InstanceParts& parts)
                     if (Scheduler::ended(request)) complete(request, now_s);
                   }}),
       saves_(parts_, cache_, steps_,
-             {.fetched = [this] { fetched(); }, .freed = [this](bool in_run) { blocks_freed(in_run); }}) {}
+             {.fetched = [this] { fetched(); }, .freed = [this](bool in_run) { blocks_freed(in_run); }}),
+      handovers_(parts_) {}
 
 // ---- steps ----
 
@@ -104,7 +105,7 @@ Instance::Plan Instance::plan_step(double now_s) {
 
 void Instance::begin_step(double now_s) {
   steps_.begin(now_s);
-  if (pushes()) begin_pushes();
+  handovers_.begin_step(steps_);
 }
 
 double Instance::end_of_step(double now_s) {
@@ -122,7 +123,7 @@ void Instance::look_around(double now_s) {
   join(now_s);
   take_restored(now_s);
   drop_given_up(now_s);
-  end_leases(now_s);
+  handovers_.end_leases(now_s);
   if (keeping_.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
 }
@@ -143,7 +144,8 @@ bool Instance::heeds_newcomers() const {
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::min({fetched_s_, newcomer_s_, passed_until_s_, deadlines_.next_s()});
+  double next_s = std::min(
+      {fetched_s_, newcomer_s_, passed_until_s_, deadlines_.next_s(), handovers_.next_lease_end_s()});
   if (parts_.sees_arrivals) next_s = std::min(next_s, arrivals_.next_deadline_s());
   if (heeds_newcomers()) {
     if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
@@ -151,7 +153,6 @@ double Instance::next_event_s() const {
       next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
     }
   }
-  if (!handed_over_.empty()) next_s = std::min(next_s, handed_over_.front()->lease_end_s());
   return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
 }
 
@@ -169,6 +170,18 @@ void Instance::take(const Arrival& arrival) {
       parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
   recorded_waiting_ += turns() - before;
   record_level(Level::waiting, static_cast<double>(recorded_waiting_), seen_s);
+}
+
+void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
+  const double now_s = parts_.node->now_s();
+  if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
+  RequestPtr request = request_of(arrival, nullptr);
+  ++arrived_;
+  request->chain = cache_.chain_of(request->text);
+  request->named = serving_.prefix_caching;
+  request->handover = handover;
+  enters(std::move(request), now_s);
+  record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
 }
 
 RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) const {
@@ -192,12 +205,7 @@ void Instance::arrive(const Arrival& arrival) {
   if (!fits_at_all(*request) || !may_wait()) return refuse(*request);
   request->chain = cache_.chain_of(request->text);
   request->named = serving_.prefix_caching;
-  if (parts_.handover) {
-    // Other nodes decode: the one token marks the end of the prompt's computation.
-    request->output_tokens = 1;
-    request->handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
-                                                   request->prompt_tokens());
-  }
+  if (parts_.handover) handovers_.open(*request);
   forecast_.joins(request->text.prompt, request->number);
   if (keeping_.prefetch_on_arrival != PrefetchOnArrival::none) {
     const auto tokens = static_cast<double>(request->prompt_tokens());

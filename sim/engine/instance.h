@@ -26,6 +26,7 @@
 #include "engine/deadlines.h"
 #include "engine/engine_model.h"
 #include "engine/forecast.h"
+#include "engine/handovers.h"
 #include "engine/instance_parts.h"
 #include "engine/request.h"
 #include "engine/restorer.h"
@@ -71,7 +72,7 @@ class Instance : private Admissions {
 
   // Takes a turn that has arrived; it queues behind the earlier ones.
   void take(const Arrival& arrival);
-  // Takes a turn whose prompt is computed on another node (disaggregation.cpp).
+  // Takes a turn whose prompt is computed on another node (handovers.h).
   void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
   // True iff a sequence of `tokens` tokens can ever run here.
   bool fits(int64_t tokens) const;
@@ -133,6 +134,7 @@ class Instance : private Admissions {
   bool computes_prompts() const;
   EngineLoad engine_load();
   void take_restored(double now_s);
+  Lookup receive(Request& request);
   void record_computed(const RestoreTimes& times, double until_s);
 
   // steps
@@ -146,19 +148,10 @@ class Instance : private Admissions {
 
   // the ends of turns (turn_ends.cpp)
   void complete(Request& request, double now_s);
+  void hand_over(Request& request);
   void fetched();
   void blocks_freed(bool in_run);
 
-  // turns whose prompt one node computes and another decodes (disaggregation.cpp)
-  bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
-  void begin_pushes();
-  void hand_over(Request& request);
-  void end_leases(double now_s);
-  bool gave_up(Request& request);
-  static void take_record(Request& request);
-  Lookup receive(Request& request);
-
-  // requests whose clients have given up (abandonment.cpp)
   void drop_given_up(double now_s);
   bool may_leave(const Request& request) const {
     return request.phase != RequestPhase::loading && !steps_.computes(request);
@@ -184,6 +177,7 @@ class Instance : private Admissions {
   Scheduler scheduler_;
   Steps steps_;
   Saves saves_;
+  Handovers handovers_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
   int64_t blocking_loads_ = 0;                                   // restorations that block the whole engine
@@ -202,11 +196,10 @@ class Instance : private Admissions {
   FoundContext found_;              // result of the last lookup
   std::vector<Restored> restored_;  // heap of restorations whose end is known
   uint64_t restorations_ = 0;
-  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the end of their leases
-  StepPlan outlook_;                                   // scratch
-  double recorded_s_ = 0;                              // time of the last recorded levels
-  int64_t recorded_waiting_ = 0;                       // turns that waited then, plus arrivals since
-  double checked_s_ = 0, checked_progress_s_ = 0;      // at the last check()
+  StepPlan outlook_;                               // scratch
+  double recorded_s_ = 0;                          // time of the last recorded levels
+  int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
+  double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 
 }  // namespace kvcap

@@ -1,4 +1,5 @@
-// Answers of an Instance and the ends of its turns: completed, or dropped because their clients gave up.
+// Answers of an Instance and the ends of its turns: completed, handed over, or dropped because their clients
+// gave up.
 #include <algorithm>
 #include <utility>
 
@@ -72,6 +73,29 @@ void Instance::complete(Request& request, double now_s) {
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
 }
 
+// Hands the request over. Its blocks are kept until their last byte has been sent and their saves have ended.
+void Instance::hand_over(Request& request) {
+  const double now_s = parts_.node->now_s();
+  if (request.phase != RequestPhase::running) {
+    // The request was preempted during its last step: it waits and computes its prompt again.
+    request.generated = 0;
+    return;
+  }
+  deadlines_.remove(request);
+  cache_.release(request);
+  const std::vector<Part> parts = cache_.prompt_parts(request);
+  int64_t left = 0;
+  for (const Part& part : parts) left += part.tokens;
+  forecast_.left(left);
+  forecast_.record_next_uses(request.arrival, parts, now_s);
+  if (keeping_.save_at != SaveAt::step) saves_.save(cache_.keep(parts, request, now_s), request);
+  std::function<void()> release = saves_.keep_blocks_until_called(request);
+  const RequestPtr gone = scheduler_.remove(request);
+  ++completed_;
+  if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
+  handovers_.hand_over(*gone, std::move(release));
+}
+
 // ---- clients that have given up ----
 
 // An engine learns of an abandoned request between two steps and drops it before it plans the next one,
@@ -121,10 +145,10 @@ RequestPtr Instance::remove(Request& request) {
 int64_t Instance::prompt_tokens_computed(Request& request) const {
   int64_t tokens = std::min(request.computed, request.prompt_tokens());
   if (request.generated > 0) tokens = request.prompt_tokens();
-  if (!parts_.handover && request.handover) {
+  if (handovers_.is_receiver(request)) {
     // If the prompt has not been handed over, the prefill node counts it.
     if (!request.handover->is_ended()) return 0;
-    take_record(request);
+    Handovers::take_record(request);
     tokens = request.prompt_tokens();
   }
   return std::max<int64_t>(0, tokens - request.record.hit_tokens);
