@@ -29,27 +29,42 @@ Instance::Instance(const InstanceParts& parts)
               .sessions = parts.sessions,
               .store = parts.store,
               .evicted = report_evictions(parts_, steps_)}),
+      api_server_(serving_),
       scheduler_(serving_,
                  {.least_tokens =
                       static_cast<int64_t>(std::ceil(engine_.policy->traits().kv_buffer.reserved_tokens)),
                   .draft_tokens = engine_.speculation ? engine_.speculation->draft_tokens() : 0,
                   .lookahead_tokens = engine_.speculation ? engine_.speculation->lookahead_tokens() : 0,
                   .max_model_len = engine_.max_model_len},
-                 cache_.pool(), *this),
+                 cache_.pool(), admissions_),
       steps_(parts_, scheduler_, cache_,
-             {.computed =
-                  [this](Request& request) {
-                    saves_.save_progress(request);
-                    if (request.handover) request.handover->computed(request.computed);
-                  },
+             {.computed = report_progress(),
               .yielded =
                   [this](Request& request, double now_s, bool after_prompt) {
                     token(request, now_s, after_prompt);
                     if (Scheduler::ended(request)) complete(request, now_s);
                   }}),
       saves_(parts_, cache_, steps_,
-             {.fetched = [this] { fetched(); }, .freed = [this](bool in_run) { blocks_freed(in_run); }}),
-      handovers_(parts_) {}
+             {.fetched = [this] { admissions_.fetched(); },
+              .freed = [this](bool in_run) { admissions_.blocks_freed(in_run); }}),
+      handovers_(parts_),
+      admissions_({.parts = parts_,
+                   .api_server = api_server_,
+                   .scheduler = scheduler_,
+                   .cache = cache_,
+                   .forecast = forecast_,
+                   .steps = steps_,
+                   .saves = saves_,
+                   .handovers = handovers_}) {}
+
+// Returns a callback that saves and hands over what a request has computed.
+std::function<void(Request&)> Instance::report_progress() {
+  if (keeping_.save_at != SaveAt::step && !parts_.handover) return nullptr;
+  return [this](Request& request) {
+    saves_.save_progress(request);
+    if (request.handover) request.handover->computed(request.computed);
+  };
+}
 
 // ---- steps ----
 
@@ -91,12 +106,11 @@ double Instance::settle(double now_s) {
 }
 
 Instance::Plan Instance::plan_step(double now_s) {
-  if (saves_.gpu_waits_until_s() > now_s + 1e-9 || blocking_loads_ > 0) return Plan::blocked;
-  waits_for_fetch_ = may_be_passed_ = false;
-  passed_until_s_ = std::numeric_limits<double>::infinity();
+  if (saves_.gpu_waits_until_s() > now_s + 1e-9 || admissions_.is_blocking()) return Plan::blocked;
+  admissions_.begin_planning();
   const bool has_work = steps_.plan();
   // A load that has just started may block all requests.
-  if (blocking_loads_ > 0) {
+  if (admissions_.is_blocking()) {
     steps_.withdraw();
     return Plan::blocked;
   }
@@ -119,7 +133,8 @@ double Instance::idle_until_s(double now_s) const {
 
 // Processes the events since the last step.
 void Instance::look_around(double now_s) {
-  newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
+  newcomer_s_ = std::numeric_limits<double>::infinity();
+  admissions_.begin_round();
   join(now_s);
   take_restored(now_s);
   drop_given_up(now_s);
@@ -139,21 +154,17 @@ void Instance::clear_up(double now_s) {
 // True iff an arrival may change the next step. Behind a blocked queue it cannot until memory is freed,
 // unless arrivals are prefetched or the queue is limited.
 bool Instance::heeds_newcomers() const {
-  return scheduler_.waiting().empty() || may_be_passed_ || keeping_.look_ahead ||
+  return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
          keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::min(
-      {fetched_s_, newcomer_s_, passed_until_s_, deadlines_.next_s(), handovers_.next_lease_end_s()});
-  if (parts_.sees_arrivals) next_s = std::min(next_s, arrivals_.next_deadline_s());
-  if (heeds_newcomers()) {
-    if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
-    if (parts_.sees_arrivals) {
-      next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
-    }
-  }
-  return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
+  double next_s =
+      std::min({newcomer_s_, admissions_.next_event_s(), deadlines_.next_s(), handovers_.next_lease_end_s()});
+  if (heeds_newcomers()) next_s = std::min(next_s, api_server_.next_s());
+  if (!parts_.sees_arrivals) return next_s;
+  if (heeds_newcomers()) next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
+  return std::min(next_s, arrivals_.next_deadline_s());
 }
 
 // ---- arrival ----
@@ -180,7 +191,7 @@ void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>
   request->chain = cache_.chain_of(request->text);
   request->named = serving_.prefix_caching;
   request->handover = handover;
-  enters(std::move(request), now_s);
+  add(std::move(request), now_s);
   record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
 }
 
@@ -213,24 +224,29 @@ void Instance::arrive(const Arrival& arrival) {
         arrival.time_s + keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
     saves_.perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
-  enters(std::move(request), arrival.time_s);
+  add(std::move(request), arrival.time_s);
 }
 
-// Sends the request through the tokenizer, which takes one prompt after another, and then through the API
-// server, which is concurrent.
-void Instance::enters(RequestPtr request, double from_s) {
-  tokenized_s_ = std::max(tokenized_s_, from_s) +
-                 serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
-  request->joins_s = tokenized_s_ + serving_.request_overhead_s;
-  request->record.api_s = static_cast<float>(request->joins_s - from_s);
+void Instance::add(RequestPtr request, double from_s) {
   deadlines_.add(*request);
-  inbox_.push_back(std::move(request));
+  api_server_.add(std::move(request), from_s);
 }
 
 void Instance::join(double now_s) {
-  while (!inbox_.empty() && inbox_.front()->joins_s <= now_s + kTimeResolution_s) {
-    scheduler_.add(std::move(inbox_.front()));
-    inbox_.pop_front();
+  while (api_server_.next_s() <= now_s + kTimeResolution_s) scheduler_.add(api_server_.pop());
+}
+
+void Instance::take_restored(double now_s) {
+  while (Request* restored = admissions_.take_restored(now_s)) {
+    Request& request = *restored;
+    if (!request.fused) {
+      scheduler_.loaded(request);
+      continue;
+    }
+    scheduler_.computed_beside(request);
+    token(request, request.restored_s, true);
+    saves_.save_progress(request);
+    if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
 }
 
@@ -274,7 +290,7 @@ void Instance::refuse(Request& request) {
 
 std::vector<Arrival> Instance::fail(double now_s) {
   steps_.fail(now_s);
-  for (const Restored& restored : restored_) record_computed(restored.times, now_s);
+  admissions_.fail(now_s);
   std::vector<Arrival> lost;
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
     for (const RequestPtr& request : *list) {
@@ -286,7 +302,7 @@ std::vector<Arrival> Instance::fail(double now_s) {
     if (request->restored) cache_.release(*request);
     lost.push_back(request->arrival);
   }
-  for (const RequestPtr& request : inbox_) lost.push_back(request->arrival);
+  for (const RequestPtr& request : api_server_.requests()) lost.push_back(request->arrival);
   std::erase_if(lost, [&](const Arrival& arrival) {
     if (!arrival.is_given_up(now_s)) return false;
     parts_.recorder->dropped(now_s - arrival.time_s);
@@ -300,10 +316,6 @@ std::vector<Arrival> Instance::fail(double now_s) {
 
 void Instance::record_level(Level which, double value, double now_s) {
   parts_.recorder->level(which, value, now_s, parts_.number);
-}
-
-void Instance::record_busy(Resource which, double busy_s, double from_s, double to_s) {
-  parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.number);
 }
 
 // Converts blocks to tokens; with several layer groups, by the blocks' share of the capacity.
@@ -341,7 +353,7 @@ EngineFacts Instance::facts() const {
       facts.decode_tokens += request.known_tokens();
     }
   };
-  for (const RequestPtr& request : inbox_) add(*request);
+  for (const RequestPtr& request : api_server_.requests()) add(*request);
   for (const RequestPtr& request : scheduler_.waiting()) add(*request);
   for (const RequestPtr& request : scheduler_.loading()) add(*request);
   for (const RequestPtr& request : scheduler_.running()) add(*request);

@@ -1,42 +1,34 @@
 // Instance: one engine, as a passive machine. A fleet owns the clock and calls finish() and proceed(); both
 // return the time of the next call.
 //
-// A Scheduler decides what a step computes, and a ContextCache tracks contexts and decides on saves; the
-// instance starts and ends loads, steps and saves. A turn waits and is admitted. If tiers hold more of its
-// history than the GPU's prefix cache, it is restored concurrently with other requests' steps. It then
-// computes the rest of its prompt in slices, decodes one token per step, and leaves its context.
+// A turn arrives, waits and is admitted; its context is restored if tiers hold more of it than the GPU. The
+// GPU computes its prompt in slices and then a token per step, and its context is saved. Four classes do
+// this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and a ContextCache
+// tracks contexts. The instance knows arrivals, answers and the clients that give up, and tells each what
+// happened.
 //
-// A run of decode steps that no event interrupts takes one call (request fidelity). If drafts are verified,
-// each step takes a call, because its number of tokens per sequence is random.
+// A run of decode steps that no event interrupts takes one call (steps.h).
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/fidelity.h"
-#include "cost/cost_model.h"
-#include "des/world.h"
-#include "engine/arrivals.h"
+#include "engine/admissions.h"
+#include "engine/api_server.h"
 #include "engine/context_cache.h"
 #include "engine/deadlines.h"
-#include "engine/engine_model.h"
 #include "engine/forecast.h"
 #include "engine/handovers.h"
 #include "engine/instance_parts.h"
 #include "engine/request.h"
-#include "engine/restorer.h"
 #include "engine/saves.h"
 #include "engine/scheduler/scheduler.h"
 #include "engine/steps.h"
-#include "metrics/recorder.h"
-#include "policy/policy.h"
-#include "state/node_store.h"
-#include "workload/workload.h"
 
 namespace kvcap {
 
@@ -49,7 +41,7 @@ struct EngineFacts {
   int64_t decode_tokens = 0;   // tokens of decoding sequences
 };
 
-class Instance : private Admissions {
+class Instance {
  public:
   explicit Instance(const InstanceParts& parts);
 
@@ -88,9 +80,12 @@ class Instance : private Admissions {
 
   // For checks. turns(): turns that wait or are served. pins(): pins of parts that their prompts reuse.
   // check_ended() aborts unless everything was released. REQUIRES: every session has ended.
-  int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
+  int64_t turns() const {
+    return static_cast<int64_t>(scheduler_.requests() + api_server_.requests().size());
+  }
   int64_t waiting() const {  // turns() that are not admitted yet
-    return static_cast<int64_t>(scheduler_.waiting().size() + inbox_.size()) - scheduler_.restored_waiting();
+    return static_cast<int64_t>(scheduler_.waiting().size() + api_server_.requests().size()) -
+           scheduler_.restored_waiting();
   }
   int64_t pins() const;
   void check_ended() const;
@@ -99,70 +94,40 @@ class Instance : private Admissions {
   double tokens_of(int64_t blocks) const;
 
  private:
-  struct Restored {
-    double time_s = 0;
-    uint64_t order = 0;
-    Request* request = nullptr;
-    bool blocks = false;  // it blocks the whole engine
-    RestoreTimes times = {};
-    bool operator<(const Restored& other) const {
-      return time_s != other.time_s ? time_s > other.time_s : order > other.order;
-    }
-  };
-
-  // arrival (instance.cpp)
+  // arrival
   void arrive(const Arrival& arrival);
-  void enters(RequestPtr request, double from_s);
+  void add(RequestPtr request, double from_s);
   RequestPtr request_of(const Arrival& arrival, std::vector<Cut>* cuts) const;
   bool fits_at_all(const Request& request) const;
   bool may_wait() const;
   void refuse(Request& request);
   void cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts);
   void join(double now_s);
+  void take_restored(double now_s);
   bool heeds_newcomers() const;
 
-  // admission (admission.cpp)
-  Lookup look_up(Request& request, Found& found) override;
-  Lookup admit(Request& request) override;
-  void preempted(Request& request) override;
-  bool waits_for_index(Request& request);
-  bool waits_for_prefetch(const Request& request);
-  Context context_of(const Request& request, const FoundParts& found, int64_t resident) const;
-  Lookup restore(Request& request, const FoundParts& found, int64_t resident, bool first);
-  void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
-  void leave_out(Request& request, const Restoration& restoration, bool first);
-  bool computes_prompts() const;
-  EngineLoad engine_load();
-  void take_restored(double now_s);
-  Lookup receive(Request& request);
-  void record_computed(const RestoreTimes& times, double until_s);
-
   // steps
+  std::function<void(Request&)> report_progress();
   Plan plan_step(double now_s);
   void begin_step(double now_s);
   double end_of_step(double now_s);
   double idle_until_s(double now_s) const;
+  double next_event_s() const;
   void look_around(double now_s);
   void clear_up(double now_s);
-  void token(Request& request, double now_s, bool after_prompt);
 
-  // the ends of turns (turn_ends.cpp)
+  // answers and ends of turns (turn_ends.cpp)
+  void token(Request& request, double now_s, bool after_prompt);
   void complete(Request& request, double now_s);
   void hand_over(Request& request);
-  void fetched();
-  void blocks_freed(bool in_run);
-
   void drop_given_up(double now_s);
   bool may_leave(const Request& request) const {
     return request.phase != RequestPhase::loading && !steps_.computes(request);
   }
   void drop(Request& request, double now_s);
-  RequestPtr remove(Request& request);
   int64_t prompt_tokens_computed(Request& request) const;
 
-  double next_event_s() const;
   void record_level(Level which, double value, double now_s);
-  void record_busy(Resource which, double busy_s, double from_s, double to_s);
   // Aborts if an invariant is broken (invariants.cpp).
   void check(double now_s);
   void check_requests() const;
@@ -174,29 +139,17 @@ class Instance : private Admissions {
   Arrivals& arrivals_;
   Forecast forecast_;
   ContextCache cache_;
+  ApiServer api_server_;
   Scheduler scheduler_;
   Steps steps_;
   Saves saves_;
   Handovers handovers_;
+  Admissions admissions_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
-  int64_t blocking_loads_ = 0;                                   // restorations that block the whole engine
 
   Deadlines deadlines_;
-  std::vector<Request*> leaving_;  // abandoned requests that have not been dropped, in order
-  double tokenized_s_ = 0;         // time at which the last prompt is tokenized
-  std::deque<RequestPtr> inbox_;   // requests that have not joined the queue yet
-  // During the last planning: a request waits for a prefetch or for another request's load; a request waits
-  // while others may pass it.
-  bool waits_for_fetch_ = false, may_be_passed_ = false;
-  // earliest time at which one of the latter stops waiting
-  double passed_until_s_ = std::numeric_limits<double>::infinity();
-  // time at which a prefetch or load that requests waited for ended
-  double fetched_s_ = std::numeric_limits<double>::infinity();
-  FoundContext found_;              // result of the last lookup
-  std::vector<Restored> restored_;  // heap of restorations whose end is known
-  uint64_t restorations_ = 0;
-  StepPlan outlook_;                               // scratch
+  std::vector<Request*> leaving_;                  // abandoned requests that have not been dropped, in order
   double recorded_s_ = 0;                          // time of the last recorded levels
   int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()

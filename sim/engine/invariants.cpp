@@ -52,14 +52,15 @@ void Instance::check(double now_s) {
   }
   KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_ + turns());
   check_requests();
-  for (const RequestPtr& request : inbox_) KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
+  for (const RequestPtr& request : api_server_.requests())
+    KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
   std::vector<const KvHolding*> holdings = scheduler_.holdings();
   const std::vector<const KvHolding*> kept = saves_.kept_blocks();
   holdings.insert(holdings.end(), kept.begin(), kept.end());
   cache_.check_pool(holdings);
   steps_.check(now_s);
   cache_.check_loads(scheduler_.loading());
-  KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
+  admissions_.check();
   forecast_.check();
   KVCAP_INVARIANT("INV-FORECAST",
                   !keeping_.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
@@ -72,24 +73,34 @@ void Instance::check_requests() const {
   scheduler_.check();
   KVCAP_INVARIANT("INV-LIMITS", !serving_.max_queued_turns ||
                                     turns() <= serving_.max_num_seqs + *serving_.max_queued_turns);
-  KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
   // An abandoned request that is still present waits for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
   KVCAP_INVARIANT("INV-PHASES", steps_.is_running() || deadlines_.next_s() > checked_s_);
-  for (const Restored& restored : restored_) {
-    KVCAP_INVARIANT("INV-LOADS", contains(scheduler_.loading(), restored.request));
-  }
 }
 
 void Instance::check_ended() const {
-  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !steps_.is_running() && leaving_.empty());
+  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && !steps_.is_running() && leaving_.empty());
   KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
   cache_.check_ended();
+  admissions_.check_ended();
   saves_.check_ended();
   forecast_.check();
   KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
   parts_.store->check();
 }
+
+// ---- admissions ----
+
+void Admissions::check() const {
+  const std::vector<RequestPtr>& loading = scheduler_.loading();
+  KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(loading.size()));
+  KVCAP_INVARIANT("INV-LOADS", restored_.size() <= loading.size());
+  for (const Restored& restored : restored_) {
+    KVCAP_INVARIANT("INV-LOADS", contains(loading, restored.request));
+  }
+}
+
+void Admissions::check_ended() const { KVCAP_INVARIANT("INV-EMPTY", restored_.empty()); }
 
 // ---- steps ----
 

@@ -20,6 +20,7 @@ Saves::Saves(const InstanceParts& parts, ContextCache& cache, const Steps& steps
 // ---- moves ----
 
 void Saves::save(std::vector<Move> moves, Request& request) {
+  if (moves.empty()) return;
   const double now_s = parts_.node->now_s();
   if (keeping_.blocking_save) {
     for (const Move& move : moves) {

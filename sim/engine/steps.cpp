@@ -50,7 +50,7 @@ void Steps::time_step() {
   step_.skipped = 0;
   step_.ends_with_step = 0;
   step_.copies = 0;
-  const double host = host_s(current_.slices.size());
+  const double host = step_time_.host_s(current_.slices.size(), scheduler_.waiting().size());
   if (current_.empty()) {
     step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);
     step_.work_s = step_time_.step_s(step_.gpu_s, host);
@@ -216,7 +216,7 @@ void Steps::skip_before(int64_t step) {
     // The last step but one, and the plan made when the last one begins.
     for (const Slice& slice : current_.slices) {
       scheduler_.finish(slice);
-      on_.computed(*slice.request);
+      if (on_.computed) on_.computed(*slice.request);
     }
     std::swap(current_, following_);
     evicting_step_ = ++step_.skipped;
@@ -257,7 +257,7 @@ void Steps::end_slices(double now_s) {
     const int64_t tokens = tokens_of(slice);
     const int64_t yielded = scheduler_.finish(slice, tokens);
     if (slice.drafts > 0 && yielded > 0) parts_.recorder->drafted(slice.drafts, tokens - 1);
-    on_.computed(request);
+    if (on_.computed) on_.computed(request);
     if (yielded == 0) continue;
     if (engine_.speculation && Scheduler::ended(request)) following_.lose(request);
     on_.yielded(request, now_s, !slice.decode);

@@ -16,8 +16,9 @@
 
 namespace kvcap {
 
-// Told what steps have computed. computed: a request has more computed tokens. yielded: it also has more
-// known tokens; after_prompt: they follow a prompt's slice. A run of steps tells only its end.
+// Told what steps have computed. computed: a request has more computed tokens (null: not told).
+// yielded: it also has more known tokens; after_prompt: they follow a prompt's slice. A run tells only its
+// end.
 struct StepCallbacks {
   std::function<void(Request& request)> computed;
   std::function<void(Request& request, double now_s, bool after_prompt)> yielded;
@@ -69,9 +70,6 @@ class Steps {
   // Return the GPU seconds of a plan, and of its decodes alone.
   double plan_s(const StepPlan& plan) { return mixed_step_s(plan) + drafter_s(); }
   double decode_step_s(const StepPlan& plan);
-  double host_s(std::size_t sequences) const {
-    return step_time_.host_s(sequences, scheduler_.waiting().size());
-  }
 
   // Aborts if an invariant is broken (invariants.cpp).
   void check(double now_s) const;

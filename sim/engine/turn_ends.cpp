@@ -126,18 +126,10 @@ void Instance::drop(Request& request, double now_s) {
   }
   if (request.handover) request.handover->abandon();
   saves_.keep_blocks(request);
-  const RequestPtr gone = remove(request);
+  RequestPtr gone = api_server_.remove(request);
+  if (!gone) gone = scheduler_.remove(request);
   ++dropped_;
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
-}
-
-RequestPtr Instance::remove(Request& request) {
-  const auto found = std::find_if(inbox_.begin(), inbox_.end(),
-                                  [&](const RequestPtr& one) { return one.get() == &request; });
-  if (found == inbox_.end()) return scheduler_.remove(request);
-  RequestPtr removed = std::move(*found);
-  inbox_.erase(found);
-  return removed;
 }
 
 // Returns the prompt tokens that were computed in vain; 0 if the request was preempted before its first

@@ -189,11 +189,11 @@ TEST(Scheduler, ComputesPromptsAloneWhereTheyGoFirst) {
 
 TEST(Scheduler, LetsOthersPassOneRequestAndWaitForAnother) {
   Engine engine(options(), 100);
-  engine.says[0] = Lookup::passes;
+  engine.says[0] = Outcome::passes;
   engine.ask(text(4), 1);
   engine.ask(text(4, kOther), 1);
   EXPECT_EQ(engine.step(), "1:0+4!");
-  engine.says[0] = Lookup::waits;
+  engine.says[0] = Outcome::waits;
   engine.ask(text(4, 9), 1);
   EXPECT_EQ(engine.step(), "");
   engine.says.clear();
@@ -225,7 +225,7 @@ TEST(Scheduler, AdmitsNobodyInAStepThatPreempts) {
   engine.ask(text(8), 5);
   engine.ask(text(8, kOther), 5);
   engine.step();
-  engine.says[1] = Lookup::passes;  // once it is back in the queue
+  engine.says[1] = Outcome::passes;  // once it is back in the queue
   engine.ask(text(4, 9), 2);
   EXPECT_EQ(engine.step(), "0:8+1!");  // though two blocks are free
   EXPECT_EQ(engine.step(), "0:9+1! 2:0+4!");
