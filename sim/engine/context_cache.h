@@ -126,6 +126,8 @@ class ContextCache {
   const ServingOptions& serving_;
   const KeepingOptions& keeping_;
   KvPool pool_;
+  FoundEnds ends_;
+  Tier farthest_;                       // from which contexts are loaded
   KeyMap<uint32_t, 0> loading_;         // number of requests that wait for each part that is being loaded
   std::unordered_map<Key, Left> left_;  // turns that left each part; used with store_after_hits
   std::vector<Item> evicted_;       // with SaveAt::eviction: evicted from the GPU and not saved yet, in order
