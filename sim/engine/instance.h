@@ -120,6 +120,7 @@ class Instance {
   void token(Request& request, double now_s, bool after_prompt);
   void complete(Request& request, double now_s);
   void hand_over(Request& request);
+  void release(const Request& request);
   void drop_given_up(double now_s);
   bool may_leave(const Request& request) const {
     return request.phase != RequestPhase::loading && !steps_.computes(request);

@@ -8,6 +8,12 @@
 
 namespace kvcap {
 
+static int64_t sum_of_tokens(const std::vector<Part>& parts) {
+  int64_t tokens = 0;
+  for (const Part& part : parts) tokens += part.tokens;
+  return tokens;
+}
+
 // ---- answers ----
 
 // Notes a token of the answer. after_prompt: the first, or one after a recomputed prompt.
@@ -37,26 +43,16 @@ void Instance::complete(Request& request, double now_s) {
   deadlines_.remove(request);
   request.record.e2el_s = now_s - request.record.arrival_s;
   parts_.recorder->turn(request.record);
-  const bool was_admitted = request.phase == RequestPhase::running || request.restored;
-  if (was_admitted) {
-    cache_.release(request);
-  } else {
-    forecast_.served(request.number);  // it was preempted before its last token arrived
-  }
+  release(request);
   std::vector<Cut> cuts;
   const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
   cut_fronts(request.arrival, cuts);
   if (parts_.fleet.stored) parts_.fleet.stored(parts);
-  const auto tokens_of = [](const std::vector<Part>& list) {
-    int64_t tokens = 0;
-    for (const Part& part : list) tokens += part.tokens;
-    return tokens;
-  };
-  int64_t left = tokens_of(parts);
+  int64_t left = sum_of_tokens(parts);
   // A session of a single turn leaves only its answer as new parts; its prompt's pieces are counted here.
   const bool kept = !parts_.workload->piece_begin.empty() &&
                     parts_.workload->sessions[request.arrival.session].turn_count == 1;
-  if (kept) left += tokens_of(request.text.prompt);
+  if (kept) left += sum_of_tokens(request.text.prompt);
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
   if (keeping_.save_at == SaveAt::step) {
@@ -73,6 +69,13 @@ void Instance::complete(Request& request, double now_s) {
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
 }
 
+// Releases the parts that an ending request pins in the tiers. A request that waits, e.g. because it was
+// preempted during its last step, pins none.
+void Instance::release(const Request& request) {
+  const bool is_admitted = request.phase == RequestPhase::running || request.restored;
+  is_admitted ? cache_.release(request) : forecast_.served(request.number);
+}
+
 // Hands the request over. Its blocks are kept until their last byte has been sent and their saves have ended.
 void Instance::hand_over(Request& request) {
   const double now_s = parts_.node->now_s();
@@ -84,9 +87,7 @@ void Instance::hand_over(Request& request) {
   deadlines_.remove(request);
   cache_.release(request);
   const std::vector<Part> parts = cache_.prompt_parts(request);
-  int64_t left = 0;
-  for (const Part& part : parts) left += part.tokens;
-  forecast_.left(left);
+  forecast_.left(sum_of_tokens(parts));
   forecast_.record_next_uses(request.arrival, parts, now_s);
   if (keeping_.save_at != SaveAt::step) saves_.save(cache_.keep(parts, request, now_s), request);
   std::function<void()> release = saves_.keep_blocks_until_called(request);
@@ -118,12 +119,7 @@ void Instance::drop(Request& request, double now_s) {
   // The token that a prefill node samples is not sent to the client.
   parts_.recorder->wasted(prompt_tokens_computed(request), parts_.handover ? 0 : request.generated);
   parts_.recorder->dropped(now_s - request.arrival.time_s);
-  const bool was_admitted = request.phase == RequestPhase::running || request.restored;
-  if (was_admitted) {
-    cache_.release(request);
-  } else {
-    forecast_.served(request.number);
-  }
+  release(request);
   if (request.handover) request.handover->abandon();
   saves_.keep_blocks(request);
   RequestPtr gone = api_server_.remove(request);
