@@ -94,6 +94,7 @@ class Engine : private Admitter {
   KvPool& pool() { return pool_; }
   Scheduler& scheduler() { return scheduler_; }
 
+  int times_asked = 0;  // how often, whether it admits a request
   bool beside = false;  // restorations compute prompts as well
   // By the request's number; absent: it runs.
   std::map<Order, Outcome> says;
@@ -112,6 +113,7 @@ class Engine : private Admitter {
     return std::to_string(static_cast<int64_t>(request.number));
   }
   Admitted admit(Request& request, const Fits& fits) override {
+    ++times_asked;
     if (says.contains(request.number)) return {says[request.number]};
     const bool loads_some = loads.contains(request.number);
     Found found{.gpu = pool_.find(request.chain, request.known_tokens() - 1)};

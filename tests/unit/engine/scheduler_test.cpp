@@ -187,6 +187,20 @@ TEST(Scheduler, ComputesPromptsAloneWhereTheyGoFirst) {
   EXPECT_EQ(engine.step(), "0:9+1! 1:100+1!");
 }
 
+TEST(Scheduler, AsksOnceToAdmitARequestAndAgainInEveryPlanInWhichItWaits) {
+  Engine engine(options(), 3);
+  engine.ask(text(8), 2);
+  engine.ask(text(8, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  EXPECT_EQ(engine.times_asked, 2);
+  EXPECT_EQ(engine.step(), "0:8+1!");
+  EXPECT_EQ(engine.times_asked, 3);
+  EXPECT_EQ(engine.step(), "1:0+8!");
+  EXPECT_EQ(engine.times_asked, 4);
+  engine.step();
+  EXPECT_EQ(engine.times_asked, 4);
+}
+
 TEST(Scheduler, LetsOthersPassOneRequestAndWaitForAnother) {
   Engine engine(options(), 100);
   engine.says[0] = Outcome::passes;
