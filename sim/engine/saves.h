@@ -14,6 +14,7 @@
 
 namespace kvcap {
 
+// What Saves reports.
 struct SaveCallbacks {
   std::function<void()> fetched;  // a move towards the GPU has ended
   // Blocks of an ended request are free. in_run: they are released when the current step of a run ends.

@@ -16,9 +16,8 @@
 
 namespace kvcap {
 
-// Told what steps have computed. computed: a request has more computed tokens (null: not told).
-// yielded: it also has more known tokens; after_prompt: they follow a prompt's slice. A run tells only its
-// end.
+// What Steps reports. computed (may be null): a request has more computed tokens. yielded: it also has more
+// known tokens; after_prompt: they follow a slice of a prompt. A run of steps reports only its end.
 struct StepCallbacks {
   std::function<void(Request& request)> computed;
   std::function<void(Request& request, double now_s, bool after_prompt)> yielded;

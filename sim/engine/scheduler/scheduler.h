@@ -6,7 +6,7 @@
 //     prompt. Then waiting requests are admitted in order while the token budget and sequence slots last. The
 //     first request that does not fit blocks the following ones.
 //   - An admitted request holds the cached blocks of its prompt; its whole prompt must fit the free and
-//     evictable blocks (Admission). An Admitter is asked once for each. Its blocks are named as soon as a
+//     evictable blocks (Admission). The Scheduler asks an Admitter once. Its blocks are named as soon as a
 //     step is planned that fills them, so requests of the same step find them.
 //   - When no block is left, the request admitted last is preempted: its blocks stay cached until their room
 //     is needed, and it moves to the head of the queue. A step with a preemption admits no request.
@@ -82,6 +82,7 @@ enum class Outcome : uint8_t {
   waits,            // it waits, and so do the requests after it
 };
 
+// Result of an admission; the Scheduler takes the blocks.
 struct Admitted {
   Outcome outcome = Outcome::waits;
   int64_t held_tokens = 0;   // in cached blocks, which it holds
@@ -97,7 +98,7 @@ struct Found {
 // True iff there is room for what was found and the rest of the prompt.
 using Fits = std::function<bool(const Found&)>;
 
-// Whom a Scheduler asks to admit requests: it knows where contexts are stored, and restores them.
+// Admits requests for a Scheduler: finds their contexts, and restores them.
 class Admitter {
  public:
   virtual ~Admitter() = default;
