@@ -26,6 +26,22 @@ KvPoolOptions pool_options(const EngineModel& engine) {
   return options;
 }
 
+// A chunk's key depends on all tokens up to its end, so a chunk is found as a whole or not at all.
+FoundEnds found_ends(const EngineModel& engine, int64_t hit_tokens) {
+  const int64_t chunk = engine.keeping->save_at == SaveAt::step ? engine.keeping->chunk_tokens : 0;
+  const int64_t block = engine.serving->prefix_caching ? hit_tokens : 1;
+  return {.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
+          .checkpoint_tokens = engine.policy->traits().checkpoint_tokens};
+}
+
+// Returns the farthest tier from which contexts are loaded.
+Tier farthest_tier(const KeepingOptions& keeping, const NodeStore& store) {
+  if (!keeping.loads_first_tier_only) return Tier::remote;
+  const auto* first =
+      std::find_if(kHostTiers.begin(), kHostTiers.end(), [&](Tier tier) { return store.has(tier); });
+  return first != kHostTiers.end() ? *first : Tier::remote;
+}
+
 }  // namespace
 
 ContextCache::ContextCache(const ContextCacheParts& parts)
@@ -33,7 +49,9 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
       engine_(*parts.engine),
       serving_(*engine_.serving),
       keeping_(*engine_.keeping),
-      pool_(pool_options(engine_)) {
+      pool_(pool_options(engine_)),
+      ends_(found_ends(engine_, pool_.hit_tokens())),
+      farthest_(farthest_tier(keeping_, *parts.store)) {
   const bool saves = keeping_.save_at == SaveAt::eviction && engine_.policy->traits().reuse == Reuse::stored;
   if (!saves && !parts.evicted) return;
   pool_.on_eviction([this, saves](std::size_t group, const BlockRun& run) {
@@ -82,17 +100,8 @@ FoundContext ContextCache::find(const Request& request) const {
 
 FoundParts ContextCache::find_below(const Request& request, int64_t resident) const {
   if (engine_.policy->traits().reuse == Reuse::everything) return find_seen(request);
-  // A chunk's key depends on all tokens up to its end, so a chunk is found as a whole or not at all.
-  const int64_t chunk = keeping_.save_at == SaveAt::step ? keeping_.chunk_tokens : 0;
-  const int64_t block = serving_.prefix_caching ? pool_.hit_tokens() : 1;
-  const FoundEnds ends{.block_tokens = std::lcm(block, std::max<int64_t>(1, chunk)),
-                       .checkpoint_tokens = engine_.policy->traits().checkpoint_tokens};
-  FoundParts found = find_parts(*parts_.store, request.text.prompt, keeping_.match, resident, ends);
-  if (keeping_.loads_first_tier_only) {
-    const auto* first = std::find_if(kHostTiers.begin(), kHostTiers.end(),
-                                     [&](Tier tier) { return parts_.store->has(tier); });
-    if (first != kHostTiers.end()) found.keep_within(*first);
-  }
+  FoundParts found = find_parts(*parts_.store, request.text.prompt, keeping_.match, resident, ends_);
+  found.keep_within(farthest_);
   // Even if the last part is found completely, the last token of the prompt is computed again.
   const int64_t beyond = resident + found.all_tokens() - std::max(request.history_tokens, resident);
   if (beyond > 0 && !found.hits.empty()) {
@@ -317,20 +326,6 @@ void ContextCache::note_evicted(const BlockRun& run) {
 std::vector<Move> ContextCache::save_evicted(Order now) {
   if (evicted_.empty()) return {};
   return parts_.store->put(std::exchange(evicted_, {}), now);
-}
-
-void ContextCache::lease(const std::shared_ptr<Saves>& saves, KvHolding holding) {
-  saves->holding = std::move(holding);
-  leased_.push_back(&saves->holding);
-}
-
-bool ContextCache::leases(const Saves& saves) const {
-  return std::find(leased_.begin(), leased_.end(), &saves.holding) != leased_.end();
-}
-
-void ContextCache::give_back(Saves& saves) {
-  std::erase(leased_, &saves.holding);
-  pool_.give_back(saves.holding);
 }
 
 }  // namespace kvcap

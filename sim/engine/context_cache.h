@@ -100,13 +100,8 @@ class ContextCache {
   // With SaveAt::eviction: saves what the GPU has evicted since the last call.
   std::vector<Move> save_evicted(Order now);
 
-  // Keeps the blocks of an ended request that are still being saved until give_back().
-  void lease(const std::shared_ptr<Saves>& saves, KvHolding holding);
-  bool leases(const Saves& saves) const;
-  void give_back(Saves& saves);
-
-  // Check invariants (invariants.cpp). `requests`: all holdings. `loading`: all requests that load.
-  void check_pool(std::vector<const KvHolding*> requests);
+  // Check invariants (invariants.cpp). `holdings`: all that exist. `loading`: all requests that load.
+  void check_pool(const std::vector<const KvHolding*>& holdings);
   void check_loads(const std::vector<RequestPtr>& loading) const;
   void check_found(const FoundParts& found) const;
   void check_ended() const;
@@ -131,9 +126,10 @@ class ContextCache {
   const ServingOptions& serving_;
   const KeepingOptions& keeping_;
   KvPool pool_;
-  KeyMap<uint32_t, 0> loading_;           // number of requests that wait for each part that is being loaded
-  std::vector<const KvHolding*> leased_;  // blocks of ended requests that are still being saved
-  std::unordered_map<Key, Left> left_;    // turns that left each part; used with store_after_hits
+  FoundEnds ends_;
+  Tier farthest_;                       // from which contexts are loaded
+  KeyMap<uint32_t, 0> loading_;         // number of requests that wait for each part that is being loaded
+  std::unordered_map<Key, Left> left_;  // turns that left each part; used with store_after_hits
   std::vector<Item> evicted_;       // with SaveAt::eviction: evicted from the GPU and not saved yet, in order
   std::unordered_set<Key> shared_;  // with SaveAt::eviction and soft pins: parts that sessions share
   int64_t pool_checks_ = 0;

@@ -10,13 +10,17 @@
 
 namespace kvcap {
 
+// Returns a callback that reports evictions to the fleet.
+static std::function<void(Key, int64_t)> report_evictions(const InstanceParts& parts, const Steps& steps) {
+  if (!parts.fleet.evicted) return nullptr;
+  return [&](Key part, int64_t first_token) { parts.fleet.evicted(part, first_token, steps.eviction_s()); };
+}
+
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
       engine_(*parts.engine),
       serving_(*engine_.serving),
       keeping_(*engine_.keeping),
-      step_time_(*engine_.step_time),
-      kv_buffer_(engine_.policy->traits().kv_buffer),
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, keeping_,
                 engine_.policy->traits().stored_bytes_per_token),
@@ -24,48 +28,125 @@ Instance::Instance(const InstanceParts& parts)
               .workload = parts.workload,
               .sessions = parts.sessions,
               .store = parts.store,
-              .evicted = report_evictions()}),
+              .evicted = report_evictions(parts_, steps_)}),
+      api_server_(serving_),
       scheduler_(serving_,
-                 {.least_tokens = static_cast<int64_t>(std::ceil(kv_buffer_.reserved_tokens)),
+                 {.least_tokens =
+                      static_cast<int64_t>(std::ceil(engine_.policy->traits().kv_buffer.reserved_tokens)),
                   .draft_tokens = engine_.speculation ? engine_.speculation->draft_tokens() : 0,
                   .lookahead_tokens = engine_.speculation ? engine_.speculation->lookahead_tokens() : 0,
                   .max_model_len = engine_.max_model_len},
-                 cache_.pool(), *this) {
-  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
-    return accepts(from, to, tokens, issued, ahead);
-  });
+                 cache_.pool(), admissions_),
+      steps_(parts_, scheduler_, cache_,
+             {.computed = report_progress(),
+              .yielded =
+                  [this](Request& request, double now_s, bool after_prompt) {
+                    token(request, now_s, after_prompt);
+                    if (Scheduler::ended(request)) complete(request, now_s);
+                  }}),
+      saves_(parts_, cache_, steps_,
+             {.fetched = [this] { admissions_.fetched(); },
+              .freed = [this](bool in_run) { admissions_.blocks_freed(in_run); }}),
+      handovers_(parts_),
+      admissions_({.parts = parts_,
+                   .api_server = api_server_,
+                   .scheduler = scheduler_,
+                   .cache = cache_,
+                   .forecast = forecast_,
+                   .steps = steps_,
+                   .saves = saves_,
+                   .handovers = handovers_}) {}
+
+// Returns a callback that saves and hands over what a request has computed.
+std::function<void(Request&)> Instance::report_progress() {
+  if (keeping_.save_at != SaveAt::step && !parts_.handover) return nullptr;
+  return [this](Request& request) {
+    saves_.save_progress(request);
+    if (request.handover) request.handover->computed(request.computed);
+  };
 }
 
+// ---- steps ----
+
 std::optional<double> Instance::finish(double now_s) {
-  if (!step_.running) return std::nullopt;
+  if (!steps_.is_running()) return std::nullopt;
   const double end_s = end_of_step(now_s);
-  if (end_s > now_s + kResolution_s) return end_s;
-  finish_step(now_s);
+  if (end_s > now_s + kTimeResolution_s) return end_s;
+  steps_.end(now_s);
+  saves_.release_blocks();
+  steps_.end_slices(now_s);
   return std::nullopt;
 }
 
 double Instance::proceed(double now_s) {
+  if (prepare(now_s) == Plan::step) begin_step(now_s);
+  return settle(now_s);
+}
+
+std::optional<double> Instance::busy_until_s(double now_s) {
+  if (!steps_.is_running()) return std::nullopt;
+  return end_of_step(now_s);
+}
+
+Instance::Plan Instance::prepare(double now_s) {
   look_around(now_s);
-  const double next_s = start_step(now_s);
+  return plan_step(now_s);
+}
+
+double Instance::begin(double now_s, int64_t rows_of_others) {
+  steps_.set_rows_of_others(rows_of_others);
+  begin_step(now_s);
+  return steps_.work_s();
+}
+
+double Instance::settle(double now_s) {
+  const double next_s = steps_.is_running() ? end_of_step(now_s) : idle_until_s(now_s);
   clear_up(now_s);
   return next_s;
 }
 
+Instance::Plan Instance::plan_step(double now_s) {
+  if (saves_.gpu_waits_until_s() > now_s + 1e-9 || admissions_.is_blocking()) return Plan::blocked;
+  admissions_.begin_planning();
+  const bool has_work = steps_.plan();
+  // A load that has just started may block all requests.
+  if (admissions_.is_blocking()) {
+    steps_.withdraw();
+    return Plan::blocked;
+  }
+  return has_work ? Plan::step : Plan::nothing;
+}
+
+void Instance::begin_step(double now_s) {
+  steps_.begin(now_s);
+  handovers_.begin_step(steps_);
+}
+
+double Instance::end_of_step(double now_s) {
+  return steps_.end_s(now_s, steps_.in_long_run() ? next_event_s() : std::numeric_limits<double>::infinity());
+}
+
+double Instance::idle_until_s(double now_s) const {
+  if (saves_.gpu_waits_until_s() > now_s + 1e-9) return std::min(saves_.gpu_waits_until_s(), next_event_s());
+  return next_event_s();
+}
+
 // Processes the events since the last step.
 void Instance::look_around(double now_s) {
-  newcomer_s_ = fetched_s_ = passed_until_s_ = std::numeric_limits<double>::infinity();
+  newcomer_s_ = std::numeric_limits<double>::infinity();
+  admissions_.begin_round();
   join(now_s);
   take_restored(now_s);
   drop_given_up(now_s);
-  end_leases(now_s);
+  handovers_.end_leases(now_s);
   if (keeping_.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
 }
 
 // Does the work that follows the start of a step.
 void Instance::clear_up(double now_s) {
-  perform(cache_.save_evicted(now_s));
-  perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
+  saves_.perform(cache_.save_evicted(now_s));
+  saves_.perform(forecast_.look_ahead(scheduler_.admitted(), now_s));
   if (parts_.check_invariants) check(now_s);
   record_levels(now_s);
 }
@@ -73,21 +154,17 @@ void Instance::clear_up(double now_s) {
 // True iff an arrival may change the next step. Behind a blocked queue it cannot until memory is freed,
 // unless arrivals are prefetched or the queue is limited.
 bool Instance::heeds_newcomers() const {
-  return scheduler_.waiting().empty() || may_be_passed_ || keeping_.look_ahead ||
+  return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
          keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
 }
 
 double Instance::next_event_s() const {
-  double next_s = std::min({fetched_s_, newcomer_s_, passed_until_s_, deadlines_.next_s()});
-  if (parts_.sees_arrivals) next_s = std::min(next_s, arrivals_.next_deadline_s());
-  if (heeds_newcomers()) {
-    if (!inbox_.empty()) next_s = std::min(next_s, inbox_.front()->joins_s);
-    if (parts_.sees_arrivals) {
-      next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
-    }
-  }
-  if (!handed_over_.empty()) next_s = std::min(next_s, handed_over_.front()->lease_end_s());
-  return restored_.empty() ? next_s : std::min(next_s, restored_.front().time_s);
+  double next_s =
+      std::min({newcomer_s_, admissions_.next_event_s(), deadlines_.next_s(), handovers_.next_lease_end_s()});
+  if (heeds_newcomers()) next_s = std::min(next_s, api_server_.next_s());
+  if (!parts_.sees_arrivals) return next_s;
+  if (heeds_newcomers()) next_s = std::min(next_s, arrivals_.next_s() + serving_.request_overhead_s);
+  return std::min(next_s, arrivals_.next_deadline_s());
 }
 
 // ---- arrival ----
@@ -104,6 +181,18 @@ void Instance::take(const Arrival& arrival) {
       parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
   recorded_waiting_ += turns() - before;
   record_level(Level::waiting, static_cast<double>(recorded_waiting_), seen_s);
+}
+
+void Instance::take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
+  const double now_s = parts_.node->now_s();
+  if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
+  RequestPtr request = request_of(arrival, nullptr);
+  ++arrived_;
+  request->chain = cache_.chain_of(request->text);
+  request->named = serving_.prefix_caching;
+  request->handover = handover;
+  add(std::move(request), now_s);
+  record_level(Level::waiting, static_cast<double>(++recorded_waiting_), now_s);
 }
 
 RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) const {
@@ -127,37 +216,37 @@ void Instance::arrive(const Arrival& arrival) {
   if (!fits_at_all(*request) || !may_wait()) return refuse(*request);
   request->chain = cache_.chain_of(request->text);
   request->named = serving_.prefix_caching;
-  if (parts_.handover) {
-    // Other nodes decode: the one token marks the end of the prompt's computation.
-    request->output_tokens = 1;
-    request->handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
-                                                   request->prompt_tokens());
-  }
+  if (parts_.handover) handovers_.open(*request);
   forecast_.joins(request->text.prompt, request->number);
   if (keeping_.prefetch_on_arrival != PrefetchOnArrival::none) {
     const auto tokens = static_cast<double>(request->prompt_tokens());
     request->waits_until_s =
         arrival.time_s + keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
-    perform(cache_.prefetch(*request, parts_.node->now_s()));
+    saves_.perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
-  enters(std::move(request), arrival.time_s);
+  add(std::move(request), arrival.time_s);
 }
 
-// Sends the request through the tokenizer, which takes one prompt after another, and then through the API
-// server, which is concurrent.
-void Instance::enters(RequestPtr request, double from_s) {
-  tokenized_s_ = std::max(tokenized_s_, from_s) +
-                 serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
-  request->joins_s = tokenized_s_ + serving_.request_overhead_s;
-  request->record.api_s = static_cast<float>(request->joins_s - from_s);
+void Instance::add(RequestPtr request, double from_s) {
   deadlines_.add(*request);
-  inbox_.push_back(std::move(request));
+  api_server_.add(std::move(request), from_s);
 }
 
 void Instance::join(double now_s) {
-  while (!inbox_.empty() && inbox_.front()->joins_s <= now_s + kResolution_s) {
-    scheduler_.add(std::move(inbox_.front()));
-    inbox_.pop_front();
+  while (api_server_.next_s() <= now_s + kTimeResolution_s) scheduler_.add(api_server_.pop());
+}
+
+void Instance::take_restored(double now_s) {
+  while (Request* restored = admissions_.take_restored(now_s)) {
+    Request& request = *restored;
+    if (!request.fused) {
+      scheduler_.loaded(request);
+      continue;
+    }
+    scheduler_.computed_beside(request);
+    token(request, request.restored_s, true);
+    saves_.save_progress(request);
+    if (Scheduler::ended(request)) complete(request, request.restored_s);
   }
 }
 
@@ -200,11 +289,8 @@ void Instance::refuse(Request& request) {
 // ---- failure ----
 
 std::vector<Arrival> Instance::fail(double now_s) {
-  if (step_.running) {
-    const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
-    record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.gpu_s), step_.start_s, now_s);
-  }
-  for (const Restored& restored : restored_) record_computed(restored.times, now_s);
+  steps_.fail(now_s);
+  admissions_.fail(now_s);
   std::vector<Arrival> lost;
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
     for (const RequestPtr& request : *list) {
@@ -216,7 +302,7 @@ std::vector<Arrival> Instance::fail(double now_s) {
     if (request->restored) cache_.release(*request);
     lost.push_back(request->arrival);
   }
-  for (const RequestPtr& request : inbox_) lost.push_back(request->arrival);
+  for (const RequestPtr& request : api_server_.requests()) lost.push_back(request->arrival);
   std::erase_if(lost, [&](const Arrival& arrival) {
     if (!arrival.is_given_up(now_s)) return false;
     parts_.recorder->dropped(now_s - arrival.time_s);
@@ -230,10 +316,6 @@ std::vector<Arrival> Instance::fail(double now_s) {
 
 void Instance::record_level(Level which, double value, double now_s) {
   parts_.recorder->level(which, value, now_s, parts_.number);
-}
-
-void Instance::record_busy(Resource which, double busy_s, double from_s, double to_s) {
-  parts_.recorder->busy(which, busy_s, from_s, to_s, parts_.number);
 }
 
 // Converts blocks to tokens; with several layer groups, by the blocks' share of the capacity.
@@ -271,7 +353,7 @@ EngineFacts Instance::facts() const {
       facts.decode_tokens += request.known_tokens();
     }
   };
-  for (const RequestPtr& request : inbox_) add(*request);
+  for (const RequestPtr& request : api_server_.requests()) add(*request);
   for (const RequestPtr& request : scheduler_.waiting()) add(*request);
   for (const RequestPtr& request : scheduler_.loading()) add(*request);
   for (const RequestPtr& request : scheduler_.running()) add(*request);

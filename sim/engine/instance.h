@@ -1,59 +1,36 @@
 // Instance: one engine, as a passive machine. A fleet owns the clock and calls finish() and proceed(); both
 // return the time of the next call.
 //
-// A Scheduler decides what a step computes, and a ContextCache tracks contexts and decides on saves; the
-// instance starts and ends loads, steps and saves. A turn waits and is admitted. If tiers hold more of its
-// history than the GPU's prefix cache, it is restored concurrently with other requests' steps. It then
-// computes the rest of its prompt in slices, decodes one token per step, and leaves its context.
+// A turn arrives, waits and is admitted; its context is restored if tiers hold more of it than the GPU. The
+// GPU computes its prompt in slices and then a token per step, and its context is saved. Four classes do
+// this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and a ContextCache
+// tracks contexts. The instance knows arrivals, answers and the clients that give up, and tells each what
+// happened.
 //
-// A run of decode steps that no event interrupts takes one call (request fidelity). If drafts are verified,
-// each step takes a call, because its number of tokens per sequence is random.
+// A run of decode steps that no event interrupts takes one call (steps.h).
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
-#include "base/fidelity.h"
-#include "cost/cost_model.h"
-#include "des/world.h"
-#include "engine/arrivals.h"
+#include "engine/admissions.h"
+#include "engine/api_server.h"
 #include "engine/context_cache.h"
 #include "engine/deadlines.h"
-#include "engine/engine_model.h"
 #include "engine/forecast.h"
-#include "engine/handover.h"
+#include "engine/handovers.h"
+#include "engine/instance_parts.h"
 #include "engine/request.h"
-#include "engine/restorer.h"
+#include "engine/saves.h"
 #include "engine/scheduler/scheduler.h"
-#include "engine/sessions.h"
-#include "metrics/recorder.h"
-#include "policy/policy.h"
-#include "state/node_store.h"
-#include "workload/workload.h"
+#include "engine/steps.h"
 
 namespace kvcap {
-
-// Callbacks from an instance to its fleet.
-struct FleetCallbacks {
-  std::function<void(const Arrival&)> ended;    // a turn was answered or refused
-  std::function<void(Key key)> lost_its_front;  // copies of the context on other nodes became invalid
-  // For a router's index. stored: parts that the GPU has computed. evicted: a part of which only the first
-  // `first_token` tokens remain since `at_s`.
-  std::function<void(std::span<const Part> parts)> stored = nullptr;
-  std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
-  // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
-  // iff some decode node can ever hold a sequence of `tokens` tokens.
-  std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
-  std::function<bool(int64_t tokens)> fits_decoder;
-};
 
 // State of an engine that a router may use.
 struct EngineFacts {
@@ -64,28 +41,7 @@ struct EngineFacts {
   int64_t decode_tokens = 0;   // tokens of decoding sequences
 };
 
-// Collaborators of an instance; all outlive it.
-struct InstanceParts {
-  const EngineModel* engine = nullptr;
-  const Workload* workload = nullptr;
-  Sessions* sessions = nullptr;
-  NodeStore* store = nullptr;
-  Node* node = nullptr;
-  std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
-  Restorer* restorer = nullptr;
-  Recorder* recorder = nullptr;
-  Fidelity fidelity = Fidelity::request;
-  bool check_invariants = false;                   // check at every call
-  std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
-  std::size_t number = 0;                          // index of the node in its fleet
-  const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
-  // True: this is the fleet's only node and never fails; it reads the arrivals itself and need not be called
-  // for them.
-  bool sees_arrivals = false;
-  FleetCallbacks fleet;
-};
-
-class Instance : private Admissions {
+class Instance {
  public:
   explicit Instance(const InstanceParts& parts);
 
@@ -94,24 +50,21 @@ class Instance : private Admissions {
   // Admits requests and starts the next step. Returns the time of the next call (infinity: when woken).
   double proceed(double now_s);
 
-  // Steps of ranks in lockstep (ranks.cpp). The fleet calls prepare() on all ranks. If one has a step to
-  // compute and none is blocked, it calls begin() on each, otherwise withdraw(); then it calls settle() on
-  // all.
+  // Ranks that share experts step together: a common step begins when all have ended the previous one. The
+  // fleet calls prepare() on all ranks. If one has a step to compute and none is blocked, it calls begin() on
+  // each, otherwise steps().withdraw(); then it calls settle() on all.
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
   std::optional<double> busy_until_s(double now_s);      // the end of the running step
   Plan prepare(double now_s);
-  // Returns the rows of the plan; an engine without a plan runs one row.
-  int64_t rows() const;
   // Begins the step. Returns how long it would take on this rank alone.
   double begin(double now_s, int64_t rows_of_others);
-  void wait_for_slowest(double work_s);
-  void withdraw();
   // Does the remaining work of the current time. Returns the time of the next call.
   double settle(double now_s);
+  Steps& steps() { return steps_; }
 
   // Takes a turn that has arrived; it queues behind the earlier ones.
   void take(const Arrival& arrival);
-  // Takes a turn whose prompt is computed on another node (disaggregation.cpp).
+  // Takes a turn whose prompt is computed on another node (handovers.h).
   void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
   // True iff a sequence of `tokens` tokens can ever run here.
   bool fits(int64_t tokens) const;
@@ -124,14 +77,15 @@ class Instance : private Admissions {
     return cache_.found_tokens(text);
   }
   EngineFacts facts() const;
-  // Counts the steps of the current run that have ended by `now_s`, so that facts() is up to date.
-  void catch_up(double now_s);
 
   // For checks. turns(): turns that wait or are served. pins(): pins of parts that their prompts reuse.
   // check_ended() aborts unless everything was released. REQUIRES: every session has ended.
-  int64_t turns() const { return static_cast<int64_t>(scheduler_.requests() + inbox_.size()); }
+  int64_t turns() const {
+    return static_cast<int64_t>(scheduler_.requests() + api_server_.requests().size());
+  }
   int64_t waiting() const {  // turns() that are not admitted yet
-    return static_cast<int64_t>(scheduler_.waiting().size() + inbox_.size()) - scheduler_.restored_waiting();
+    return static_cast<int64_t>(scheduler_.waiting().size() + api_server_.requests().size()) -
+           scheduler_.restored_waiting();
   }
   int64_t pins() const;
   void check_ended() const;
@@ -140,169 +94,63 @@ class Instance : private Admissions {
   double tokens_of(int64_t blocks) const;
 
  private:
-  // Times closer than this are equal: the resolution of the World.
-  static constexpr double kResolution_s = 2e-9;
-
-  struct Restored {
-    double time_s = 0;
-    uint64_t order = 0;
-    Request* request = nullptr;
-    bool blocks = false;  // it blocks the whole engine
-    RestoreTimes times = {};
-    bool operator<(const Restored& other) const {
-      return time_s != other.time_s ? time_s > other.time_s : order > other.order;
-    }
-  };
-  struct Step {
-    bool running = false;
-    double start_s = 0;
-    double progress_s = 0;  // Restorer::progress_s at its beginning
-    double work_s = 0;      // duration, without delays by the computation of restorations
-    double gpu_s = 0;       // part of work_s in which the GPU computes
-    int64_t steps = 1;
-    int64_t most_steps = 1;
-    int64_t skipped = 0;  // ended steps that skip() has counted
-    // Asynchronous scheduling: the step of the run with which a request ends, unless the run is cut short.
-    // The step after it is planned when it begins.
-    int64_t ends_with_step = 0;
-    DecodeRun run, gpu_run;  // durations of decode-only steps
-    int64_t copies = 0;      // copies of KV windows per step
-  };
-
-  // arrival (instance.cpp)
+  // arrival
   void arrive(const Arrival& arrival);
-  void enters(RequestPtr request, double from_s);
+  void add(RequestPtr request, double from_s);
   RequestPtr request_of(const Arrival& arrival, std::vector<Cut>* cuts) const;
   bool fits_at_all(const Request& request) const;
   bool may_wait() const;
   void refuse(Request& request);
   void cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts);
   void join(double now_s);
+  void take_restored(double now_s);
   bool heeds_newcomers() const;
 
-  // admission (admission.cpp)
-  Lookup look_up(Request& request, Found& found) override;
-  Lookup admit(Request& request) override;
-  void preempted(Request& request) override;
-  bool waits_for_index(Request& request);
-  bool waits_for_prefetch(const Request& request);
-  Context context_of(const Request& request, const FoundParts& found, int64_t resident) const;
-  Lookup restore(Request& request, const FoundParts& found, int64_t resident, bool first);
-  void count_reuse(const Request& request, int64_t tokens, const Restoration& restoration);
-  void leave_out(Request& request, const Restoration& restoration, bool first);
-  bool computes_prompts() const;
-  EngineLoad engine_load();
-  void take_restored(double now_s);
-  void record_computed(const RestoreTimes& times, double until_s);
-
-  // steps (step.cpp)
+  // steps
+  std::function<void(Request&)> report_progress();
   Plan plan_step(double now_s);
-  double start_step(double now_s);
   void begin_step(double now_s);
+  double end_of_step(double now_s);
   double idle_until_s(double now_s) const;
+  double next_event_s() const;
   void look_around(double now_s);
   void clear_up(double now_s);
-  void time_step();
-  void time_empty_step();
-  // Returns the GPU seconds of the plan without drafting; sets chunks_ and decodes_ to what the plan
-  // computes.
-  double mixed_step_s(const StepPlan& plan);
-  double decode_step_s(const StepPlan& plan);
-  double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
-  double host_s(std::size_t sequences) const {
-    return step_time_.host_s(sequences, scheduler_.waiting().size());
-  }
-  int64_t tokens_of(const Slice& slice) const;
-  int64_t copies_due(int64_t& for_steps) const;
-  int64_t most_steps_alike(int64_t at_most);
-  void finish_slices(double now_s);
-  double end_of_step(double now_s);
-  std::function<void(Key, int64_t)> report_evictions();
-  void skip_before(int64_t step);
-  // True during a run of decode steps that an event may cut short.
-  bool in_long_run() const { return step_.running && step_.most_steps > 1; }
-  void finish_step(double now_s);
-  void record_collectives(double now_s);
-  void record_gaps(double now_s);
-  void token(Request& request, double now_s, bool counts_gap);
 
-  // the end of a turn and saves (saves.cpp)
+  // answers and ends of turns (turn_ends.cpp)
+  void token(Request& request, double now_s, bool after_prompt);
   void complete(Request& request, double now_s);
-  void save(std::vector<Move> moves, Request& request);
-  void save_progress(Request& request);
-  bool accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead);
-  void end_lease(const std::shared_ptr<Saves>& saves);
-  void take_returned();
-  void perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves = nullptr);
-  double save_s(const Move& move) const;
-  double requests_of(const Move& move) const;
-  // Returns how many copies a tier stores of each save.
-  double copies_in(Tier tier) const;
-  double bytes_in(Tier tier, int64_t tokens) const;
-
-  // turns whose prompt one node computes and another decodes (disaggregation.cpp)
-  bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
-  void begin_pushes();
   void hand_over(Request& request);
-  void end_leases(double now_s);
-  bool gave_up(Request& request);
-  static void take_record(Request& request);
-  Lookup receive(Request& request);
-
-  // requests whose clients have given up (abandonment.cpp)
+  void release(const Request& request);
   void drop_given_up(double now_s);
-  bool may_leave(const Request& request) const;
+  bool may_leave(const Request& request) const {
+    return request.phase != RequestPhase::loading && !steps_.computes(request);
+  }
   void drop(Request& request, double now_s);
-  RequestPtr remove(Request& request);
   int64_t prompt_tokens_computed(Request& request) const;
 
-  double next_event_s() const;
   void record_level(Level which, double value, double now_s);
-  void record_busy(Resource which, double busy_s, double from_s, double to_s);
   // Aborts if an invariant is broken (invariants.cpp).
   void check(double now_s);
   void check_requests() const;
-  void check_step(double now_s) const;
 
   InstanceParts parts_;
   const EngineModel& engine_;
   const ServingOptions& serving_;
   const KeepingOptions& keeping_;
-  StepTime step_time_;
-  KvBuffer kv_buffer_;
   Arrivals& arrivals_;
   Forecast forecast_;
   ContextCache cache_;
+  ApiServer api_server_;
   Scheduler scheduler_;
+  Steps steps_;
+  Saves saves_;
+  Handovers handovers_;
+  Admissions admissions_;
   int64_t arrived_ = 0, completed_ = 0, refused_ = 0, dropped_ = 0;
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
-  double gpu_waits_until_s_ = 0;
-  int64_t blocking_loads_ = 0;  // restorations that block the whole engine
 
   Deadlines deadlines_;
-  std::vector<Request*> leaving_;  // abandoned requests that have not been dropped, in order
-  double tokenized_s_ = 0;         // time at which the last prompt is tokenized
-  std::deque<RequestPtr> inbox_;   // requests that have not joined the queue yet
-  // During the last planning: a request waits for a prefetch or for another request's load; a request waits
-  // while others may pass it.
-  bool waits_for_fetch_ = false, may_be_passed_ = false;
-  // earliest time at which one of the latter stops waiting
-  double passed_until_s_ = std::numeric_limits<double>::infinity();
-  // time at which a prefetch or load that requests waited for ended
-  double fetched_s_ = std::numeric_limits<double>::infinity();
-  FoundContext found_;              // result of the last lookup
-  std::vector<Restored> restored_;  // heap of restorations whose end is known
-  uint64_t restorations_ = 0;
-  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the end of their leases
-  StepPlan current_, following_;
-  Step step_;
-  // Step of the run that causes the current evictions. A run takes the blocks of its steps afterwards, all at
-  // once.
-  std::optional<int64_t> evicting_step_;
-  StepPlan outlook_;                               // scratch
-  std::vector<PrefillChunk> chunks_;               // scratch: avoids an allocation per step
-  Decodes decodes_;                                // scratch, with chunks_
-  std::vector<std::shared_ptr<Saves>> returned_;   // their blocks are released when the current step ends
+  std::vector<Request*> leaving_;                  // abandoned requests that have not been dropped, in order
   double recorded_s_ = 0;                          // time of the last recorded levels
   int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()

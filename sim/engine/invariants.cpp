@@ -52,11 +52,15 @@ void Instance::check(double now_s) {
   }
   KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_ + turns());
   check_requests();
-  for (const RequestPtr& request : inbox_) KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
-  cache_.check_pool(scheduler_.holdings());
-  check_step(now_s);
+  for (const RequestPtr& request : api_server_.requests())
+    KVCAP_INVARIANT("INV-ROOM", request->holding.blocks() == 0);
+  std::vector<const KvHolding*> holdings = scheduler_.holdings();
+  const std::vector<const KvHolding*> kept = saves_.kept_blocks();
+  holdings.insert(holdings.end(), kept.begin(), kept.end());
+  cache_.check_pool(holdings);
+  steps_.check(now_s);
   cache_.check_loads(scheduler_.loading());
-  KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(scheduler_.loading().size()));
+  admissions_.check();
   forecast_.check();
   KVCAP_INVARIANT("INV-FORECAST",
                   !keeping_.look_ahead || forecast_.waiting() == static_cast<std::size_t>(waiting()));
@@ -69,16 +73,38 @@ void Instance::check_requests() const {
   scheduler_.check();
   KVCAP_INVARIANT("INV-LIMITS", !serving_.max_queued_turns ||
                                     turns() <= serving_.max_num_seqs + *serving_.max_queued_turns);
-  KVCAP_INVARIANT("INV-LOADS", restored_.size() <= scheduler_.loading().size());
   // An abandoned request that is still present waits for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
-  KVCAP_INVARIANT("INV-PHASES", step_.running || deadlines_.next_s() > checked_s_);
+  KVCAP_INVARIANT("INV-PHASES", steps_.is_running() || deadlines_.next_s() > checked_s_);
+}
+
+void Instance::check_ended() const {
+  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && !steps_.is_running() && leaving_.empty());
+  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
+  cache_.check_ended();
+  admissions_.check_ended();
+  saves_.check_ended();
+  forecast_.check();
+  KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
+  parts_.store->check();
+}
+
+// ---- admissions ----
+
+void Admissions::check() const {
+  const std::vector<RequestPtr>& loading = scheduler_.loading();
+  KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(loading.size()));
+  KVCAP_INVARIANT("INV-LOADS", restored_.size() <= loading.size());
   for (const Restored& restored : restored_) {
-    KVCAP_INVARIANT("INV-LOADS", contains(scheduler_.loading(), restored.request));
+    KVCAP_INVARIANT("INV-LOADS", contains(loading, restored.request));
   }
 }
 
-void Instance::check_step(double now_s) const {
+void Admissions::check_ended() const { KVCAP_INVARIANT("INV-EMPTY", restored_.empty()); }
+
+// ---- steps ----
+
+void Steps::check(double now_s) const {
   if (!step_.running) return;
   const double tolerance_s = rounding_s(now_s);
   KVCAP_INVARIANT("INV-GPU-TIME",
@@ -95,24 +121,20 @@ void Instance::check_step(double now_s) const {
   KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= serving_.max_num_batched_tokens);
 }
 
-void Instance::check_ended() const {
-  KVCAP_INVARIANT("INV-EMPTY", turns() == 0 && restored_.empty() && !step_.running && leaving_.empty());
-  KVCAP_INVARIANT("INV-TURNS", arrived_ == completed_ + refused_ + dropped_);
-  cache_.check_ended();
-  forecast_.check();
-  KVCAP_INVARIANT("INV-EMPTY", parts_.store->pins() == 0);
-  parts_.store->check();
+// ---- saves ----
+
+void Saves::check_ended() const {
+  KVCAP_INVARIANT("INV-EMPTY", !kept_.empty() || cache_.pool().free() == cache_.pool().total());
 }
 
 // ---- a cache ----
 
 // Checks that every block is free, cached or held, and that holdings refer to existing blocks. A large pool
 // is not checked at every call.
-void ContextCache::check_pool(std::vector<const KvHolding*> requests) {
+void ContextCache::check_pool(const std::vector<const KvHolding*>& holdings) {
   if (++pool_checks_ * 64 < pool_.records()) return;
   pool_checks_ = 0;
-  requests.insert(requests.end(), leased_.begin(), leased_.end());
-  pool_.check(requests);
+  pool_.check(holdings);
 }
 
 // Checks that each part being loaded has requests that wait for it.
@@ -134,10 +156,7 @@ void ContextCache::check_found(const FoundParts& found) const {
   }
 }
 
-void ContextCache::check_ended() const {
-  KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0);
-  KVCAP_INVARIANT("INV-EMPTY", !leased_.empty() || pool_.free() == pool_.total());
-}
+void ContextCache::check_ended() const { KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0); }
 
 // ---- a forecast ----
 

@@ -18,9 +18,9 @@ class Handover;
 // waiting: in the queue. loading: its context is being loaded, and no step computes it.
 enum class RequestPhase : uint8_t { waiting, loading, running };
 
-// Running saves of a request's blocks, which stay held until these have ended.
-struct Saves {
-  int64_t under_way = 0;
+// Blocks of a request that ends while saves or a handover still read them.
+struct KvLease {
+  int64_t readers = 0;
   KvHolding holding;  // set once the request has ended
 };
 
@@ -43,17 +43,17 @@ struct Request {
   int64_t free_tokens = 0;  // tokens of its KV that need no blocks: ideal's history, contexts in an hbm tier
   int64_t unused_tokens = 0;  // history tokens that were found but, being unimportant, are not used
 
-  int64_t generated = 0;         // known tokens of the answer
-  int64_t ahead = 0;             // most tokens that planned steps will yield
-  int64_t drafts_ahead = 0;      // drafts among them, which may be rejected
-  int64_t orphans = 0;           // planned steps from before it was preempted
-  int64_t planned = 0;           // tokens that are computed or planned, including planned drafts
-  int64_t computed = 0;          // tokens computed or found
-  int64_t prompt_end = 0;        // tokens known at its admission; after them it decodes
-  int64_t saved_tokens = 0;      // tokens of its sequence that were given to the tiers to save
-  std::shared_ptr<Saves> saves;  // null until a part of it is saved
-  std::vector<Key> loads;        // keys being loaded for it
-  std::vector<Move> displaced;   // moves that its load causes; performed when the load has ended
+  int64_t generated = 0;           // known tokens of the answer
+  int64_t ahead = 0;               // most tokens that planned steps will yield
+  int64_t drafts_ahead = 0;        // drafts among them, which may be rejected
+  int64_t orphans = 0;             // planned steps from before it was preempted
+  int64_t planned = 0;             // tokens that are computed or planned, including planned drafts
+  int64_t computed = 0;            // tokens computed or found
+  int64_t prompt_end = 0;          // tokens known at its admission; after them it decodes
+  int64_t saved_tokens = 0;        // tokens of its sequence that were given to the tiers to save
+  std::shared_ptr<KvLease> lease;  // null until a part of it is saved
+  std::vector<Key> loads;          // keys being loaded for it
+  std::vector<Move> displaced;     // moves that its load causes; performed when the load has ended
 
   // For disaggregated prefill and decode. On the decode node: null once the prompt has arrived or was given
   // up.

@@ -1,162 +1,147 @@
-// Ends of turns, and the transfers of their saves over links.
+#include "engine/saves.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "base/check.h"
-#include "engine/instance.h"
-
 namespace kvcap {
 
-void Instance::complete(Request& request, double now_s) {
-  if (request.arrival.is_given_up(parts_.node->now_s())) return;  // it is dropped before the next step
-  if (parts_.handover) return hand_over(request);
-  deadlines_.remove(request);
-  request.record.e2el_s = now_s - request.record.arrival_s;
-  parts_.recorder->turn(request.record);
-  const bool was_admitted = request.phase == RequestPhase::running || request.restored;
-  if (was_admitted) {
-    cache_.release(request);
-  } else {
-    forecast_.served(request.number);  // it was preempted before its last token arrived
-  }
-  std::vector<Cut> cuts;
-  const std::vector<Part> parts = parts_.sessions->close(request.arrival, request.text, &cuts);
-  cut_fronts(request.arrival, cuts);
-  if (parts_.fleet.stored) parts_.fleet.stored(parts);
-  const auto tokens_of = [](const std::vector<Part>& list) {
-    int64_t tokens = 0;
-    for (const Part& part : list) tokens += part.tokens;
-    return tokens;
-  };
-  int64_t left = tokens_of(parts);
-  // A session of a single turn leaves only its answer as new parts; its prompt's pieces are counted here.
-  const bool kept = !parts_.workload->piece_begin.empty() &&
-                    parts_.workload->sessions[request.arrival.session].turn_count == 1;
-  if (kept) left += tokens_of(request.text.prompt);
-  forecast_.left(left);
-  forecast_.record_next_uses(request.arrival, parts, now_s);
-  if (keeping_.save_at == SaveAt::step) {
-    // The steps that filled these blocks have already saved them.
-    for (const Part& part : parts) parts_.sessions->seen.insert(part.key);
-  } else {
-    save(cache_.keep(parts, request, now_s), request);
-  }
-  if (request.saves && request.saves->under_way > 0) {
-    cache_.lease(request.saves, std::exchange(request.holding, KvHolding()));
-  }
-  const RequestPtr gone = scheduler_.remove(request);
-  arrivals_.answered(gone->arrival, now_s);
-  ++completed_;
-  if (parts_.finished_turns) ++*parts_.finished_turns;
-  if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
+Saves::Saves(const InstanceParts& parts, ContextCache& cache, const Steps& steps, SaveCallbacks on)
+    : parts_(parts),
+      engine_(*parts.engine),
+      keeping_(*engine_.keeping),
+      cache_(cache),
+      steps_(steps),
+      on_(std::move(on)) {
+  parts_.store->accept_moves([this](Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
+    return accepts(from, to, tokens, issued, ahead);
+  });
 }
 
-// With SaveAt::step: saves the full blocks of the request's sequence.
-void Instance::save_progress(Request& request) {
+// ---- moves ----
+
+void Saves::save(std::vector<Move> moves, Request& request) {
+  if (moves.empty()) return;
+  const double now_s = parts_.node->now_s();
+  if (keeping_.blocking_save) {
+    for (const Move& move : moves) {
+      if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + seconds(move);
+    }
+  }
+  const auto reads =
+      std::count_if(moves.begin(), moves.end(), [](const Move& move) { return move.from == Tier::hbm; });
+  if (keeping_.keeps_kv && reads > 0) {
+    if (!request.lease) request.lease = std::make_shared<KvLease>();
+    request.lease->readers += reads;
+  }
+  perform(std::move(moves), request.lease);
+}
+
+void Saves::save_progress(Request& request) {
   if (keeping_.save_at != SaveAt::step) return;
   save(cache_.save_progress(request, parts_.node->now_s()), request);
 }
 
-// Performs saves of the request, which may have ended.
-void Instance::save(std::vector<Move> moves, Request& request) {
-  const double now_s = parts_.node->now_s();
-  if (keeping_.blocking_save) {
-    for (const Move& move : moves) {
-      if (move.from == Tier::hbm) gpu_waits_until_s_ = std::max(gpu_waits_until_s_, now_s) + save_s(move);
-    }
-  }
-  const auto saves =
-      std::count_if(moves.begin(), moves.end(), [](const Move& move) { return move.from == Tier::hbm; });
-  if (keeping_.keeps_kv && saves > 0) {
-    if (!request.saves) request.saves = std::make_shared<Saves>();
-    request.saves->under_way += saves;
-  }
-  perform(std::move(moves), request.saves);
+void Saves::defer(std::vector<Move> moves, Request& request) {
+  for (const Move& move : moves) deferred_tokens_[index(move.from)][index(move.to)] += move.tokens;
+  request.displaced = std::move(moves);
 }
 
-// True iff the tier's write queue has room for its waiting moves, the `issued` tokens and the moves that
-// running loads cause. An empty queue accepts a save of any size.
-bool Instance::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
+void Saves::perform_deferred(Request& request) {
+  for (const Move& move : request.displaced)
+    deferred_tokens_[index(move.from)][index(move.to)] -= move.tokens;
+  perform(std::exchange(request.displaced, {}));
+}
+
+// True iff the tier's write queue has room for its waiting moves, the `issued` tokens and the deferred moves.
+// An empty queue accepts a save of any size.
+bool Saves::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
   if (keeping_.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {
     if (of_tokens == 0) return 0.0;
     const double requests = copies_in(to) * engine_.policy->save_requests(of_tokens);
     return engine_.route(from, to).seconds(bytes_in(to, of_tokens), requests);
   };
-  for (const RequestPtr& request : scheduler_.loading()) {
-    for (const Move& move : request->displaced) {
-      if (move.from == from && move.to == to) issued += move.tokens;
-    }
-  }
+  issued += deferred_tokens_[index(from)][index(to)];
   const double waiting_s = parts_.node->lane(from, to).pending_s() + seconds(issued);
-  const bool fits = waiting_s <= kResolution_s || waiting_s + seconds(tokens) <= keeping_.write_queue_s;
+  const bool fits = waiting_s <= kTimeResolution_s || waiting_s + seconds(tokens) <= keeping_.write_queue_s;
   if (!fits && !ahead) parts_.recorder->refused_save();
   return fits;
 }
 
-void Instance::perform(std::vector<Move> moves, const std::shared_ptr<Saves>& saves) {
+void Saves::perform(std::vector<Move> moves, const std::shared_ptr<KvLease>& lease) {
   for (Move& move : moves) {
     const double bytes = bytes_in(move.to, move.tokens);
     const double requests = copies_in(move.to) * requests_of(move);
     const Route& route = engine_.route(move.from, move.to);
     Lane& lane = parts_.node->lane(move.from, move.to);
-    const std::shared_ptr<Saves> held = move.from == Tier::hbm ? saves : nullptr;
+    const std::shared_ptr<KvLease> read = move.from == Tier::hbm ? lease : nullptr;
     parts_.recorder->waiting_saves(bytes);
     lane.move(route.seconds(bytes, requests), route.latency_s,
-              [this, move = std::move(move), held, bytes, requests](TransferPhase phase) {
-                if (phase != TransferPhase::ended) return;
-                parts_.recorder->waiting_saves(-bytes);
-                parts_.recorder->wrote(move.to, bytes, requests, parts_.node->now_s());
-                parts_.store->done(move);
-                if (held && --held->under_way == 0) end_lease(held);
-                if (parts_.check_invariants) parts_.store->check_in_turn();
-                const bool prefetches =
-                    keeping_.look_ahead || keeping_.prefetch_on_arrival != PrefetchOnArrival::none;
-                if (!prefetches || move.from < move.to) return;
-                const auto& queue = scheduler_.waiting();
-                const bool fetched = may_be_passed_ || (waits_for_fetch_ && !queue.empty() &&
-                                                        !forecast_.fetches(queue.front()->text.prompt));
-                if (fetched) fetched_s_ = parts_.node->now_s();
-                // A single step needs no wake: its end handles this.
-                if (!step_.running || (fetched && in_long_run())) parts_.wake();
+              [this, move = std::move(move), read, bytes, requests](TransferPhase phase) {
+                if (phase == TransferPhase::ended) ended(move, bytes, requests, read);
               });
   }
 }
 
-// Releases the blocks of an ended request after its last save; other requests may wait for them. The steps of
-// the current run have already taken their blocks, so the run ends with its current step.
-void Instance::end_lease(const std::shared_ptr<Saves>& saves) {
-  if (!cache_.leases(*saves)) return;
-  const bool in_run = in_long_run();
-  returned_.push_back(saves);
-  if (!in_run) take_returned();
-  if (!in_run && (step_.running || !scheduler_.lacks_blocks())) return;
-  fetched_s_ = std::min(fetched_s_, parts_.node->now_s());
-  parts_.wake();
+void Saves::ended(const Move& move, double bytes, double requests, const std::shared_ptr<KvLease>& lease) {
+  parts_.recorder->waiting_saves(-bytes);
+  parts_.recorder->wrote(move.to, bytes, requests, parts_.node->now_s());
+  parts_.store->done(move);
+  if (lease && --lease->readers == 0) end_lease(lease);
+  if (parts_.check_invariants) parts_.store->check_in_turn();
+  if (move.to <= move.from) on_.fetched();
 }
 
-void Instance::take_returned() {
-  for (const std::shared_ptr<Saves>& saves : returned_) cache_.give_back(*saves);
-  returned_.clear();
-}
-
-// Returns the seconds that a save occupies the route out of the GPU.
-double Instance::save_s(const Move& move) const {
+// Returns the seconds that a move occupies its route.
+double Saves::seconds(const Move& move) const {
   return engine_.route(move.from, move.to)
       .seconds(bytes_in(move.to, move.tokens), copies_in(move.to) * requests_of(move));
 }
 
-double Instance::copies_in(Tier tier) const { return tier == Tier::remote ? keeping_.remote_copies : 1; }
-
-double Instance::bytes_in(Tier tier, int64_t tokens) const {
+double Saves::bytes_in(Tier tier, int64_t tokens) const {
   return copies_in(tier) * static_cast<double>(tokens) * engine_.policy->traits().stored_bytes_per_token;
 }
 
 // Returns the number of I/O requests of a move; every item begins a new chunk.
-double Instance::requests_of(const Move& move) const {
+double Saves::requests_of(const Move& move) const {
   double requests = 0;
   for (const Moved& moved : move.items) requests += engine_.policy->save_requests(moved.tokens);
   return requests;
+}
+
+// ---- blocks of ended requests ----
+
+void Saves::keep_blocks(Request& request) {
+  if (!request.lease || request.lease->readers == 0) return;
+  request.lease->holding = std::exchange(request.holding, KvHolding());
+  kept_.push_back(&request.lease->holding);
+}
+
+std::function<void()> Saves::keep_blocks_until_called(Request& request) {
+  if (!request.lease) request.lease = std::make_shared<KvLease>();
+  ++request.lease->readers;
+  keep_blocks(request);
+  return [this, lease = request.lease] {
+    if (--lease->readers == 0) end_lease(lease);
+  };
+}
+
+// Releases the blocks if their request has ended. The steps of the current run have already taken their
+// blocks, so these are released when it ends.
+void Saves::end_lease(const std::shared_ptr<KvLease>& lease) {
+  if (std::find(kept_.begin(), kept_.end(), &lease->holding) == kept_.end()) return;
+  const bool in_run = steps_.in_long_run();
+  unreleased_.push_back(lease);
+  if (!in_run) release_blocks();
+  on_.freed(in_run);
+}
+
+void Saves::release_blocks() {
+  for (const std::shared_ptr<KvLease>& lease : unreleased_) {
+    std::erase(kept_, &lease->holding);
+    cache_.pool().give_back(lease->holding);
+  }
+  unreleased_.clear();
 }
 
 }  // namespace kvcap

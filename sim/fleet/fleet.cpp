@@ -10,8 +10,6 @@
 namespace kvcap {
 namespace {
 
-// Times closer than this are equal: the resolution of the World.
-constexpr double kResolution_s = 2e-9;
 constexpr uint32_t kNowhere = std::numeric_limits<uint32_t>::max();
 
 }  // namespace
@@ -109,7 +107,7 @@ double Fleet::advance(double now_s) {
   at_work_.clear();
   change_nodes(now_s);
   // At the same time, steps end first, then turns arrive, then the next steps begin.
-  for (Slot unit = due_.first(); unit != kNoSlot && due_.first_rank().value <= now_s + kResolution_s;
+  for (Slot unit = due_.first(); unit != kNoSlot && due_.first_rank().value <= now_s + kTimeResolution_s;
        unit = due_.first()) {
     call_again_or_work(unit, now_s);
   }
@@ -137,7 +135,7 @@ double Fleet::advance_only(double now_s) {
   Arrivals& arrivals = sessions_.arrivals;
   while (true) {
     give_up(std::min(now_s, arrivals.next_s()));
-    if (arrivals.next_s() > now_s + kResolution_s) break;
+    if (arrivals.next_s() > now_s + kTimeResolution_s) break;
     ++facts_.front().turns;
     ++routed_;
     only.take(arrivals.pop());
@@ -174,7 +172,7 @@ void Fleet::work(double now_s) {
 // ---- routing ----
 
 void Fleet::route_arrivals(double now_s) {
-  while (sessions_.arrivals.next_s() <= now_s + kResolution_s) route(sessions_.arrivals.pop(), now_s);
+  while (sessions_.arrivals.next_s() <= now_s + kTimeResolution_s) route(sessions_.arrivals.pop(), now_s);
 }
 
 // Returns the parts of a turn's prompt, including new tokens.
@@ -191,7 +189,7 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     facts = {.up = facts.up, .turns = facts.turns};
     if (!facts.up) continue;
     Instance& instance = *members_[node].instance;
-    instance.catch_up(now_s);
+    instance.steps().catch_up(now_s);
     const EngineFacts engine = instance.facts();
     facts.waiting = engine.waiting;
     facts.held_share = engine.held_share;
@@ -313,7 +311,7 @@ void Fleet::route_handed_over(double now_s) {
 // ---- clients that give up ----
 
 void Fleet::give_up(double now_s) {
-  while (sessions_.arrivals.next_give_up_s() <= now_s + kResolution_s) give_up_one(now_s);
+  while (sessions_.arrivals.next_give_up_s() <= now_s + kTimeResolution_s) give_up_one(now_s);
 }
 
 void Fleet::give_up_one(double now_s) {
@@ -341,7 +339,7 @@ void Fleet::drop_held(const Arrival& given_up, double now_s) {
 // ---- failures ----
 
 void Fleet::change_nodes(double now_s) {
-  while (next_change_ < changes_.size() && changes_[next_change_].at_s <= now_s + kResolution_s) {
+  while (next_change_ < changes_.size() && changes_[next_change_].at_s <= now_s + kTimeResolution_s) {
     const Change& change = changes_[next_change_++];
     if (!change.up) {
       fail(change.node, now_s);

@@ -12,7 +12,7 @@
 // compute for as long as the slowest.
 //
 // Clients give up at times that do not depend on the engines; an engine drops the abandoned attempt as soon
-// as it can (abandonment.cpp). The run ends when all engines have done so.
+// as it can (engine/turn_ends.cpp). The run ends when all engines have done so.
 //
 // With disaggregated prefill and decode a turn is routed twice by the same rule: to a node that computes its
 // prompt, and from there to a node that decodes it. It counts as a turn of both.

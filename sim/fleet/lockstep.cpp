@@ -5,12 +5,6 @@
 #include "fleet/fleet.h"
 
 namespace kvcap {
-namespace {
-
-constexpr double kRankResolution_s = 2e-9;
-
-}  // namespace
-
 // Ends the step if it is over on all members; otherwise returns the end on the slowest one.
 std::optional<double> Fleet::finish(Slot unit, double now_s) {
   const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
@@ -20,7 +14,7 @@ std::optional<double> Fleet::finish(Slot unit, double now_s) {
     const std::optional<double> until_s = member.instance->busy_until_s(now_s);
     if (until_s) end_s = std::max(*until_s, end_s.value_or(0));
   }
-  if (end_s && *end_s > now_s + kRankResolution_s) return end_s;
+  if (end_s && *end_s > now_s + kTimeResolution_s) return end_s;
   for (Member& member : members) member.instance->finish(now_s);
   return std::nullopt;
 }
@@ -36,20 +30,20 @@ double Fleet::proceed(Slot unit, double now_s) {
     const Instance::Plan plan = member.instance->prepare(now_s);
     has_work = has_work || plan == Instance::Plan::step;
     is_blocked = is_blocked || plan == Instance::Plan::blocked;
-    rows += member.instance->rows();
+    rows += member.instance->steps().rows();
   }
   const bool begins = has_work && !is_blocked;
   double longest_s = 0;
   for (Member& member : members) {
     Instance& instance = *member.instance;
     if (!begins) {
-      instance.withdraw();
+      instance.steps().withdraw();
       continue;
     }
-    longest_s = std::max(longest_s, instance.begin(now_s, rows - instance.rows()));
+    longest_s = std::max(longest_s, instance.begin(now_s, rows - instance.steps().rows()));
   }
   if (begins) {
-    for (Member& member : members) member.instance->wait_for_slowest(longest_s);
+    for (Member& member : members) member.instance->steps().wait_for_slowest(longest_s);
   }
   double first_s = std::numeric_limits<double>::infinity(), last_s = 0;
   for (Member& member : members) {

@@ -31,7 +31,7 @@ inline Settings with_budget(int64_t max_num_seqs, int64_t max_num_batched_tokens
 }
 
 // A scheduler and its pool. Requests find what the pool has; tests say what else happens to them.
-class Engine : private Admissions {
+class Engine : private Admitter {
  public:
   Engine(const Settings& with, int64_t blocks, bool caches = true) : Engine(with, pool_of(blocks, caches)) {}
   Engine(const Settings& with, const KvPoolOptions& pool)
@@ -94,9 +94,10 @@ class Engine : private Admissions {
   KvPool& pool() { return pool_; }
   Scheduler& scheduler() { return scheduler_; }
 
+  int times_asked = 0;  // how often, whether it admits a request
   bool beside = false;  // restorations compute prompts as well
-  // By the request's number; absent: it computes.
-  std::map<Order, Lookup> says;
+  // By the request's number; absent: it runs.
+  std::map<Order, Outcome> says;
   std::map<Order, int64_t> loads;        // it loads so many tokens
   std::map<Order, int64_t> lies_beside;  // so many tokens of it lie on the GPU, but in no block
 
@@ -111,23 +112,23 @@ class Engine : private Admissions {
   static std::string name(const Request& request) {
     return std::to_string(static_cast<int64_t>(request.number));
   }
-  Lookup look_up(Request& request, Found& found) override {
-    if (says.contains(request.number)) return says[request.number];
-    found.gpu = pool_.find(request.chain, request.known_tokens() - 1);
+  Admitted admit(Request& request, const Fits& fits) override {
+    ++times_asked;
+    if (says.contains(request.number)) return {says[request.number]};
+    const bool loads_some = loads.contains(request.number);
+    Found found{.gpu = pool_.find(request.chain, request.known_tokens() - 1)};
     if (lies_beside.contains(request.number)) {
       found.gpu = {};
       request.named = false;
       request.free_tokens = lies_beside[request.number];
     }
-    if (loads.contains(request.number)) found.load_tokens = loads[request.number];
-    return Lookup::computes;
-  }
-  Lookup admit(Request& request) override {
-    if (!loads.contains(request.number)) return Lookup::computes;
+    if (loads_some) found.load_tokens = loads[request.number];
+    if (!fits(found)) return {Outcome::waits};
+    const int64_t there = found.gpu.tokens + request.free_tokens;
+    if (!loads_some) return {Outcome::runs, found.gpu.tokens, there};
     request.fused = beside;
-    scheduler_.take_blocks(request, loads[request.number]);
-    request.planned = request.computed = loads[request.number];
-    return beside ? Lookup::computes_beside : Lookup::loads;
+    const int64_t tokens = found.load_tokens;
+    return {beside ? Outcome::computes_beside : Outcome::loads, found.gpu.tokens, tokens, tokens};
   }
   void preempted(Request&) override {}
   void check() {

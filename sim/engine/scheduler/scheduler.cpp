@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "base/check.h"
@@ -31,11 +32,11 @@ RequestPtr take_from(List& list, const Request& request) {
 }  // namespace
 
 Scheduler::Scheduler(const ServingOptions& serving, const SequenceTokens& tokens, KvPool& pool,
-                     Admissions& admissions)
+                     Admitter& admitter)
     : serving_(serving),
       tokens_(tokens),
       pool_(pool),
-      admissions_(admissions),
+      admitter_(admitter),
       output_share_(serving.reserved_output_share) {}
 
 void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
@@ -179,41 +180,27 @@ void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
 // Admits the request if possible. Returns true iff it has left the queue.
 bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked) {
   Request& request = *waiting_[place];
-  Found found;
+  const auto fit = [&](const Found& found) { return fits(request, found, budget); };
+  Admitted admitted;
   if (!request.restored) {
-    const Lookup ready = admissions_.look_up(request, found);
-    if (ready == Lookup::passes) return false;
-    if (ready == Lookup::waits) {
-      blocked = true;
-      return false;
-    }
+    admitted = admitter_.admit(request, std::ref(fit));
+  } else if (fit({})) {
+    admitted.outcome = Outcome::runs;
+    --restored_waiting_;
   }
-  if (!fits(request, found)) {
-    blocked = lacks_blocks_ = true;
-    return false;
-  }
-  const bool computes = request.restored || found.load_tokens == 0;
-  const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
-  const int64_t left = request.known_tokens() - there;
-  const bool is_too_long = !serving_.chunked_prefill && left > budget;
-  if (computes && left > 0 && (is_too_long || slice_tokens(request, there, budget) == 0)) {
-    blocked = true;
-    return false;
-  }
+  if (admitted.outcome == Outcome::waits) blocked = true;
+  if (admitted.outcome >= Outcome::passes) return false;
   RequestPtr owned = std::move(waiting_[place]);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
-  Lookup how = Lookup::computes;
-  if (request.restored) {
-    --restored_waiting_;
-  } else {
-    pool_.hold(request.chain, found.gpu.tokens, request.holding);
-    request.planned = request.computed = found.gpu.tokens + request.free_tokens;
-    how = admissions_.admit(request);
-  }
   step.admitted = true;
-  if (how != Lookup::computes) {
+  if (!request.restored) {
+    pool_.hold(request.chain, admitted.held_tokens, request.holding);
+    request.planned = request.computed = admitted.tokens;
+  }
+  if (admitted.outcome != Outcome::runs) {
+    pool_.take_loaded(in_blocks(request, admitted.block_tokens), request.holding);
     request.phase = RequestPhase::loading;
-    if (how == Lookup::computes_beside) ++computing_beside_;
+    if (admitted.outcome == Outcome::computes_beside) ++computing_beside_;
     loading_.push_back(std::move(owned));
     return true;
   }
@@ -228,7 +215,19 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   return true;
 }
 
-bool Scheduler::fits(const Request& request, const Found& found) const {
+// True iff there are blocks for the request and, if it runs at once, `budget` for its first slice.
+bool Scheduler::fits(const Request& request, const Found& found, int64_t budget) {
+  if (!has_room(request, found)) {
+    lacks_blocks_ = true;
+    return false;
+  }
+  const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
+  const int64_t left = request.known_tokens() - there;
+  if (found.load_tokens > 0 || left <= 0) return true;
+  return (serving_.chunked_prefill || left <= budget) && slice_tokens(request, there, budget) > 0;
+}
+
+bool Scheduler::has_room(const Request& request, const Found& found) const {
   int64_t free = pool_.free() - found.gpu.unheld;
   if (serving_.watermark > 0 && !running_.empty()) {
     free -= static_cast<int64_t>(serving_.watermark * static_cast<double>(pool_.total()));
@@ -282,10 +281,6 @@ bool Scheduler::grow(Request& request, int64_t tokens) {
   return true;
 }
 
-void Scheduler::take_blocks(Request& request, int64_t tokens) {
-  pool_.take_loaded(in_blocks(request, tokens), request.holding);
-}
-
 // Names prompt blocks as soon as a plan fills them, and blocks of generated tokens when these are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
@@ -308,7 +303,7 @@ void Scheduler::preempt() {
   victim->free_tokens = victim->unused_tokens = 0;
   victim->restored = victim->fused = false;
   victim->phase = RequestPhase::waiting;
-  admissions_.preempted(*victim);
+  admitter_.preempted(*victim);
   waiting_.push_front(std::move(victim));
 }
 

@@ -6,8 +6,8 @@
 //     prompt. Then waiting requests are admitted in order while the token budget and sequence slots last. The
 //     first request that does not fit blocks the following ones.
 //   - An admitted request holds the cached blocks of its prompt; its whole prompt must fit the free and
-//     evictable blocks (Admission). Its blocks are named as soon as a step is planned that fills them, so
-//     requests of the same step find them.
+//     evictable blocks (Admission). The Scheduler asks an Admitter once. Its blocks are named as soon as a
+//     step is planned that fills them, so requests of the same step find them.
 //   - When no block is left, the request admitted last is preempted: its blocks stay cached until their room
 //     is needed, and it moves to the head of the queue. A step with a preemption admits no request.
 //   - A plan may be made while the previous step runs (asynchronous scheduling): it assumes the tokens that
@@ -73,13 +73,21 @@ struct StepPlan {
   void count();
 };
 
-// What the lookup of a waiting request says.
-enum class Lookup : uint8_t {
-  computes,         // holds the cached blocks and may run
-  loads,            // its context must be loaded; takes no slot
+// What becomes of a waiting request.
+enum class Outcome : uint8_t {
+  runs,             // it holds its cached blocks and may run
+  loads,            // its context is being restored; takes no slot
   computes_beside,  // fused: its restoration also computes its prompt; takes a slot
-  passes,           // waits, but other requests may pass it
-  waits,            // waits, and so do the requests after it
+  passes,           // it waits, but other requests may pass it
+  waits,            // it waits, and so do the requests after it
+};
+
+// Result of an admission; the Scheduler takes the blocks.
+struct Admitted {
+  Outcome outcome = Outcome::waits;
+  int64_t held_tokens = 0;   // in cached blocks, which it holds
+  int64_t tokens = 0;        // tokens that it has, once its restoration has ended
+  int64_t block_tokens = 0;  // tokens that the restored context needs blocks for
 };
 
 // Cached parts of a request's prompt.
@@ -87,16 +95,16 @@ struct Found {
   KvHits gpu;               // cached blocks
   int64_t load_tokens = 0;  // tokens on the GPU once the tiers' tokens are loaded; 0: nothing to load
 };
+// True iff there is room for what was found and the rest of the prompt.
+using Fits = std::function<bool(const Found&)>;
 
-// How a Scheduler learns where contexts are stored, and starts their restoration.
-class Admissions {
+// Admits requests for a Scheduler: finds their contexts, and restores them.
+class Admitter {
  public:
-  virtual ~Admissions() = default;
-  // Looks the request up. `computes`: it may be admitted now if what `found` requires fits.
-  virtual Lookup look_up(Request& request, Found& found) = 0;
-  // Admits the request, which holds its cached blocks. Starts its restoration, if it needs one (`loads`,
-  // `computes_beside`).
-  virtual Lookup admit(Request& request) = 0;
+  virtual ~Admitter() = default;
+  // Admits the request, which stands in the queue, if it need not wait for its context and what is found of
+  // it `fits`. Starts its restoration if it needs one.
+  virtual Admitted admit(Request& request, const Fits& fits) = 0;
   // Notes that the request has lost its blocks and starts over at the head of the queue.
   virtual void preempted(Request& request) = 0;
 };
@@ -113,8 +121,7 @@ struct SequenceTokens {
 class Scheduler {
  public:
   // All arguments but `tokens` outlive it.
-  Scheduler(const ServingOptions& serving, const SequenceTokens& tokens, KvPool& pool,
-            Admissions& admissions);
+  Scheduler(const ServingOptions& serving, const SequenceTokens& tokens, KvPool& pool, Admitter& admitter);
 
   // Adds the request to the queue.
   void add(RequestPtr request);
@@ -143,8 +150,6 @@ class Scheduler {
   void loaded(Request& request);
   // Notes that a restoration has computed the request's prompt and first token.
   void computed_beside(Request& request);
-  // Takes the missing blocks for the first `tokens` tokens of the request. REQUIRES: they are free.
-  void take_blocks(Request& request, int64_t tokens);
 
   const std::deque<RequestPtr>& waiting() const { return waiting_; }
   const std::vector<RequestPtr>& running() const { return running_; }
@@ -175,7 +180,8 @@ class Scheduler {
   void plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts);
   void plan_waiting(StepPlan& step, int64_t& budget);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
-  bool fits(const Request& request, const Found& found) const;
+  bool fits(const Request& request, const Found& found, int64_t budget);
+  bool has_room(const Request& request, const Found& found) const;
   // True iff some request holds blocks but is not running.
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t reserved_tokens(const Request& request) const;
@@ -200,7 +206,7 @@ class Scheduler {
   const ServingOptions& serving_;
   SequenceTokens tokens_;
   KvPool& pool_;
-  Admissions& admissions_;
+  Admitter& admitter_;
   std::deque<RequestPtr> waiting_;
   std::vector<RequestPtr> running_;  // in order of admission
   std::vector<RequestPtr> loading_;

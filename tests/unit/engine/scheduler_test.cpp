@@ -187,13 +187,27 @@ TEST(Scheduler, ComputesPromptsAloneWhereTheyGoFirst) {
   EXPECT_EQ(engine.step(), "0:9+1! 1:100+1!");
 }
 
+TEST(Scheduler, AsksOnceToAdmitARequestAndAgainInEveryPlanInWhichItWaits) {
+  Engine engine(options(), 3);
+  engine.ask(text(8), 2);
+  engine.ask(text(8, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+8!");
+  EXPECT_EQ(engine.times_asked, 2);
+  EXPECT_EQ(engine.step(), "0:8+1!");
+  EXPECT_EQ(engine.times_asked, 3);
+  EXPECT_EQ(engine.step(), "1:0+8!");
+  EXPECT_EQ(engine.times_asked, 4);
+  engine.step();
+  EXPECT_EQ(engine.times_asked, 4);
+}
+
 TEST(Scheduler, LetsOthersPassOneRequestAndWaitForAnother) {
   Engine engine(options(), 100);
-  engine.says[0] = Lookup::passes;
+  engine.says[0] = Outcome::passes;
   engine.ask(text(4), 1);
   engine.ask(text(4, kOther), 1);
   EXPECT_EQ(engine.step(), "1:0+4!");
-  engine.says[0] = Lookup::waits;
+  engine.says[0] = Outcome::waits;
   engine.ask(text(4, 9), 1);
   EXPECT_EQ(engine.step(), "");
   engine.says.clear();
@@ -225,7 +239,7 @@ TEST(Scheduler, AdmitsNobodyInAStepThatPreempts) {
   engine.ask(text(8), 5);
   engine.ask(text(8, kOther), 5);
   engine.step();
-  engine.says[1] = Lookup::passes;  // once it is back in the queue
+  engine.says[1] = Outcome::passes;  // once it is back in the queue
   engine.ask(text(4, 9), 2);
   EXPECT_EQ(engine.step(), "0:8+1!");  // though two blocks are free
   EXPECT_EQ(engine.step(), "0:9+1! 2:0+4!");

@@ -16,7 +16,7 @@ struct Settings {
   SequenceTokens tokens;
 };
 
-class Engine : private Admissions {
+class Engine : private Admitter {
  public:
   Engine(const Settings& with, int64_t blocks)
       : pool_(KvPoolOptions{.blocks = blocks,
@@ -70,11 +70,11 @@ class Engine : private Admissions {
   Scheduler& scheduler() { return scheduler_; }
 
  private:
-  Lookup look_up(Request& request, Found& found) override {
-    found.gpu = pool_.find(request.chain, request.known_tokens() - 1);
-    return Lookup::computes;
+  Admitted admit(Request& request, const Fits& fits) override {
+    const Found found{.gpu = pool_.find(request.chain, request.known_tokens() - 1)};
+    if (!fits(found)) return {Outcome::waits};
+    return {Outcome::runs, found.gpu.tokens, found.gpu.tokens};
   }
-  Lookup admit(Request&) override { return Lookup::computes; }
   void preempted(Request&) override {}
   void check() {
     scheduler_.check();

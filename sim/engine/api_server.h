@@ -1,0 +1,54 @@
+// ApiServer: requests on their way to an engine's queue. They pass the tokenizer, which takes one prompt
+// after another, and then the API server, which is concurrent.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <utility>
+
+#include "engine/options.h"
+#include "engine/request.h"
+
+namespace kvcap {
+
+class ApiServer {
+ public:
+  explicit ApiServer(const ServingOptions& serving) : serving_(serving) {}
+
+  // Takes a request that is sent at `from_s`.
+  void add(RequestPtr request, double from_s) {
+    tokenized_s_ = std::max(tokenized_s_, from_s) +
+                   serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
+    request->joins_s = tokenized_s_ + serving_.request_overhead_s;
+    request->record.api_s = static_cast<float>(request->joins_s - from_s);
+    requests_.push_back(std::move(request));
+  }
+  // Returns the time at which the next request joins the queue; infinity if there is none.
+  double next_s() const {
+    return requests_.empty() ? std::numeric_limits<double>::infinity() : requests_.front()->joins_s;
+  }
+  // REQUIRES: next_s() is finite.
+  RequestPtr pop() {
+    RequestPtr request = std::move(requests_.front());
+    requests_.pop_front();
+    return request;
+  }
+  // Returns null if the request is not here.
+  RequestPtr remove(const Request& request) {
+    const auto found = std::find_if(requests_.begin(), requests_.end(),
+                                    [&](const RequestPtr& one) { return one.get() == &request; });
+    if (found == requests_.end()) return nullptr;
+    RequestPtr removed = std::move(*found);
+    requests_.erase(found);
+    return removed;
+  }
+  const std::deque<RequestPtr>& requests() const { return requests_; }
+
+ private:
+  const ServingOptions& serving_;
+  double tokenized_s_ = 0;  // time at which the last prompt is tokenized
+  std::deque<RequestPtr> requests_;
+};
+
+}  // namespace kvcap

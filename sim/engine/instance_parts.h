@@ -1,0 +1,62 @@
+// InstanceParts: what an engine needs from its fleet: its model, node, store and clock, and whom it calls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "base/fidelity.h"
+#include "des/world.h"
+#include "engine/arrivals.h"
+#include "engine/engine_model.h"
+#include "engine/handover.h"
+#include "engine/prompt.h"
+#include "engine/restorer.h"
+#include "engine/sessions.h"
+#include "metrics/recorder.h"
+#include "state/node_store.h"
+#include "workload/workload.h"
+
+namespace kvcap {
+
+// Times closer than this are equal: the resolution of the World.
+inline constexpr double kTimeResolution_s = 2e-9;
+
+// Callbacks from an instance to its fleet.
+struct FleetCallbacks {
+  std::function<void(const Arrival&)> ended;    // a turn was answered or refused
+  std::function<void(Key key)> lost_its_front;  // copies of the context on other nodes became invalid
+  // For a router's index. stored: parts that the GPU has computed. evicted: a part of which only the first
+  // `first_token` tokens remain since `at_s`.
+  std::function<void(std::span<const Part> parts)> stored = nullptr;
+  std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
+  // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
+  // iff some decode node can ever hold a sequence of `tokens` tokens.
+  std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
+  std::function<bool(int64_t tokens)> fits_decoder;
+};
+
+// Collaborators of an instance; all outlive it.
+struct InstanceParts {
+  const EngineModel* engine = nullptr;
+  const Workload* workload = nullptr;
+  Sessions* sessions = nullptr;
+  NodeStore* store = nullptr;
+  Node* node = nullptr;
+  std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
+  Restorer* restorer = nullptr;
+  Recorder* recorder = nullptr;
+  Fidelity fidelity = Fidelity::request;
+  bool check_invariants = false;                   // check at every call
+  std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
+  std::size_t number = 0;                          // index of the node in its fleet
+  const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
+  // True: this is the fleet's only node and never fails; it reads the arrivals itself and need not be called
+  // for them.
+  bool sees_arrivals = false;
+  FleetCallbacks fleet;
+};
+
+}  // namespace kvcap

@@ -1,0 +1,120 @@
+// Steps: the steps of one engine: what is planned, how long it takes, and when it ends.
+//
+// A run of decode steps that no event interrupts is one step here (request fidelity). If drafts are verified,
+// each step is its own, because its number of tokens per sequence is random.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/context_cache.h"
+#include "engine/instance_parts.h"
+#include "engine/scheduler/scheduler.h"
+#include "engine/step_time.h"
+
+namespace kvcap {
+
+// What Steps reports. computed (may be null): a request has more computed tokens. yielded: it also has more
+// known tokens; after_prompt: they follow a slice of a prompt. A run of steps reports only its end.
+struct StepCallbacks {
+  std::function<void(Request& request)> computed;
+  std::function<void(Request& request, double now_s, bool after_prompt)> yielded;
+};
+
+class Steps {
+ public:
+  // All references outlive it.
+  Steps(const InstanceParts& parts, Scheduler& scheduler, const ContextCache& cache, StepCallbacks on);
+
+  // Plans the next step, unless a plan is left. Returns false if there is nothing to compute.
+  bool plan();
+  // Keeps the plan for the next step.
+  void withdraw();
+  // Begins the planned step; without a plan, the one row of a rank that runs along with others.
+  void begin(double now_s);
+  // Returns the end of the step as known now. `event_s`: time of the next event that cuts a run short.
+  // REQUIRES: is_running().
+  double end_s(double now_s, double event_s);
+  // Ends the step: end() counts what it took, and then end_slices() yields its tokens.
+  void end(double now_s);
+  void end_slices(double now_s);
+  // Counts the steps of the current run that have ended by `now_s`.
+  void catch_up(double now_s);
+  // Records what the unfinished step of a failed node has computed.
+  void fail(double now_s) const;
+
+  // Ranks in lockstep: the rows of the plan, at least the one of a rank without work; those of other ranks;
+  // and the seconds of the step, which are extended to those of the slowest rank.
+  int64_t rows() const;
+  void set_rows_of_others(int64_t rows) { step_time_.set_tokens_of_others(rows); }
+  double work_s() const { return step_.work_s; }
+  void wait_for_slowest(double work_s);
+
+  bool is_running() const { return step_.running; }
+  // True during a run of decode steps that an event may cut short.
+  bool in_long_run() const { return step_.running && step_.most_steps > 1; }
+  // Notes an event: the engine is called soon, unless a single step runs, whose end handles the event.
+  void wake() const;
+  const StepPlan& current() const { return current_; }
+  // Returns the end of the first layer of the step if nothing delays it.
+  double first_layer_end_s() const;
+  // True iff a step that runs or is planned computes the request.
+  bool computes(const Request& request) const;
+  // Returns the time of the step that takes the blocks that are being evicted. A run takes the blocks of its
+  // steps afterwards, all at once.
+  double eviction_s() const;
+
+  // Return the GPU seconds of a plan, and of its decodes alone.
+  double plan_s(const StepPlan& plan) { return mixed_step_s(plan) + drafter_s(); }
+  double decode_step_s(const StepPlan& plan);
+
+  // Aborts if an invariant is broken (invariants.cpp).
+  void check(double now_s) const;
+
+ private:
+  struct Step {
+    bool running = false;
+    double start_s = 0;
+    double progress_s = 0;  // Restorer::progress_s at its beginning
+    double work_s = 0;      // duration, without delays by the computation of restorations
+    double gpu_s = 0;       // part of work_s in which the GPU computes
+    int64_t steps = 1;
+    int64_t most_steps = 1;
+    int64_t skipped = 0;  // ended steps that skip_before() has counted
+    // Asynchronous scheduling: the step of the run with which a request ends, unless the run is cut short.
+    // The step after it is planned when it begins.
+    int64_t ends_with_step = 0;
+    DecodeRun run, gpu_run;  // durations of decode-only steps
+    int64_t copies = 0;      // copies of KV windows per step
+  };
+
+  void time_step();
+  void time_run(double host_s, double copies_s, int64_t most);
+  double mixed_step_s(const StepPlan& plan);
+  double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
+  int64_t tokens_of(const Slice& slice) const;
+  int64_t copies_due(int64_t& for_steps) const;
+  int64_t most_steps_alike(int64_t at_most);
+  void skip_before(int64_t step);
+  void record_busy(Resource which, double busy_s, double to_s) const;
+  void record_collectives(double now_s) const;
+  void record_gaps(double now_s) const;
+
+  const InstanceParts& parts_;
+  const EngineModel& engine_;
+  const ServingOptions& serving_;
+  StepTime step_time_;
+  KvBuffer kv_buffer_;
+  Scheduler& scheduler_;
+  const ContextCache& cache_;
+  StepCallbacks on_;
+  StepPlan current_, following_;
+  Step step_;
+  std::optional<int64_t> evicting_step_;  // step of the run that causes the current evictions
+  std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
+  Decodes decodes_;                       // scratch, with chunks_
+};
+
+}  // namespace kvcap
