@@ -216,9 +216,12 @@ std::string notes_text(const std::vector<std::string>& notes, bool is_explained)
       }));
   if (notes.empty()) return "";
   if (!is_explained) {
+    std::vector<std::string> lines = version_texts(notes);
+    const std::size_t left_out = assumed.size() - lines.size();
+    lines.push_back(outdated_text(old));
+    lines.push_back(left_out_text(notes.size() - assumed.size() - old, left_out));
     std::string text;
-    for (const std::string& line :
-         {outdated_text(old), left_out_text(notes.size() - assumed.size() - old, assumed.size())})
+    for (const std::string& line : lines)
       if (!line.empty()) text += "\n" + line + "\n";
     return text;
   }
