@@ -214,6 +214,14 @@ TEST_F(Cli, PrintsTheDistinctWaysToRestore) {
   const std::string two = of("1k,4k").out;
   EXPECT_NE(two.find(" 1,000   4,000\n"), std::string::npos) << two;
   EXPECT_NE(two.find("\nhcache restores 4,000 tokens"), std::string::npos) << two;
+  for (const std::string& page : {one, two}) {
+    EXPECT_NE(page.find("\n\nbounds, as if the GPU still held the context: ideal, prefix_caching\n"),
+              std::string::npos)
+        << page;
+  }
+  std::vector<std::string> real = ask;
+  real.insert(real.end(), {"2048", "--policy", "hcache"});
+  EXPECT_EQ(kvcap(real).out.find("bounds"), std::string::npos);
   EXPECT_EQ(of("4k,").err, "kvcap: --tokens: found \"4k,\", allowed: items between the commas\n");
   EXPECT_EQ(of("0.5").exit_code, 2);
 }
