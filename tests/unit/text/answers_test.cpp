@@ -274,6 +274,24 @@ TEST(Answers, TellABottleneckByTheOfferedLoadAndElseByWhatIsBusy) {
             "No resource of a is near its limit; the busiest is the GPU (40.0 % of the time).");
 }
 
+TEST(Answers, NameTheLinkBetweenTheGpusThatIsThere) {
+  RunResult one = result("a", 100);
+  set(one, "offered_bound_by", std::string("nvlink"));
+  const auto link = [&](const std::string& hardware) {
+    one.scenario_json = hardware.empty() ? "" : R"({"hardware": )" + hardware + "}";
+    const std::string said = answers_of({one})[1];
+    const std::string begin = "This load is 12.0 % of what ";
+    EXPECT_EQ(said.find(begin), 0u) << said;
+    return said.substr(begin.size(), said.find(" can serve") - begin.size());
+  };
+  EXPECT_EQ(link(""), "NVLink");
+  EXPECT_EQ(link(R"({"nvlink": {"latency_s": 0}, "peer": null})"), "NVLink");
+  EXPECT_EQ(link(R"({"nvlink": null})"), "PCIe between the GPUs");
+  EXPECT_EQ(link(R"({"nvlink": {"latency_s": 0}, "peer": "host"})"), "PCIe between the GPUs");
+  set(one, "offered_bound_by", std::string("pcie_h2d"));
+  EXPECT_EQ(link(R"({"nvlink": null})"), "the PCIe link to the GPU");
+}
+
 TEST(ModelText, SaysThatASettingBeatsOnlyThoseThatServeTheLoad) {
   std::vector<RunResult> results = {result("a", 100), result("b", 200), result("c", 300)};
   ModelReport report{.draws = 4};
