@@ -307,5 +307,22 @@ TEST(ModelText, SaysThatASettingBeatsOnlyThoseThatServeTheLoad) {
   EXPECT_EQ(text().find("beats"), std::string::npos) << text();
 }
 
+// As in the table of results, which has no costs of a bound.
+TEST(ModelText, HasNoCostOfABound) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+  for (RunResult& one : results)
+    one.model_intervals = {{"mean_ttft_ms", 20, 30, 4}, {std::string(kOutputCost), 68.4, 68.5, 4}};
+  const auto count = [&](const char* text) {
+    const std::string page = model_text({"a", "b"}, results, {.draws = 4});
+    std::size_t times = 0;
+    for (std::size_t at = 0; (at = page.find(text, at)) != std::string::npos; ++at) ++times;
+    return times;
+  };
+  EXPECT_EQ(count("68.4..68.5"), 2u);
+  results[1].is_bound = true;
+  EXPECT_EQ(count("68.4..68.5"), 1u);
+  EXPECT_EQ(count("20.0..30.0"), 2u) << "its latencies are shown";
+}
+
 }  // namespace
 }  // namespace kvcap::answers_test
