@@ -190,20 +190,22 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& 
   return found;
 }
 
+// Returns the launch line of the answer, and the flags that raise the capacity.
 std::string flags_text(const Scenario& scenario, const std::string& model, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
   const Scenario filled = sized(scenario, answer);
-  std::string text = "\n" + launch_text(filled, model);
-  if (!others.empty()) text += kFlagsTitle;
+  std::string text = "\n" + launch_text(filled, model), changes;
   for (const Alternative& one : others) {
+    if (one.answer.load <= answer.load) continue;
     char gain[160];
     std::snprintf(gain, sizeof gain, "      %s %s instead of %s%s\n", format_number(one.answer.load).c_str(),
                   question.closed_loop ? "active sessions" : "requests/s", format_number(answer.load).c_str(),
                   answer.load > 0
                       ? (" (" + format_number(100 * (one.answer.load / answer.load - 1)) + " %)").c_str()
                       : "");
-    text += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain;
+    changes += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain;
   }
+  if (!changes.empty()) text += kFlagsTitle + changes;
   return text == "\n" ? "" : text;
 }
 

@@ -373,18 +373,18 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// True iff the setting's mean TTFT is that of the first one within chance, or within half a percent.
+// True iff the setting's mean TTFT is higher than that of the first one, or lower only within chance or half
+// a per cent.
 bool gains_nothing(const std::string& setting, const RunResult& first,
                    const std::vector<Difference>& differences) {
   const auto found = std::find_if(differences.begin(), differences.end(), [&](const Difference& one) {
     return one.setting == setting && one.metric == "mean_ttft_ms";
   });
-  return found != differences.end() &&
-         (std::abs(found->difference) <= found->half_width ||
-          std::abs(found->difference) < kNoticeableShare * first.number("mean_ttft_ms"));
+  return found != differences.end() && (found->difference > 0 || -found->difference <= found->half_width ||
+                                        -found->difference < kNoticeableShare * first.number("mean_ttft_ms"));
 }
 
-// Returns one line per setting that changes mean TTFT; "" if no setting differs in flags.
+// Returns one line per setting that lowers mean TTFT; "" if no setting differs in flags.
 std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results,
                              const std::vector<Difference>& differences) {
@@ -406,7 +406,7 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
             gain;
   }
   return text.empty()
-             ? "\nNo flag to change: no setting changes mean TTFT by more than chance and half a per cent.\n"
+             ? "\nNo flag to change: no setting lowers mean TTFT by more than chance and half a per cent.\n"
              : kFlagsTitle + text;
 }
 
