@@ -87,12 +87,14 @@ TEST(Answers, SayNothingElseFirstWhereTheLoadIsTooHighForAll) {
   std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200, 20, "saturated")};
   set(results[0], "offered_load", 1.5);
   set(results[1], "offered_load", 1.25);
-  EXPECT_EQ(answers_of(results), (Texts{"No setting serves this load: more arrives than leaves.",
-                                        "This load is 125 % of what the GPU can serve with b."}));
+  EXPECT_EQ(answers_of(results),
+            (Texts{"No setting serves this load: more arrives than leaves.",
+                   "This load is 125 % of what the GPU can serve with b, at any latency."}));
   expect_no_praise(results, "a");
   expect_no_praise(results, "b");
-  EXPECT_EQ(answers_of({results[0]}), (Texts{"a cannot serve this load: more arrives than leaves.",
-                                             "This load is 150 % of what the GPU can serve with a."}));
+  EXPECT_EQ(answers_of({results[0]}),
+            (Texts{"a cannot serve this load: more arrives than leaves.",
+                   "This load is 150 % of what the GPU can serve with a, at any latency."}));
 }
 
 TEST(Answers, DoNotCompareRunsThatAreTooShortToTell) {
@@ -266,7 +268,7 @@ TEST(Answers, TellABottleneckByTheOfferedLoadAndElseByWhatIsBusy) {
   RunResult one = result("a", 100);
   EXPECT_EQ(answers_of({one}),
             (Texts{"a serves 2.00 requests/s with a mean TTFT of 25.0 ms and a p99 TTFT of 100 ms.",
-                   "This load is 12.0 % of what the GPU can serve with a."}));
+                   "This load is 12.0 % of what the GPU can serve with a, at any latency."}));
   set(one, "offered_load", std::nan(""));
   EXPECT_EQ(answers_of({one})[1], "The busiest resource of a is the GPU (busy 94.0 % of the time).");
   set(one, "utilization.gpu", 0.4);
