@@ -410,7 +410,7 @@ void add_capacity(CLI::App& app) {
       "sessions that are active at once. Runs are lengthened until they represent the steady state. A\n"
       "percentile is met if few enough of all seeds' turns are late: 1 % for a 99th.\n\n"
       "Example: kvcap capacity demo --set policy.name=kv_offload --seeds 2");
-  command.runs([args] { capacity(*args); });
+  command.runs([args] { run_resumable(args->out, [args] { capacity(*args); }); });
 }
 
 }  // namespace kvcap

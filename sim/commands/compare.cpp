@@ -609,7 +609,7 @@ void add_compare(CLI::App& app) {
   command.footer(
       "Example: kvcap compare demo --policies recompute,kv_offload,hcache,ideal --out "
       "build/demo");
-  command.runs([args] { compare(*args); });
+  command.runs([args] { run_resumable(args->out, [args] { compare(*args); }); });
 }
 
 }  // namespace kvcap

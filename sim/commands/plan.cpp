@@ -548,7 +548,7 @@ void add_plan(CLI::App& app) {
   command.footer(
       "Example: kvcap plan --model llama-3.1-8b --gpu l40s --workload chat --rate 1 --meet "
       "'p90_ttft_ms<=1s'");
-  command.runs([args] { plan(*args); });
+  command.runs([args] { run_resumable(args->out, [args] { plan(*args); }); });
 }
 
 }  // namespace kvcap

@@ -219,7 +219,8 @@ TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   kill(pid, SIGINT);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-  EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
+  EXPECT_EQ(outcome.err,
+            "kvcap: interrupted; the same command with --resume goes on from the finished runs\n");
   EXPECT_EQ(outcome.out.find("Interrupted: "), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find(" of 4,000 seeds finished.\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos) << outcome.out;
