@@ -124,6 +124,17 @@ Json quality_note_of(const CapacityAnswer& answer) {
   return {};
 }
 
+// Returns the mean of a total over the turns that were served at the first load; null without any.
+Json mean_of(const CapacityAnswer& answer, const char* total) {
+  for (const LoadPoint& point : answer.points) {
+    if (point.runs.empty()) continue;
+    const RunResult& run = point.runs.front();
+    const double mean = run.number(total) / run.number("completed");
+    if (std::isfinite(mean)) return mean;
+  }
+  return {};
+}
+
 Json answer_object(const Scenario& scenario, const CapacityQuestion& question, const CapacityAnswer& answer) {
   Json interval;
   if (question.seeds > 1) interval = {answer.sure, answer.beyond};
@@ -139,6 +150,8 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
                  {"hardware", scenario.hardware.name},
                  {"policy", scenario.policy.name},
                  {"quality_note", quality_note_of(answer)},
+                 {"mean_input_tokens", mean_of(answer, "total_input_tokens")},
+                 {"mean_output_tokens", mean_of(answer, "total_output_tokens")},
                  {"meet", meet},
                  {"unit", question.closed_loop ? "concurrency" : "requests_per_s"},
                  {"capacity", {{"mean", answer.load}, {"interval", interval}}},
@@ -291,10 +304,21 @@ void refuse_trace(const Scenario& scenario, const std::string& name) {
                    "closed_loop (a trace says itself when its requests arrive)");
 }
 
+// Returns "chat: llama-3.1-8b, recompute; mean prompt with its history 2,360 tokens, mean answer 456 tokens".
+std::string heading_of(const Answered& one, const std::string& policy) {
+  std::string text = one.scenario.name + ": " + one.scenario.model.name + policy;
+  const Json &prompt = one.document["mean_input_tokens"], &answer = one.document["mean_output_tokens"];
+  if (!prompt.is_null() && !answer.is_null()) {
+    text += "; mean prompt with its history " + format_number(prompt.get<double>()) +
+            " tokens, mean answer " + format_number(answer.get<double>()) + " tokens";
+  }
+  return wrapped({text}) + "\n";
+}
+
 std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, const Launched& from,
                     const Answered& one) {
   const Scenario& scenario = one.scenario;
-  std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
+  std::string text = heading_of(one, ", " + scenario.policy.name);
   std::vector<std::string> sentences = document_sentences(one.document);
   const std::size_t brief = one.document["quality_note"].is_null() ? 2 : 3;
   if (!args.explain) sentences.resize(std::min(sentences.size(), brief));
@@ -310,7 +334,7 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
   if (all.size() == 1) return page_of(args, question, from, all.front());
   std::stable_sort(all.begin(), all.end(),
                    [](const Answered& a, const Answered& b) { return a.answer.load > b.answer.load; });
-  std::string text = all.front().scenario.name + ": " + all.front().scenario.model.name + "\n\n";
+  std::string text = heading_of(all.front(), "");
   for (const Answered& one : all) {
     std::vector<std::string> sentences = document_sentences(one.document);
     sentences.resize(std::min<std::size_t>(sentences.size(), one.document["quality_note"].is_null() ? 1 : 2));

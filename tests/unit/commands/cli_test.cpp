@@ -256,6 +256,30 @@ TEST_F(Cli, TheCapacityOfEachPolicyHasTheGivenSizeOfItsTier) {
   EXPECT_EQ(both[1]["curve"], alone["curve"]);
 }
 
+// Prompts of 1,000 tokens and a history of 1,000 + 100 before the second: a mean of 1,550.
+TEST_F(Cli, TheCapacityNamesTheLengthsOfPromptsAndAnswers) {
+  std::string sessions;
+  for (int i = 0; i < 20; ++i) {
+    sessions += R"({"id": ")" + std::to_string(i) +
+                R"(", "turns": [{"input_tokens": 1000, "output_tokens": 100}, {"input_tokens": 1000,)"
+                R"( "output_tokens": 200}]})"
+                "\n";
+  }
+  write("two.jsonl", sessions);
+  const std::string page =
+      kvcap({"capacity", "--model", "llama-2-7b", "--gpu", "l40s", "--workload", path("two.jsonl"), "--meet",
+             "p99_ttft_ms<=2s", "--seeds", "1", "--out", path("answer")})
+          .out;
+  EXPECT_EQ(
+      page.find("llama-2-7b-two: llama-2-7b, recompute; mean prompt with its history 1,550 tokens, mean "
+                "answer 150\ntokens\n\n"),
+      0U)
+      << page;
+  const Json answer = Json::parse(read_file(path("answer/capacity.json")));
+  EXPECT_EQ(answer["mean_input_tokens"], 1550);
+  EXPECT_EQ(answer["mean_output_tokens"], 150);
+}
+
 // Two GPUs are of the server that has them; the engine's share of their memory is its own.
 TEST_F(Cli, ShowsTheMemoryOfSeveralGpusOfAServerAndOfAnotherEngine) {
   const auto memory = [&](std::vector<std::string> more) {
