@@ -16,6 +16,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/draws.h"
+#include "commands/kept_answer.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
@@ -234,6 +235,8 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
   }
   const std::string line = result.best ? launch_line_of(sized(plan, *result.best)) : "";
   object["launch"] = line.empty() ? Json() : Json(line);
+  object["key"] = plan_key(plan);
+  object["deployments"] = result.best ? deployments_of(sized(plan, *result.best)) : Json();
   if (draws.draws > 0) object["model"] = draws_object(draws);
   return object;
 }
@@ -484,6 +487,13 @@ void plan(const PlanArgs& args) {
   }
   if (plan.search.empty()) throw InputError(name + ": search: missing, required");
   check_values(plan, name);
+  if (!args.emit.empty() && !out.empty() && requirements.empty()) {
+    if (const std::optional<std::string> kept = kept_deployment(out, plan_key(plan), args.emit)) {
+      tell("kvcap: --emit: the answer of the same plan in " + out);
+      print(*kept);
+      return;
+    }
+  }
   const FinishedRuns finished(args.out, args.resume);
   Simulator simulator(plan, finished);
   Judge judge(plan, simulator);
