@@ -124,6 +124,17 @@ Json quality_note_of(const CapacityAnswer& answer) {
   return {};
 }
 
+// Returns the mean of a total over the turns that were served at the first load; null without any.
+Json mean_of(const CapacityAnswer& answer, const char* total) {
+  for (const LoadPoint& point : answer.points) {
+    if (point.runs.empty()) continue;
+    const RunResult& run = point.runs.front();
+    const double mean = run.number(total) / run.number("completed");
+    if (std::isfinite(mean)) return mean;
+  }
+  return {};
+}
+
 Json answer_object(const Scenario& scenario, const CapacityQuestion& question, const CapacityAnswer& answer) {
   Json interval;
   if (question.seeds > 1) interval = {answer.sure, answer.beyond};
@@ -139,6 +150,8 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
                  {"hardware", scenario.hardware.name},
                  {"policy", scenario.policy.name},
                  {"quality_note", quality_note_of(answer)},
+                 {"mean_input_tokens", mean_of(answer, "total_input_tokens")},
+                 {"mean_output_tokens", mean_of(answer, "total_output_tokens")},
                  {"meet", meet},
                  {"unit", question.closed_loop ? "concurrency" : "requests_per_s"},
                  {"capacity", {{"mean", answer.load}, {"interval", interval}}},
@@ -190,20 +203,22 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& 
   return found;
 }
 
+// Returns the launch line of the answer, and the flags that raise the capacity.
 std::string flags_text(const Scenario& scenario, const std::string& model, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
   const Scenario filled = sized(scenario, answer);
-  std::string text = "\n" + launch_text(filled, model);
-  if (!others.empty()) text += kFlagsTitle;
+  std::string text = "\n" + launch_text(filled, model), changes;
   for (const Alternative& one : others) {
+    if (one.answer.load <= answer.load) continue;
     char gain[160];
     std::snprintf(gain, sizeof gain, "      %s %s instead of %s%s\n", format_number(one.answer.load).c_str(),
                   question.closed_loop ? "active sessions" : "requests/s", format_number(answer.load).c_str(),
                   answer.load > 0
                       ? (" (" + format_number(100 * (one.answer.load / answer.load - 1)) + " %)").c_str()
                       : "");
-    text += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain;
+    changes += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain;
   }
+  if (!changes.empty()) text += kFlagsTitle + changes;
   return text == "\n" ? "" : text;
 }
 
@@ -216,9 +231,12 @@ std::string notes_text(const std::vector<std::string>& notes, bool is_explained)
       }));
   if (notes.empty()) return "";
   if (!is_explained) {
+    std::vector<std::string> lines = version_texts(notes);
+    const std::size_t left_out = assumed.size() - lines.size();
+    lines.push_back(outdated_text(old));
+    lines.push_back(left_out_text(notes.size() - assumed.size() - old, left_out));
     std::string text;
-    for (const std::string& line :
-         {outdated_text(old), left_out_text(notes.size() - assumed.size() - old, assumed.size())})
+    for (const std::string& line : lines)
       if (!line.empty()) text += "\n" + line + "\n";
     return text;
   }
@@ -286,10 +304,21 @@ void refuse_trace(const Scenario& scenario, const std::string& name) {
                    "closed_loop (a trace says itself when its requests arrive)");
 }
 
+// Returns "chat: llama-3.1-8b, recompute; mean prompt with its history 2,360 tokens, mean answer 456 tokens".
+std::string heading_of(const Answered& one, const std::string& policy) {
+  std::string text = one.scenario.name + ": " + one.scenario.model.name + policy;
+  const Json &prompt = one.document["mean_input_tokens"], &answer = one.document["mean_output_tokens"];
+  if (!prompt.is_null() && !answer.is_null()) {
+    text += "; mean prompt with its history " + format_number(prompt.get<double>()) +
+            " tokens, mean answer " + format_number(answer.get<double>()) + " tokens";
+  }
+  return wrapped({text}) + "\n";
+}
+
 std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, const Launched& from,
                     const Answered& one) {
   const Scenario& scenario = one.scenario;
-  std::string text = scenario.name + ": " + scenario.model.name + ", " + scenario.policy.name + "\n\n";
+  std::string text = heading_of(one, ", " + scenario.policy.name);
   std::vector<std::string> sentences = document_sentences(one.document);
   const std::size_t brief = one.document["quality_note"].is_null() ? 2 : 3;
   if (!args.explain) sentences.resize(std::min(sentences.size(), brief));
@@ -305,7 +334,7 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
   if (all.size() == 1) return page_of(args, question, from, all.front());
   std::stable_sort(all.begin(), all.end(),
                    [](const Answered& a, const Answered& b) { return a.answer.load > b.answer.load; });
-  std::string text = all.front().scenario.name + ": " + all.front().scenario.model.name + "\n\n";
+  std::string text = heading_of(all.front(), "");
   for (const Answered& one : all) {
     std::vector<std::string> sentences = document_sentences(one.document);
     sentences.resize(std::min<std::size_t>(sentences.size(), one.document["quality_note"].is_null() ? 1 : 2));
@@ -405,7 +434,7 @@ void add_capacity(CLI::App& app) {
       "sessions that are active at once. Runs are lengthened until they represent the steady state. A\n"
       "percentile is met if few enough of all seeds' turns are late: 1 % for a 99th.\n\n"
       "Example: kvcap capacity demo --set policy.name=kv_offload --seeds 2");
-  command.runs([args] { capacity(*args); });
+  command.runs([args] { run_resumable(args->out, [args] { capacity(*args); }); });
 }
 
 }  // namespace kvcap

@@ -373,18 +373,18 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// True iff the setting's mean TTFT is that of the first one within chance, or within half a percent.
+// True iff the setting's mean TTFT is higher than that of the first one, or lower only within chance or half
+// a per cent.
 bool gains_nothing(const std::string& setting, const RunResult& first,
                    const std::vector<Difference>& differences) {
   const auto found = std::find_if(differences.begin(), differences.end(), [&](const Difference& one) {
     return one.setting == setting && one.metric == "mean_ttft_ms";
   });
-  return found != differences.end() &&
-         (std::abs(found->difference) <= found->half_width ||
-          std::abs(found->difference) < kNoticeableShare * first.number("mean_ttft_ms"));
+  return found != differences.end() && (found->difference > 0 || -found->difference <= found->half_width ||
+                                        -found->difference < kNoticeableShare * first.number("mean_ttft_ms"));
 }
 
-// Returns one line per setting that changes mean TTFT; "" if no setting differs in flags.
+// Returns one line per setting that lowers mean TTFT; "" if no setting differs in flags.
 std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results,
                              const std::vector<Difference>& differences) {
@@ -406,8 +406,42 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
             gain;
   }
   return text.empty()
-             ? "\nNo flag to change: no setting changes mean TTFT by more than chance and half a per cent.\n"
+             ? "\nNo flag to change: no setting lowers mean TTFT by more than chance and half a per cent.\n"
              : kFlagsTitle + text;
+}
+
+// Returns the facts of a scenario's line without its name: "a model on 1x a GPU", "60 sessions", "seed 1".
+std::vector<std::string> facts_of(const std::string& line) {
+  std::vector<std::string> facts;
+  for (std::size_t at = std::min(line.find("   "), line.size()); at < line.size();) {
+    at = std::min(line.find_first_not_of(" ,", at), line.size());
+    const std::size_t end = std::min({line.find("   ", at), line.find(", ", at), line.size()});
+    if (end > at) facts.push_back(line.substr(at, end - at));
+    at = end;
+  }
+  return facts;
+}
+
+// Returns the heading of several files: the facts that all share, then the others of each.
+std::string heading_of(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
+                       const std::vector<RunResult>& results) {
+  std::vector<std::vector<std::string>> facts;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    if (!columns[i].is_bound) facts.push_back(facts_of(scenario_line(scenarios[i], results[i])));
+  const auto is_shared = [&facts](const std::string& fact) {
+    return std::all_of(facts.begin(), facts.end(), [&fact](const std::vector<std::string>& one) {
+      return std::find(one.begin(), one.end(), fact) != one.end();
+    });
+  };
+  std::vector<std::string> parts = facts.front();
+  std::erase_if(parts, [&](const std::string& fact) { return !is_shared(fact); });
+  if (!parts.empty()) parts = {joined(parts)};
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    std::vector<std::string> own = facts[i];
+    std::erase_if(own, is_shared);
+    if (!own.empty()) parts.push_back(columns[i].label + ": " + joined(own));
+  }
+  return joined(parts, "   ");
 }
 
 bool sets_seeds(const CompareArgs& args) {
@@ -512,7 +546,7 @@ void compare(const CompareArgs& args) {
   }
   if (!interrupted.empty() && args.json) throw Interrupted();
   const std::string line =
-      (args.others.empty() ? "" : columns[0].label + ": ") + scenario_line(scenarios[0], results[0]);
+      args.others.empty() ? scenario_line(scenarios[0], results[0]) : heading_of(columns, scenarios, results);
   std::vector<Difference> compared = differences;
   compared.insert(compared.end(), pairs.begin(), pairs.end());
   const TableOptions options{.is_brief = !args.explain, .assumptions = model.outside.size()};
@@ -575,7 +609,7 @@ void add_compare(CLI::App& app) {
   command.footer(
       "Example: kvcap compare demo --policies recompute,kv_offload,hcache,ideal --out "
       "build/demo");
-  command.runs([args] { compare(*args); });
+  command.runs([args] { run_resumable(args->out, [args] { compare(*args); }); });
 }
 
 }  // namespace kvcap

@@ -17,6 +17,8 @@
 #include "commands/show_support.h"
 #include "cost/prices.h"
 #include "metrics/write.h"
+#include "plan/sweep/finished_runs.h"
+#include "plan/workers.h"
 #include "text/comparison.h"
 
 namespace kvcap {
@@ -108,6 +110,20 @@ MadeFolders prepare_folder(const std::string& folder, const std::string& option)
 std::vector<std::string> files_of(const Scenario& scenario) {
   const SourceOptions& source = scenario.workload.source;
   return {scenario.file, scenario.prices_file, source.path, source.token_counts, source.hash_ids};
+}
+
+void run_resumable(const std::string& out, const std::function<void()>& run) {
+  struct Resumable : Interrupted {
+    const char* what() const noexcept override {
+      return "interrupted; the same command with --resume goes on from the finished runs";
+    }
+  };
+  try {
+    run();
+  } catch (const Interrupted&) {
+    if (FinishedRuns(out, true).has_some()) throw Resumable();
+    throw;
+  }
 }
 
 void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out) {

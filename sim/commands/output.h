@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,8 @@ class MadeFolders {
 // that cannot be written.
 [[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
 
+// Runs a command with this --out. Ctrl-C's message names --resume if the folder has finished runs.
+void run_resumable(const std::string& out, const std::function<void()>& run);
 // Throws InputError for --resume without --out.
 void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out);
 

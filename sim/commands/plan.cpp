@@ -16,6 +16,7 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/draws.h"
+#include "commands/kept_answer.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
@@ -234,6 +235,8 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
   }
   const std::string line = result.best ? launch_line_of(sized(plan, *result.best)) : "";
   object["launch"] = line.empty() ? Json() : Json(line);
+  object["key"] = plan_key(plan);
+  object["deployments"] = result.best ? deployments_of(sized(plan, *result.best)) : Json();
   if (draws.draws > 0) object["model"] = draws_object(draws);
   return object;
 }
@@ -350,12 +353,27 @@ std::vector<std::string> rented_servers() {
   return names;
 }
 
-// Returns the plan of a question without a file: every rented server or the given one, every tensor parallel
-// size within it, the engine with and without its own offloading, and all sizes of its tiers.
-AskedPlan plan_of_options(const PlanArgs& args) {
-  if (!args.question.dram.empty() || !args.question.ssd.empty()) {
-    throw InputError("plan: found --dram or --ssd, allowed: neither; a plan chooses sizes itself");
+// Returns the policies with the sizes of --dram and --ssd; one that stores nothing stays as it is.
+Json sized_policies(const std::vector<std::string>& policies, const std::vector<Storage>& storages) {
+  Json all = Json::array();
+  bool is_sized = false;
+  for (const std::string& policy : policies) {
+    const std::size_t before = all.size();
+    for (const Storage& storage : storages) {
+      const Overrides tiers = storing(policy, storage, "--dram, --ssd");
+      if (!tiers.empty()) all.push_back({{"name", policy}, {"tiers", Json::parse(tiers.front().value)}});
+    }
+    is_sized = is_sized || all.size() > before;
+    if (all.size() == before) all.push_back({{"name", policy}});
   }
+  if (is_sized) return all;
+  throw InputError("--dram, --ssd: found " + storages.front().label() + ", and " + joined(policies, " and ") +
+                   " cannot store there; a plan file searches other policies");
+}
+
+// Returns the plan of a question without a file: every rented server or the given one, every tensor parallel
+// size within it, the engine with and without its own offloading, and the sizes of its tiers.
+AskedPlan plan_of_options(const PlanArgs& args) {
   if (args.meet.empty()) {
     throw InputError(
         "plan: found no plan file and no --meet, allowed: a file, or targets such as --meet "
@@ -374,7 +392,7 @@ AskedPlan plan_of_options(const PlanArgs& args) {
     return path.starts_with("policy") || (path == "hardware" && !has_hardware) ||
            (path == "serving.tensor_parallel_size" && !asked.gpus);
   };
-  const Question question(asked, {.plan_base = nullptr, .chooses = chooses});
+  const Question question(asked, {.has_sizes = true, .plan_base = nullptr, .chooses = chooses});
   Json search = Json::object(), meet = Json::object();
   if (!has_hardware) search["hardware"] = servers;
   const int64_t most = has_hardware ? load_hardware(asked.hardware).gpu.count : kLargestServer_gpus;
@@ -384,7 +402,12 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   }
   std::vector<std::string> policies = question.own_policies();
   policies.resize(2);
-  search["policy.name"] = policies;
+  const std::vector<Storage>& sizes = question.storages();
+  if (sizes.empty()) {
+    search["policy.name"] = policies;
+  } else {
+    search["policy"] = sized_policies(policies, sizes);
+  }
   for (const Target& one : parse_targets(args.meet)) {
     Json& bounds = meet[one.metric] = Json::object();
     if (std::isfinite(one.min)) bounds["min"] = one.min;
@@ -404,6 +427,8 @@ AskedPlan plan_of_options(const PlanArgs& args) {
       "Searched: " + (has_hardware ? asked.hardware : joined(servers) + " (the servers with a price)") +
       ", " + (asked.gpus ? std::to_string(*asked.gpus) : "1 to " + std::to_string(most)) +
       " GPUs of one of them, with " + joined(policies, " and ") +
+      (sizes.empty() ? ""
+                     : " (" + joined(sizes, ", ", [](const Storage& one) { return one.label(); }) + ")") +
       ". Left out: other GPUs, several servers and other policies, which --gpu or a plan file asks about.";
   return plan;
 }
@@ -462,6 +487,13 @@ void plan(const PlanArgs& args) {
   }
   if (plan.search.empty()) throw InputError(name + ": search: missing, required");
   check_values(plan, name);
+  if (!args.emit.empty() && !out.empty() && requirements.empty()) {
+    if (const std::optional<std::string> kept = kept_deployment(out, plan_key(plan), args.emit)) {
+      tell("kvcap: --emit: the answer of the same plan in " + out);
+      print(*kept);
+      return;
+    }
+  }
   const FinishedRuns finished(args.out, args.resume);
   Simulator simulator(plan, finished);
   Judge judge(plan, simulator);
@@ -507,7 +539,7 @@ void plan(const PlanArgs& args) {
 void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
   Command command(app, "plan", "the cheapest configuration that meets the targets");
-  add_question(command, args->question, "plan", "plan file (JSON)");
+  add_question(command, args->question, "plan", "plan file (JSON)", false);
   command.repeated("--meet", args->meet, "a target, in place of those of the file: 'p90_ttft_ms<=1s'");
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless it holds for the answer: 'cost.usd_per_hour<=6'");
@@ -526,7 +558,7 @@ void add_plan(CLI::App& app) {
   command.footer(
       "Example: kvcap plan --model llama-3.1-8b --gpu l40s --workload chat --rate 1 --meet "
       "'p90_ttft_ms<=1s'");
-  command.runs([args] { plan(*args); });
+  command.runs([args] { run_resumable(args->out, [args] { plan(*args); }); });
 }
 
 }  // namespace kvcap

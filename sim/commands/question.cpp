@@ -142,7 +142,8 @@ std::string Storage::label() const {
                 [](const Size& one) { return std::string(kvcap::name(one.tier)) + "=" + one.text; });
 }
 
-void add_question(Command& command, QuestionArgs& args, const char* file, const char* meaning) {
+void add_question(Command& command, QuestionArgs& args, const char* file, const char* meaning,
+                  bool can_save) {
   command.value(file, args.file, std::string(meaning) + "; or none, and these options");
   command.value("--model", args.model, "model: a name of kvcap show models or of Hugging Face, or a path");
   command.value("--gpu,--hardware", args.hardware, "GPU or server: a name of kvcap show hardware, or a path");
@@ -153,9 +154,9 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value("--rate", args.requests_per_s, "requests per second, of a Poisson process");
   command.value("--concurrency", args.concurrency, "sessions that are active at once, in place of --rate")
       .within(1, 1000000);
-  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare takes several: 100GB,250GB");
+  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare and plan take several: 100GB,250GB");
   command.value("--ssd", args.ssd, "SSD for KV: 4TB");
-  command.value("--save", args.save, "file for the scenario that was asked about");
+  if (can_save) command.value("--save", args.save, "file for the scenario that was asked about");
   add_from(command, args.from);
   command.repeated("--set", args.set, "override a field: path=value, e.g. workload.think_time.mean_s=40s");
 }

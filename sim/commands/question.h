@@ -30,9 +30,9 @@ struct QuestionArgs {
   std::vector<std::string> set;
   std::string prices;
 };
-// Declares the options.
+// Declares the options. `can_save`: --save, too.
 void add_question(Command& command, QuestionArgs& args, const char* file = "scenario",
-                  const char* meaning = kScenarioHelp);
+                  const char* meaning = kScenarioHelp, bool can_save = true);
 
 // Sizes of the tiers of one setting, by --dram and --ssd.
 struct Storage {

@@ -49,12 +49,23 @@ std::vector<std::string> command_names(const ProgramText& program) {
   return names;
 }
 
+// Of --option=value, bash makes three words if COMP_WORDBREAKS has "=" (its default), else one, of which
+// every reply has to begin with the option.
+constexpr const char* kBashWords =
+    "() {\n"
+    "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} option=\n"
+    "  if [[ $cur == = && $prev == --* ]]; then cur=\n"
+    "  elif [[ $prev == = && ${COMP_WORDS[COMP_CWORD-2]} == --* ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+    "  elif [[ $cur == --*=* ]]; then prev=${cur%%=*} cur=${cur#*=} option=$prev=; fi\n";
+
 }  // namespace
 
 std::string bash_completion(const ProgramText& program) {
   const std::string& name = program.name;
-  std::string text = "# bash completion of " + name + "\n_" + name + "() {\n" +
-                     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= before=\n"
+  std::string text = "# bash completion of " + name + "\n_" + name + kBashWords + "  _" + name +
+                     "_replies\n  COMPREPLY=(\"${COMPREPLY[@]/#/$option}\")\n}\n_" + name +
+                     "_replies() {\n"
+                     "  local words= before=\n"
                      "  COMPREPLY=()\n"
                      "  if [[ $cur == *,* ]]; then before=${cur%,*},; fi\n"
                      "  if [[ $COMP_CWORD == 1 ]]; then\n"

@@ -143,15 +143,6 @@ void add_unmeasured(const Scenario& scenario, Sentences& sentences) {
   }
   add_links(scenario, sentences);
   const std::optional<EngineVersion> version = parse_engine_version(scenario.serving.engine_version);
-  if (scenario.serving.engine == EngineKind::vllm && version && *version > kNewestVllm) {
-    sentences.add("vLLM " + scenario.serving.engine_version +
-                  " is newer than any version that was examined: simulated as " +
-                  ServingOptions{}.engine_version);
-  }
-  if (scenario.serving.engine == EngineKind::vllm && version && *version < kOldestVllm) {
-    sentences.add("vLLM " + scenario.serving.engine_version +
-                  " uses the V0 engine, which plans KV capacity differently: simulated as 0.9");
-  }
   if (scenario.serving.engine == EngineKind::trtllm && scenario.serving.chunked_prefill) {
     sentences.add(
         "prompts are computed in slices, as TensorRT-LLM does with enable_chunked_prefill; by default it "

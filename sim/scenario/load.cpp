@@ -11,6 +11,7 @@
 #include "base/input_error.h"
 #include "base/read_fields.h"
 #include "base/text/joined.h"
+#include "base/text/note.h"
 #include "engine/versions/engines.h"
 #include "engine/versions/host_times.h"
 #include "policy/table.h"
@@ -182,6 +183,21 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
 }
 
+// Returns a note if the engine's version is outside those that were examined.
+std::vector<std::string> notes_of_version(const ServingOptions& serving) {
+  const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
+  if (serving.engine != EngineKind::vllm || !version) return {};
+  const std::string name = "vLLM " + serving.engine_version;
+  const auto note = [&](EngineVersion taken, const char* why) {
+    const std::string other = std::to_string(taken.major) + "." + std::to_string(taken.minor);
+    return std::vector{noted(NoteKind::other_version, name + " as " + other + ", " + why)};
+  };
+  if (*version > kNewestVllm) return note(kNewestVllm, "the newest that was examined");
+  if (*version < kOldestVllm)
+    return note(kOldestVllm, "since its V0 engine, which plans KV capacity differently, is not simulated");
+  return {};
+}
+
 // Sets the tiers that the policy's name implies, and converts sizes per GPU to bytes.
 void settle_tiers(Scenario& scenario) {
   PolicyOptions& policy = scenario.policy;
@@ -235,6 +251,8 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   const std::optional<std::string> written_by = std::exchange(scenario.kvcap_version, KVCAP_VERSION);
   scenario.resolved_json = write_scenario(scenario).dump();
   scenario.kvcap_version = written_by;
+  const std::vector<std::string> version = notes_of_version(scenario.serving);
+  scenario.notes.insert(scenario.notes.end(), version.begin(), version.end());
   scenario.notes.insert(scenario.notes.end(), moved.begin(), moved.end());
   scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
   scenario.prices_file = document.prices_file;

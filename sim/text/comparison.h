@@ -44,6 +44,8 @@ inline constexpr double kLongerRun = 4;
 inline constexpr double kFewUnanswered = 0.001, kFewCut = 0.01;
 
 inline constexpr std::string_view kOutputCost = "cost.usd_per_million_output_tokens";
+// The resource `nvlink` of GPUs that have none.
+inline constexpr std::string_view kPcieBetweenGpus = "PCIe between the GPUs";
 // Time from admission to first token of turns with history, as a mean.
 inline constexpr std::string_view kHistoryService = "mean_service_ttft_with_history_ms";
 

@@ -19,7 +19,9 @@ namespace {
 constexpr const char* kModelRows[] = {"mean_ttft_ms", "p99_ttft_ms", "p99_itl_ms",
                                       "cost.usd_per_million_output_tokens"};
 
+// Returns "-" where the table of results has it, too: for the costs of a bound.
 std::string cell(const RunResult& result, const char* metric) {
+  if (find_quantity(metric)->is_real_only && result.is_bound) return std::string(kUnknown);
   for (const ModelInterval& one : result.model_intervals) {
     if (one.name != metric || (one.low == 0 && one.high == 0)) continue;
     return format_number(one.low) + ".." + format_number(one.high);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text/format.h"
+#include "scenario/load.h"
 #include "text/comparison.h"
 
 namespace kvcap {
@@ -89,11 +90,18 @@ std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
   return text;
 }
 
-std::string bottleneck_text(const Candidate& candidate) {
+// Returns the name of the link between the GPUs, whose share of the time is `nvlink`.
+std::string_view link_between_gpus(const Plan& plan, const Candidate& candidate) {
+  const HardwareProfile hardware = load_scenario(plan.base, candidate.changes).hardware;
+  return hardware.nvlink && !hardware.peer ? "nvlink" : kPcieBetweenGpus;
+}
+
+std::string bottleneck_text(const Plan& plan, const Candidate& candidate) {
   std::string text;
   for (const BottleneckShare& one : bottleneck(candidate)) {
     if (one.share < 0.005) continue;
-    text += (text.empty() ? "" : ", ") + one.resource + " " + format_percent(one.share);
+    const std::string name(one.resource == "nvlink" ? link_between_gpus(plan, candidate) : one.resource);
+    text += (text.empty() ? "" : ", ") + name + " " + format_percent(one.share);
   }
   return text;
 }
@@ -101,7 +109,8 @@ std::string bottleneck_text(const Candidate& candidate) {
 void add_why(Page& page, const PlanReport& report) {
   const Why& why = report.why;
   page.line();
-  page.sentence(fmt::format("Bottleneck, by share of the time: {}.", bottleneck_text(*report.result.best)));
+  page.sentence(fmt::format("Bottleneck, by share of the time: {}.",
+                            bottleneck_text(*report.plan, *report.result.best)));
   if (!why.runner_up) return;
   const std::string costs = differences_text(why.costs, false),
                     parts = differences_text(why.ttft_parts_ms, true);
@@ -109,7 +118,7 @@ void add_why(Page& page, const PlanReport& report) {
                             values_of(why.runner_up->changes), report.plan->minimize,
                             signed_text(why.objective), costs.empty() ? "" : " (" + costs + ")",
                             signed_text(why.ttft_ms), parts.empty() ? "" : ": " + parts,
-                            bottleneck_text(*why.runner_up)));
+                            bottleneck_text(*report.plan, *why.runner_up)));
 }
 
 void add_flips(Page& page, const PlanReport& report) {

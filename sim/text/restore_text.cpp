@@ -102,6 +102,15 @@ std::string alike_text(const std::vector<Way>& ways) {
   return text.empty() ? "" : "\n" + text;
 }
 
+// Returns a line that names the bounds, whose times are 0; "" without any.
+std::string bounds_text(const Json& policies) {
+  std::vector<std::string> bounds;
+  for (const Json& entry : policies)
+    if (entry["is_bound"].get<bool>()) bounds.push_back(policy_of(entry));
+  if (bounds.empty()) return "";
+  return "\n" + wrapped({"bounds, as if the GPU still held the context: " + joined(bounds)}, "    ");
+}
+
 std::string note_lines(const Json& notes) {
   std::string text;
   for (const Json& note : notes) text += wrapped({"note: " + plain_line(note.get<std::string>())}, "      ");
@@ -123,7 +132,7 @@ std::string restore_table(const std::vector<Json>& documents) {
   std::string page = wrapped({title}) + "\n";
   const SettingGrid grid = is_one ? facts_of(first, ways) : times_of(documents, ways);
   for (const std::string& line : setting_rows(grid, table_columns())) page += line + "\n";
-  page += alike_text(ways);
+  page += alike_text(ways) + bounds_text(first["policies"]);
   return page;
 }
 

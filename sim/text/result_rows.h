@@ -223,7 +223,7 @@ inline constexpr ResultSentence kBytes[] = {
 
 // A GPU may be busy all the time at a small load, because a step runs whenever a sequence is active.
 inline constexpr ResultSentence kBottleneck[] = {
-    {"This load is {offered} of what {offered resource} can serve with {one}.",
+    {"This load is {offered} of what {offered resource} can serve with {one}, at any latency.",
      [](const ResultSubject& s) { return bottleneck_of(s, kOfferedBoundBy) != nullptr; },
      {"offered_load", kOfferedBoundBy}},
     {"No resource of {one} is near its limit; the busiest is {resource} ({busy} of the time).",

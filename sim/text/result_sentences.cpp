@@ -284,9 +284,11 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   texts.resize(std::min(texts.size(), most));
   const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
   add(texts, quality_texts(all));
+  const std::vector<std::string> versions = version_texts(notes_of(all, NoteKind::other_version));
+  texts.insert(texts.end(), versions.begin(), versions.end());
   add(texts, {outdated_text(outdated_notes(all).size())});
   add(texts, {first_said(kWarnings, first_of_all(all)),
-              left_out_text(notes, assumed_texts(all).size() + more_assumptions)});
+              left_out_text(notes, assumed_texts(all).size() - versions.size() + more_assumptions)});
   return texts;
 }
 
@@ -338,6 +340,12 @@ std::vector<std::string> assumptions(const std::vector<std::string>& notes) {
   std::vector<std::string> texts;
   for (const std::string& note : notes)
     if (qualifies_answer(kind_of(note))) texts.push_back(note + ".");
+  return texts;
+}
+
+std::vector<std::string> version_texts(const std::vector<std::string>& notes) {
+  std::vector<std::string> texts = assumptions(notes);
+  std::erase_if(texts, [](const std::string& text) { return kind_of(text) != NoteKind::other_version; });
   return texts;
 }
 

@@ -36,6 +36,8 @@ std::vector<std::string> outdated_notes(const Comparison& results);
 
 // Returns the notes that belong next to an answer, as sentences: defaults that moved, and assumed values.
 std::vector<std::string> assumptions(const std::vector<std::string>& notes);
+// Returns those of them that even a brief answer says: the engine version that stands for another.
+std::vector<std::string> version_texts(const std::vector<std::string>& notes);
 
 // Returns "Answers of cacheblend differ: at least 15 % recomputed: F1 ...", or "" for a lossless policy.
 std::string quality_text(const std::string& policy, const std::string& quality_note);

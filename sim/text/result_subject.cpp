@@ -344,6 +344,16 @@ std::string p99_of(const std::vector<Setting>& sorted, std::size_t from, std::si
   return texts.size() > kMost + 1 ? texts.front() + " to " + texts.back() : listed(texts);
 }
 
+// Returns the words of a resource. GPUs without NVLink exchange their data over PCIe, also as `nvlink`.
+std::string words_of(const ResultSubject& s, const ResourceRow& resource) {
+  if (resource.name != "nvlink") return std::string(resource.words);
+  const Json scenario = Json::parse(s.one.result->scenario_json, nullptr, false);
+  const Json& hardware = value_of(scenario, "hardware");
+  const bool is_over_pcie = hardware.is_object() &&
+                            (value_of(hardware, "nvlink").is_null() || !value_of(hardware, "peer").is_null());
+  return is_over_pcie ? std::string(kPcieBetweenGpus) : std::string(resource.words);
+}
+
 const PlaceOfText<ResultSubject> kPlaces[] = {
     {"one", [](const ResultSubject& s) { return s.one.label; }},
     {"other", [](const ResultSubject& s) { return s.other->label; }},
@@ -416,8 +426,8 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
     {"hourly", [](const ResultSubject& s) { return format_number(s.number(kHourly)); }},
     {"offered", [](const ResultSubject& s) { return format_percent(s.number("offered_load")); }},
     {"offered resource",
-     [](const ResultSubject& s) { return std::string(bottleneck_of(s, kOfferedBoundBy)->words); }},
-    {"resource", [](const ResultSubject& s) { return std::string(bottleneck_of(s)->words); }},
+     [](const ResultSubject& s) { return words_of(s, *bottleneck_of(s, kOfferedBoundBy)); }},
+    {"resource", [](const ResultSubject& s) { return words_of(s, *bottleneck_of(s)); }},
     {"busy", [](const ResultSubject& s) { return format_percent(busy_share(s)); }},
     {"mean", [](const ResultSubject& s) { return format_number(s.number(kMean)); }},
     {"parts", [](const ResultSubject& s) { return parts_text(ttft_parts(s.one), s.number(kMean)); }},

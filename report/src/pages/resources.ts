@@ -11,7 +11,18 @@ import { title_of } from "../quantities.ts";
 import { over_time } from "./over_time.ts";
 
 const suffix = "_utilization";
-const resource_name = (key: string): string => title_of(key + suffix);
+// Returns the name of a resource. GPUs without NVLink exchange their data over PCIe, also as `nvlink`.
+function resource_name(key: string, runs: readonly Run[]): string {
+  const uses_nvlink = (run: Run): boolean => {
+    const hardware = run.place.at("scenario", "hardware");
+    return !hardware.exists || (hardware.at("nvlink").exists && !hardware.at("peer").exists);
+  };
+  return key === "nvlink" && !runs.some(uses_nvlink) ? "PCIe between GPUs" : title_of(key + suffix);
+}
+function busiest_of(run: Run, none: string): string {
+  const bound = run.place.at("metrics", "bound_by").text;
+  return bound === null ? none : resource_name(bound, [run]);
+}
 const percent = { symbol: "%", scale: 100 };
 const most_bins = 200;
 
@@ -21,14 +32,13 @@ function timeline(context: Context, run: Run): Figure | null {
   const times = series.at("time_s").numbers.slice(0, most_bins);
   if (keys.length === 0 || times.length === 0) return null;
   const rows: Strip[] = keys.map((key) => ({
-    name: resource_name(key.slice(0, -suffix.length)),
+    name: resource_name(key.slice(0, -suffix.length), [run]),
     values: series.at(key).numbers.slice(0, most_bins),
   }));
-  const bound = run.place.at("metrics", "bound_by").text;
   return {
     id: id_of("busy", run.label),
     title: run.label,
-    says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run the busiest is ${bound === null ? "none" : resource_name(bound)}.`,
+    says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run the busiest is ${busiest_of(run, "none")}.`,
     height: strips_height(rows.length),
     option: strips(context.theme, times, rows),
     table: () => ({
@@ -54,18 +64,19 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
   ].filter((key) => runs.some((run) => (value(run, key).number ?? 0) > 0));
   if (keys.length === 0) return null;
   const key = context.chosen("resource", keys);
+  const name_of = (one: string): string => resource_name(one, runs);
   return {
     id: "utilization",
-    title: `${resource_name(key)}: busy on average`,
-    says: `${resource_name(key)} was busy: ${list(runs.map((run) => `${run.label} ${show(100 * (value(run, key).number ?? 0))} %`))}.`,
+    title: `${name_of(key)}: busy on average`,
+    says: `${name_of(key)} was busy: ${list(runs.map((run) => `${run.label} ${show(100 * (value(run, key).number ?? 0))} %`))}.`,
     height: bars_height(runs.length, 1, false),
-    controls: context.select("Resource", "resource", keys, key, resource_name),
+    controls: context.select("Resource", "resource", keys, key, name_of),
     option: bars(
       context.theme,
       runs.map((run) => run.label),
       [
         {
-          name: resource_name(key),
+          name: name_of(key),
           values: runs.map((run) => 100 * (value(run, key).number ?? 0)),
           colours: runs.map((run) => colour(run.style, context.theme)),
         },
@@ -75,7 +86,7 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
     table: () => ({
       columns: [
         { name: "Policy" },
-        ...keys.map((one) => ({ name: resource_name(one), unit: "%" })),
+        ...keys.map((one) => ({ name: name_of(one), unit: "%" })),
         { name: "Bound by" },
       ],
       rows: runs.map((run) => [
@@ -83,7 +94,7 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
         ...keys.map((one) =>
           metric_cell(value(run, one), "utilization", half_width(run, `utilization.${one}`)),
         ),
-        words(run.place.at("metrics", "bound_by").text ?? "\u2013"),
+        words(busiest_of(run, "\u2013")),
       ]),
     }),
   };

@@ -12,6 +12,7 @@ namespace kvcap {
 // outdated: a note that a file's author wrote before options changed fields beside it.
 enum class NoteKind : uint8_t {
   assumption,
+  other_version,
   moved_default,
   newer_scenario,
   unsized_bill,
@@ -21,7 +22,8 @@ enum class NoteKind : uint8_t {
 };
 
 // Those of `detail` have no label.
-inline constexpr std::array<std::string_view, 7> kNoteLabels = {"assumed: ",
+inline constexpr std::array<std::string_view, 8> kNoteLabels = {"assumed: ",
+                                                                "simulated as another version: ",
                                                                 "default moved since kvcap ",
                                                                 "the scenario was written by kvcap ",
                                                                 "bills all ",
@@ -40,7 +42,8 @@ inline NoteKind kind_of(std::string_view note) {
   return static_cast<NoteKind>(kind);
 }
 
-// True iff notes of this kind belong next to an answer: what was assumed, and defaults that moved.
+// True iff notes of this kind belong next to an answer: what was assumed, the engine version
+// that stands for another, and defaults that moved.
 constexpr bool qualifies_answer(NoteKind kind) { return kind <= NoteKind::newer_scenario; }
 
 }  // namespace kvcap

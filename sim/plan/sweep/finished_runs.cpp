@@ -46,6 +46,12 @@ std::string FinishedRuns::get(const std::string& key, const std::function<std::s
   return result;
 }
 
+bool FinishedRuns::has_some() const {
+  std::error_code none;
+  return is_on() &&
+         std::filesystem::directory_iterator(folder_, none) != std::filesystem::directory_iterator();
+}
+
 void FinishedRuns::discard() const {
   std::error_code none;
   if (is_on()) std::filesystem::remove_all(folder_, none);

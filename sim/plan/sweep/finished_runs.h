@@ -23,6 +23,8 @@ class FinishedRuns {
   std::string get(const std::string& key, const std::function<std::string()>& compute) const;
   // Returns text for the end of the error message of a failed run.
   std::string hint() const { return is_on() ? "; the others are kept: --resume completes them" : ""; }
+  // True iff results are stored, which --resume uses.
+  bool has_some() const;
   // Removes the folder; called once the command has written its answer.
   void discard() const;
 

@@ -214,6 +214,14 @@ TEST_F(Cli, PrintsTheDistinctWaysToRestore) {
   const std::string two = of("1k,4k").out;
   EXPECT_NE(two.find(" 1,000   4,000\n"), std::string::npos) << two;
   EXPECT_NE(two.find("\nhcache restores 4,000 tokens"), std::string::npos) << two;
+  for (const std::string& page : {one, two}) {
+    EXPECT_NE(page.find("\n\nbounds, as if the GPU still held the context: ideal, prefix_caching\n"),
+              std::string::npos)
+        << page;
+  }
+  std::vector<std::string> real = ask;
+  real.insert(real.end(), {"2048", "--policy", "hcache"});
+  EXPECT_EQ(kvcap(real).out.find("bounds"), std::string::npos);
   EXPECT_EQ(of("4k,").err, "kvcap: --tokens: found \"4k,\", allowed: items between the commas\n");
   EXPECT_EQ(of("0.5").exit_code, 2);
 }
@@ -246,6 +254,30 @@ TEST_F(Cli, TheCapacityOfEachPolicyHasTheGivenSizeOfItsTier) {
   EXPECT_EQ(both[0]["policy"], "recompute");
   EXPECT_EQ(both[1]["capacity"], alone["capacity"]);
   EXPECT_EQ(both[1]["curve"], alone["curve"]);
+}
+
+// Prompts of 1,000 tokens and a history of 1,000 + 100 before the second: a mean of 1,550.
+TEST_F(Cli, TheCapacityNamesTheLengthsOfPromptsAndAnswers) {
+  std::string sessions;
+  for (int i = 0; i < 20; ++i) {
+    sessions += R"({"id": ")" + std::to_string(i) +
+                R"(", "turns": [{"input_tokens": 1000, "output_tokens": 100}, {"input_tokens": 1000,)"
+                R"( "output_tokens": 200}]})"
+                "\n";
+  }
+  write("two.jsonl", sessions);
+  const std::string page =
+      kvcap({"capacity", "--model", "llama-2-7b", "--gpu", "l40s", "--workload", path("two.jsonl"), "--meet",
+             "p99_ttft_ms<=2s", "--seeds", "1", "--out", path("answer")})
+          .out;
+  EXPECT_EQ(
+      page.find("llama-2-7b-two: llama-2-7b, recompute; mean prompt with its history 1,550 tokens, mean "
+                "answer 150\ntokens\n\n"),
+      0U)
+      << page;
+  const Json answer = Json::parse(read_file(path("answer/capacity.json")));
+  EXPECT_EQ(answer["mean_input_tokens"], 1550);
+  EXPECT_EQ(answer["mean_output_tokens"], 150);
 }
 
 // Two GPUs are of the server that has them; the engine's share of their memory is its own.

@@ -186,6 +186,25 @@ TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
             "kvcap: --require: found a difference and one setting, allowed: two settings or more\n");
 }
 
+TEST_F(Cli, TheHeadingOfFilesNamesWhatDiffers) {
+  const auto saved = [&](const char* name, const char* rate) {
+    kvcap({"run", path("chat.json"), "--set", "serving.max_model_len=32768", "--set", "workload.sessions=20",
+           "--rate", rate, "--save", path(name)});
+    return path(name);
+  };
+  const auto heading = [&](const std::vector<std::string>& files) {
+    std::vector<std::string> ask = {"compare", "--draws", "0"};
+    ask.insert(ask.end(), files.begin(), files.end());
+    const std::string out = kvcap(ask).out;
+    return out.substr(0, out.find("\n\n"));
+  };
+  const std::string slow = saved("slow.json", "0.5"), same = saved("same.json", "0.5"),
+                    fast = saved("fast.json", "0.75");
+  const std::string shared = "llama-2-7b on 1x A100-40G SXM4 (paper), 20 sessions, 99 turns";
+  EXPECT_EQ(heading({slow, same}), shared + ", 0.5 requests/s, seed 1");
+  EXPECT_EQ(heading({slow, fast}), shared + ", seed 1   slow: 0.5 requests/s   fast:\n0.75 requests/s");
+}
+
 // Both settings have finished some of 4,000 seeds, and the table is of these.
 TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   const fs::path finished = fs::path(path("compared")) / ".finished";
@@ -200,7 +219,8 @@ TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   kill(pid, SIGINT);
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
-  EXPECT_EQ(outcome.err, "kvcap: interrupted\n");
+  EXPECT_EQ(outcome.err,
+            "kvcap: interrupted; the same command with --resume goes on from the finished runs\n");
   EXPECT_EQ(outcome.out.find("Interrupted: "), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find(" of 4,000 seeds finished.\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos) << outcome.out;

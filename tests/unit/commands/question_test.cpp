@@ -117,6 +117,30 @@ TEST_F(Question, NamesTheFieldOrTheOptionThatIsMeant) {
             std::string::npos);
 }
 
+TEST_F(Question, EvenABriefAnswerSaysWhichVersionStandsForAnUnknownOne) {
+  const std::string line = "simulated as another version: vLLM 0.99 as 0.30, the newest that was examined.\n";
+  const auto said = [&](std::vector<std::string> arguments) {
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const std::size_t at = outcome.out.find(line);
+    return at != std::string::npos && outcome.out.find(line, at + 1) == std::string::npos;
+  };
+  std::vector<std::string> typed = chat_with({"--engine", "vllm@0.99", "--set", "workload.sessions=20"});
+  write("filed.json", R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "hardware": "h100-sxm",
+        "workload": {"source": {"kind": "chat"}, "sessions": 20}, "serving": {"engine_version": "0.99"}})");
+  for (const char* command : {"run", "compare"}) {
+    std::vector<std::string> all = typed;
+    all.insert(all.begin(), command);
+    EXPECT_TRUE(said(all)) << command;
+  }
+  EXPECT_TRUE(said({"run", path("filed.json")}));
+  EXPECT_TRUE(said({"run", path("filed.json"), "--explain"}));
+  typed = chat_with({"--engine", "vllm@0.99", "--set", "workload.sessions=20", "--meet", "p99_ttft_ms<=9e5",
+                     "--seeds", "1"});
+  typed.insert(typed.begin(), "capacity");
+  EXPECT_TRUE(said(typed));
+}
+
 TEST_F(Question, KeepsTheNameOfTheCheckpointInLaunchLines) {
   const Outcome outcome =
       kvcap({"plan", "--model", "meta-llama/Llama-3.3-70B-Instruct", "--gpu", "h200-sxm", "--gpus", "2",

@@ -232,6 +232,14 @@ TEST_F(Deployments, AreAllThatPlanPrints) {
   EXPECT_TRUE(has(outcome.out, "maxNumSeqs: 64\n")) << outcome.out;
   const std::string line = Json::parse(read_file(path("answer/plan_result.json"))).at("launch");
   EXPECT_EQ(plan({"--emit", "launch"}).out, line + "\n");
+  const std::string kept = "kvcap: --emit: the answer of the same plan in " + path("answer/plan_result.json");
+  for (const char* form : {"launch", "helm"}) {
+    const Outcome again = plan({"--emit", form, "--out", path("answer")});
+    EXPECT_EQ(again.err, kept + "\n");
+    EXPECT_EQ(again.out, form == std::string("launch") ? line + "\n" : outcome.out);
+  }
+  EXPECT_EQ(plan({"--emit", "launch", "--out", path("answer"), "--set", "workload.sessions=11"}).err, "")
+      << "another plan";
   EXPECT_TRUE(
       has(plan({"--emit", "helm", "--json"}).err, "plan: found --emit with --json, allowed: one of them"));
   EXPECT_TRUE(has(plan({"--emit", "chart"}).err, "--emit")) << "with the allowed words";

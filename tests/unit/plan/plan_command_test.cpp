@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -255,6 +256,39 @@ TEST_F(PlanCommand, IsNotClearAfterOneSeed) {
   EXPECT_NE(kvcap({"plan", path("plan.json")}).out.find("One seed, so chance is not excluded"),
             std::string::npos);
   EXPECT_EQ(Json::parse(kvcap({"plan", path("plan.json"), "--json"}).out)["clear"], false);
+}
+
+TEST_F(PlanCommand, SearchesTheSizesOfDramWithoutAFile) {
+  const std::vector<std::string> ask = {"plan",   "--model",  "llama-3.1-8b",
+                                        "--gpu",  "h100-sxm", "--workload",
+                                        "chat",   "--rate",   "25",
+                                        "--gpus", "1",        "--draws",
+                                        "0",      "--meet",   "p99_ttft_ms<=2000",
+                                        "--json", "--dram",   "20GB,100GB"};
+  const Outcome outcome = kvcap(ask);
+  const Json answer = Json::parse(outcome.out);
+  EXPECT_EQ(answer.at("configurations"), 3) << "the engine alone, and with each size";
+  std::vector<std::string> policies;
+  for (const Json& one : answer.at("judged"))
+    for (const Json& change : one.at("changes"))
+      if (change.get<std::string>().starts_with("policy")) policies.push_back(change);
+  std::sort(policies.begin(), policies.end());
+  const auto offload = [](const std::string& bytes) {
+    return R"(policy={"name":"vllm_offload","tiers":[{"kind":"dram","capacity_bytes":)" + bytes + "}]}";
+  };
+  EXPECT_EQ(policies, (std::vector<std::string>{R"(policy={"name":"recompute"})", offload("100000000000.0"),
+                                                offload("20000000000.0")}));
+  EXPECT_NE(answer.at("notes").back().get<std::string>().find("vllm_offload (dram=20GB, dram=100GB)"),
+            std::string::npos)
+      << answer.at("notes");
+  std::vector<std::string> other = ask;
+  other[other.size() - 2] = "--ssd";
+  other.insert(other.end(), {"--engine", "trtllm"});
+  EXPECT_EQ(
+      kvcap(other).err,
+      "kvcap: --dram, --ssd: found ssd=20GB, and recompute and trtllm_offload cannot store there; a plan "
+      "file searches other policies\n");
+  EXPECT_EQ(kvcap({"plan", "--help"}).out.find("--save"), std::string::npos) << "it saves no scenario";
 }
 
 TEST_F(PlanCommand, ExitsWith2AndOneLineForABadPlan) {

@@ -64,6 +64,18 @@ TEST(Completion, BashOffersCommandsOptionsFieldsAndValues) {
   EXPECT_EQ(completed(script, "kvcap compare --policies h", 3), "hcache\n");
 }
 
+// Bash makes three words of --policies=h, or one if "=" is not in COMP_WORDBREAKS.
+TEST(Completion, BashCompletesValuesAfterAnEqualsSign) {
+  const std::string script = bash_completion(small_program());
+  EXPECT_EQ(completed(script, "kvcap compare --policies =", 3), "hcache ideal\n");
+  EXPECT_EQ(completed(script, "kvcap compare --policies = h", 4), "hcache\n");
+  EXPECT_EQ(completed(script, "kvcap compare --policies = ideal,h", 4), "ideal,hcache\n");
+  EXPECT_EQ(completed(script, "kvcap compare --policies=", 2), "--policies=hcache --policies=ideal\n");
+  EXPECT_EQ(completed(script, "kvcap compare --policies=ideal,h", 2), "--policies=ideal,hcache\n");
+  EXPECT_EQ(completed(script, "kvcap run --set = po", 4), "policy.name=\n");
+  EXPECT_EQ(completed(script, "kvcap run --set seed =", 4), "\n") << "the value of a field";
+}
+
 TEST(Completion, ContinuesAListAfterItsCommas) {
   const std::string script = bash_completion(small_program());
   EXPECT_EQ(completed(script, "kvcap compare --policies ideal,h", 3), "ideal,hcache\n");

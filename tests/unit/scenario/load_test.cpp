@@ -176,6 +176,27 @@ TEST(Scenario, TakesTheDefaultsOfVllmsVersionAndOfTheGpu) {
   EXPECT_EQ(serving({"serving.engine=trtllm"}).gpu_memory_utilization, 0.9);
 }
 
+TEST(Scenario, StatesTheVersionThatItTakesForOneThatWasNotExamined) {
+  const auto notes = [](const std::string& serving) {
+    return parse_scenario(sample_scenario(), "chat.json", {"serving=" + serving}).notes;
+  };
+  using Notes = std::vector<std::string>;
+  const Notes plain = notes(R"({"engine_version": "0.30.1"})");
+  const auto added = [&](const std::string& serving) {
+    Notes all = notes(serving);
+    std::erase_if(all, [&](const std::string& one) { return std::ranges::count(plain, one) > 0; });
+    return all;
+  };
+  EXPECT_EQ(added(R"({"engine_version": "0.9"})"), Notes());
+  EXPECT_EQ(added(R"({"engine_version": "0.31.2"})"),
+            Notes{"simulated as another version: vLLM 0.31.2 as 0.30, the newest that was examined"});
+  EXPECT_EQ(
+      added(R"({"engine_version": "0.8.5"})"),
+      Notes{"simulated as another version: vLLM 0.8.5 as 0.9, since its V0 engine, which plans KV capacity "
+            "differently, is not simulated"});
+  EXPECT_EQ(added(R"({"engine": "sglang", "engine_version": "0.31"})"), Notes());
+}
+
 TEST(Scenario, TakesTheDocumentedDefaults) {
   const Scenario scenario = parse();
   EXPECT_EQ(scenario.serving.tensor_parallel_size, 1);

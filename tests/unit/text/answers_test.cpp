@@ -87,12 +87,14 @@ TEST(Answers, SayNothingElseFirstWhereTheLoadIsTooHighForAll) {
   std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200, 20, "saturated")};
   set(results[0], "offered_load", 1.5);
   set(results[1], "offered_load", 1.25);
-  EXPECT_EQ(answers_of(results), (Texts{"No setting serves this load: more arrives than leaves.",
-                                        "This load is 125 % of what the GPU can serve with b."}));
+  EXPECT_EQ(answers_of(results),
+            (Texts{"No setting serves this load: more arrives than leaves.",
+                   "This load is 125 % of what the GPU can serve with b, at any latency."}));
   expect_no_praise(results, "a");
   expect_no_praise(results, "b");
-  EXPECT_EQ(answers_of({results[0]}), (Texts{"a cannot serve this load: more arrives than leaves.",
-                                             "This load is 150 % of what the GPU can serve with a."}));
+  EXPECT_EQ(answers_of({results[0]}),
+            (Texts{"a cannot serve this load: more arrives than leaves.",
+                   "This load is 150 % of what the GPU can serve with a, at any latency."}));
 }
 
 TEST(Answers, DoNotCompareRunsThatAreTooShortToTell) {
@@ -266,12 +268,30 @@ TEST(Answers, TellABottleneckByTheOfferedLoadAndElseByWhatIsBusy) {
   RunResult one = result("a", 100);
   EXPECT_EQ(answers_of({one}),
             (Texts{"a serves 2.00 requests/s with a mean TTFT of 25.0 ms and a p99 TTFT of 100 ms.",
-                   "This load is 12.0 % of what the GPU can serve with a."}));
+                   "This load is 12.0 % of what the GPU can serve with a, at any latency."}));
   set(one, "offered_load", std::nan(""));
   EXPECT_EQ(answers_of({one})[1], "The busiest resource of a is the GPU (busy 94.0 % of the time).");
   set(one, "utilization.gpu", 0.4);
   EXPECT_EQ(answers_of({one})[1],
             "No resource of a is near its limit; the busiest is the GPU (40.0 % of the time).");
+}
+
+TEST(Answers, NameTheLinkBetweenTheGpusThatIsThere) {
+  RunResult one = result("a", 100);
+  set(one, "offered_bound_by", std::string("nvlink"));
+  const auto link = [&](const std::string& hardware) {
+    one.scenario_json = hardware.empty() ? "" : R"({"hardware": )" + hardware + "}";
+    const std::string said = answers_of({one})[1];
+    const std::string begin = "This load is 12.0 % of what ";
+    EXPECT_EQ(said.find(begin), 0u) << said;
+    return said.substr(begin.size(), said.find(" can serve") - begin.size());
+  };
+  EXPECT_EQ(link(""), "NVLink");
+  EXPECT_EQ(link(R"({"nvlink": {"latency_s": 0}, "peer": null})"), "NVLink");
+  EXPECT_EQ(link(R"({"nvlink": null})"), "PCIe between the GPUs");
+  EXPECT_EQ(link(R"({"nvlink": {"latency_s": 0}, "peer": "host"})"), "PCIe between the GPUs");
+  set(one, "offered_bound_by", std::string("pcie_h2d"));
+  EXPECT_EQ(link(R"({"nvlink": null})"), "the PCIe link to the GPU");
 }
 
 TEST(ModelText, SaysThatASettingBeatsOnlyThoseThatServeTheLoad) {
@@ -287,6 +307,23 @@ TEST(ModelText, SaysThatASettingBeatsOnlyThoseThatServeTheLoad) {
   EXPECT_NE(text().find("By mean TTFT, b beats c on"), std::string::npos) << text();
   set(results[2], "stable.verdict", std::string("undecided"));
   EXPECT_EQ(text().find("beats"), std::string::npos) << text();
+}
+
+// As in the table of results, which has no costs of a bound.
+TEST(ModelText, HasNoCostOfABound) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+  for (RunResult& one : results)
+    one.model_intervals = {{"mean_ttft_ms", 20, 30, 4}, {std::string(kOutputCost), 68.4, 68.5, 4}};
+  const auto count = [&](const char* text) {
+    const std::string page = model_text({"a", "b"}, results, {.draws = 4});
+    std::size_t times = 0;
+    for (std::size_t at = 0; (at = page.find(text, at)) != std::string::npos; ++at) ++times;
+    return times;
+  };
+  EXPECT_EQ(count("68.4..68.5"), 2u);
+  results[1].is_bound = true;
+  EXPECT_EQ(count("68.4..68.5"), 1u);
+  EXPECT_EQ(count("20.0..30.0"), 2u) << "its latencies are shown";
 }
 
 }  // namespace
