@@ -28,14 +28,21 @@ inline constexpr double kResolution_s = 1e-9;
 // SimGrid, whose clock stays behind by what was skipped.
 class Clock {
  public:
-  double now_s() const { return sg4::Engine::get_clock() + skipped_s_; }
+  double now_s() const {
+    const double clock_s = sg4::Engine::get_clock();
+    return clock_s == skipped_at_s_ ? now_s_ : clock_s + skipped_s_;  // exactly the time skipped to
+  }
   // REQUIRES: nothing is under way.
-  void skip_to(double now_s) { skipped_s_ = now_s - sg4::Engine::get_clock(); }
+  void skip_to(double now_s) {
+    now_s_ = now_s;
+    skipped_at_s_ = sg4::Engine::get_clock();
+    skipped_s_ = now_s - skipped_at_s_;
+  }
 
   int64_t under_way = 0;
 
  private:
-  double skipped_s_ = 0;
+  double now_s_ = 0, skipped_at_s_ = 0, skipped_s_ = 0;
 };
 
 // A first-come, first-served list of jobs.

@@ -373,13 +373,17 @@ class SimgridWorld : public World {
   // an alarm does.
   void go_on() {
     agenda_.work_off();
-    while (!stopped_ && !alarm_.activity() && clock_.under_way == 0 && next_call_s_ < kLastAlarm_s) {
+    while (!stopped_ && is_idle() && next_call_s_ < kLastAlarm_s) {
+      alarm_.call_off();
       clock_.skip_to(next_call_s_);
       call();
       agenda_.work_off();
     }
     if (!stopped_) set_alarm();
   }
+
+  // True iff nothing but the alarm is under way.
+  bool is_idle() const { return clock_.under_way == (alarm_.activity() ? 1 : 0); }
 
   void call() {
     woken_ = false;
