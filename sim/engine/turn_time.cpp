@@ -22,6 +22,20 @@ double StepTime::idle_prefill_s(PrefillChunk prompt) const {
   return sum_s;
 }
 
+namespace {
+
+// Returns the mean time of the linear layers of steps with `decode_rows` rows and a mean of `prompt_rows`
+// rows of prompts. A prompt takes at most `slice_rows` rows of a step: with less than one slice per step,
+// steps without a prompt alternate with steps that have one.
+double linear_of_steps_s(double decode_rows, double prompt_rows, double slice_rows,
+                         const std::function<double(double rows)>& linear_s) {
+  const double slices = prompt_rows / slice_rows;
+  if (slices >= 1) return linear_s(decode_rows + prompt_rows);
+  return (1 - slices) * linear_s(decode_rows) + slices * linear_s(decode_rows + slice_rows);
+}
+
+}  // namespace
+
 // With b concurrent requests, o output tokens and c computed prompt tokens per turn (means over turns), a
 // step computes b decoding rows and b c / o rows of prompts, and b / o turns end with it. So a turn takes o /
 // b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and the step's
@@ -44,10 +58,16 @@ double StepTime::turn_s(const MeanTurn& turn,
   const PrefillChunk prompt{
       .new_tokens = computed,
       .cached_tokens = std::max<int64_t>(0, std::llround(turn.prompt_tokens) - computed)};
-  const int64_t rows = std::llround(sequences * rows_of_sequence);
+  const double decode_rows = sequences * static_cast<double>(1 + drafts);
+  const double room = static_cast<double>(serving_.max_num_batched_tokens) - decode_rows;
+  const double slice_rows = std::max(1.0, std::min(turn.computed_tokens, room));
   // Other ranks are assumed to have the same load.
+  const auto linear_s = [this](double rows) {
+    const int64_t own = std::llround(rows);
+    return cost_.linear_layer_s(own, (cost_.placement().ranks - 1) * own);
+  };
   const double layer_s =
-      cost_.linear_layer_s(rows, (cost_.placement().ranks - 1) * rows) +
+      linear_of_steps_s(decode_rows, turn.computed_tokens * sequences / steps, slice_rows, linear_s) +
       cost_.decode_attentions_layer_s(decodes.sequences, decodes.queries()).at_s(sequences * context) +
       sequences / steps * cost_.attention_layer_s(prompt);
   double gpu_s =
