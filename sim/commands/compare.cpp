@@ -405,9 +405,13 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
                        with_filled_sizes(scenarios[i], results[i])) +
             gain;
   }
-  return text.empty()
+  if (!text.empty()) return kFlagsTitle + text;
+  const bool is_told = std::none_of(results.begin(), results.end(), [](const RunResult& one) {
+    return std::isnan(one.number("stable"));
+  });
+  return is_told
              ? "\nNo flag to change: no setting lowers mean TTFT by more than chance and half a per cent.\n"
-             : kFlagsTitle + text;
+             : "\nWhether to change a flag is not known: the runs were too brief to tell.\n";
 }
 
 // Returns the facts of a scenario's line without its name: "a model on 1x a GPU", "60 sessions", "seed 1".

@@ -96,10 +96,18 @@ void check_value(const Requirement& requirement, double value, double half_width
                     undecided_text(requirement, value, half_width, requirement.bound));
 }
 
+// A run that is too short to tell counts as saturated if it was offered more than the machine can serve.
 void refuse_saturated(const Requirement& requirement, const RunResult& result, const std::string& setting) {
-  if (result.number("stable") != 0 || !requirement.metric.ends_with("_ms")) return;
-  throw CheckFailed("required " + requirement.text + setting +
-                    ", found a saturated machine, where latencies grow with the length of the run");
+  if (!requirement.metric.ends_with("_ms")) return;
+  const double stable = result.number("stable"), load = result.number("offered_load");
+  if (stable == 0) {
+    throw CheckFailed("required " + requirement.text + setting +
+                      ", found a saturated machine, where latencies grow with the length of the run");
+  }
+  if (!std::isnan(stable) || !(load > 1)) return;
+  throw CheckFailed("required " + requirement.text + setting + ", found " + format_percent(load) +
+                    " of what the machine can serve in a run that is too short to tell; lengthen it: --set "
+                    "workload.run_length=steady");
 }
 
 void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {

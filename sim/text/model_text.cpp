@@ -56,7 +56,9 @@ std::string ranking_text(const std::vector<std::string>& labels, const std::vect
   const std::optional<Setting> best = all.least("mean_ttft_ms");
   if (!best) return "";
   std::vector<std::string> beaten;
+  const double most_ms = best->result->number("mean_ttft_ms") / (1 - kNoticeableShare);
   for (const Setting& other : all.eligible()) {
+    if (other.result->number("mean_ttft_ms") <= most_ms) continue;  // equal but for chance
     for (const Ranking& one : report.rankings) {
       if (one.setting != best->label || one.against != other.label || one.metric != "mean_ttft_ms") continue;
       beaten.push_back(other.label + " on " + machines_text(one.share, report.draws));

@@ -248,5 +248,21 @@ TEST_F(Cli, ASaturatedRunMeetsNoBoundOfALatency) {
   EXPECT_NE(outcome.err.find("found a saturated machine"), std::string::npos) << outcome.err;
 }
 
+// 600 sessions at 7 requests/s end before the queue shows that the machine serves only some 5.5.
+TEST_F(Cli, ARunThatIsTooShortToTellMeetsNoBoundAtALoadAboveTheMachines) {
+  const std::vector<std::string> brief = {
+      "run", "--model", "llama-3.1-8b",         "--gpu", "a100-80g-sxm", "--workload", "chat", "--rate",
+      "7",   "--set",   "workload.sessions=600"};
+  EXPECT_EQ(kvcap(brief).exit_code, 0);
+  std::vector<std::string> bounded = brief;
+  bounded.insert(bounded.end(), {"--require", "p99_ttft_ms<=1h"});
+  const Outcome outcome = kvcap(bounded);
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_NE(
+      outcome.err.find("in a run that is too short to tell; lengthen it: --set workload.run_length=steady"),
+      std::string::npos)
+      << outcome.err;
+}
+
 }  // namespace
 }  // namespace kvcap::compare_test
