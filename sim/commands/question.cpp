@@ -368,6 +368,15 @@ void Question::fill_in(const Asker& asker) {
       }
     }
   }
+  // With constant think times all contexts return after the same time, and a cache holds all of them or none.
+  if (args_.workload == "chat" && !sets("workload.think_time.distribution") && !sets("workload.think_time")) {
+    add("workload.think_time.distribution", "exponential");
+  }
+  // A generated workload is as long as the steady state takes; logs and what somebody counted stay as they are.
+  const bool is_generated = source_row(source_of(args_).at("kind").get<std::string>()).is_generated;
+  if (asker.needs_load && is_generated && !sets("workload.sessions") && !sets("workload.run_length")) {
+    add("workload.run_length", "steady");
+  }
   if (args_.workload == "agents" && !sets("workload.source.max_prompt_tokens")) {
     const int64_t longest = load().serving.max_model_len.value_or(first.model.max_position_embeddings);
     add("workload.source.max_prompt_tokens", std::to_string(agent_prompt_limit(longest)));

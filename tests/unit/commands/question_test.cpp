@@ -53,6 +53,21 @@ TEST_F(Question, WithoutAFileIsTheEngineAsInstalled) {
   EXPECT_EQ(scenario.at("workload").at("arrivals").at("requests_per_s"), 0.5);
 }
 
+// What nobody chose is as a server's users are: runs until the state is steady, and think times that differ.
+TEST_F(Question, WithoutALengthRunsUntilTheStateIsSteady) {
+  const std::vector<std::string> asked = {"--model",    "llama-3.1-8b", "--gpu",  "h100-sxm",
+                                          "--workload", "chat",         "--rate", "2"};
+  const Json workload = run(asked).at("scenario").at("workload");
+  EXPECT_EQ(workload.at("run_length"), "steady");
+  EXPECT_EQ(workload.at("think_time").at("distribution"), "exponential");
+  std::vector<std::string> counted = asked;
+  counted.insert(counted.end(),
+                 {"--set", "workload.sessions=50", "--set", "workload.think_time.distribution=constant"});
+  const Json own = run(counted).at("scenario").at("workload");
+  EXPECT_EQ(own.at("run_length"), "fixed");
+  EXPECT_EQ(own.at("think_time").at("distribution"), "constant");
+}
+
 TEST_F(Question, TakesTheLongestSequenceThatFitsAndSaysSo) {
   // Llama-3.1-8B allows 131,072 tokens; 128 KiB of KV each are 16 GiB, and a GPU of 24 GB with 16 GB of
   // weights holds fewer.
@@ -165,6 +180,19 @@ TEST_F(Question, CannotServeARateOfWhichTheAnswersAloneTakeTooMuch) {
                 .at("stable")
                 .at("verdict"),
             "saturated");
+}
+
+// Steps with a prompt alternate with steps without one, which read only the experts of their few rows. Here
+// some 2.1 requests/s are the most that is served.
+TEST_F(Question, OfExpertsIsOfferedNoMoreThanTheMachineServes) {
+  const Json metrics =
+      run({"--model", "gpt-oss-120b", "--gpu", "rtx-pro-6000", "--workload", "random", "--rate", "2", "--set",
+           "workload.source.input_tokens=4000", "--set", "workload.source.prefix_tokens=4000", "--set",
+           "workload.source.prefixes=20", "--set", "workload.source.output_tokens=300"})
+          .at("metrics");
+  EXPECT_EQ(metrics.at("stable").at("verdict"), "stable");
+  EXPECT_GT(metrics.at("offered_load"), 0.9);
+  EXPECT_LT(metrics.at("offered_load"), 1.02);
 }
 
 TEST_F(Question, StoresWithTheEnginesOwnOffloading) {
