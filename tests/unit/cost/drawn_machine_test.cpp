@@ -568,8 +568,8 @@ TEST(AffordableDraws, NeedNoMoreTurnsThanTheRuns) {
   const std::vector<Scenario> two(2);
   RunResult run;
   run.session_count = 1000;
-  run.turn_count = 50'000;
-  // 33 runs of 50 of 1,000 sessions: 33 x 2,500 x 2 = 165,000 turns; 100,000 are enough for 20 of them, one
+  run.turn_count = 100'000;
+  // 33 runs of 50 of 1,000 sessions: 33 x 5,000 x 2 = 330,000 turns; 200,000 are enough for 20 of them, one
   // of which is on the nominal machine.
   EXPECT_EQ(affordable_draws(two, {run, run}), 19);
   run.session_count = 10'000;
