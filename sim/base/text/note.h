@@ -9,7 +9,8 @@
 
 namespace kvcap {
 
-// outdated: a note that a file's author wrote before options changed fields beside it.
+// outdated: a note that a file's author wrote before options changed fields beside it. no_effect: an option
+// that changes nothing beside the others.
 enum class NoteKind : uint8_t {
   assumption,
   moved_default,
@@ -17,16 +18,18 @@ enum class NoteKind : uint8_t {
   unsized_bill,
   price,
   outdated,
+  no_effect,
   detail
 };
 
 // Those of `detail` have no label.
-inline constexpr std::array<std::string_view, 7> kNoteLabels = {"assumed: ",
+inline constexpr std::array<std::string_view, 8> kNoteLabels = {"assumed: ",
                                                                 "default moved since kvcap ",
                                                                 "the scenario was written by kvcap ",
                                                                 "bills all ",
                                                                 "priced: ",
                                                                 "written before fields were changed: ",
+                                                                "no effect: ",
                                                                 ""};
 
 // Returns a note of this kind.

@@ -71,6 +71,14 @@ std::vector<RunResult> with_slo(std::vector<RunResult> results, double ttft_ms, 
   return results;
 }
 
+TEST(Answers, SayThatAnOptionHasNoEffectWithoutBeingAsked) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+  for (RunResult& one : results) one.notes = {"no effect: next_use is lru"};
+  const Texts brief = brief_sentences(of(results), 0);
+  EXPECT_EQ(std::count(brief.begin(), brief.end(), "no effect: next_use is lru."), 1);
+  EXPECT_NE(all_of(results).find("no effect: next_use is lru.\n"), std::string::npos);
+}
+
 TEST(Answers, BeginWithTheSettingThatCannotServeTheLoad) {
   const std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200),
                                           result("c", 400)};
