@@ -79,6 +79,9 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   divide_into_objects(scenario, !workload.piece_begin.empty());
   if (!has_texts(workload)) options_.calls = Calls::single;
   note_unused_keys(scenario.policy, workload);
+  if (options_.preload == Preload::layerwise && options_.restore == Restore::load && !tiers_.empty()) {
+    notes_.push_back(options_.name + std::string(kOwnSteps));
+  }
   const bool has_next_use = std::any_of(tiers_.begin(), tiers_.end(), [](const StoreTier& tier) {
     return tier.eviction == EvictionKind::next_use;
   });

@@ -44,6 +44,11 @@ inline double restore_factor(const ResultSubject& s) {
 inline double saving(const ResultSubject& s) { return 1 - s.ratio(kOutputCost); }
 // The difference in p99 TTFT.
 Difference tail_difference(const ResultSubject& s);
+// Whether the policy computes restored prompts in steps of their own.
+bool has_own_steps(const Setting& one);
+// Whether `one` has a clearly lower mean TTFT than `other`, the ideal setting.
+bool is_below_ideal(const ResultSubject& s);
+bool stores_as_many_bytes(const ResultSubject& s);
 // Whether the runs show which of the two has the lower p99 TTFT.
 bool is_clear(const ResultSubject& s);
 // Whether a latency of `one` is much lower, beyond chance.
@@ -236,12 +241,30 @@ inline constexpr ResultSentence kBottleneck[] = {
 
 // A setting beside the ideal one, and beside the one with the next least mean TTFT.
 inline constexpr ResultSentence kLoss[] = {
+    {"The mean TTFT of {one} is {mean gain} ms lower than that of {other}{parts of gain}. {other} bounds "
+     "what "
+     "loads cost under the engine's own schedule; {one} computes restored prompts in steps of their own, so "
+     "the schedule decides here and not the loads.",
+     [](const ResultSubject& s) { return is_below_ideal(s) && has_own_steps(s.one); },
+     {kMean}},
+    {"The mean TTFT of {one} is {mean gain} ms lower than that of {other}{parts of gain}. {other} bounds "
+     "what "
+     "loads cost under the engine's own schedule, and the two schedules differ.",
+     [](const ResultSubject& s) { return is_below_ideal(s); },
+     {kMean}},
     {"Against {other} {one} loses {mean loss} ms of mean TTFT{parts of loss}.",
      [](const ResultSubject& s) { return mean_loss_ms(s) > kNoticeableShare * s.other->number(kMean); },
      {kMean}},
-    {"The mean TTFT of {one} is not noticeably higher than that of {other}.", nullptr, {kMean}},
+    {"The mean TTFT of {one} is not noticeably different from that of {other}.", nullptr, {kMean}},
 };
 inline constexpr ResultSentence kGain[] = {
+    {"Over {other} it gains {mean gain} ms of mean TTFT{mean doubt}{parts of gain}. policy.preload=layerwise "
+     "gives {other} the same schedule.",
+     [](const ResultSubject& s) {
+       return -mean_loss_ms(s) > kNoticeableShare * s.number(kMean) && has_own_steps(s.one) &&
+              !has_own_steps(*s.other) && stores_as_many_bytes(s);
+     },
+     {kMean, kStored}},
     {"Over {other} it gains {mean gain} ms of mean TTFT{mean doubt}{parts of gain}.",
      [](const ResultSubject& s) { return -mean_loss_ms(s) > kNoticeableShare * s.number(kMean); },
      {kMean}},

@@ -6,6 +6,7 @@
 #include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/json_values.h"
+#include "base/text/note.h"
 #include "metrics/quantity.h"
 #include "metrics/statistics/stability.h"
 #include "text/result_rows.h"
@@ -62,6 +63,19 @@ bool knows(const ResultSubject& s, std::string_view metric) {
 }
 
 Difference tail_difference(const ResultSubject& s) { return s.all.difference(s.one, *s.other, kTail); }
+bool has_own_steps(const Setting& one) {
+  const std::vector<std::string>& notes = one.result->notes;
+  return std::any_of(notes.begin(), notes.end(),
+                     [](const std::string& note) { return note.ends_with(kOwnSteps); });
+}
+bool is_below_ideal(const ResultSubject& s) {
+  const Difference mean = s.all.difference(s.one, *s.other, kMean);
+  return -mean_loss_ms(s) > kNoticeableShare * s.other->number(kMean) &&
+         !(std::abs(mean.difference) <= mean.half_width);
+}
+bool stores_as_many_bytes(const ResultSubject& s) {
+  return s.number(kStored) > 0 && is_alike(s.ratio(kStored));
+}
 bool is_clear(const ResultSubject& s) {
   const Difference tail = tail_difference(s);
   return !(std::abs(tail.difference) <= tail.half_width) && s.ratio(kTail) < 1 - kNoticeableShare;

@@ -32,6 +32,10 @@ inline constexpr std::array<std::string_view, 8> kNoteLabels = {"assumed: ",
                                                                 "no effect: ",
                                                                 ""};
 
+// The end of a note on a policy whose prompts do not share steps.
+inline constexpr std::string_view kOwnSteps =
+    " computes restored prompts in steps of their own (policy.preload=layerwise)";
+
 // Returns a note of this kind.
 inline std::string noted(NoteKind kind, std::string_view text) {
   return std::string(kNoteLabels[static_cast<std::size_t>(kind)]).append(text);
