@@ -384,6 +384,12 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
                      return std::isfinite(restore_factor(pair)) && pair.all.restore_ms(pair.one) > 0;
                    })));
      }},
+    {"added factors",
+     [](const ResultSubject& s) {
+       return with(": ", listed(beside_others(s, kAddedFactor, [](const ResultSubject& pair) {
+                     return std::isfinite(restore_factor(pair)) && pair.all.restore_ms(pair.one) > 0;
+                   })));
+     }},
     {"restore factor", [](const ResultSubject& s) { return format_number(restore_factor(s)); }},
     {"restore doubt", [](const ResultSubject& s) { return s.all.doubt(s.one, *s.other, kHistoryService); }},
     {"mean with unit", [](const ResultSubject& s) { return format_ms(s.number(kMean)); }},
