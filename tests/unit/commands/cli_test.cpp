@@ -218,6 +218,19 @@ TEST_F(Cli, PrintsTheDistinctWaysToRestore) {
   EXPECT_EQ(of("0.5").exit_code, 2);
 }
 
+// Papers restore contexts longer than a model's window; the answer names the limits that it passes.
+TEST_F(Cli, SaysThatARestoredContextExceedsTheModelOrTheMemory) {
+  const auto says = [&](const char* tokens, const std::string& words) {
+    const std::string text = kvcap({"restore", "--model", "llama-2-13b", "--hardware", "a100-40g-4x-pm9a3",
+                                    "--policy", "hcache", "--tokens", tokens})
+                                 .out;
+    return text.find(words) != std::string::npos;
+  };
+  EXPECT_FALSE(says("4032", "exceed"));
+  EXPECT_TRUE(says("4033", "note: 4,097 tokens exceed the model's 4,096 positions: times beyond"));
+  EXPECT_TRUE(says("8k,16384", "exceed the model's 4,096 positions and the 16,"));
+}
+
 TEST_F(Cli, SeveralLengthsAreADocumentEach) {
   const Json documents =
       Json::parse(kvcap({"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens",
