@@ -244,7 +244,10 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
       for (Override& one : beside) one.place = "--policies";
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
     }
-    for (Compared& one : with_sizes(column, name, question.storages())) columns.push_back(std::move(one));
+    for (Compared& one : with_sizes(column, name, question.storages())) {
+      one.overrides = with_set_tiers(std::move(one.overrides), question.set());
+      columns.push_back(std::move(one));
+    }
   }
   return columns;
 }

@@ -203,6 +203,24 @@ std::string options_text(const QuestionArgs& args) {
   return joined(words, " ", shell_word);
 }
 
+Overrides with_set_tiers(Overrides setting, const Overrides& set) {
+  const Overrides chosen = setting;
+  for (const Override& one : set) {
+    const bool is_part = one.path.starts_with("policy.tiers.");
+    const std::string path = is_part ? "policy.tiers" : one.path;
+    const auto found = std::find_if(chosen.begin(), chosen.end(),
+                                    [&path](const Override& other) { return other.path == path; });
+    if (found == chosen.end()) continue;
+    if (!is_part) {
+      throw InputError(
+          one.place + ": found beside " + found->place + ", which sets it too, allowed: one of them" +
+          (path == "policy.tiers" ? "; parts of a tier: policy.tiers.0.capacity_bytes=100GB" : ""));
+    }
+    setting.push_back(one);
+  }
+  return setting;
+}
+
 // Returns the base of a question without a file.
 static std::string base_of(const QuestionArgs& args) {
   std::string name = args.model.empty() ? "" : std::filesystem::path(args.model).filename().string();
@@ -347,7 +365,7 @@ void Question::fill_in(const Asker& asker) {
   const auto add = [&](const std::string& path, const std::string& value) {
     options_.push_back({path, value, kCommandLine, {}});
   };
-  const Scenario first = load();
+  const Scenario first = load_machine();
   const bool has_machine = !asker.chooses;
   if (has_machine && !from_.is_given()) {
     LaunchLine installed;
@@ -357,7 +375,7 @@ void Question::fill_in(const Asker& asker) {
     }
   }
   if (has_machine && !sets("serving.max_model_len")) {
-    const int64_t tokens = longest_that_fits(load(), first.serving.kv_capacity_tokens);
+    const int64_t tokens = longest_that_fits(load_machine(), first.serving.kv_capacity_tokens);
     if (tokens > 0) {
       add("serving.max_model_len", std::to_string(tokens));
       if (tokens < first.model.max_position_embeddings) {
@@ -368,7 +386,8 @@ void Question::fill_in(const Asker& asker) {
     }
   }
   if (args_.workload == "agents" && !sets("workload.source.max_prompt_tokens")) {
-    const int64_t longest = load().serving.max_model_len.value_or(first.model.max_position_embeddings);
+    const int64_t longest =
+        load_machine().serving.max_model_len.value_or(first.model.max_position_embeddings);
     add("workload.source.max_prompt_tokens", std::to_string(agent_prompt_limit(longest)));
   }
 }
@@ -395,7 +414,14 @@ Scenario Question::load(const Overrides& more, const std::string& file) const {
   return scenario;
 }
 
-std::vector<std::string> Question::own_policies() const { return policies_of(load().serving.engine); }
+// Returns the scenario without --set of parts of tiers, which only some policies have.
+Scenario Question::load_machine() const {
+  Overrides all = overrides();
+  std::erase_if(all, [](const Override& one) { return one.path.starts_with("policy.tiers."); });
+  return load_scenario_with(base_, all);
+}
+
+std::vector<std::string> Question::own_policies() const { return policies_of(load_machine().serving.engine); }
 
 void Question::store() {
   if (storages_.size() > 1) {
@@ -410,7 +436,8 @@ void Question::store() {
     const Overrides tiers = storing(policy, storages_.front(), place);
     if (tiers.empty()) continue;
     if (policy != own.name) set_.push_back({"policy", Json(policy).dump(), place, {}});
-    set_.insert(set_.end(), tiers.begin(), tiers.end());
+    const Overrides stored = with_set_tiers(tiers, set_);
+    set_.insert(set_.end(), stored.begin(), stored.end());
     return;
   }
   throw InputError(place + ": found " + storages_.front().label() + ", and " + joined(policies, " and ") +
