@@ -21,6 +21,7 @@
 #include "base/text/joined.h"
 #include "base/text/print.h"
 #include "base/text/progress.h"
+#include "base/text/warning.h"
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -469,7 +470,11 @@ void compare(const CompareArgs& args) {
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
   require_equal_seeds(columns, scenarios);
-  question.save(scenarios.front());
+  question.save(scenarios.front(), columns.front().overrides);
+  if (!args.question.save.empty() && columns.size() > 1) {
+    warn("--save: " + args.question.save + " has the first of " + std::to_string(columns.size()) +
+         " settings, " + columns.front().label);
+  }
   refuse_resume_without_folder("compare", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {

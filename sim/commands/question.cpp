@@ -463,10 +463,12 @@ std::string Question::text_without_set() const {
   return text_of(load_scenario_with(base_, overrides), overrides);
 }
 
-void Question::save(const Scenario& scenario) const {
+void Question::save(const Scenario& scenario, const Overrides& more) const {
   if (args_.save.empty()) return;
+  Overrides all = overrides();
+  all.insert(all.end(), more.begin(), more.end());
   const std::string text =
-      has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n" : text_of(scenario, overrides());
+      has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n" : text_of(scenario, all);
   if (std::filesystem::is_regular_file(args_.save)) {
     if (read_text(args_.save) == text) return;
     throw InputError("--save: " + args_.save +

@@ -82,8 +82,9 @@ class Question {
   // Returns the policies that the engine brings: its prefix cache alone, and its stacks.
   std::vector<std::string> own_policies() const;
 
-  // Writes the scenario of --save, if given. Throws InputError if the file may not be replaced.
-  void save(const Scenario& scenario) const;
+  // Writes the scenario of --save, if given, with more overrides. Throws InputError if the file may not be
+  // replaced.
+  void save(const Scenario& scenario, const Overrides& more = {}) const;
 
  private:
   Question(const QuestionArgs& args, const Asker& asker, std::optional<LaunchLine> line);

@@ -191,6 +191,22 @@ TEST_F(Cli, ComparesWithTiersAsSet) {
       "kvcap: --set policy.name=ideal: found beside --policies, which sets it too, allowed: one of them\n");
 }
 
+TEST_F(Cli, SavesTheFirstSettingThatItCompares) {
+  const auto saved = [&](const std::string& policies, const std::string& err) {
+    const std::string file = path("saved-" + policies + ".json");
+    const Outcome outcome = kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "a100-80g-sxm",
+                                   "--workload", "chat", "--rate", "1", "--set", "workload.sessions=20",
+                                   "--draws", "0", "--dram", "9GB", "--policies", policies, "--save", file});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, err.empty() ? "" : "kvcap: warning: --save: " + file + err);
+    return Json::parse(read_file(file))["policy"];
+  };
+  const Json one = saved("kv_offload", "");
+  EXPECT_EQ(one["name"], "kv_offload");
+  EXPECT_EQ(one["tiers"][0]["capacity_bytes"], 9e9);
+  EXPECT_EQ(saved("recompute,hcache", " has the first of 2 settings, recompute\n")["name"], "recompute");
+}
+
 // What a pull request changes: the file before and the file after, over five seeds unless a number is given.
 TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
   for (const char* seconds : {"0.1", "0.2"}) {
