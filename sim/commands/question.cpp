@@ -66,9 +66,10 @@ std::vector<Storage::Size> sizes_of(Tier tier, const std::string& list) {
     const std::optional<double> bytes = number_with_unit(text, UnitOf::bytes);
     // A size without a unit would be bytes, and is hardly ever meant so.
     const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
-    if (!bytes || !(*bytes > 0) || !has_unit) {
-      throw InputError("--" + std::string(name(tier)) + ": found \"" + text +
-                       "\", allowed: a size such as 250GB or 2TiB, several separated by commas");
+    if (!bytes || !(*bytes >= 0) || !has_unit) {
+      throw InputError(
+          "--" + std::string(name(tier)) + ": found \"" + text +
+          "\", allowed: a size such as 250GB or 2TiB, or 0GB for none, several separated by commas");
     }
     sizes.push_back({tier, *bytes, text});
   }
@@ -153,7 +154,7 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value("--rate", args.requests_per_s, "requests per second, of a Poisson process");
   command.value("--concurrency", args.concurrency, "sessions that are active at once, in place of --rate")
       .within(1, 1000000);
-  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare takes several: 100GB,250GB");
+  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare takes several, 0GB for none: 0GB,100GB");
   command.value("--ssd", args.ssd, "SSD for KV: 4TB");
   command.value("--save", args.save, "file for the scenario that was asked about");
   add_from(command, args.from);
