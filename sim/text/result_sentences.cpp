@@ -245,6 +245,7 @@ std::vector<std::string> sentences(const Comparison& all) {
     explain_several(all, paragraphs);
   }
   for (std::string& text : unsized_texts(all)) paragraphs.push_back(std::move(text));
+  add(paragraphs, {first_said(kWorn, first_of_all(all))});
   add(paragraphs, {prices_text(all)});
   for (const std::string& note : notes_of(all, NoteKind::no_effect)) paragraphs.push_back(note + ".");
   add(paragraphs, {first_said(kWarnings, first_of_all(all))});
@@ -286,6 +287,7 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
   add(texts, quality_texts(all));
   for (const std::string& note : notes_of(all, NoteKind::no_effect)) add(texts, {note + "."});
+  add(texts, {first_said(kWorn, first_of_all(all))});
   add(texts, {outdated_text(outdated_notes(all).size())});
   add(texts, {first_said(kWarnings, first_of_all(all)),
               left_out_text(notes, assumed_texts(all).size() + more_assumptions)});

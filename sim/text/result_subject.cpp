@@ -103,6 +103,47 @@ double wear_usd_per_hour(const ResultSubject& s) {
   return 3600 * s.number("cost.ssd_wear_usd") / s.number("duration");
 }
 
+namespace {
+
+// Returns the settings whose wear should be known, those with the shortest life first.
+std::vector<Setting> worn_settings(const Comparison& all) {
+  constexpr double kLongLife_years = 5, kNoticeableCost = 0.05;
+  std::vector<Setting> worn = all.real();
+  std::erase_if(worn, [](const Setting& one) {
+    const double years = one.number("ssd_writes.lifetime_years");
+    const bool is_costly = one.number("cost.ssd_wear_usd") > kNoticeableCost * one.number("cost.total_usd");
+    return !(years > 0) || !(years < kLongLife_years || is_costly);
+  });
+  std::stable_sort(worn.begin(), worn.end(), [](const Setting& a, const Setting& b) {
+    return a.number("ssd_writes.lifetime_years") < b.number("ssd_writes.lifetime_years");
+  });
+  return worn;
+}
+
+bool has_bought_ssds(const Setting& one) {
+  const Json scenario = Json::parse(one.result->scenario_json, nullptr, false);
+  return number_of(value_of(value_of(scenario, "hardware"), "ssd"), "purchase_usd") > 0;
+}
+
+}  // namespace
+
+std::string worn(const ResultSubject& s) {
+  std::vector<std::string> items;
+  for (const Setting& one : worn_settings(s.all)) {
+    const double usd_per_hour = wear_usd_per_hour({s.all, one});
+    items.push_back(format_number(one.number("ssd_writes.lifetime_years")) + " years with " + one.label +
+                    (usd_per_hour > 0 ? " (" + format_number(usd_per_hour) + " $ an hour)" : ""));
+  }
+  return few_of(std::move(items));
+}
+
+bool leaves_out_wear(const ResultSubject& s) {
+  const std::vector<Setting> worn = worn_settings(s.all);
+  return std::any_of(worn.begin(), worn.end(), [&s](const Setting& one) {
+    return wear_usd_per_hour({s.all, one}) > 0 && !has_bought_ssds(one);
+  });
+}
+
 bool others_store(const ResultSubject& s) {
   return std::any_of(s.all.eligible().begin(), s.all.eligible().end(), [&](const Setting& other) {
     return other.label != s.one.label && other.number(kStored) > 0;
@@ -465,6 +506,7 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
     {"hits", [](const ResultSubject& s) { return format_number(100 * s.number("token_hit_rate")); }},
     {"reusing", [](const ResultSubject& s) { return format_percent(s.number("request_hit_rate")); }},
     {"hits by setting", hits_by_setting},
+    {"worn", worn},
     {"years", [](const ResultSubject& s) { return format_number(s.number("ssd_writes.lifetime_years")); }},
     {"wear", [](const ResultSubject& s) { return format_number(wear_usd_per_hour(s)); }},
     {"unanswered", unanswered},
