@@ -12,7 +12,7 @@ add_custom_command(
   COMMAND kvcap completion bash > ${shell_texts}/kvcap.bash
   COMMAND kvcap completion zsh > ${shell_texts}/_kvcap
   COMMAND kvcap completion fish > ${shell_texts}/kvcap.fish
-  COMMAND kvcap show schema > ${shell_texts}/scenario.schema.json
+  COMMAND kvcap show schema scenario > ${shell_texts}/scenario.schema.json
   DEPENDS kvcap
   VERBATIM)
 add_custom_target(kvcap_shell_texts ALL DEPENDS ${shell_texts}/kvcap.1)

@@ -63,8 +63,10 @@ export const tiers = (): string[] =>
   [...table.keys()].filter((name) => name.startsWith(stored)).map((name) => name.slice(stored.length));
 export const tier_title = (tier: string): string => title_of(stored + tier).replace("stored in ", "");
 
-// A parameter of a sweep or plan by the end of its path, which is what tells it from the others.
+// A parameter of a sweep or plan by the end of its path, which is what tells it from the others; the place in
+// a list is not a name: "tiers.0.capacity_bytes".
 export function short_path(path: string): string {
   const parts = path.split(".");
-  return parts.length <= 2 ? path : parts.slice(-2).join(".");
+  const names = /^\d+$/.test(parts.at(-2) ?? "") ? 3 : 2;
+  return parts.slice(-names).join(".");
 }

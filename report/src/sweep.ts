@@ -1,7 +1,7 @@
 // The points of a sweep as rows: which are shown, their names, and the commands that repeat them.
 import { brief } from "./format.ts";
 import type { Place } from "./place.ts";
-import { short_path } from "./quantities.ts";
+import { short_path, unit_of } from "./quantities.ts";
 
 export interface Point {
   row: number; // index into the columns
@@ -22,6 +22,7 @@ export class Sweep {
   readonly metrics: string[]; // metrics with at least one number
   readonly points: Point[]; // points that ran
   readonly failed: number;
+  readonly unserved: number; // points that ran and are saturated
 
   constructor(readonly place: Place) {
     this.parameters = place.at("parameters").texts.filter((name) => this.column(name).exists);
@@ -33,6 +34,7 @@ export class Sweep {
     const all = Array.from({ length: count }, (_, row) => row);
     const ran = all.filter((row) => statuses.length === 0 || statuses[row]?.text === "ok");
     this.failed = count - ran.length;
+    this.unserved = ran.filter((row) => this.at("stable.verdict", row).text === "saturated").length;
     this.points = ran.map((row) => ({
       row,
       policy: this.at("policy.name", row).text ?? this.at("policy", row).text ?? "",
@@ -45,9 +47,12 @@ export class Sweep {
   at(name: string, row: number): Place {
     return this.column(name).at(row);
   }
+  // Returns the value as it is read, "128 GB"; the command has it as it is set.
   text(name: string, row: number): string {
     const value = this.at(name, row).value;
-    return typeof value === "number" ? brief(value, 6) : value_text(value);
+    if (typeof value !== "number") return value_text(value);
+    const unit = unit_of(name);
+    return `${brief(value * unit.scale, 6)} ${unit.symbol}`.trimEnd();
   }
 
   // Returns the distinct values of a parameter as text, in order.

@@ -54,7 +54,10 @@ class ReadFields : public FieldVisitor {
     describe(reader);
   }
 
-  void schema(std::string_view, bool required) override { find("schema", {.required = required}, nullptr); }
+  void schema(std::string_view value, bool required) override {
+    if (!required || json_.contains("schema")) return;
+    throw InputError(at("schema") + ": missing, required: \"" + std::string(value) + "\"");
+  }
 
   void needs(std::string_view name, std::string_view value, std::string_view needed) override {
     const auto chosen = json_.find(name);

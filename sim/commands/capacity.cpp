@@ -280,11 +280,9 @@ std::vector<Scenario> scenarios_of(const CapacityArgs& args, const Question& que
   for (const std::string& policy : distinct_items("--policies", args.policies)) {
     Overrides changes = {{"policy.name", Json(policy).dump(), "--policies", {}}};
     if (question.from().is_given()) changes = overrides_beside(policy, args.question.set);
-    scenarios.push_back(question.load(changes));
     const Overrides tiers = sizes.empty() ? Overrides() : storing(policy, sizes.front(), "--dram, --ssd");
-    if (tiers.empty()) continue;
     changes.insert(changes.end(), tiers.begin(), tiers.end());
-    scenarios.back() = question.load(changes);
+    scenarios.push_back(question.load(with_set_tiers(std::move(changes), question.set())));
   }
   return scenarios;
 }

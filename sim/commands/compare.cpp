@@ -21,6 +21,7 @@
 #include "base/text/joined.h"
 #include "base/text/print.h"
 #include "base/text/progress.h"
+#include "base/text/warning.h"
 #include "base/tier.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
@@ -244,7 +245,10 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
       for (Override& one : beside) one.place = "--policies";
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
     }
-    for (Compared& one : with_sizes(column, name, question.storages())) columns.push_back(std::move(one));
+    for (Compared& one : with_sizes(column, name, question.storages())) {
+      one.overrides = with_set_tiers(std::move(one.overrides), question.set());
+      columns.push_back(std::move(one));
+    }
   }
   return columns;
 }
@@ -504,7 +508,11 @@ void compare(const CompareArgs& args) {
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
   require_equal_seeds(columns, scenarios);
-  question.save(scenarios.front());
+  question.save(scenarios.front(), columns.front().overrides);
+  if (!args.question.save.empty() && columns.size() > 1) {
+    warn("--save: " + args.question.save + " has the first of " + std::to_string(columns.size()) +
+         " settings, " + columns.front().label);
+  }
   refuse_resume_without_folder("compare", args.resume, args.out);
   const MadeFolders made = prepare_folder(args.out);
   if (!args.out.empty()) {

@@ -66,9 +66,10 @@ std::vector<Storage::Size> sizes_of(Tier tier, const std::string& list) {
     const std::optional<double> bytes = number_with_unit(text, UnitOf::bytes);
     // A size without a unit would be bytes, and is hardly ever meant so.
     const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
-    if (!bytes || !(*bytes > 0) || !has_unit) {
-      throw InputError("--" + std::string(name(tier)) + ": found \"" + text +
-                       "\", allowed: a size such as 250GB or 2TiB, several separated by commas");
+    if (!bytes || !(*bytes >= 0) || !has_unit) {
+      throw InputError(
+          "--" + std::string(name(tier)) + ": found \"" + text +
+          "\", allowed: a size such as 250GB or 2TiB, or 0GB for none, several separated by commas");
     }
     sizes.push_back({tier, *bytes, text});
   }
@@ -154,7 +155,7 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value("--rate", args.requests_per_s, "requests per second, of a Poisson process");
   command.value("--concurrency", args.concurrency, "sessions that are active at once, in place of --rate")
       .within(1, 1000000);
-  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare and plan take several: 100GB,250GB");
+  command.value("--dram", args.dram, "DRAM for KV: 250GB; compare and plan take several: 0GB,100GB");
   command.value("--ssd", args.ssd, "SSD for KV: 4TB");
   if (can_save) command.value("--save", args.save, "file for the scenario that was asked about");
   add_from(command, args.from);
@@ -202,6 +203,24 @@ std::string options_text(const QuestionArgs& args) {
   if (args.requests_per_s) add("--rate", number_text(*args.requests_per_s));
   if (args.concurrency) add("--concurrency", std::to_string(*args.concurrency));
   return joined(words, " ", shell_word);
+}
+
+Overrides with_set_tiers(Overrides setting, const Overrides& set) {
+  const Overrides chosen = setting;
+  for (const Override& one : set) {
+    const bool is_part = one.path.starts_with("policy.tiers.");
+    const std::string path = is_part ? "policy.tiers" : one.path;
+    const auto found = std::find_if(chosen.begin(), chosen.end(),
+                                    [&path](const Override& other) { return other.path == path; });
+    if (found == chosen.end()) continue;
+    if (!is_part) {
+      throw InputError(
+          one.place + ": found beside " + found->place + ", which sets it too, allowed: one of them" +
+          (path == "policy.tiers" ? "; parts of a tier: policy.tiers.0.capacity_bytes=100GB" : ""));
+    }
+    setting.push_back(one);
+  }
+  return setting;
 }
 
 // Returns the base of a question without a file.
@@ -348,7 +367,7 @@ void Question::fill_in(const Asker& asker) {
   const auto add = [&](const std::string& path, const std::string& value) {
     options_.push_back({path, value, kCommandLine, {}});
   };
-  const Scenario first = load();
+  const Scenario first = load_machine();
   const bool has_machine = !asker.chooses;
   if (has_machine && !from_.is_given()) {
     LaunchLine installed;
@@ -358,7 +377,7 @@ void Question::fill_in(const Asker& asker) {
     }
   }
   if (has_machine && !sets("serving.max_model_len")) {
-    const int64_t tokens = longest_that_fits(load(), first.serving.kv_capacity_tokens);
+    const int64_t tokens = longest_that_fits(load_machine(), first.serving.kv_capacity_tokens);
     if (tokens > 0) {
       add("serving.max_model_len", std::to_string(tokens));
       if (tokens < first.model.max_position_embeddings) {
@@ -378,7 +397,8 @@ void Question::fill_in(const Asker& asker) {
     add("workload.run_length", "steady");
   }
   if (args_.workload == "agents" && !sets("workload.source.max_prompt_tokens")) {
-    const int64_t longest = load().serving.max_model_len.value_or(first.model.max_position_embeddings);
+    const int64_t longest =
+        load_machine().serving.max_model_len.value_or(first.model.max_position_embeddings);
     add("workload.source.max_prompt_tokens", std::to_string(agent_prompt_limit(longest)));
   }
 }
@@ -405,7 +425,14 @@ Scenario Question::load(const Overrides& more, const std::string& file) const {
   return scenario;
 }
 
-std::vector<std::string> Question::own_policies() const { return policies_of(load().serving.engine); }
+// Returns the scenario without --set of parts of tiers, which only some policies have.
+Scenario Question::load_machine() const {
+  Overrides all = overrides();
+  std::erase_if(all, [](const Override& one) { return one.path.starts_with("policy.tiers."); });
+  return load_scenario_with(base_, all);
+}
+
+std::vector<std::string> Question::own_policies() const { return policies_of(load_machine().serving.engine); }
 
 void Question::store() {
   if (storages_.size() > 1) {
@@ -420,7 +447,8 @@ void Question::store() {
     const Overrides tiers = storing(policy, storages_.front(), place);
     if (tiers.empty()) continue;
     if (policy != own.name) set_.push_back({"policy", Json(policy).dump(), place, {}});
-    set_.insert(set_.end(), tiers.begin(), tiers.end());
+    const Overrides stored = with_set_tiers(tiers, set_);
+    set_.insert(set_.end(), stored.begin(), stored.end());
     return;
   }
   throw InputError(place + ": found " + storages_.front().label() + ", and " + joined(policies, " and ") +
@@ -446,10 +474,12 @@ std::string Question::text_without_set() const {
   return text_of(load_scenario_with(base_, overrides), overrides);
 }
 
-void Question::save(const Scenario& scenario) const {
+void Question::save(const Scenario& scenario, const Overrides& more) const {
   if (args_.save.empty()) return;
+  Overrides all = overrides();
+  all.insert(all.end(), more.begin(), more.end());
   const std::string text =
-      has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n" : text_of(scenario, overrides());
+      has_file() ? Json::parse(scenario.resolved_json).dump(2) + "\n" : text_of(scenario, all);
   if (std::filesystem::is_regular_file(args_.save)) {
     if (read_text(args_.save) == text) return;
     throw InputError("--save: " + args_.save +

@@ -82,14 +82,16 @@ class Question {
   // Returns the policies that the engine brings: its prefix cache alone, and its stacks.
   std::vector<std::string> own_policies() const;
 
-  // Writes the scenario of --save, if given. Throws InputError if the file may not be replaced.
-  void save(const Scenario& scenario) const;
+  // Writes the scenario of --save, if given, with more overrides. Throws InputError if the file may not be
+  // replaced.
+  void save(const Scenario& scenario, const Overrides& more = {}) const;
 
  private:
   Question(const QuestionArgs& args, const Asker& asker, std::optional<LaunchLine> line);
   Overrides options(const QuestionArgs& args, const Asker& asker) const;
   void add_gpus(const QuestionArgs& args, Overrides& all) const;
   void fill_in(const Asker& asker);
+  Scenario load_machine() const;
   // Stores in the tiers of --dram and --ssd: by the policy or, if it stores nothing, by the engine's own
   // offloading.
   void store();
@@ -113,5 +115,9 @@ std::string options_text(const QuestionArgs& args);
 // Returns the overrides that give a policy these sizes: its stack's tiers, of those that it can use. Empty if
 // the policy stores nothing.
 Overrides storing(std::string_view policy, const Storage& storage, const std::string& place);
+
+// Returns the overrides of a setting and after them those of --set that change parts of the tiers that the
+// setting replaces. Throws InputError if both choose the policy or all tiers.
+Overrides with_set_tiers(Overrides setting, const Overrides& set);
 
 }  // namespace kvcap

@@ -24,6 +24,7 @@
 #include "plan/workers.h"
 #include "policy/group_rules.h"
 #include "policy/table.h"
+#include "run/engine_memory.h"
 #include "run/lone_restore.h"
 #include "run/machine.h"
 #include "run/simulate.h"
@@ -70,21 +71,18 @@ StoredContexts contexts_of(const RestoreArgs& args) {
   return {.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens};
 }
 
-// Returns a scenario with one context, whose state is in one tier with room for it, simulated layer by layer.
-Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
-  const Json text = {
-      {"schema", "kvcap.scenario/1"},
-      {"name", "restore"},
-      {"model", args.model},
-      {"hardware",
-       args.gpus ? server_of(load_hardware(args.hardware), args.hardware, *args.gpus) : args.hardware},
-      {"serving",
-       {{"host_times", "none"},
-        {"tensor_parallel_size", args.gpus.value_or(1)},
-        {"max_num_batched_tokens", args.tokens + args.new_tokens}}},
-      {"workload", {{"source", {{"kind", "chat"}}}}},
-      {"policy", {{"name", policy}}},
-      {"fidelity", "layer"}};
+// Returns a scenario of the machine; `step_tokens`: that of the engine's largest step, if not its default.
+Scenario scenario_of_machine(const RestoreArgs& args, const std::string& policy,
+                             std::optional<int64_t> step_tokens) {
+  Json text = {{"schema", "kvcap.scenario/1"},
+               {"name", "restore"},
+               {"model", args.model},
+               {"hardware", args.gpus ? server_of(load_hardware(args.hardware), args.hardware, *args.gpus)
+                                      : args.hardware},
+               {"serving", {{"host_times", "none"}, {"tensor_parallel_size", args.gpus.value_or(1)}}},
+               {"workload", {{"source", {{"kind", "chat"}}}}},
+               {"policy", {{"name", policy}}},
+               {"fidelity", "layer"}};
   for (const std::string& change : args.overrides) {
     if (change.starts_with("policy.name=") || change.starts_with("policy.tiers") ||
         change.starts_with("policy=")) {
@@ -92,8 +90,13 @@ Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
                        ": restore takes the policy from --policy and the tier from --tier");
     }
   }
-  Scenario scenario =
-      parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
+  if (step_tokens) text["serving"]["max_num_batched_tokens"] = *step_tokens;
+  return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
+}
+
+// Returns a scenario with one context, whose state is in one tier with room for it, simulated layer by layer.
+Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
+  Scenario scenario = scenario_of_machine(args, policy, args.tokens + args.new_tokens);
   // Does not check whether the context fits; policy_entry() does.
   make_room(contexts_of(args), choose_tier(args, scenario.hardware), scenario);
   return scenario;
@@ -208,6 +211,22 @@ std::vector<std::string> memory_notes(const Scenario& scenario) {
           format_number(memory_gb) + " GB: run refuses this machine; --gpus takes more GPUs"};
 }
 
+// Returns a note that names the limits of the model and of the GPU's memory that the longest context exceeds.
+std::vector<std::string> limit_notes(const RestoreArgs& args, const std::vector<int64_t>& lengths) {
+  const Scenario scenario = scenario_of_machine(args, args.policy == "all" ? "ideal" : args.policy, {});
+  const int64_t tokens = *std::max_element(lengths.begin(), lengths.end()) + args.new_tokens;
+  const int64_t window = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
+  const int64_t room = longest_sequence(scenario, kv_capacity_tokens(scenario));
+  std::vector<std::string> limits;
+  if (tokens > window) limits.push_back("the model's " + format_count(window) + " positions");
+  if (tokens > room && room > 0) {
+    limits.push_back("the " + format_count(room) + " tokens of KV that the GPU memory holds");
+  }
+  if (limits.empty()) return {};
+  return {format_count(tokens) + " tokens exceed " + listed(limits) +
+          ": times beyond that are as if there were room, and run refuses or truncates such contexts"};
+}
+
 std::vector<std::string> policies_of(const RestoreArgs& args) {
   const std::span<const std::string_view> names = policy_names();
   if (args.policy == "all") return {names.begin(), names.end()};
@@ -297,6 +316,7 @@ void restore(RestoreArgs args) {
   // Loads the scenario once, to find bad input before anything runs.
   const Scenario scenario = scenario_for(args, policies.front());
   std::vector<std::string> notes = memory_notes(scenario);
+  for (std::string& note : limit_notes(args, lengths)) notes.push_back(std::move(note));
   if (args.policy == "all") {
     const std::vector<std::string> left_out = leave_out_refusing(scenario, policies);
     notes.insert(notes.end(), left_out.begin(), left_out.end());

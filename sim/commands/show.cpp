@@ -25,10 +25,13 @@
 #include "commands/show_support.h"
 #include "cost/peer_collectives.h"
 #include "cost/prices.h"
+#include "plan/search/plan.h"
+#include "plan/sweep/sweep.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "scenario/model_files.h"
 #include "spec/tiers.h"
+#include "validate/studies/study.h"
 #include "workload/sources_table.h"
 
 namespace kvcap {
@@ -138,7 +141,7 @@ constexpr Topic kTopics[] = {
     {"flags", "which flag of vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field"},
     {"memory", "where the memory of one GPU goes; with the name of a scenario, or --model and --hardware"},
     {"support", "what the times on each GPU with each engine rest on; with the name of a model"},
-    {"schema", "the JSON Schema of scenarios, for editors"},
+    {"schema", "JSON Schemas of files, for editors; with a name: scenario, plan, sweep, study, ..."},
 };
 
 std::vector<Entry> all_topics() {
@@ -286,6 +289,34 @@ void refuse_memory_options(const ShowArgs& args) {
   if (given) throw InputError("show " + args.what + ": found " + given + ", allowed: with memory alone");
 }
 
+// A kind of file that people write.
+struct FileSchema {
+  std::string_view name, line;
+  std::string (*schema)();
+};
+constexpr FileSchema kFileSchemas[] = {
+    {"scenario", "a simulation: kvcap run, compare, capacity", scenario_json_schema},
+    {"plan", "a search for hardware: kvcap plan", plan_json_schema},
+    {"sweep", "many scenarios: kvcap sweep", sweep_json_schema},
+    {"study", "checks against references: kvcap validate", study_json_schema},
+    {"prices", "your prices: --prices", prices_json_schema},
+    {"hardware", "a machine: --gpu, hardware", hardware_json_schema},
+    {"model", "a model: --model, model", model_json_schema},
+};
+
+void show_schema(const ShowArgs& args) {
+  std::vector<Entry> entries;
+  std::vector<std::string_view> names;
+  for (const FileSchema& one : kFileSchemas) {
+    if (one.name == args.name) return print(one.schema());
+    entries.push_back({std::string(one.name), std::string(one.line), {}});
+    names.push_back(one.name);
+  }
+  if (args.name.empty()) return show_all(entries, args.json);
+  throw InputError("show schema: found \"" + args.name + "\", allowed: " + joined(names) +
+                   suggestion(args.name, names));
+}
+
 void show(const ShowArgs& args) {
   if (args.what == "memory") {
     ShowMemoryArgs memory = args.memory;
@@ -312,7 +343,7 @@ void show(const ShowArgs& args) {
     return;
   }
   if (args.what == "schema") {
-    print_format("%s\n", Json::parse(scenario_json_schema()).dump(2).c_str());
+    show_schema(args);
     return;
   }
   const std::vector<Entry> entries = entries_of(args.what);
@@ -335,11 +366,11 @@ void add_show(CLI::App& app) {
       "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
       "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
       "GPU goes, term by term; support: what the times of a model on each GPU with each engine rest on; "
-      "schema: the JSON Schema of scenarios, for editors; without it a line for each of these");
+      "schema: the JSON Schema of a kind of file, for editors; without it a line for each of these");
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
                 "each number comes from; without it a list of all. For fields a path or a part of it, for "
-                "memory a scenario file, for support a model");
+                "memory a scenario file, for support a model, for schema a kind of file");
   command.value("--model", args->memory.model, "memory: the model, in place of the scenario's");
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");

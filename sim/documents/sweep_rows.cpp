@@ -41,10 +41,19 @@ std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   return rows;
 }
 
+// Returns a value of a field in the unit that people read: "128 GB", "lmcache".
+std::string field_text(const std::string& path, const Json& value) {
+  for (const UnitEnding& one : unit_endings()) {
+    if (!value.is_number() || !path.ends_with(one.ending)) continue;
+    return format_number(one.unit.scale * value.get<double>()) + " " + std::string(one.unit.symbol);
+  }
+  return text_or_json(value);
+}
+
 std::string point_text(const std::vector<SettingColumn>& parameters, std::size_t row) {
   std::vector<std::string> parts;
   for (const SettingColumn& one : parameters)
-    if (row < one.values->size()) parts.push_back(one.name + "=" + text_or_json((*one.values)[row]));
+    if (row < one.values->size()) parts.push_back(one.name + "=" + field_text(one.name, (*one.values)[row]));
   return parts.empty() ? "the only point" : joined(parts, " ");
 }
 
@@ -79,7 +88,7 @@ std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& 
     std::map<std::string, std::vector<double>> by_value;
     for (std::size_t row : rows)
       if (row < parameter.values->size())
-        by_value[text_or_json((*parameter.values)[row])].push_back(values[row].get<double>());
+        by_value[field_text(parameter.name, (*parameter.values)[row])].push_back(values[row].get<double>());
     std::vector<std::pair<double, std::string>> medians;
     medians.reserve(by_value.size());
     for (auto& [value, numbers] : by_value) medians.emplace_back(describe(numbers).median, value);
@@ -114,12 +123,14 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   int64_t overloaded = 0;
   for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
   if (overloaded > 0)
-    points += "; " + format_count(overloaded) + " cannot serve their rate and are left out below";
+    points += "; " + format_count(overloaded) +
+              " cannot serve their rate: these sentences leave them out, charts and tables show them";
   int64_t unanswering = 0;
   const std::size_t points_shown = list_of(columns, "rejected").size();
   for (std::size_t row = 0; row < points_shown; ++row) unanswering += leaves_unanswered(columns, row);
   if (unanswering > 0)
-    points += "; " + format_count(unanswering) + " leave turns unanswered and are left out, too";
+    points +=
+        "; " + format_count(unanswering) + " leave turns unanswered, and these sentences leave them out, too";
   std::vector<std::string> said;
   const double replications = number_of(value_of(sweep, "base"), "replications");
   const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";

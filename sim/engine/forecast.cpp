@@ -127,15 +127,15 @@ bool Forecast::fetches(const std::vector<Part>& prompt) const {
 
 // ---- turns that end ----
 
-// The next use is by the session's next turn or by another session that shares the part.
+// A session's own text and a growing history are used again by the session's next turn; shared texts by the
+// next turn whose prompt has them.
 void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s) {
   if (!clairvoyant_) return;
   const Session& session = workload_.sessions[turn.session];
-  const bool returns =
-      turn.turn + 1 < session.turn_count && (session.history_grows || session.context_tokens > 0);
-  const Order own = returns ? arrivals_.time_after(turn, now_s) : kNever;
+  const Order next_turn = turn.turn + 1 < session.turn_count ? arrivals_.time_after(turn, now_s) : kNever;
   for (const Part& part : parts) {
-    store_.expect(part.key, std::min(own, next_uses_->after(part.key, turn.time_s)));
+    const Order own = session.history_grows || !part.shared ? next_turn : kNever;
+    store_.expect(part.key, std::min(own, next_uses_->after(part.key, turn, now_s)));
   }
 }
 

@@ -1,9 +1,16 @@
-// NextUses: times of the future uses of documents and pieces that sessions share; for bounds only.
+// NextUses: times of the future uses of texts that several turns share; for bounds only.
+//
+// The arrival of a later turn depends on answers that do not exist yet. A turn's least time counts only
+// think times up to it; the times of a session are shifted by the delay of its current turn. Arrivals of
+// other sessions are taken at their least times, or with closed_loop, whose sessions start when others end,
+// in the order of the sessions at the mean distance so far.
 #pragma once
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/arrivals.h"
 #include "policy/options.h"
 #include "state/store.h"
 #include "workload/workload.h"
@@ -14,11 +21,26 @@ class NextUses {
  public:
   NextUses(const Workload& workload, Match match, int64_t chunk_tokens);
 
-  // Returns the first arrival after `now_s` of a session that uses `key`; kNever if there is none.
-  Order after(Key key, double now_s) const;
+  // Returns the expected arrival of the next turn after `turn`, which is served at `now_s`, whose prompt has
+  // the text; kNever if there is none.
+  Order after(Key key, const Arrival& turn, double now_s);
 
  private:
-  std::unordered_map<Key, std::vector<double>> uses_s_;  // ascending
+  struct Use {
+    double least_s = 0;
+    uint32_t session = 0;
+    uint32_t turn = 0;
+  };
+  using Uses = std::vector<Use>;
+
+  void add_session(uint32_t session, Match match, int64_t chunk_tokens);
+  Order of_own_session(const Uses& uses, const Arrival& turn, double now_s, Order before_s) const;
+  Order of_other_sessions(const Uses& uses, const Arrival& turn, double now_s) const;
+
+  const Workload& workload_;
+  std::vector<double> least_s_;         // by turn
+  std::unordered_map<Key, Uses> uses_;  // ascending in least_s; with closed_loop in session
+  uint32_t begun_ = 0;                  // with closed_loop: the last session that has begun
 };
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// Ideal: all history is on the GPU, at no cost and without taking memory. The lower bound in HCache's
-// figures.
+// Ideal: all history is on the GPU, at no cost and without taking memory. It bounds what loads cost under the
+// engine's own schedule, as in HCache's figures; it does not bound policies that schedule prompts otherwise.
 #include "policy/table.h"
 
 namespace kvcap {

@@ -134,10 +134,12 @@ constexpr std::array kPolicies = {
               "wins with short turns, slow or expensive storage, or an idle GPU; loses with long histories, "
               "because its work grows faster than their length",
               Keep::none, Restore::recompute, kAsIs},
-    PolicyRow{"ideal", "all history on the GPU at no cost: the lower bound",
-              "everything, in memory without cost", "no restoration; only the new tokens are prefilled",
-              "a bound that no lossless policy beats; the distance to it is the cost of a policy", Keep::all,
-              Restore::none, kAsIs},
+    PolicyRow{
+        "ideal", "all history on the GPU at no cost: the bound on loads",
+        "everything, in memory without cost", "no restoration; only the new tokens are prefilled",
+        "bounds loads under the engine's own schedule; a policy that computes restored prompts in steps of "
+        "their own (preload: layerwise) may have a lower TTFT",
+        Keep::all, Restore::none, kAsIs},
     PolicyRow{"kv_offload", "keep KV in host tiers and load it", "keys and values of every layer",
               "loads all layers, then prefills the new tokens; with preload: layerwise, layer by layer",
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "

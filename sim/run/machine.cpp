@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "base/text/note.h"
 #include "cost/drawn_machine.h"
 #include "engine/versions/host_times.h"
 #include "policy/keys.h"
@@ -78,6 +79,17 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
   divide_into_objects(scenario, !workload.piece_begin.empty());
   if (!has_texts(workload)) options_.calls = Calls::single;
   note_unused_keys(scenario.policy, workload);
+  if (options_.preload == Preload::layerwise && options_.restore == Restore::load && !tiers_.empty()) {
+    notes_.push_back(options_.name + std::string(kOwnSteps));
+  }
+  const bool has_next_use = std::any_of(tiers_.begin(), tiers_.end(), [](const StoreTier& tier) {
+    return tier.eviction == EvictionKind::next_use;
+  });
+  if (has_next_use && !options_.look_ahead.value_or(false)) {
+    notes_.push_back(noted(NoteKind::no_effect,
+                           "eviction next_use of " + options_.name +
+                               " is lru, because only policy.look_ahead=true tells it the waiting requests"));
+  }
 }
 
 // Returns the hardware with the engine's kernels in place of vLLM's.

@@ -198,8 +198,20 @@ std::vector<std::string> notes_of_version(const ServingOptions& serving) {
   return {};
 }
 
+// Removes tiers of 0 bytes, so that a range of sizes may begin there. Without any tier the engine keeps
+// nothing.
+void drop_empty_tiers(Scenario& scenario) {
+  if (!scenario.policy.tiers) return;
+  const auto is_empty = [](const TierOptions& tier) { return tier.capacity_bytes == 0.0; };
+  if (std::erase_if(*scenario.policy.tiers, is_empty) == 0 || !scenario.policy.tiers->empty()) return;
+  scenario.notes.push_back("the policy is recompute, because the tiers of " + scenario.policy.name +
+                           " have no capacity");
+  scenario.policy = {.name = "recompute"};
+}
+
 // Sets the tiers that the policy's name implies, and converts sizes per GPU to bytes.
 void settle_tiers(Scenario& scenario) {
+  drop_empty_tiers(scenario);
   PolicyOptions& policy = scenario.policy;
   const bool is_preset = !policy.tiers;
   if (is_preset) {

@@ -79,7 +79,10 @@ struct FieldHelp {
 std::vector<FieldHelp> scenario_fields();
 // Returns one line per key that the policy uses, with the value that the policy's name implies.
 std::vector<std::string> policy_options_help(std::string_view policy);
-// Returns the table of fields as a JSON Schema for editors.
+// Return the tables of fields as JSON Schemas for editors.
 std::string scenario_json_schema();
+std::string hardware_json_schema();
+std::string model_json_schema();
+std::string prices_json_schema();
 
 }  // namespace kvcap

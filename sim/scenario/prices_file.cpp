@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/json_schema.h"
 #include "base/read_fields.h"
 #include "base/text/joined.h"
 #include "base/tier.h"
@@ -277,6 +278,11 @@ std::vector<PriceSource> price_sources(const Document& document) {
     }
   }
   return sources;
+}
+
+std::string prices_json_schema() {
+  PricesFile prices;
+  return json_schema(kPricesSchema, [&](FieldVisitor& v) { describe(v, prices); });
 }
 
 }  // namespace kvcap

@@ -148,8 +148,14 @@ std::optional<Setting> Comparison::cheapest() const {
   return least_of(affordable(), [](const Setting& one) { return one.number(kOutputCost); });
 }
 
+bool Comparison::is_beside_ideal() const {
+  return ideal_ && std::none_of(eligible_.begin(), eligible_.end(), [&](const Setting& one) {
+           return one.number(kHistoryService) < ideal_->number(kHistoryService);
+         });
+}
+
 double Comparison::restore_ms(const Setting& setting) const {
-  return setting.number(kHistoryService) - (ideal_ ? ideal_->number(kHistoryService) : 0);
+  return setting.number(kHistoryService) - (is_beside_ideal() ? ideal_->number(kHistoryService) : 0);
 }
 
 Difference Comparison::difference(const Setting& one, const Setting& other, std::string_view metric) const {

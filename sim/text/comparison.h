@@ -73,15 +73,16 @@ class Comparison {
 
   // Returns the eligible setting with the least value; none if all are NaN. `but`: a setting to leave out.
   std::optional<Setting> least(std::string_view metric, const Setting* but = nullptr) const;
-  // Returns the eligible setting that restores a context fastest.
+  // Returns the eligible setting that serves turns with history fastest.
   std::optional<Setting> fastest() const;
   // Returns the eligible setting that serves the rate at the least cost.
   std::optional<Setting> cheapest() const;
   // The settings that have a cost and serve the rate.
   std::vector<Setting> affordable() const;
 
-  // Returns the mean time to restore a context, by loading or computing: the service TTFT of turns with
-  // history, less that of the ideal setting if there is one.
+  // True iff there is an ideal setting and no eligible one serves turns with history faster.
+  bool is_beside_ideal() const;
+  // Returns the mean service TTFT of turns with history, less that of the ideal setting if is_beside_ideal().
   double restore_ms(const Setting& setting) const;
   // Returns one - other: the paired difference if the two were compared, else with an interval as if their
   // runs were independent.

@@ -245,7 +245,9 @@ std::vector<std::string> sentences(const Comparison& all) {
     explain_several(all, paragraphs);
   }
   for (std::string& text : unsized_texts(all)) paragraphs.push_back(std::move(text));
+  add(paragraphs, {first_said(kWorn, first_of_all(all))});
   add(paragraphs, {prices_text(all)});
+  for (const std::string& note : notes_of(all, NoteKind::no_effect)) paragraphs.push_back(note + ".");
   add(paragraphs, {first_said(kWarnings, first_of_all(all))});
   for (std::string& text : assumed_texts(all)) paragraphs.push_back(std::move(text));
   return paragraphs;
@@ -286,6 +288,8 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   add(texts, quality_texts(all));
   const std::vector<std::string> versions = version_texts(notes_of(all, NoteKind::other_version));
   texts.insert(texts.end(), versions.begin(), versions.end());
+  for (const std::string& note : notes_of(all, NoteKind::no_effect)) add(texts, {note + "."});
+  add(texts, {first_said(kWorn, first_of_all(all))});
   add(texts, {outdated_text(outdated_notes(all).size())});
   add(texts, {first_said(kWarnings, first_of_all(all)),
               left_out_text(notes, assumed_texts(all).size() - versions.size() + more_assumptions)});

@@ -6,6 +6,7 @@
 #include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/json_values.h"
+#include "base/text/note.h"
 #include "metrics/quantity.h"
 #include "metrics/statistics/stability.h"
 #include "text/result_rows.h"
@@ -62,6 +63,19 @@ bool knows(const ResultSubject& s, std::string_view metric) {
 }
 
 Difference tail_difference(const ResultSubject& s) { return s.all.difference(s.one, *s.other, kTail); }
+bool has_own_steps(const Setting& one) {
+  const std::vector<std::string>& notes = one.result->notes;
+  return std::any_of(notes.begin(), notes.end(),
+                     [](const std::string& note) { return note.ends_with(kOwnSteps); });
+}
+bool is_below_ideal(const ResultSubject& s) {
+  const Difference mean = s.all.difference(s.one, *s.other, kMean);
+  return -mean_loss_ms(s) > kNoticeableShare * s.other->number(kMean) &&
+         !(std::abs(mean.difference) <= mean.half_width);
+}
+bool stores_as_many_bytes(const ResultSubject& s) {
+  return s.number(kStored) > 0 && is_alike(s.ratio(kStored));
+}
 bool is_clear(const ResultSubject& s) {
   const Difference tail = tail_difference(s);
   return !(std::abs(tail.difference) <= tail.half_width) && s.ratio(kTail) < 1 - kNoticeableShare;
@@ -87,6 +101,47 @@ double busy_share(const ResultSubject& s) {
 
 double wear_usd_per_hour(const ResultSubject& s) {
   return 3600 * s.number("cost.ssd_wear_usd") / s.number("duration");
+}
+
+namespace {
+
+// Returns the settings whose wear should be known, those with the shortest life first.
+std::vector<Setting> worn_settings(const Comparison& all) {
+  constexpr double kLongLife_years = 5, kNoticeableCost = 0.05;
+  std::vector<Setting> worn = all.real();
+  std::erase_if(worn, [](const Setting& one) {
+    const double years = one.number("ssd_writes.lifetime_years");
+    const bool is_costly = one.number("cost.ssd_wear_usd") > kNoticeableCost * one.number("cost.total_usd");
+    return !(years > 0) || !(years < kLongLife_years || is_costly);
+  });
+  std::stable_sort(worn.begin(), worn.end(), [](const Setting& a, const Setting& b) {
+    return a.number("ssd_writes.lifetime_years") < b.number("ssd_writes.lifetime_years");
+  });
+  return worn;
+}
+
+bool has_bought_ssds(const Setting& one) {
+  const Json scenario = Json::parse(one.result->scenario_json, nullptr, false);
+  return number_of(value_of(value_of(scenario, "hardware"), "ssd"), "purchase_usd") > 0;
+}
+
+}  // namespace
+
+std::string worn(const ResultSubject& s) {
+  std::vector<std::string> items;
+  for (const Setting& one : worn_settings(s.all)) {
+    const double usd_per_hour = wear_usd_per_hour({s.all, one});
+    items.push_back(format_number(one.number("ssd_writes.lifetime_years")) + " years with " + one.label +
+                    (usd_per_hour > 0 ? " (" + format_number(usd_per_hour) + " $ an hour)" : ""));
+  }
+  return few_of(std::move(items));
+}
+
+bool leaves_out_wear(const ResultSubject& s) {
+  const std::vector<Setting> worn = worn_settings(s.all);
+  return std::any_of(worn.begin(), worn.end(), [&s](const Setting& one) {
+    return wear_usd_per_hour({s.all, one}) > 0 && !has_bought_ssds(one);
+  });
 }
 
 bool others_store(const ResultSubject& s) {
@@ -380,6 +435,12 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
                      return std::isfinite(restore_factor(pair)) && pair.all.restore_ms(pair.one) > 0;
                    })));
      }},
+    {"added factors",
+     [](const ResultSubject& s) {
+       return with(": ", listed(beside_others(s, kAddedFactor, [](const ResultSubject& pair) {
+                     return std::isfinite(restore_factor(pair)) && pair.all.restore_ms(pair.one) > 0;
+                   })));
+     }},
     {"restore factor", [](const ResultSubject& s) { return format_number(restore_factor(s)); }},
     {"restore doubt", [](const ResultSubject& s) { return s.all.doubt(s.one, *s.other, kHistoryService); }},
     {"mean with unit", [](const ResultSubject& s) { return format_ms(s.number(kMean)); }},
@@ -455,6 +516,7 @@ const PlaceOfText<ResultSubject> kPlaces[] = {
     {"hits", [](const ResultSubject& s) { return format_number(100 * s.number("token_hit_rate")); }},
     {"reusing", [](const ResultSubject& s) { return format_percent(s.number("request_hit_rate")); }},
     {"hits by setting", hits_by_setting},
+    {"worn", worn},
     {"years", [](const ResultSubject& s) { return format_number(s.number("ssd_writes.lifetime_years")); }},
     {"wear", [](const ResultSubject& s) { return format_number(wear_usd_per_hour(s)); }},
     {"unanswered", unanswered},

@@ -12,7 +12,7 @@ struct MalformedScenario {
 };
 
 inline constexpr MalformedScenario kMalformedScenarios[] = {
-    {R"({"schema":null})", "chat.json: schema: missing, required"},
+    {R"({"schema":null})", R"(chat.json: schema: missing, required: "kvcap.scenario/1")"},
     {R"({"schema":"kvcap.scenario/2"})",
      R"(chat.json: schema: found "kvcap.scenario/2", this version supports "kvcap.scenario/1")"},
     {R"({"schema":"kvcap.sweep/1","grid":{}})",
@@ -297,14 +297,14 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      R"(chat.json: policy.tiers.1.kind: found "ssd" twice, allowed: each tier once)", true},
     {R"({"policy":{"tiers":[{"kind":"ssd","capacity_bytes":3e10}]}})",
      "chat.json: policy.tiers.0.capacity_bytes: found 30000000000, allowed: at most 20000000000 (what the "
-     "hardware has)",
+     "hardware has; hardware.ssd.capacity_bytes sets it)",
      true},
     {R"({"policy":{"tiers":[{"kind":"hbm","capacity_bytes":2e9}]}})",
      "chat.json: policy.tiers.0.capacity_bytes: found 2000000000, allowed: at most 1000000000 (what the "
      "hardware has)",
      true},
-    {R"({"policy":{"tiers":[{"kind":"ssd","capacity_bytes":0}]}})",
-     "chat.json: policy.tiers.0.capacity_bytes: found 0, allowed: a number from 1 to 1e+18"},
+    {R"({"policy":{"tiers":[{"kind":"ssd","capacity_bytes":-1}]}})",
+     "chat.json: policy.tiers.0.capacity_bytes: found -1, allowed: a number from 0 to 1e+18"},
     {R"({"policy":{"tiers":[{"kind":"ssd","eviction":"s3fifo"}]}})",
      R"(chat.json: policy.tiers.0.eviction: found "s3fifo", allowed: {evictions}; did you mean "s3_fifo"?)"},
     {R"({"policy":{"tiers":[{"kind":"ssd","free_fraction":1}]}})",

@@ -52,7 +52,7 @@ interface AxisOptions {
 }
 
 // Returns ticks at 1, 2 and 5 of every decade of the axis; only whole decades if there are many.
-function log_ticks(from: number, to: number): number[] {
+export function log_ticks(from: number, to: number): number[] {
   const decades = Math.log10(to / from);
   const steps = decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5];
   const ticks: number[] = [];

@@ -1,7 +1,7 @@
 // Parallel coordinates: one axis per quantity, one line per point of the sweep.
 import type { Theme } from "../theme.ts";
 import { axis_label, brief } from "../format.ts";
-import { base_option, tip } from "./common.ts";
+import { base_option, log_ticks, tip } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface Dimension {
@@ -28,26 +28,41 @@ function wrapped(name: string): string {
   return lines.map((line) => line.trimEnd()).join("\n");
 }
 
+// Returns the ends and ticks of a logarithmic axis, which would otherwise begin decades below its values.
+function log_options(values: readonly (number | null)[]): Record<string, unknown> {
+  const positive = values.filter((value) => value !== null && value > 0) as number[];
+  if (positive.length === 0) return {};
+  const [min, max] = [Math.min(...positive) / 1.2, Math.max(...positive) * 1.2];
+  return { min, max, ticks: { customValues: log_ticks(min, max) } };
+}
+
 export function parallel(theme: Theme, dimensions: readonly Dimension[], threads: readonly Thread[]): Option {
   return base_option(theme, {
     parallel: { left: 70, right: 90, top: 64, bottom: 24 },
-    parallelAxis: dimensions.map((dimension, dim) => ({
-      dim,
-      name: wrapped(dimension.unit === "" ? dimension.name : `${dimension.name} (${dimension.unit})`),
-      type: dimension.categories ? "category" : dimension.log ? "log" : "value",
-      data: dimension.categories,
-      scale: true,
-      nameGap: 14,
-      nameTextStyle: { color: theme.ink, fontSize: 12, lineHeight: 15 },
-      axisLine: { lineStyle: { color: theme.quiet } },
-      axisTick: { lineStyle: { color: theme.quiet } },
-      axisLabel: {
-        color: theme.ink,
-        fontSize: 11,
-        ...(dimension.categories ? {} : { formatter: (value: number) => axis_label(value) }),
-      },
-      areaSelectStyle: { borderColor: theme.accent, color: theme.accent, opacity: 0.2, width: 18 },
-    })),
+    parallelAxis: dimensions.map((dimension, dim) => {
+      const { ticks = {}, ...ends } = dimension.log
+        ? log_options(threads.map(({ values }) => values[dim] ?? null))
+        : {};
+      return {
+        dim,
+        ...ends,
+        name: wrapped(dimension.unit === "" ? dimension.name : `${dimension.name} (${dimension.unit})`),
+        type: dimension.categories ? "category" : dimension.log ? "log" : "value",
+        data: dimension.categories,
+        scale: true,
+        nameGap: 14,
+        nameTextStyle: { color: theme.ink, fontSize: 12, lineHeight: 15 },
+        axisLine: { lineStyle: { color: theme.quiet } },
+        axisTick: { lineStyle: { color: theme.quiet }, ...(ticks as object) },
+        axisLabel: {
+          color: theme.ink,
+          fontSize: 11,
+          ...(dimension.categories ? {} : { formatter: (value: number) => axis_label(value) }),
+          ...(ticks as object),
+        },
+        areaSelectStyle: { borderColor: theme.accent, color: theme.accent, opacity: 0.2, width: 18 },
+      };
+    }),
     tooltip: {
       formatter: (at: { dataIndex: number }) => {
         const thread = threads[at.dataIndex]!;

@@ -79,6 +79,7 @@ class SweepPage {
         "p",
         { class: "note" },
         `${this.points.length} of ${total} points are shown` +
+          (sweep.unserved > 0 ? `; ${sweep.unserved} of all do not serve their rate` : "") +
           (sweep.failed > 0 ? `; ${sweep.failed} did not run to their end` : "") +
           (rows < total ? `; the file was thinned evenly to ${rows}` : "") +
           ".",
@@ -176,7 +177,7 @@ class SweepPage {
     return {
       id: "parallel",
       title: "All points at once",
-      note: "A line a point. Drag along an axis to keep what passes there; click beside the mark to let all back.",
+      note: "A line a point. Drag along an axis to keep what passes there; click outside the selection to clear it.",
       says: `Parallel coordinates of ${this.points.length} points over ${list(dimensions.map(({ name }) => name))}.`,
       height: 340,
       wide: true,

@@ -9,7 +9,8 @@
 
 namespace kvcap {
 
-// outdated: a note that a file's author wrote before options changed fields beside it.
+// outdated: a note that a file's author wrote before options changed fields beside it. no_effect: an option
+// that changes nothing beside the others.
 enum class NoteKind : uint8_t {
   assumption,
   other_version,
@@ -18,18 +19,24 @@ enum class NoteKind : uint8_t {
   unsized_bill,
   price,
   outdated,
+  no_effect,
   detail
 };
 
 // Those of `detail` have no label.
-inline constexpr std::array<std::string_view, 8> kNoteLabels = {"assumed: ",
+inline constexpr std::array<std::string_view, 9> kNoteLabels = {"assumed: ",
                                                                 "simulated as another version: ",
                                                                 "default moved since kvcap ",
                                                                 "the scenario was written by kvcap ",
                                                                 "bills all ",
                                                                 "priced: ",
                                                                 "written before fields were changed: ",
+                                                                "no effect: ",
                                                                 ""};
+
+// The end of a note on a policy whose prompts do not share steps.
+inline constexpr std::string_view kOwnSteps =
+    " computes restored prompts in steps of their own (policy.preload=layerwise)";
 
 // Returns a note of this kind.
 inline std::string noted(NoteKind kind, std::string_view text) {

@@ -79,4 +79,7 @@ Changes changes_at(const Plan& plan, const Point& point);
 // Returns "kvcap run base.json --set ...", quoted for a shell.
 std::string run_command(const Plan& plan, const Changes& changes);
 
+// Returns the fields of a plan as a JSON Schema for editors.
+std::string plan_json_schema();
+
 }  // namespace kvcap

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/json_schema.h"
 #include "base/read_fields.h"
 #include "metrics/quantity.h"
 #include "plan/break_even.h"
@@ -324,6 +325,11 @@ Plan load_plan(const std::string& path, const Changes& set) {
 
 Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes& set) {
   return plan_of(read_fields<PlanFile>(parse_json(text, base.path), base.path), base.path, base, set);
+}
+
+std::string plan_json_schema() {
+  PlanFile plan;
+  return json_schema(kPlanSchema, [&](FieldVisitor& v) { describe(v, plan); });
 }
 
 }  // namespace kvcap

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
+#include "base/json_schema.h"
 #include "base/read_fields.h"
 #include "plan/sweep/sample.h"
 #include "plan/sweep/sweep.h"
@@ -280,6 +281,11 @@ Sweep parse_sweep(const std::string& text, const std::string& file, const std::v
 
 Sweep load_sweep(const std::string& path, const std::vector<std::string>& set) {
   return parse_sweep(read_text(path), path, set);
+}
+
+std::string sweep_json_schema() {
+  SweepFile sweep;
+  return json_schema(kSweepSchema, [&](FieldVisitor& v) { describe(v, sweep); });
 }
 
 }  // namespace kvcap

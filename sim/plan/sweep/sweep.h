@@ -54,4 +54,7 @@ class Sweep {
 Sweep load_sweep(const std::string& path, const std::vector<std::string>& set = {});
 Sweep parse_sweep(const std::string& text, const std::string& file, const std::vector<std::string>& set = {});
 
+// Returns the fields of a sweep as a JSON Schema for editors.
+std::string sweep_json_schema();
+
 }  // namespace kvcap

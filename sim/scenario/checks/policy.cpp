@@ -78,7 +78,9 @@ void check_tiers(const Scenario& scenario, const Places& places) {
     }
     if (tiers[i].capacity_bytes && *tiers[i].capacity_bytes > *available) {
       fail(places, below(path, "capacity_bytes"), number_text(*tiers[i].capacity_bytes),
-           "at most " + number_text(*available) + " (what the hardware has)");
+           "at most " + number_text(*available) + " (what the hardware has" +
+               (tier == Tier::hbm ? ")"
+                                  : "; hardware." + std::string(name(tier)) + ".capacity_bytes sets it)"));
     }
   }
 }

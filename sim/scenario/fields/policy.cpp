@@ -29,8 +29,9 @@ static void describe(FieldVisitor& v, TierOptions& o) {
     if (name(tier) == kind) o.kind = tier;
   }
   if (kind == kTierKindNames.back()) o = mooncake_store();
-  v.field("capacity_bytes", o.capacity_bytes,
-          positive_or_absent("capacity for stored state", "bytes", "that of the hardware"));
+  v.field(
+      "capacity_bytes", o.capacity_bytes,
+      not_negative("capacity for stored state; 0: there is no such tier", "bytes", "that of the hardware"));
   v.field("capacity_per_gpu_bytes", o.capacity_per_gpu_bytes,
           positive_or_absent("capacity per GPU of the engine, in place of capacity_bytes", "bytes",
                              "from capacity_bytes"));

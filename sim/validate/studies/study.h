@@ -118,4 +118,7 @@ std::vector<MeasuredRun> measured_runs(std::span<const Study> studies);
 // run for names and scenarios that do not exist.
 std::vector<Check> run_studies(std::span<const Study> studies);
 
+// Returns the keys of a study as a JSON Schema for editors.
+std::string study_json_schema();
+
 }  // namespace kvcap

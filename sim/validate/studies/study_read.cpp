@@ -577,4 +577,21 @@ std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& o
   return studies;
 }
 
+// The keys alone: README.md of the studies says what their values may be.
+std::string study_json_schema() {
+  const auto object = [](std::span<const std::string_view> keys, const Json& required) {
+    Json properties = Json::object();
+    for (std::string_view key : keys) properties[std::string(key)] = Json::object();
+    return Json{{"type", "object"},
+                {"properties", properties},
+                {"additionalProperties", false},
+                {"required", required}};
+  };
+  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", kStudySchema}};
+  schema.update(object(kStudyKeys, {"schema"}));
+  schema["properties"]["schema"] = {{"const", kStudySchema}};
+  schema["properties"]["checks"] = {{"type", "array"}, {"items", object(kCheckKeys, {"id"})}};
+  return schema.dump(2) + "\n";
+}
+
 }  // namespace kvcap

@@ -226,6 +226,19 @@ TEST_F(Cli, PrintsTheDistinctWaysToRestore) {
   EXPECT_EQ(of("0.5").exit_code, 2);
 }
 
+// Papers restore contexts longer than a model's window; the answer names the limits that it passes.
+TEST_F(Cli, SaysThatARestoredContextExceedsTheModelOrTheMemory) {
+  const auto says = [&](const char* tokens, const std::string& words) {
+    const std::string text = kvcap({"restore", "--model", "llama-2-13b", "--hardware", "a100-40g-4x-pm9a3",
+                                    "--policy", "hcache", "--tokens", tokens})
+                                 .out;
+    return text.find(words) != std::string::npos;
+  };
+  EXPECT_FALSE(says("4032", "exceed"));
+  EXPECT_TRUE(says("4033", "note: 4,097 tokens exceed the model's 4,096 positions: times beyond"));
+  EXPECT_TRUE(says("8k,16384", "exceed the model's 4,096 positions and the 16,"));
+}
+
 TEST_F(Cli, SeveralLengthsAreADocumentEach) {
   const Json documents =
       Json::parse(kvcap({"restore", "--model", "llama-2-7b", "--hardware", "a100-40g-4x-pm9a3", "--tokens",
@@ -459,9 +472,24 @@ TEST_F(Cli, RestoresAModelWithStatesByThePoliciesThatServeIt) {
   EXPECT_EQ(kvcap(refused).exit_code, 2);
 }
 
-TEST_F(Cli, ShowsTheSchemaOfScenarios) {
-  const Json schema = Json::parse(kvcap({"show", "schema"}).out);
-  EXPECT_TRUE(schema["properties"].contains("policy"));
+TEST_F(Cli, ShowsTheSchemaOfEachKindOfFile) {
+  const std::pair<const char*, const char*> kinds[] = {
+      {"scenario", "policy"}, {"plan", "search"},  {"sweep", "grid"},       {"study", "checks"},
+      {"prices", "hardware"}, {"hardware", "gpu"}, {"model", "hidden_size"}};
+  const std::string list = kvcap({"show", "schema"}).out;
+  EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), std::ssize(kinds)) << list;
+  for (const auto& [kind, field] : kinds) {
+    const Json schema = Json::parse(kvcap({"show", "schema", kind}).out);
+    EXPECT_TRUE(schema["properties"].contains(field)) << kind;
+    EXPECT_EQ(schema["properties"]["schema"]["const"], std::string("kvcap.") + kind + "/1");
+    EXPECT_NE(list.find(kind), std::string::npos) << list;
+  }
+  EXPECT_EQ(kvcap({"show", "schema", "plans"}).err,
+            "kvcap: show schema: found \"plans\", allowed: scenario, plan, sweep, study, prices, hardware, "
+            "model; did you mean \"plan\"?\n");
+  write("s.json", "{}");
+  EXPECT_EQ(kvcap({"sweep", path("s.json"), "--out", path("so")}).err,
+            "kvcap: " + path("s.json") + ": schema: missing, required: \"kvcap.sweep/1\"\n");
 }
 
 // constant: e of the peak once the GEMM is no longer bound by its bytes, and so a bar of that height.

@@ -160,6 +160,53 @@ TEST_F(Cli, RequiresDifferencesAgainstTheFirstSetting) {
   EXPECT_EQ(gate("kv_capacity_tokens<=+2%", "1").exit_code, 2) << "not compared";
 }
 
+// A setting replaces tiers; what --set says of a part of them holds all the same.
+TEST_F(Cli, ComparesWithTiersAsSet) {
+  const auto compare = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"compare", path("chat.json"), "--draws", "0", "--json"});
+    return kvcap(more);
+  };
+  const auto bytes_of = [&](const std::vector<std::string>& more) {
+    const Outcome outcome = compare(more);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Json tier = Json::parse(outcome.out)["results"].back()["scenario"]["policy"]["tiers"][0];
+    return tier["kind"].get<std::string>() + " " + tier["capacity_bytes"].dump();
+  };
+  const std::string set = "policy.tiers.0.capacity_bytes=3e9";
+  EXPECT_EQ(bytes_of({"--policies", "recompute,kv_offload:dram", "--set", set}), "dram 3000000000");
+  EXPECT_EQ(bytes_of({"--policies", "kv_offload", "--dram", "9GB", "--set", set}), "dram 3000000000");
+  EXPECT_EQ(bytes_of({"--policies", "kv_offload:dram", "--set", set, "--over",
+                      "policy.tiers.0.capacity_bytes=4e9"}),
+            "dram 4000000000");
+  const Outcome bare = kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "a100-80g-sxm", "--workload",
+                              "chat", "--rate", "1", "--policies", "kv_offload:dram", "--draws", "0",
+                              "--json", "--set", "workload.sessions=20", "--set", set});
+  ASSERT_EQ(bare.exit_code, 0) << bare.err;
+  EXPECT_EQ(Json::parse(bare.out)["results"][0]["scenario"]["policy"]["tiers"][0]["capacity_bytes"], 3e9);
+  EXPECT_EQ(compare({"--policies", "kv_offload:dram", "--set", "policy.tiers=[{\"kind\":\"ssd\"}]"}).err,
+            "kvcap: --set policy.tiers=[{\"kind\":\"ssd\"}]: found beside --policies, which sets it too, "
+            "allowed: one of them; parts of a tier: policy.tiers.0.capacity_bytes=100GB\n");
+  EXPECT_EQ(
+      compare({"--policies", "kv_offload,hcache", "--set", "policy.name=ideal"}).err,
+      "kvcap: --set policy.name=ideal: found beside --policies, which sets it too, allowed: one of them\n");
+}
+
+TEST_F(Cli, SavesTheFirstSettingThatItCompares) {
+  const auto saved = [&](const std::string& policies, const std::string& err) {
+    const std::string file = path("saved-" + policies + ".json");
+    const Outcome outcome = kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "a100-80g-sxm",
+                                   "--workload", "chat", "--rate", "1", "--set", "workload.sessions=20",
+                                   "--draws", "0", "--dram", "9GB", "--policies", policies, "--save", file});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, err.empty() ? "" : "kvcap: warning: --save: " + file + err);
+    return Json::parse(read_file(file))["policy"];
+  };
+  const Json one = saved("kv_offload", "");
+  EXPECT_EQ(one["name"], "kv_offload");
+  EXPECT_EQ(one["tiers"][0]["capacity_bytes"], 9e9);
+  EXPECT_EQ(saved("recompute,hcache", " has the first of 2 settings, recompute\n")["name"], "recompute");
+}
+
 // What a pull request changes: the file before and the file after, over five seeds unless a number is given.
 TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
   for (const char* seconds : {"0.1", "0.2"}) {

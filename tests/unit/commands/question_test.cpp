@@ -102,14 +102,34 @@ TEST_F(Question, IsSavedAgainOnlyWhereItIsTheSame) {
 }
 
 TEST_F(Question, SizesHaveUnitsAndPoliciesNames) {
-  EXPECT_EQ(
-      refusal(chat_with({"--dram", "200"})),
-      "kvcap: --dram: found \"200\", allowed: a size such as 250GB or 2TiB, several separated by commas\n");
+  EXPECT_EQ(refusal(chat_with({"--dram", "200"})),
+            "kvcap: --dram: found \"200\", allowed: a size such as 250GB or 2TiB, or 0GB for none, several "
+            "separated by commas\n");
   std::vector<std::string> misspelt = chat_with({"--dram", "200GB", "--policies", "LMCache"});
   misspelt.insert(misspelt.begin(), "compare");
   const Outcome outcome = kvcap(misspelt);
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_NE(outcome.err.find("did you mean \"lmcache\"?"), std::string::npos) << outcome.err;
+}
+
+// A range of sizes may begin with none: the engine as installed.
+TEST_F(Question, ZeroBytesAreNoTier) {
+  std::vector<std::string> ask =
+      chat_with({"--dram", "0GB,9GB", "--policies", "kv_offload", "--set", "workload.sessions=20", "--json"});
+  ask.insert(ask.begin(), "compare");
+  const Outcome outcome = kvcap(ask);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json results = Json::parse(outcome.out).at("results");
+  EXPECT_EQ(results[0]["setting"], "kv_offload dram=0GB");
+  EXPECT_EQ(results[0]["policy"], "recompute");
+  EXPECT_EQ(results[1]["policy"], "kv_offload");
+  const Json two = run(chat_with({"--set", "policy.name=kv_offload", "--set",
+                                  R"(policy.tiers=[{"kind":"dram","capacity_bytes":0},{"kind":"ssd"}])"}));
+  const Json& tiers = two.at("scenario").at("policy").at("tiers");
+  ASSERT_EQ(tiers.size(), 1U);
+  EXPECT_EQ(tiers[0]["kind"], "ssd");
+  EXPECT_NE(refusal(chat_with({"--dram", "9TB"})).find("hardware.dram.capacity_bytes sets it"),
+            std::string::npos);
 }
 
 TEST_F(Question, TakesAsManyGpusAsTheLaunchLineUses) {
@@ -252,7 +272,8 @@ TEST_F(Question, NamesTheOptionOfAWrongValue) {
             "kvcap: --workload: found \"chats\", allowed: chat, long_context, agents, few_shot, rag, random, "
             "or a file; did you mean \"chat\"?\n");
   EXPECT_EQ(refusal(chat_with({"--dram", "much"})),
-            "kvcap: --dram: found \"much\", allowed: a size such as 250GB or 2TiB, several separated by "
+            "kvcap: --dram: found \"much\", allowed: a size such as 250GB or 2TiB, or 0GB for none, several "
+            "separated by "
             "commas\n");
   EXPECT_EQ(refusal(chat_with({"--concurrency", "4"})),
             "kvcap: found --rate and --concurrency, allowed: one of them\n");

@@ -220,5 +220,66 @@ TEST_F(ForecastTest, KnowsNothingBeforeATurnHasEndedOrWhenNotAsked) {
   EXPECT_TRUE(blind.look_ahead(0, 11).empty());
 }
 
+// Agents send whole prompts: the next use of a piece is the next turn whose prompt has it, however late.
+class NextUsesTest : public ::testing::Test {
+ protected:
+  // Each turn's prompt has the pieces 1 and, in the turns that `others` name, 2; a turn follows 10 s after
+  // the answer to the one before.
+  void add_session(double time_s, std::initializer_list<bool> others) {
+    workload_.sessions.push_back({.first_turn = static_cast<uint32_t>(workload_.turns.size()),
+                                  .turn_count = static_cast<uint32_t>(others.size()),
+                                  .history_grows = false});
+    if (workload_.piece_begin.empty()) workload_.piece_begin.push_back(0);
+    for (const bool has_other : others) {
+      workload_.turns.push_back(
+          {30, 5, workload_.turns.size() == workload_.sessions.back().first_turn ? time_s : 10});
+      workload_.pieces.push_back({1, 10});
+      if (has_other) workload_.pieces.push_back({2, 10});
+      workload_.piece_begin.push_back(workload_.pieces.size());
+    }
+  }
+  Order after(Key key, uint32_t session, uint32_t turn, double now_s) {
+    const double time_s = workload_.turns[workload_.sessions[session].first_turn].time_s;
+    return NextUses(workload_, Match::prefix, 0)
+        .after(key, {.time_s = time_s, .session = session, .turn = turn}, now_s);
+  }
+  Workload workload_;
+};
+
+TEST_F(NextUsesTest, AreThoseOfLaterTurnsOfTheSession) {
+  add_session(100, {true, false, true, false});
+  EXPECT_EQ(after(1, 0, 0, 103), 113);  // answered 3 s after it came
+  EXPECT_EQ(after(2, 0, 0, 103), 123);
+  EXPECT_EQ(after(2, 0, 1, 120), 130);
+  EXPECT_EQ(after(2, 0, 2, 140), kNever);
+  EXPECT_EQ(after(3, 0, 0, 103), kNever);
+  workload_.absolute_times = true;
+  for (std::size_t i = 0; i < 4; ++i) workload_.turns[i].time_s = 100 + 50 * static_cast<double>(i);
+  EXPECT_EQ(after(2, 0, 0, 103), 200);
+  EXPECT_EQ(after(2, 0, 0, 203), 203);  // it is late
+}
+
+TEST_F(NextUsesTest, AreThoseOfOtherSessionsIfTheyComeFirst) {
+  add_session(100, {true, false, false, true});
+  add_session(115, {true, true});
+  EXPECT_EQ(after(1, 0, 0, 103), 113);
+  EXPECT_EQ(after(2, 0, 0, 103), 115);
+  EXPECT_EQ(after(2, 1, 0, 116), 126);
+  EXPECT_EQ(after(2, 1, 1, 127), 130);  // the last turn of the first session
+}
+
+// Sessions of a closed loop start when others end: in their order, at the distance that they have had.
+TEST_F(NextUsesTest, FollowTheOrderOfTheSessionsInAClosedLoop) {
+  workload_.concurrency = 1;
+  add_session(0, {true});
+  add_session(0, {false, true});
+  add_session(0, {false});
+  add_session(0, {true});
+  EXPECT_EQ(after(2, 0, 0, 8), 8 + 8);
+  EXPECT_EQ(after(2, 1, 0, 20), 30);  // its own turn
+  EXPECT_EQ(after(2, 1, 1, 40), 40 + 2 * 20);
+  EXPECT_EQ(after(2, 3, 0, 60), kNever);
+}
+
 }  // namespace
 }  // namespace kvcap::forecast_test

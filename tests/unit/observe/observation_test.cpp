@@ -412,7 +412,7 @@ TEST(ObservedLog, WhatIsWrongIsNamedWithItsLine) {
     return "accepted";
   };
   EXPECT_EQ(refusal(head), "log: contains no successful scrape");
-  EXPECT_EQ(refusal("{}\n"), "log:1: schema: missing, required");
+  EXPECT_EQ(refusal("{}\n"), "log:1: schema: missing, required: \"kvcap.observed/1\"");
   EXPECT_EQ(refusal(head + "{\"unix_s\": \"x\"}\n"),
             "log:2: unix_s: found \"x\", allowed: a number from 0 to 1000000000000");
   EXPECT_EQ(refusal(head + "{\"unix_s\": 1}\n"), "log:2: counters: missing, required");

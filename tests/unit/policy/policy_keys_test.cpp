@@ -170,6 +170,24 @@ TEST(PolicyKeys, AreAllNamedInOneNote) {
             "recompute does not use policy.stored_bits, policy.split");
 }
 
+TEST(PolicyKeys, OfEvictionWithoutTheKnowledgeThatItNeedsAreNoted) {
+  const auto notes = [](std::optional<bool> look_ahead, EvictionKind eviction) {
+    Scenario scenario = laws::scenario("kv_offload");
+    scenario.policy.look_ahead = look_ahead;
+    scenario.policy.eviction = eviction;
+    const Machine machine(scenario, laws::chats(2, 1));
+    std::string all;
+    for (const std::string& note : machine.notes()) all += note + "\n";
+    return all;
+  };
+  const std::string note =
+      "no effect: eviction next_use of kv_offload is lru, because only policy.look_ahead=true tells it the "
+      "waiting requests\n";
+  EXPECT_NE(notes(std::nullopt, EvictionKind::next_use).find(note), std::string::npos);
+  EXPECT_EQ(notes(true, EvictionKind::next_use).find("no effect"), std::string::npos);
+  EXPECT_EQ(notes(std::nullopt, EvictionKind::lru).find("no effect"), std::string::npos);
+}
+
 // A preset's own choices are nobody's wish.
 TEST(PolicyKeys, OfAPresetAreNotNoted) {
   Scenario scenario = laws::scenario("cached_attention");

@@ -8,12 +8,17 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "base/input_error.h"
+#include "plan/search/plan.h"
+#include "plan/sweep/sweep.h"
 #include "scenario/load.h"
 #include "unit/malformed_scenarios.h"
 #include "unit/scenario_samples.h"
+#include "validate/studies/study.h"
 
 #if __has_include(<valijson/validator.hpp>)
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -105,6 +110,33 @@ TEST_F(ScenarioSchema, AcceptsEveryCatalogueFileAsAnInlineObject) {
     json document = json::parse(sample_scenario());
     document["hardware"] = json::parse(entry.text);
     EXPECT_TRUE(accepts(document)) << entry.name;
+  }
+}
+
+// Plans, sweeps and studies that are shipped; a misspelt key is refused.
+TEST(Schemas, OfOtherFilesAcceptTheShippedOnes) {
+  const std::pair<const char*, std::string> kinds[] = {
+      {"plans", plan_json_schema()}, {"sweeps", sweep_json_schema()}, {"studies", study_json_schema()}};
+  for (const auto& [folder, text] : kinds) {
+    valijson::Schema schema;
+    const json parsed = json::parse(text);
+    valijson::SchemaParser(valijson::SchemaParser::kDraft7)
+        .populateSchema(valijson::adapters::NlohmannJsonAdapter(parsed), schema);
+    const auto accepts = [&](const json& document) {
+      return valijson::Validator().validate(schema, valijson::adapters::NlohmannJsonAdapter(document),
+                                            nullptr);
+    };
+    int files = 0;
+    for (const auto& file :
+         std::filesystem::directory_iterator(std::string(KVCAP_SOURCE_DIR "/scenarios/") + folder)) {
+      if (file.path().extension() != ".json") continue;
+      ++files;
+      json document = json::parse(read_text(file.path().string()));
+      EXPECT_TRUE(accepts(document)) << file.path();
+      document["serch"] = 1;
+      EXPECT_FALSE(accepts(document)) << file.path();
+    }
+    EXPECT_GT(files, 0) << folder;
   }
 }
 

@@ -124,7 +124,8 @@ TEST(TierTable, TellsBadInputAsOtherTiersDo) {
                                            ": policy.tiers.0.kind: found \"cxl\", allowed: hbm, dram, ssd "
                                            "(what the hardware has)");
   EXPECT_NE(error_of({R"(policy.tiers=[{"kind":"cxl","capacity_bytes":3e12}])"}, with)
-                .find("found 3000000000000, allowed: at most 2048000000000 (what the hardware has)"),
+                .find("found 3000000000000, allowed: at most 2048000000000 (what the hardware has; "
+                      "hardware.cxl.capacity_bytes sets it)"),
             std::string::npos);
   EXPECT_NE(error_of({R"(policy.tiers=[{"kind":"ssd"},{"kind":"cxl"}])"}, with)
                 .find("found \"cxl\" after \"ssd\", allowed: tiers from near to far: " + joined(kTierNames)),

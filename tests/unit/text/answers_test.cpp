@@ -71,6 +71,39 @@ std::vector<RunResult> with_slo(std::vector<RunResult> results, double ttft_ms, 
   return results;
 }
 
+TEST(Answers, SayThatAnOptionHasNoEffectWithoutBeingAsked) {
+  std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+  for (RunResult& one : results) one.notes = {"no effect: next_use is lru"};
+  const Texts brief = brief_sentences(of(results), 0);
+  EXPECT_EQ(std::count(brief.begin(), brief.end(), "no effect: next_use is lru."), 1);
+  EXPECT_NE(all_of(results).find("no effect: next_use is lru.\n"), std::string::npos);
+}
+
+// Wear of rented SSDs is in no total, so the answer has to say it.
+TEST(Answers, SayHowFastTheSsdsWearOut) {
+  const auto said = [](double years, double wear_usd, double purchase_usd) {
+    std::vector<RunResult> results = {result("a", 100), result("b", 200)};
+    set(results[1], "ssd_writes.lifetime_years", years);
+    set(results[1], "cost.ssd_wear_usd", wear_usd);
+    set(results[1], "cost.total_usd", 100.0);
+    set(results[1], "duration", 7200.0);
+    results[1].scenario_json =
+        R"({"hardware":{"ssd":{"purchase_usd":)" + std::to_string(purchase_usd) + "}}}";
+    std::string all;
+    for (const std::string& one : brief_sentences(of(results), 0)) all += one + "\n";
+    const std::size_t begin = all.find("The rated writes");
+    return begin == std::string::npos ? "" : all.substr(begin, all.find('\n', begin) - begin);
+  };
+  const std::string life = "The rated writes of the SSDs last 4.90 years with b";
+  EXPECT_EQ(said(4.9, 3, 0), life + " (1.50 $ an hour); the cost does not contain this wear.");
+  EXPECT_EQ(said(4.9, 3, 1), life + " (1.50 $ an hour).");
+  EXPECT_EQ(said(4.9, 0, 0), life + ".");
+  EXPECT_EQ(said(5.1, 4.9, 0), "");
+  EXPECT_EQ(said(8, 5.1, 0),
+            "The rated writes of the SSDs last 8.00 years with b (2.55 $ an hour); the cost does not contain "
+            "this wear.");
+}
+
 TEST(Answers, BeginWithTheSettingThatCannotServeTheLoad) {
   const std::vector<RunResult> results = {result("a", 10, 20, "saturated"), result("b", 200),
                                           result("c", 400)};
