@@ -156,7 +156,6 @@ Json draws_object(const PlanDraws& draws) {
 // Returns the scenario of a candidate with the sizes that its run fills.
 Scenario sized(const Plan& plan, const Candidate& candidate) {
   Scenario scenario = load_scenario(plan.base, candidate.changes);
-  if (!plan.checkpoint.empty()) scenario.model.hugging_face = plan.checkpoint;
   return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
 }
 
@@ -334,7 +333,6 @@ AskedPlan plan_of_file(const PlanArgs& args) {
                                             return is_searched(path, alone);
                                           }});
   AskedPlan asked{question.from(), load_plan(args.question.file, changes_of(question.overrides()))};
-  asked.plan.checkpoint = question.checkpoint();
   return asked;
 }
 
@@ -399,7 +397,6 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   Changes set = {"serving.max_num_seqs=" + std::to_string(base.serving.max_num_seqs)};
   for (std::string& one : changes_of(question.set())) set.push_back(std::move(one));
   AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, set)};
-  plan.plan.checkpoint = question.checkpoint();
   plan.searched =
       "Searched: " + (has_hardware ? asked.hardware : joined(servers) + " (the servers with a price)") +
       ", " + (asked.gpus ? std::to_string(*asked.gpus) : "1 to " + std::to_string(most)) +

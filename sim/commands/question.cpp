@@ -373,12 +373,6 @@ void Question::fill_in(const Asker& asker) {
   }
 }
 
-std::string Question::checkpoint() const {
-  if (!from_.line.written_model.empty()) return from_.line.written_model;
-  const bool is_id = args_.model.find('/') != std::string::npos && !std::filesystem::exists(args_.model);
-  return is_id ? args_.model : "";
-}
-
 Overrides Question::overrides() const {
   Overrides given = options_;
   given.insert(given.end(), set_.begin(), set_.end());
@@ -389,7 +383,6 @@ Scenario Question::load(const Overrides& more, const std::string& file) const {
   Overrides all = overrides();
   all.insert(all.end(), more.begin(), more.end());
   Scenario scenario = load_scenario_with(file.empty() ? base_ : BaseScenario(file), all);
-  if (const std::string asked = checkpoint(); !asked.empty()) scenario.model.hugging_face = asked;
   add_notes(from_, scenario);
   scenario.notes.insert(scenario.notes.end(), notes_.begin(), notes_.end());
   return scenario;

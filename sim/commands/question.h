@@ -69,9 +69,6 @@ class Question {
   // Returns the scenario before overrides, and the overrides.
   const BaseScenario& base() const { return base_; }
   Overrides overrides() const;
-  // Returns the name of the checkpoint as asked for: "meta-llama/Llama-3.3-70B-Instruct"; empty: a name of
-  // the catalogue or a path.
-  std::string checkpoint() const;
   // Returns a scenario file with everything but --set. REQUIRES: there is no file.
   std::string text_without_set() const;
   const Overrides& set() const { return set_; }

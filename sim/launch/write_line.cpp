@@ -119,12 +119,12 @@ std::string served_name(const ModelSpec& model) {
   return model.hugging_face.empty() ? model.name : model.hugging_face.substr(0, model.hugging_face.find(' '));
 }
 
-std::string launch_line_of(const Scenario& scenario, const std::string& model) {
+std::string launch_line_of(const Scenario& scenario) {
   const std::optional<LineParts> parts = parts_of(scenario);
   if (!parts) return "";
   std::string line;
   for (const std::string& one : parts->variables) line += one + " ";
-  line += program_of(scenario.serving.engine) + (model.empty() ? served_name(scenario.model) : model);
+  line += program_of(scenario.serving.engine) + served_name(scenario.model);
   for (const std::string& one : parts->words) line += " " + one;
   return line;
 }

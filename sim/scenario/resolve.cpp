@@ -29,6 +29,7 @@ struct Loaded {
   Json json;
   std::string file;
   fs::path folder;
+  std::string hub_name = {};  // the name on Hugging Face that was asked for; empty: a file or another name
 };
 
 bool looks_like_path(const std::string& name) {
@@ -79,12 +80,18 @@ Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs
   if (auto found = of_catalogue(name, which)) return *std::move(found);
   fs::path path = folder / name;
   std::error_code ignored;
+  std::string hub_name;
   if (fs::is_directory(path, ignored) && fs::exists(path / "config.json", ignored)) path /= "config.json";
   const bool is_there = fs::is_regular_file(path, ignored);
   if (models && !is_there) {
-    if (const auto known = known_model(name)) return *of_catalogue(*known, which);
+    if (const auto known = known_model(name)) {
+      Loaded found = *of_catalogue(*known, which);
+      found.hub_name = is_hub_name(name) ? name : "";
+      return found;
+    }
     if (const auto cached = cached_config(name)) {
       path = *cached;
+      hub_name = name;
     } else if (!name.ends_with(".json") && !fs::exists(path, ignored)) {
       fail_unknown(name, which, place);
     }
@@ -92,7 +99,8 @@ Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs
   if (!looks_like_path(name) && !is_there) fail_unknown(name, which, place);
   const std::string file = path.lexically_normal().string();
   const std::string text = read_referenced(file, place);
-  return {parse_json(models ? with_nulls_for_python_numbers(text) : text, file), file, path.parent_path()};
+  return {parse_json(models ? with_nulls_for_python_numbers(text) : text, file), file, path.parent_path(),
+          hub_name};
 }
 
 Json policy_of(const std::string& name, Places& places) {
@@ -171,6 +179,8 @@ void resolve_reference(Document& document, std::string_view key) {
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
   if (is_model) *found = as_model_file(std::move(*found), loaded.file, loaded.file);
+  // Several checkpoints share a shape; deployments name the one that was asked for.
+  if (!loaded.hub_name.empty()) (*found)["hugging_face"] = loaded.hub_name;
   if (is_model) {
     const auto known = known_model(name);
     const std::string note = known && loaded.folder.empty() ? taken_as(name, *known) : "";

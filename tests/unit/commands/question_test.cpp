@@ -125,6 +125,28 @@ TEST_F(Question, KeepsTheNameOfTheCheckpointInLaunchLines) {
   EXPECT_EQ(outcome.out.find("vllm serve meta-llama/Llama-3.3-70B-Instruct "), 0U) << outcome.out;
 }
 
+TEST_F(Question, KeepsTheNameOfTheCheckpointInFilesThatItWrites) {
+  const std::string name = "meta-llama/Llama-3.3-70B-Instruct", line = "vllm serve " + name;
+  const auto emitted = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "run");
+    arguments.insert(arguments.end(), {"--emit", "launch"});
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.substr(0, outcome.out.find_first_of(" \n", line.size()));
+  };
+  const std::vector<std::string> asked = {"--gpu", "h200-sxm", "--gpus", "2",     "--workload",
+                                          "chat",  "--rate",   "0.1",    "--set", "workload.sessions=5"};
+  std::vector<std::string> by_name = asked, by_line = asked;
+  by_name.insert(by_name.end(), {"--model", name, "--save", path("name.json")});
+  by_line.insert(by_line.end(), {"--from", line + "-FP8", "--save", path("line.json")});
+  write("result.json", run(by_name).dump());
+  EXPECT_EQ(emitted({path("name.json")}), line);
+  EXPECT_EQ(emitted({path("result.json#scenario")}), line);
+  by_line.insert(by_line.begin(), {"run", "--json"});
+  EXPECT_EQ(kvcap(by_line).exit_code, 0);
+  EXPECT_EQ(emitted({path("line.json")}), line + "-FP8") << "a name that only lines have";
+}
+
 TEST_F(Question, OfGpuMemoryHasTheEnginesOwnDefaults) {
   const Outcome outcome =
       kvcap({"show", "memory", "--model", "qwen3-32b", "--hardware", "h100-sxm", "--json"});

@@ -261,6 +261,14 @@ TEST(Scenario, KeepsItsPathsAsWrittenAndOpensThemBesideItself) {
   EXPECT_EQ(parse_scenario(text, "a/b/chat.json", overrides).workload.source.path, "mine/t.jsonl");
 }
 
+TEST(Scenario, KeepsTheNameOnHuggingFaceThatItWasGiven) {
+  const auto name_of = [](const std::string& model) {
+    return parse_scenario(sample_scenario(), "chat.json", {"model=" + model}).model.hugging_face;
+  };
+  EXPECT_EQ(name_of("meta-llama/Llama-3.3-70B-Instruct"), "meta-llama/Llama-3.3-70B-Instruct");
+  EXPECT_TRUE(name_of("llama-3.1-70b").starts_with("meta-llama/Llama-3.1-70B")) << name_of("llama-3.1-70b");
+}
+
 TEST(Override, ReachesIntoWhatTheScenarioRefersToByName) {
   const std::string text = R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": )" +
                            sample_hardware() +
