@@ -113,25 +113,35 @@ std::string label_of(const std::string& path, const std::string& value) {
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
 }
 
-// Reads "hcache", or with tiers "kv_offload:dram+ssd".
-Compared column_of_policy(const std::string& item) {
+// Returns the tiers of "kv_offload:dram+ssd"; empty for a policy alone.
+std::vector<Tier> tiers_of_policy(const std::string& item) {
+  std::vector<Tier> tiers;
   const std::size_t colon = item.find(':');
-  Compared column{.label = item, .overrides = {}, .folder = item};
-  add(column, "policy.name=" + item.substr(0, colon), "--policies");
-  if (colon == std::string::npos) return column;
-  std::string tiers;
+  if (colon == std::string::npos) return tiers;
   for (std::size_t begin = colon + 1; begin <= item.size();) {
     const std::size_t end = std::min(item.find('+', begin), item.size());
     const std::string kind = item.substr(begin, end - begin);
-    if (std::find(kTierNames.begin(), kTierNames.end(), kind) == kTierNames.end()) {
+    const auto found = std::find(kTierNames.begin(), kTierNames.end(), kind);
+    if (found == kTierNames.end()) {
       throw InputError("--policies: found tier \"" + kind + "\" in \"" + item +
                        "\", allowed: " + joined(kTierNames) + ", joined by +, as in kv_offload:dram+ssd" +
                        suggestion(kind, kTierNames));
     }
-    tiers += (tiers.empty() ? "" : ",") + ("{\"kind\":\"" + kind) + "\"}";
+    tiers.push_back(kTiers[static_cast<std::size_t>(found - kTierNames.begin())]);
     begin = end + 1;
   }
-  add(column, "policy.tiers=[" + tiers + "]", "--policies");
+  return tiers;
+}
+
+// Reads "hcache", or with tiers "kv_offload:dram+ssd".
+Compared column_of_policy(const std::string& item) {
+  Compared column{.label = item, .overrides = {}, .folder = item};
+  add(column, "policy.name=" + item.substr(0, item.find(':')), "--policies");
+  const std::vector<Tier> tiers = tiers_of_policy(item);
+  if (tiers.empty()) return column;
+  const std::string kinds =
+      joined(tiers, ",", [](Tier tier) { return "{\"kind\":\"" + std::string(name(tier)) + "\"}"; });
+  add(column, "policy.tiers=[" + kinds + "]", "--policies");
   return column;
 }
 
@@ -212,15 +222,29 @@ std::vector<Compared> combined(const std::vector<Compared>& policies, const std:
   return columns;
 }
 
-// Returns the policy with the tiers of --dram and --ssd: a column per size, or one if it takes none of them.
-std::vector<Compared> with_sizes(const Compared& policy, const std::string& name,
+// Returns the policy with the sizes of --dram and --ssd: a column per size, or one if it takes none of them.
+// Tiers of the policy's own, as in lmcache:dram, remain the only ones.
+std::vector<Compared> with_sizes(const Compared& policy, const std::string& item,
                                  const std::vector<Storage>& storages) {
+  const std::string name = item.substr(0, item.find(':'));
+  const std::vector<Tier> tiers = tiers_of_policy(item);
   std::vector<Compared> columns;
-  for (const Storage& storage : storages) {
-    const Overrides tiers = storing(name, storage, "--dram, --ssd");
-    if (tiers.empty()) return {policy};
+  for (Storage storage : storages) {
+    const Overrides sized =
+        storing(name, storage, tiers.empty() ? "--dram, --ssd" : "--policies, --dram, --ssd", tiers);
+    if (sized.empty()) return {policy};
+    if (!tiers.empty()) {
+      std::erase_if(storage.sizes, [&](const Storage::Size& one) {
+        return std::find(tiers.begin(), tiers.end(), one.tier) == tiers.end();
+      });
+    }
+    // Sizes of a tier that the policy does not use make no columns.
+    const auto is_same = [&](const Compared& one) {
+      return one.overrides.back().value == sized.back().value;
+    };
+    if (std::any_of(columns.begin(), columns.end(), is_same)) continue;
     Compared& column = columns.emplace_back(policy);
-    column.overrides.insert(column.overrides.end(), tiers.begin(), tiers.end());
+    column.overrides.insert(column.overrides.end(), sized.begin(), sized.end());
     if (storages.size() > 1) column.folder = column.label += " " + storage.label();
   }
   return columns.empty() ? std::vector<Compared>{policy} : columns;
@@ -244,7 +268,7 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
       for (Override& one : beside) one.place = "--policies";
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
     }
-    for (Compared& one : with_sizes(column, name, question.storages())) columns.push_back(std::move(one));
+    for (Compared& one : with_sizes(column, item, question.storages())) columns.push_back(std::move(one));
   }
   return columns;
 }

@@ -4,7 +4,9 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/field_visitor.h"
@@ -160,24 +162,44 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.repeated("--set", args.set, "override a field: path=value, e.g. workload.think_time.mean_s=40s");
 }
 
-Overrides storing(std::string_view policy, const Storage& storage, const std::string& place) {
+// Returns the bytes of the tier; nothing if no size is given.
+static std::optional<double> size_of(const Storage& storage, Tier tier) {
+  for (const Storage::Size& one : storage.sizes) {
+    if (one.tier == tier) return one.bytes;
+  }
+  return std::nullopt;
+}
+
+// Returns the JSON of a tier of this policy, with its stack's options if it has a size.
+static std::string sized_tier(std::string_view policy, Tier tier, std::optional<double> bytes) {
+  const TierOptions* own = stack_tier(policy, name(tier));
+  std::map<std::string, std::string> members;
+  if (bytes) members["capacity_bytes"] = Json(*bytes).dump();
+  return tier_json(own ? *own : TierOptions{.kind = tier}, members);
+}
+
+Overrides storing(std::string_view policy, const Storage& storage, const std::string& place,
+                  const std::vector<Tier>& chosen) {
   const std::span<const std::string_view> names = policy_names();
   if (std::find(names.begin(), names.end(), policy) == names.end()) return {};  // loading names it as wrong
   if (!stores(with_preset({.name = std::string(policy)}))) return {};
   const PolicyRow& row = policy_row(policy);
   std::vector<std::string> tiers;
   bool is_sized = false;
-  for (Tier tier : kHostTiers) {
-    const auto size = std::find_if(storage.sizes.begin(), storage.sizes.end(),
-                                   [tier](const Storage::Size& one) { return one.tier == tier; });
-    const TierOptions* own = stack_tier(policy, name(tier));
+  for (Tier tier : chosen) {
+    const std::optional<double> bytes = size_of(storage, tier);
+    is_sized = is_sized || bytes;
+    tiers.push_back(bytes ? sized_tier(policy, tier, bytes) : Json{{"kind", name(tier)}}.dump());
+  }
+  for (Tier tier : chosen.empty() ? std::span<const Tier>(kHostTiers) : std::span<const Tier>()) {
+    const std::optional<double> bytes = size_of(storage, tier);
     const bool is_default = std::any_of(row.tiers.begin(), row.tiers.end(),
                                         [tier](const TierOptions& one) { return one.kind == tier; });
-    std::map<std::string, std::string> members;
-    if (size != storage.sizes.end()) members["capacity_bytes"] = Json(size->bytes).dump();
-    const bool takes_size = !members.empty() && (own != nullptr || row.tiers.empty());
+    const bool takes_size = bytes && (stack_tier(policy, name(tier)) != nullptr || row.tiers.empty());
     is_sized = is_sized || takes_size;
-    if (takes_size || is_default) tiers.push_back(tier_json(own ? *own : TierOptions{.kind = tier}, members));
+    if (takes_size || is_default) {
+      tiers.push_back(sized_tier(policy, tier, takes_size ? bytes : std::nullopt));
+    }
   }
   if (!is_sized) return {};
   return {{"policy.tiers", "[" + joined(tiers) + "]", place, {}}};

@@ -109,6 +109,8 @@ std::string options_text(const QuestionArgs& args);
 
 // Returns the overrides that give a policy these sizes: its stack's tiers, of those that it can use. Empty if
 // the policy stores nothing.
-Overrides storing(std::string_view policy, const Storage& storage, const std::string& place);
+// `chosen`: the tiers to use in place of the stack's.
+Overrides storing(std::string_view policy, const Storage& storage, const std::string& place,
+                  const std::vector<Tier>& chosen = {});
 
 }  // namespace kvcap

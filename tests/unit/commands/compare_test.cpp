@@ -186,6 +186,46 @@ TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
             "kvcap: --require: found a difference and one setting, allowed: two settings or more\n");
 }
 
+// The tiers and sizes of every setting.
+TEST_F(Cli, ChoosesTiersByThePolicysSuffixAndSizesByOptions) {
+  const auto tiers = [&](const std::string& policies, std::vector<std::string> sizes) {
+    std::vector<std::string> arguments = {
+        "compare", "--model", "llama-3.1-8b",        "--gpu",   "l40s", "--workload", "chat",       "--rate",
+        "1",       "--set",   "workload.sessions=5", "--draws", "0",    "--json",     "--policies", policies};
+    arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::string text;
+    const Json compared = Json::parse(outcome.out);
+    for (const Json& result : compared.at("results")) {
+      text += result.at("setting").get<std::string>() + ":";
+      for (const Json& tier : result.at("scenario").at("policy").at("tiers")) {
+        text += " " + tier.at("kind").get<std::string>() + " " + tier.at("capacity_bytes").dump();
+      }
+      text += "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(tiers("lmcache,lmcache:dram,lmcache:ssd", {"--ssd", "1TB"}),
+            "lmcache: dram 5368709120 ssd 1000000000000\n"
+            "lmcache:dram: dram null\n"
+            "lmcache:ssd: ssd 1000000000000\n");
+  EXPECT_EQ(tiers("lmcache:dram,lmcache:dram+ssd", {"--dram", "50GB,60GB", "--ssd", "1TB"}),
+            "lmcache:dram dram=50GB: dram 50000000000\n"
+            "lmcache:dram dram=60GB: dram 60000000000\n"
+            "lmcache:dram+ssd dram=50GB ssd=1TB: dram 50000000000 ssd 1000000000000\n"
+            "lmcache:dram+ssd dram=60GB ssd=1TB: dram 60000000000 ssd 1000000000000\n");
+  EXPECT_EQ(tiers("lmcache:ssd", {"--dram", "50GB,60GB", "--ssd", "1TB"}),
+            "lmcache:ssd ssd=1TB: ssd 1000000000000\n");
+  const Outcome refused = kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "l40s", "--workload", "chat",
+                                 "--rate", "1", "--policies", "lmcache:dram+remote", "--dram", "50GB"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(
+      refused.err,
+      "kvcap: --policies, --dram, --ssd: policy.tiers.1.kind: found \"remote\", allowed: hbm, dram, ssd "
+      "(what the hardware has)\n");
+}
+
 // Both settings have finished some of 4,000 seeds, and the table is of these.
 TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   const fs::path finished = fs::path(path("compared")) / ".finished";
