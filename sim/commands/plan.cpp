@@ -333,6 +333,9 @@ AskedPlan plan_of_file(const PlanArgs& args) {
                                             return is_searched(path, alone);
                                           }});
   AskedPlan asked{question.from(), load_plan(args.question.file, changes_of(question.overrides()))};
+  const bool has_line = question.from().is_given();
+  if (has_line && is_searched("hardware", alone))
+    asked.plan.base.machine_defaults = question.machine_defaults();
   return asked;
 }
 
@@ -393,10 +396,10 @@ AskedPlan plan_of_options(const PlanArgs& args) {
       {"schema", "kvcap.plan/1"}, {"name", base.name}, {"base", "x"}, {"search", search}, {"meet", meet}};
   BaseScenario asked_base = question.base();
   asked_base.text = question.text_without_set();
-  // The commands of an answer name it, for a run without a file takes the default of its GPU.
-  Changes set = {"serving.max_num_seqs=" + std::to_string(base.serving.max_num_seqs)};
-  for (std::string& one : changes_of(question.set())) set.push_back(std::move(one));
-  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, set)};
+  asked_base.machine_defaults = question.machine_defaults();
+  // The commands of an answer name the machine of each configuration.
+  if (!has_hardware) asked_base.command = options_text(args.question);
+  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, changes_of(question.set()))};
   plan.searched =
       "Searched: " + (has_hardware ? asked.hardware : joined(servers) + " (the servers with a price)") +
       ", " + (asked.gpus ? std::to_string(*asked.gpus) : "1 to " + std::to_string(most)) +

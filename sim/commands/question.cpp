@@ -280,6 +280,14 @@ Question::Question(const QuestionArgs& given, const Asker& asker, std::optional<
     std::erase_if(from_.overrides,
                   [&](const std::string& one) { return asker.chooses(one.substr(0, one.find('='))); });
   }
+  if (asker.chooses && asker.chooses("hardware")) {
+    // They are those of one machine; machine_defaults() has them for each.
+    for (const std::string& one : std::exchange(from_.defaults, {})) std::erase(from_.overrides, one);
+    if (from_.line.has_longest_that_fits) {
+      std::erase_if(from_.overrides,
+                    [](const std::string& one) { return one.starts_with("serving.max_model_len="); });
+    }
+  }
   if (!has_file()) fill_in(asker);
   if (!asker.has_sizes && !storages_.empty()) store();
 }
@@ -372,9 +380,7 @@ void Question::fill_in(const Asker& asker) {
   const Scenario first = load();
   const bool has_machine = !asker.chooses;
   if (has_machine && !from_.is_given()) {
-    LaunchLine installed;
-    installed.engine = stack_of(first.serving.engine);
-    for (const std::string& one : defaults_on(installed, first.hardware)) {
+    for (const std::string& one : machine_defaults()(first)) {
       if (!sets(one.substr(0, one.find('=')))) options_.push_back(override_of(one));
     }
   }
@@ -393,6 +399,17 @@ void Question::fill_in(const Asker& asker) {
     const int64_t longest = load().serving.max_model_len.value_or(first.model.max_position_embeddings);
     add("workload.source.max_prompt_tokens", std::to_string(agent_prompt_limit(longest)));
   }
+}
+
+std::function<std::vector<std::string>(const Scenario&)> Question::machine_defaults() const {
+  if (from_.is_given()) {
+    return [line = from_.line](const Scenario& one) { return defaults_on(line, one.hardware); };
+  }
+  return [](const Scenario& one) {
+    LaunchLine installed;
+    installed.engine = stack_of(one.serving.engine);
+    return defaults_on(installed, one.hardware);
+  };
 }
 
 Overrides Question::overrides() const {

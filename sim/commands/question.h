@@ -69,6 +69,9 @@ class Question {
   // Returns the scenario before overrides, and the overrides.
   const BaseScenario& base() const { return base_; }
   Overrides overrides() const;
+  // Returns the defaults of the engine that depend on the GPUs of a scenario
+  // (BaseScenario::machine_defaults).
+  std::function<std::vector<std::string>(const Scenario&)> machine_defaults() const;
   // Returns a scenario file with everything but --set. REQUIRES: there is no file.
   std::string text_without_set() const;
   const Overrides& set() const { return set_; }

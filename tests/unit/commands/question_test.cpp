@@ -125,6 +125,23 @@ TEST_F(Question, KeepsTheNameOfTheCheckpointInLaunchLines) {
   EXPECT_EQ(outcome.out.find("vllm serve meta-llama/Llama-3.3-70B-Instruct "), 0U) << outcome.out;
 }
 
+// The profile with the least memory is not the first of the list, whose default is another one.
+TEST_F(Question, OfAPlanHasTheDefaultsOfEachMachine) {
+  const Outcome outcome =
+      kvcap({"plan", "--model", "llama-3.1-8b", "--gpus", "1", "--workload", "chat", "--rate", "0.2",
+             "--meet", "p90_ttft_ms<=20s", "--set", "workload.sessions=10", "--draws", "0", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json plan = Json::parse(outcome.out);
+  EXPECT_EQ(outcome.out.find("max_num_seqs"), std::string::npos) << "that of the first machine";
+  for (const Json& one : plan.at("judged")) {
+    const auto command = one.at("command").get<std::string>();
+    const std::size_t gpu = command.find(" --gpu ");
+    EXPECT_NE(gpu, std::string::npos) << command;
+    EXPECT_EQ(command.find(" --gpu ", gpu + 1), std::string::npos) << command;
+    EXPECT_EQ(command.find("hardware="), std::string::npos) << command;
+  }
+}
+
 TEST_F(Question, KeepsTheNameOfTheCheckpointInFilesThatItWrites) {
   const std::string name = "meta-llama/Llama-3.3-70B-Instruct", line = "vllm serve " + name;
   const auto emitted = [&](std::vector<std::string> arguments) {

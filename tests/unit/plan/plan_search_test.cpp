@@ -84,6 +84,17 @@ Plan plan_of(std::vector<Dimension> search, double max_ttft_ms) {
           .meet = {{.metric = "p99_ttft_ms", .max = max_ttft_ms}}};
 }
 
+TEST(RunCommand, NamesTheMachineOnceAndOtherChangesBySet) {
+  Plan plan;
+  plan.base.path = "the command line";
+  plan.base.text = "{}";
+  plan.base.command = "--model m --workload chat";
+  EXPECT_EQ(run_command(plan, {"hardware=l40s-8x", "hardware.ssd.count=2", "seed=2"}),
+            "kvcap run --model m --workload chat --gpu l40s-8x --set hardware.ssd.count=2 --set seed=2");
+  plan.base = BaseScenario("a.json");
+  EXPECT_EQ(run_command(plan, {"hardware=l40s-8x"}), "kvcap run a.json --set hardware=l40s-8x");
+}
+
 // The least cost of all points that meet the target; infinite where none does.
 double exhaustive(const Plan& plan, const std::function<Served(const Values&)>& formula) {
   double least = std::numeric_limits<double>::infinity();
