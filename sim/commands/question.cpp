@@ -159,7 +159,9 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value("--ssd", args.ssd, "SSD for KV: 4TB");
   command.value("--save", args.save, "file for the scenario that was asked about");
   add_from(command, args.from);
-  command.repeated("--set", args.set, "override a field: path=value, e.g. workload.think_time.mean_s=40s");
+  command.repeated(
+      "--set", args.set,
+      "override a field: path=value, e.g. workload.think_time.mean_s=40s; several: --set a=1 --set b=2");
 }
 
 // Returns the bytes of the tier; nothing if no size is given.
