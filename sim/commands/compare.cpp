@@ -558,10 +558,12 @@ void compare(const CompareArgs& args) {
     files.commit();
     finished.discard();
   }
-  print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
+  const CheckedRequirements checked = check_requirements(requirements, results, differences);
+  print(args.json ? with_requirements(compare_json(results, differences, pairs, model, from_json), checked)
+                  : table + (interrupted.empty() ? holds_text(checked) : ""));
   if (!interrupted.empty()) throw Interrupted();
   tell_longer_run(results, wall.count());
-  check_requirements(requirements, results, differences);
+  require_all(checked);
 }
 
 }  // namespace

@@ -489,17 +489,21 @@ void plan(const PlanArgs& args) {
     if (!out.empty()) write_file(out, object.dump(2) + "\n");
     finished.discard();
   }
+  CheckedRequirements checked;
+  if (report.result.best && !report.is_interrupted()) {
+    checked = check_requirements(requirements, *report.result.best);
+  }
   if (args.json) {
-    print_format("%s\n", object.dump(2).c_str());
+    print(with_requirements(object.dump(2) + "\n", checked));
   } else if (!args.emit.empty()) {
     print(deployment(report, args.emit));
   } else {
     print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
-          launched_text(from));
+          launched_text(from) + holds_text(checked));
   }
   if (report.is_interrupted()) throw Interrupted();
   if (!report.result.best) throw CheckFailed(name + ": no configuration meets every target");
-  check_requirements(requirements, *report.result.best);
+  require_all(checked);
 }
 
 }  // namespace

@@ -147,9 +147,9 @@ TEST_F(Cli, RequiresDifferencesAgainstTheFirstSetting) {
   EXPECT_EQ(gate("mean_ttft_ms>=+50", "3").exit_code, 0);
   const Outcome failed = gate("mean_ttft_ms<=+1%", "3");
   EXPECT_EQ(failed.exit_code, 3);
-  EXPECT_EQ(failed.err.find("kvcap: required mean_ttft_ms<=+1% of request_overhead_s=0.2 against "
-                            "request_overhead_s=0.1, found "),
-            0U)
+  EXPECT_EQ(failed.err.find("kvcap: required mean_ttft_ms<=+1%, found +"), 0U) << failed.err;
+  EXPECT_NE(failed.err.find(" % from request_overhead_s=0.1 (the first setting) to request_overhead_s=0.2; "),
+            std::string::npos)
       << failed.err;
   EXPECT_NE(failed.err.find(" +-"), std::string::npos) << failed.err;
   const Outcome alone = gate("p99_ttft_ms<=+900%", "1");
@@ -176,14 +176,44 @@ TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
   };
   const Outcome failed = with({"--require", "mean_ttft_ms<=+1%"});
   EXPECT_EQ(failed.exit_code, 3);
-  EXPECT_NE(failed.err.find("of after-0.2 against after-0.1"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find(" % from after-0.1 (the first setting) to after-0.2"), std::string::npos)
+      << failed.err;
+  EXPECT_EQ(failed.out.find(" holds: "), std::string::npos) << failed.out;
   EXPECT_NE(failed.out.find("replications"), std::string::npos) << failed.out;
-  EXPECT_EQ(with({"--require", "mean_ttft_ms<=+900%"}).exit_code, 0);
+  const Outcome held = with({"--require", "mean_ttft_ms<=+900%", "--require", "mean_ttft_ms<=50s"});
+  EXPECT_EQ(held.exit_code, 0);
+  const std::size_t line = held.out.find("\n\nmean_ttft_ms<=+900% holds: +");
+  ASSERT_NE(line, std::string::npos) << held.out;
+  EXPECT_NE(held.out.find(" % from after-0.1 to after-0.2\nmean_ttft_ms<=50s holds: ", line),
+            std::string::npos)
+      << held.out;
+  EXPECT_TRUE(held.out.ends_with(" of after-0.2\n")) << held.out;
   EXPECT_EQ(with({"--policies", "recompute"}).exit_code, 2);
   const Outcome alone =
       kvcap({"compare", files[1], "--policies", "recompute", "--require", "mean_ttft_ms<=+1%"});
   EXPECT_EQ(alone.err,
             "kvcap: --require: found a difference and one setting, allowed: two settings or more\n");
+}
+
+TEST_F(Cli, SaysInJsonWhichRequirementsHold) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--over", "serving.request_overhead_s=0.1,0.2",
+                                 "--draws", "0", "--set", "serving.max_model_len=32768", "--require",
+                                 "mean_ttft_ms<=+900%", "--require", "mean_ttft_ms<=+1%", "--json"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  const Json checked = Json::parse(outcome.out).at("requirements");
+  ASSERT_EQ(checked.size(), 2U);
+  EXPECT_EQ(checked[0].at("condition"), "mean_ttft_ms<=+900%");
+  EXPECT_EQ(checked[0].at("holds"), true);
+  EXPECT_EQ(checked[0].at("failure"), nullptr);
+  EXPECT_EQ(checked[0].at("against"), "request_overhead_s=0.1");
+  EXPECT_EQ(checked[1].at("setting"), "request_overhead_s=0.2");
+  EXPECT_EQ(checked[1].at("holds"), false);
+  EXPECT_EQ(checked[1].at("unit"), "%");
+  EXPECT_GT(checked[1].at("found"), 1);
+  EXPECT_GT(checked[1].at("half_width"), 0);
+  EXPECT_EQ("kvcap: " + checked[1].at("failure").get<std::string>() + "\n", outcome.err);
+  const Outcome run = kvcap({"run", path("chat.json"), "--require", "completed>=1"});
+  EXPECT_NE(run.out.find("\n\ncompleted>=1 holds: "), std::string::npos) << run.out;
 }
 
 // The tiers and sizes of every setting.
