@@ -439,21 +439,60 @@ bool sets_seeds(const CompareArgs& args) {
                      [](const std::string& one) { return one.starts_with("replications="); });
 }
 
-// Loads the scenarios of further columns. `is_gated`: a difference is judged by its interval, which one run
-// does not have, so that a single run becomes several.
-void load_columns(const Question& question, const std::vector<Compared>& columns, bool is_gated,
-                  std::vector<Scenario>& scenarios) {
+// A combination that cannot be, and why.
+struct LeftOut {
+  Compared column;
+  std::string reason;
+};
+
+// Throws the first combination's error, unless each value of the combinations that are left out is possible
+// in another one: then the values are right, and only do not go together.
+void refuse_impossible_values(const std::vector<LeftOut>& left_out, const std::vector<Compared>& columns) {
+  for (const LeftOut& one : left_out) {
+    for (const Override& value : one.column.overrides) {
+      const bool is_possible = std::any_of(columns.begin(), columns.end(), [&](const Compared& other) {
+        return std::any_of(other.overrides.begin(), other.overrides.end(), [&](const Override& own) {
+          return own.path == value.path && own.value == value.value;
+        });
+      });
+      if (!is_possible) throw InputError(one.reason);
+    }
+  }
+}
+
+// Loads the scenarios of further columns, and moves the columns that cannot be to `left_out`. `is_gated`: a
+// difference is judged by its interval, which one run does not have, so that a single run becomes several.
+void load_columns(const Question& question, std::vector<Compared>& columns, bool is_gated,
+                  std::vector<Scenario>& scenarios, std::vector<LeftOut>& left_out) {
   const Override seeds = override_of("replications=" + std::to_string(kGatedReplications));
   Progress progress("checking");
   while (scenarios.size() < columns.size()) {
     progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-    const Compared& column = columns[scenarios.size()];
-    Overrides overrides = column.overrides;
-    scenarios.push_back(question.load(overrides, column.file));
-    if (!is_gated || scenarios.back().replications > 1) continue;
-    overrides.push_back(seeds);
-    scenarios.back() = question.load(overrides, column.file);
+    const auto column = columns.begin() + static_cast<std::ptrdiff_t>(scenarios.size());
+    try {
+      Overrides overrides = column->overrides;
+      Scenario scenario = question.load(overrides, column->file);
+      if (is_gated && scenario.replications == 1) {
+        overrides.push_back(seeds);
+        scenario = question.load(overrides, column->file);
+      }
+      scenarios.push_back(std::move(scenario));
+    } catch (const InputError& error) {
+      if (column->overrides.size() < 2 || column->is_bound || !column->file.empty()) throw;
+      left_out.push_back({*column, error.what()});
+      columns.erase(column);
+    }
   }
+  refuse_impossible_values(left_out, columns);
+}
+
+// Returns a line that names the combinations that cannot be; "" without any.
+std::string impossible_text(const std::vector<LeftOut>& left_out) {
+  if (left_out.empty()) return "";
+  const bool is_one = left_out.size() == 1;
+  return "Left out, for " + std::string(is_one ? "it" : "they") +
+         " cannot be: " + joined(left_out, ", ", [](const LeftOut& one) { return one.column.label; }) +
+         (is_one ? " (" : " (the first: ") + left_out.front().reason + ")\n";
 }
 
 // Throws InputError if settings have different numbers of seeds, because differences are paired by seed.
@@ -486,9 +525,11 @@ void compare(const CompareArgs& args) {
   std::vector<Scenario> scenarios;
   refuse_read_once(args.question.file, ", and a comparison reads it for every setting; allowed: a file");
   for (const std::string& file : args.others) refuse_read_once(file, "; allowed: a file");
-  load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
+  const bool is_gated = has_gate && !sets_seeds(args);
+  std::vector<LeftOut> left_out;
+  load_columns(question, columns, is_gated, scenarios, left_out);
   if (args.bounds) add_bounds(scenarios, columns);
-  load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
+  load_columns(question, columns, is_gated, scenarios, left_out);
   require_equal_seeds(columns, scenarios);
   question.save(scenarios.front());
   refuse_resume_without_folder("compare", args.resume, args.out);
@@ -543,6 +584,9 @@ void compare(const CompareArgs& args) {
   std::string table = interrupted + result_table(labels, results, compared, line, options) +
                       model_text(labels, results, model, options.is_brief);
   table += flags_of_columns(columns, scenarios, results, differences) + launched_text(from);
+  const std::string impossible = impossible_text(left_out);
+  if (!impossible.empty()) table += "\n" + impossible;
+  if (!impossible.empty() && args.json) tell(impossible.substr(0, impossible.size() - 1));
   const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
   if (!args.out.empty() && interrupted.empty()) {
     NewFiles files;

@@ -256,6 +256,26 @@ TEST_F(Cli, ChoosesTiersByThePolicysSuffixAndSizesByOptions) {
       "(what the hardware has)\n");
 }
 
+TEST_F(Cli, LeavesOutCombinationsThatCannotBe) {
+  const auto compared = [&](const std::string& ranks, const std::string& gpus) {
+    return kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--gpus", "8", "--workload",
+                  "chat", "--rate", "1", "--set", "workload.sessions=5", "--draws", "0", "--over",
+                  "serving.data_parallel_size=" + ranks, "--over", "serving.tensor_parallel_size=" + gpus});
+  };
+  const Outcome some = compared("1,8", "1,8");
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_NE(
+      some.out.find("\n\nLeft out, for it cannot be: data_parallel_size=8 tensor_parallel_size=8 (--over "
+                    "serving.data_parallel_size=8: found 8, allowed: at most 1: "),
+      std::string::npos)
+      << some.out;
+  EXPECT_EQ(some.out.find("Left out"), some.out.rfind("Left out"));
+  EXPECT_EQ(compared("8", "8").exit_code, 2) << "all are impossible";
+  const Outcome wrong = compared("1,x", "1,8");
+  EXPECT_EQ(wrong.exit_code, 2) << "a value that never is";
+  EXPECT_NE(wrong.err.find("serving.data_parallel_size=x: found \"x\""), std::string::npos) << wrong.err;
+}
+
 // Both settings have finished some of 4,000 seeds, and the table is of these.
 TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   const fs::path finished = fs::path(path("compared")) / ".finished";
