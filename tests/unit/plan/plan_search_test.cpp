@@ -84,6 +84,22 @@ Plan plan_of(std::vector<Dimension> search, double max_ttft_ms) {
           .meet = {{.metric = "p99_ttft_ms", .max = max_ttft_ms}}};
 }
 
+// Sums of the same prices in another order differ in their last bits.
+TEST(PairedDifference, IsNothingWithinRounding) {
+  const auto candidate = [](std::vector<double> values) {
+    Candidate one;
+    for (double value : values) one.runs.emplace_back().metrics = {{"cost.usd_per_hour", value}};
+    return one;
+  };
+  const auto cost = [](const RunResult& run) { return run.number("cost.usd_per_hour"); };
+  const Candidate sums = candidate({0.1 + 0.2, 1.1 + 2.2}), same = candidate({0.3, 3.3}),
+                  dearer = candidate({0.4, 3.4});
+  const MeanInterval none = paired_difference(sums, same, cost), some = paired_difference(dearer, same, cost);
+  EXPECT_EQ(none.mean, 0);
+  EXPECT_EQ(none.half_width, 0);
+  EXPECT_NEAR(some.mean, 0.1, 1e-12);
+}
+
 TEST(RunCommand, NamesTheMachineOnceAndOtherChangesBySet) {
   Plan plan;
   plan.base.path = "the command line";
