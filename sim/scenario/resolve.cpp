@@ -1,6 +1,7 @@
 // Resolves references (catalogue names, paths, Hugging Face configs) and applies --set overrides. The result
 // is one JSON object for the table of fields.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -54,24 +55,38 @@ std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
   return std::nullopt;
 }
 
+// Returns "; did you mean \"h200-sxm\"?"; "" if no name is near.
+std::string near_profile(const std::string& name, const std::vector<std::string_view>& names) {
+  std::string lower = name;
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  std::vector<std::string_view> begun;
+  for (std::string_view one : names) {
+    if (!lower.empty() && one.starts_with(lower)) begun.push_back(one);
+  }
+  if (begun.empty()) return suggestion(name, names);
+  const std::string_view family = *std::min_element(
+      begun.begin(), begun.end(), [](std::string_view a, std::string_view b) { return a.size() < b.size(); });
+  const bool is_one =
+      std::all_of(begun.begin(), begun.end(), [&](std::string_view one) { return one.starts_with(family); });
+  if (is_one) return "; did you mean \"" + std::string(family) + "\"?";
+  return "; did you mean one of " + joined(begun) + "?";
+}
+
 [[noreturn]] void fail_unknown(const std::string& name, Catalogue which, const std::string& place) {
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : catalogue(which)) names.push_back(entry.name);
-  const bool models = which == Catalogue::models;
-  // "h100" means h100-sxm, not a virtual machine that was calibrated.
-  std::vector<std::string_view> near = names;
-  std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
+  if (which == Catalogue::hardware) throw InputError(place + ": " + unknown_profile(name) + ", or a path");
+  std::vector<std::string_view> near;
+  for (const CatalogueEntry& entry : catalogue(which)) near.push_back(entry.name);
   std::vector<std::string> hub;
   for (const CatalogueEntry& entry : catalogue(which)) {
-    std::istringstream ids(models ? hugging_face_names(entry) : "");
+    std::istringstream ids(hugging_face_names(entry));
     for (std::string id; ids >> id;) hub.push_back(id);
   }
   near.insert(near.end(), hub.begin(), hub.end());
-  throw InputError(place + ": found \"" + name + "\", allowed: " +
-                   (models ? "a name of kvcap show models, one of Hugging Face that is in the catalogue or in"
-                             " the cache of this machine, or a path to a file or a downloaded folder"
-                           : joined(names) + ", or a path") +
-                   (models ? fetch_hint(name) : "") + suggestion(name, near));
+  throw InputError(
+      place + ": found \"" + name +
+      "\", allowed: a name of kvcap show models, one of Hugging Face that is in the catalogue or "
+      "in the cache of this machine, or a path to a file or a downloaded folder" +
+      fetch_hint(name) + suggestion(name, near));
 }
 
 Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs::path& folder,
@@ -282,6 +297,17 @@ Document resolve_file(const std::string& name_or_path, Catalogue which) {
 }
 
 }  // namespace
+
+std::string unknown_profile(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) names.push_back(entry.name);
+  // "h100" means h100-sxm, not a virtual machine that was calibrated.
+  std::vector<std::string_view> near = names;
+  std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
+  const std::string suggested = near_profile(name, near);
+  return "found \"" + name + "\"" + suggested + (suggested.empty() ? ", " : " ") +
+         "allowed: " + joined(names);
+}
 
 Override override_of(const std::string& argument) {
   constexpr std::size_t kLongestShown = 200;

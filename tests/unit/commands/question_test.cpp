@@ -125,6 +125,19 @@ TEST_F(Question, KeepsTheNameOfTheCheckpointInLaunchLines) {
   EXPECT_EQ(outcome.out.find("vllm serve meta-llama/Llama-3.3-70B-Instruct "), 0U) << outcome.out;
 }
 
+TEST_F(Question, NamesTheNearestProfileBeforeTheOthers) {
+  const auto refused = [&](const std::string& gpu) {
+    return refusal({"--model", "qwen3-32b", "--gpu", gpu, "--workload", "chat", "--rate", "1"});
+  };
+  const std::string begin = "kvcap: the command line: hardware: found \"";
+  EXPECT_TRUE(refused("H200").starts_with(begin + "H200\"; did you mean \"h200-sxm\"? allowed: a100-"));
+  EXPECT_TRUE(refused("l40").starts_with(begin + "l40\"; did you mean \"l40s\"? allowed: "));
+  EXPECT_TRUE(
+      refused("a40").starts_with(begin + "a40\"; did you mean one of a40-1tb, a40-2gpu-1tb? allowed: "));
+  EXPECT_TRUE(refused("h200-smx").starts_with(begin + "h200-smx\"; did you mean \"h200-sxm\"? allowed: "));
+  EXPECT_TRUE(refused("tpu-v6").starts_with(begin + "tpu-v6\", allowed: a100-"));
+}
+
 // The profile with the least memory is not the first of the list, whose default is another one.
 TEST_F(Question, OfAPlanHasTheDefaultsOfEachMachine) {
   const Outcome outcome =
