@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "base/text/joined.h"
 #include "base/text/plain_text.h"
 
 namespace kvcap {
@@ -45,6 +46,19 @@ inline constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"--rps", "--rate"}, {"--request-rate", "--rate"},          {"--gpu", "--hardware"},
     {"--slo", "--meet"}, {"--max-concurrency", "--concurrency"}};
 
+// Returns how several values of one option are given: "; ... --set and --require are given once per value".
+inline std::string several_values_text(const CLI::App& command) {
+  std::vector<std::string> repeated;
+  for (const CLI::Option* option : command.get_options()) {
+    const bool is_list = option->get_items_expected_max() > 1;
+    if (!is_list || option->get_allow_extra_args() || option->get_lnames().empty()) continue;
+    repeated.push_back("--" + option->get_lnames().front());
+  }
+  const char* verb = repeated.size() == 1 ? " is" : " are";
+  return "; several values of one option are separated by commas" +
+         (repeated.empty() ? "" : ", and " + listed(repeated) + verb + " given once per value");
+}
+
 // Returns one line about unexpected words: the first few, the number of others and, for a single word, the
 // most similar option.
 inline std::string unexpected_text(const CLI::App& command) {
@@ -53,7 +67,7 @@ inline std::string unexpected_text(const CLI::App& command) {
   for (std::string& word : words) word = "\"" + word + "\"";
   std::string text = "found " + first_few(words) + ", which " + (words.size() == 1 ? "is" : "are") +
                      " not known to this command";
-  if (!first.starts_with('-')) text += "; several values of one option are separated by commas";
+  if (!first.starts_with('-')) text += several_values_text(command);
   if (words.size() != 1) return text;
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {

@@ -204,10 +204,10 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& 
 }
 
 // Returns the launch line of the answer, and the flags that raise the capacity.
-std::string flags_text(const Scenario& scenario, const std::string& model, const CapacityQuestion& question,
+std::string flags_text(const Scenario& scenario, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
   const Scenario filled = sized(scenario, answer);
-  std::string text = "\n" + launch_text(filled, model), changes;
+  std::string text = "\n" + launch_text(filled), changes;
   for (const Alternative& one : others) {
     if (one.answer.load <= answer.load) continue;
     char gain[160];
@@ -313,8 +313,7 @@ std::string heading_of(const Answered& one, const std::string& policy) {
   return wrapped({text}) + "\n";
 }
 
-std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, const Launched& from,
-                    const Answered& one) {
+std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, const Answered& one) {
   const Scenario& scenario = one.scenario;
   std::string text = heading_of(one, ", " + scenario.policy.name);
   std::vector<std::string> sentences = document_sentences(one.document);
@@ -323,13 +322,12 @@ std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, 
   text += wrapped(sentences);
   if (!one.answer.curve.empty()) text += "\n" + curve_text(question, one.answer);
   return text + notes_text(scenario.notes, args.explain) +
-         flags_text(scenario, from.line.written_model, question, one.answer, one.others);
+         flags_text(scenario, question, one.answer, one.others);
 }
 
 // Returns the policies by their capacity with a sentence or two each, then with --explain the page of each.
-std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question, const Launched& from,
-                     std::vector<Answered> all) {
-  if (all.size() == 1) return page_of(args, question, from, all.front());
+std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question, std::vector<Answered> all) {
+  if (all.size() == 1) return page_of(args, question, all.front());
   std::stable_sort(all.begin(), all.end(),
                    [](const Answered& a, const Answered& b) { return a.answer.load > b.answer.load; });
   std::string text = heading_of(all.front(), "");
@@ -339,7 +337,7 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
     text += wrapped(sentences);
   }
   for (const Answered& one : all)
-    if (args.explain) text += "\n" + page_of(args, question, from, one);
+    if (args.explain) text += "\n" + page_of(args, question, one);
   return text;
 }
 
@@ -390,7 +388,7 @@ void capacity(const CapacityArgs& args) {
   bool interrupted = false;
   std::vector<Answered> all = answers_of(args, asked, question, std::move(scenarios), finished, interrupted);
   if (interrupted) {
-    if (!args.json) print(pages_of(args, question, from, std::move(all)));
+    if (!args.json) print(pages_of(args, question, std::move(all)));
     throw Interrupted();
   }
   Json documents = Json::array();
@@ -401,7 +399,7 @@ void capacity(const CapacityArgs& args) {
   finished.discard();
   const bool any =
       std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.answer.load > 0; });
-  print(args.json ? json : pages_of(args, question, from, std::move(all)) + launched_text(from));
+  print(args.json ? json : pages_of(args, question, std::move(all)) + launched_text(from));
   if (!any) throw CheckFailed(asked.name() + ": no load meets the targets");
 }
 

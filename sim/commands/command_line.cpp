@@ -84,7 +84,8 @@ Declared Command::values(const std::string& name, std::vector<std::string>& to, 
 
 Declared Command::repeated(const std::string& name, std::vector<std::string>& to,
                            const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning)->type_size(1)->allow_extra_args(false));
+  CLI::Option* option = app_->add_option(name, to, meaning)->type_size(1)->allow_extra_args(false);
+  return Declared(option->option_text("TEXT (once per value)"));
 }
 
 void Command::flag(const std::string& name, bool& to, const std::string& meaning) {

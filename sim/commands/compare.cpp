@@ -114,25 +114,35 @@ std::string label_of(const std::string& path, const std::string& value) {
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
 }
 
-// Reads "hcache", or with tiers "kv_offload:dram+ssd".
-Compared column_of_policy(const std::string& item) {
+// Returns the tiers of "kv_offload:dram+ssd"; empty for a policy alone.
+std::vector<Tier> tiers_of_policy(const std::string& item) {
+  std::vector<Tier> tiers;
   const std::size_t colon = item.find(':');
-  Compared column{.label = item, .overrides = {}, .folder = item};
-  add(column, "policy.name=" + item.substr(0, colon), "--policies");
-  if (colon == std::string::npos) return column;
-  std::string tiers;
+  if (colon == std::string::npos) return tiers;
   for (std::size_t begin = colon + 1; begin <= item.size();) {
     const std::size_t end = std::min(item.find('+', begin), item.size());
     const std::string kind = item.substr(begin, end - begin);
-    if (std::find(kTierNames.begin(), kTierNames.end(), kind) == kTierNames.end()) {
+    const auto found = std::find(kTierNames.begin(), kTierNames.end(), kind);
+    if (found == kTierNames.end()) {
       throw InputError("--policies: found tier \"" + kind + "\" in \"" + item +
                        "\", allowed: " + joined(kTierNames) + ", joined by +, as in kv_offload:dram+ssd" +
                        suggestion(kind, kTierNames));
     }
-    tiers += (tiers.empty() ? "" : ",") + ("{\"kind\":\"" + kind) + "\"}";
+    tiers.push_back(kTiers[static_cast<std::size_t>(found - kTierNames.begin())]);
     begin = end + 1;
   }
-  add(column, "policy.tiers=[" + tiers + "]", "--policies");
+  return tiers;
+}
+
+// Reads "hcache", or with tiers "kv_offload:dram+ssd".
+Compared column_of_policy(const std::string& item) {
+  Compared column{.label = item, .overrides = {}, .folder = item};
+  add(column, "policy.name=" + item.substr(0, item.find(':')), "--policies");
+  const std::vector<Tier> tiers = tiers_of_policy(item);
+  if (tiers.empty()) return column;
+  const std::string kinds =
+      joined(tiers, ",", [](Tier tier) { return "{\"kind\":\"" + std::string(name(tier)) + "\"}"; });
+  add(column, "policy.tiers=[" + kinds + "]", "--policies");
   return column;
 }
 
@@ -213,15 +223,29 @@ std::vector<Compared> combined(const std::vector<Compared>& policies, const std:
   return columns;
 }
 
-// Returns the policy with the tiers of --dram and --ssd: a column per size, or one if it takes none of them.
-std::vector<Compared> with_sizes(const Compared& policy, const std::string& name,
+// Returns the policy with the sizes of --dram and --ssd: a column per size, or one if it takes none of them.
+// Tiers of the policy's own, as in lmcache:dram, remain the only ones.
+std::vector<Compared> with_sizes(const Compared& policy, const std::string& item,
                                  const std::vector<Storage>& storages) {
+  const std::string name = item.substr(0, item.find(':'));
+  const std::vector<Tier> tiers = tiers_of_policy(item);
   std::vector<Compared> columns;
-  for (const Storage& storage : storages) {
-    const Overrides tiers = storing(name, storage, "--dram, --ssd");
-    if (tiers.empty()) return {policy};
+  for (Storage storage : storages) {
+    const Overrides sized =
+        storing(name, storage, tiers.empty() ? "--dram, --ssd" : "--policies, --dram, --ssd", tiers);
+    if (sized.empty()) return {policy};
+    if (!tiers.empty()) {
+      std::erase_if(storage.sizes, [&](const Storage::Size& one) {
+        return std::find(tiers.begin(), tiers.end(), one.tier) == tiers.end();
+      });
+    }
+    // Sizes of a tier that the policy does not use make no columns.
+    const auto is_same = [&](const Compared& one) {
+      return one.overrides.back().value == sized.back().value;
+    };
+    if (std::any_of(columns.begin(), columns.end(), is_same)) continue;
     Compared& column = columns.emplace_back(policy);
-    column.overrides.insert(column.overrides.end(), tiers.begin(), tiers.end());
+    column.overrides.insert(column.overrides.end(), sized.begin(), sized.end());
     if (storages.size() > 1) column.folder = column.label += " " + storage.label();
   }
   return columns.empty() ? std::vector<Compared>{policy} : columns;
@@ -245,7 +269,7 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
       for (Override& one : beside) one.place = "--policies";
       column.overrides.insert(column.overrides.begin(), beside.begin(), beside.end());
     }
-    for (Compared& one : with_sizes(column, name, question.storages())) {
+    for (Compared& one : with_sizes(column, item, question.storages())) {
       one.overrides = with_set_tiers(std::move(one.overrides), question.set());
       columns.push_back(std::move(one));
     }
@@ -410,9 +434,8 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
             gain;
   }
   if (!text.empty()) return kFlagsTitle + text;
-  const bool is_told = std::none_of(results.begin(), results.end(), [](const RunResult& one) {
-    return std::isnan(one.number("stable"));
-  });
+  const bool is_told = std::none_of(results.begin(), results.end(),
+                                    [](const RunResult& one) { return std::isnan(one.number("stable")); });
   return is_told
              ? "\nNo flag to change: no setting lowers mean TTFT by more than chance and half a per cent.\n"
              : "\nWhether to change a flag is not known: the runs were too brief to tell.\n";
@@ -457,21 +480,60 @@ bool sets_seeds(const CompareArgs& args) {
                      [](const std::string& one) { return one.starts_with("replications="); });
 }
 
-// Loads the scenarios of further columns. `is_gated`: a difference is judged by its interval, which one run
-// does not have, so that a single run becomes several.
-void load_columns(const Question& question, const std::vector<Compared>& columns, bool is_gated,
-                  std::vector<Scenario>& scenarios) {
+// A combination that cannot be, and why.
+struct LeftOut {
+  Compared column;
+  std::string reason;
+};
+
+// Throws the first combination's error, unless each value of the combinations that are left out is possible
+// in another one: then the values are right, and only do not go together.
+void refuse_impossible_values(const std::vector<LeftOut>& left_out, const std::vector<Compared>& columns) {
+  for (const LeftOut& one : left_out) {
+    for (const Override& value : one.column.overrides) {
+      const bool is_possible = std::any_of(columns.begin(), columns.end(), [&](const Compared& other) {
+        return std::any_of(other.overrides.begin(), other.overrides.end(), [&](const Override& own) {
+          return own.path == value.path && own.value == value.value;
+        });
+      });
+      if (!is_possible) throw InputError(one.reason);
+    }
+  }
+}
+
+// Loads the scenarios of further columns, and moves the columns that cannot be to `left_out`. `is_gated`: a
+// difference is judged by its interval, which one run does not have, so that a single run becomes several.
+void load_columns(const Question& question, std::vector<Compared>& columns, bool is_gated,
+                  std::vector<Scenario>& scenarios, std::vector<LeftOut>& left_out) {
   const Override seeds = override_of("replications=" + std::to_string(kGatedReplications));
   Progress progress("checking");
   while (scenarios.size() < columns.size()) {
     progress.show(static_cast<double>(scenarios.size()) / static_cast<double>(columns.size()));
-    const Compared& column = columns[scenarios.size()];
-    Overrides overrides = column.overrides;
-    scenarios.push_back(question.load(overrides, column.file));
-    if (!is_gated || scenarios.back().replications > 1) continue;
-    overrides.push_back(seeds);
-    scenarios.back() = question.load(overrides, column.file);
+    const auto column = columns.begin() + static_cast<std::ptrdiff_t>(scenarios.size());
+    try {
+      Overrides overrides = column->overrides;
+      Scenario scenario = question.load(overrides, column->file);
+      if (is_gated && scenario.replications == 1) {
+        overrides.push_back(seeds);
+        scenario = question.load(overrides, column->file);
+      }
+      scenarios.push_back(std::move(scenario));
+    } catch (const InputError& error) {
+      if (column->overrides.size() < 2 || column->is_bound || !column->file.empty()) throw;
+      left_out.push_back({*column, error.what()});
+      columns.erase(column);
+    }
   }
+  refuse_impossible_values(left_out, columns);
+}
+
+// Returns a line that names the combinations that cannot be; "" without any.
+std::string impossible_text(const std::vector<LeftOut>& left_out) {
+  if (left_out.empty()) return "";
+  const bool is_one = left_out.size() == 1;
+  return "Left out, for " + std::string(is_one ? "it" : "they") +
+         " cannot be: " + joined(left_out, ", ", [](const LeftOut& one) { return one.column.label; }) +
+         (is_one ? " (" : " (the first: ") + left_out.front().reason + ")\n";
 }
 
 // Throws InputError if settings have different numbers of seeds, because differences are paired by seed.
@@ -504,9 +566,11 @@ void compare(const CompareArgs& args) {
   std::vector<Scenario> scenarios;
   refuse_read_once(args.question.file, ", and a comparison reads it for every setting; allowed: a file");
   for (const std::string& file : args.others) refuse_read_once(file, "; allowed: a file");
-  load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
+  const bool is_gated = has_gate && !sets_seeds(args);
+  std::vector<LeftOut> left_out;
+  load_columns(question, columns, is_gated, scenarios, left_out);
   if (args.bounds) add_bounds(scenarios, columns);
-  load_columns(question, columns, has_gate && !sets_seeds(args), scenarios);
+  load_columns(question, columns, is_gated, scenarios, left_out);
   require_equal_seeds(columns, scenarios);
   question.save(scenarios.front(), columns.front().overrides);
   if (!args.question.save.empty() && columns.size() > 1) {
@@ -565,6 +629,9 @@ void compare(const CompareArgs& args) {
   std::string table = interrupted + result_table(labels, results, compared, line, options) +
                       model_text(labels, results, model, options.is_brief);
   table += flags_of_columns(columns, scenarios, results, differences) + launched_text(from);
+  const std::string impossible = impossible_text(left_out);
+  if (!impossible.empty()) table += "\n" + impossible;
+  if (!impossible.empty() && args.json) tell(impossible.substr(0, impossible.size() - 1));
   const std::string from_json = from.is_given() ? launched_json(from).dump() : "";
   if (!args.out.empty() && interrupted.empty()) {
     NewFiles files;
@@ -580,10 +647,12 @@ void compare(const CompareArgs& args) {
     files.commit();
     finished.discard();
   }
-  print(args.json ? compare_json(results, differences, pairs, model, from_json) : table);
+  const CheckedRequirements checked = check_requirements(requirements, results, differences);
+  print(args.json ? with_requirements(compare_json(results, differences, pairs, model, from_json), checked)
+                  : table + (interrupted.empty() ? holds_text(checked) : ""));
   if (!interrupted.empty()) throw Interrupted();
   tell_longer_run(results, wall.count());
-  check_requirements(requirements, results, differences);
+  require_all(checked);
 }
 
 }  // namespace

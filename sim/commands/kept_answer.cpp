@@ -29,7 +29,7 @@ std::vector<Point> points_of(const Plan& plan) {
 }
 
 std::string words_of(const Plan& plan) {
-  std::string text = plan.name + "\n" + plan.checkpoint + "\n" + plan.minimize + "\n" +
+  std::string text = plan.name + "\n" + plan.base.command + "\n" + plan.minimize + "\n" +
                      std::to_string(plan.max_replications) + "\n" + joined(plan.set, "\n");
   for (const Dimension& one : plan.search) text += "\n" + one.name() + "=" + joined(one.values, "\n");
   for (const Target& one : plan.meet)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "run/engine_memory.h"
 #include "run/machine.h"
 #include "scenario/load.h"
+#include "scenario/model_files.h"
 
 namespace kvcap {
 
@@ -113,6 +115,7 @@ Json parsed(const std::string& text) {
 // Returns the value of a field of the table of flags; null if the line does not set it.
 Json field_value(const Launched& launched, const std::string& field) {
   constexpr std::string_view kTiers = "policy.tiers.";
+  if (field == "model") return launched.line.model;  // in the catalogue, whatever the name on the line
   Json found, tiers;
   for (const std::string& one : launched.overrides) {
     if (path_of(one) == field) found = parsed(value_of(one));
@@ -175,6 +178,22 @@ void declare_emit(Command& command, std::string& emit, const std::string& what) 
       .one_of(std::vector<std::string>(std::begin(kDeploymentForms), std::end(kDeploymentForms)));
 }
 
+// Returns the line's overrides, with the model under its name on the line: several checkpoints share a shape.
+static std::vector<std::string> overrides_of(const LaunchLine& line) {
+  std::vector<std::string> overrides = line.overrides;
+  const auto model = std::find(overrides.begin(), overrides.end(), "model=" + line.model);
+  if (model == overrides.end()) return overrides;
+  const std::string& written = line.written_model;
+  std::error_code ignored;
+  const bool is_file = std::filesystem::exists(written, ignored);
+  if (!is_file && (known_model(written) || cached_config(written))) {
+    *model = "model=" + written;
+  } else {
+    overrides.insert(model + 1, "model.hugging_face=" + Json(written).dump());
+  }
+  return overrides;
+}
+
 Launched launched(const FromArgs& args, std::optional<LaunchLine> read, const Overrides& given,
                   const std::function<Scenario(const Overrides&)>& load) {
   if (!read) return {};
@@ -182,7 +201,8 @@ Launched launched(const FromArgs& args, std::optional<LaunchLine> read, const Ov
   for (const std::string& note : launched.line.notes) tell("kvcap: --from: " + note);
   // The line replaces the scenario's own serving and policy.
   std::vector<std::string>& overrides = launched.overrides = {"serving={}", "policy={}"};
-  overrides.insert(overrides.end(), launched.line.overrides.begin(), launched.line.overrides.end());
+  const std::vector<std::string> of_line = overrides_of(launched.line);
+  overrides.insert(overrides.end(), of_line.begin(), of_line.end());
   const Scenario first = load_launched(load, launched.line, overrides, given);
   launched.defaults = defaults_on(launched.line, first.hardware);
   overrides.insert(overrides.end(), launched.defaults.begin(), launched.defaults.end());
@@ -311,8 +331,8 @@ static const char* place_of_keys(const std::string& flags) {
   return has_keys ? " (what has a dot is a key of the YAML file of --extra_llm_api_options)" : "";
 }
 
-std::string launch_text(const Scenario& scenario, const std::string& model) {
-  const std::string line = launch_line_of(scenario, model);
+std::string launch_text(const Scenario& scenario) {
+  const std::string line = launch_line_of(scenario);
   return line.empty() ? "" : "Launch: " + line + place_of_keys(line) + "\n";
 }
 

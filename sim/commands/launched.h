@@ -60,7 +60,7 @@ std::vector<std::string> policies_of(EngineKind engine);
 Overrides overrides_beside(std::string_view policy, const std::vector<std::string>& given);
 
 // Returns "Launch: vllm serve ..." with a line end; "" if the engine has no flags for the scenario.
-std::string launch_text(const Scenario& scenario, const std::string& model = "");
+std::string launch_text(const Scenario& scenario);
 // Returns the flags to change from one scenario to another, as in "hicache: --enable-hierarchical-cache", or
 // a line that no flags do this.
 std::string flags_line(const std::string& label, const Scenario& from, const Scenario& to);

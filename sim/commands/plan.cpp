@@ -157,7 +157,6 @@ Json draws_object(const PlanDraws& draws) {
 // Returns the scenario of a candidate with the sizes that its run fills.
 Scenario sized(const Plan& plan, const Candidate& candidate) {
   Scenario scenario = load_scenario(plan.base, candidate.changes);
-  if (!plan.checkpoint.empty()) scenario.model.hugging_face = plan.checkpoint;
   return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
 }
 
@@ -337,7 +336,9 @@ AskedPlan plan_of_file(const PlanArgs& args) {
                                             return is_searched(path, alone);
                                           }});
   AskedPlan asked{question.from(), load_plan(args.question.file, changes_of(question.overrides()))};
-  asked.plan.checkpoint = question.checkpoint();
+  const bool has_line = question.from().is_given();
+  if (has_line && is_searched("hardware", alone))
+    asked.plan.base.machine_defaults = question.machine_defaults();
   return asked;
 }
 
@@ -418,11 +419,10 @@ AskedPlan plan_of_options(const PlanArgs& args) {
       {"schema", "kvcap.plan/1"}, {"name", base.name}, {"base", "x"}, {"search", search}, {"meet", meet}};
   BaseScenario asked_base = question.base();
   asked_base.text = question.text_without_set();
-  // The commands of an answer name it, for a run without a file takes the default of its GPU.
-  Changes set = {"serving.max_num_seqs=" + std::to_string(base.serving.max_num_seqs)};
-  for (std::string& one : changes_of(question.set())) set.push_back(std::move(one));
-  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, set)};
-  plan.plan.checkpoint = question.checkpoint();
+  asked_base.machine_defaults = question.machine_defaults();
+  // The commands of an answer name the machine of each configuration.
+  if (!has_hardware) asked_base.command = options_text(args.question);
+  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, changes_of(question.set()))};
   plan.searched =
       "Searched: " + (has_hardware ? asked.hardware : joined(servers) + " (the servers with a price)") +
       ", " + (asked.gpus ? std::to_string(*asked.gpus) : "1 to " + std::to_string(most)) +
@@ -521,17 +521,21 @@ void plan(const PlanArgs& args) {
     if (!out.empty()) write_file(out, object.dump(2) + "\n");
     finished.discard();
   }
+  CheckedRequirements checked;
+  if (report.result.best && !report.is_interrupted()) {
+    checked = check_requirements(requirements, *report.result.best);
+  }
   if (args.json) {
-    print_format("%s\n", object.dump(2).c_str());
+    print(with_requirements(object.dump(2) + "\n", checked));
   } else if (!args.emit.empty()) {
     print(deployment(report, args.emit));
   } else {
     print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
-          launched_text(from));
+          launched_text(from) + holds_text(checked));
   }
   if (report.is_interrupted()) throw Interrupted();
   if (!report.result.best) throw CheckFailed(name + ": no configuration meets every target");
-  check_requirements(requirements, *report.result.best);
+  require_all(checked);
 }
 
 }  // namespace

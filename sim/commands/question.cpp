@@ -4,7 +4,9 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/field_visitor.h"
@@ -159,27 +161,49 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value("--ssd", args.ssd, "SSD for KV: 4TB");
   if (can_save) command.value("--save", args.save, "file for the scenario that was asked about");
   add_from(command, args.from);
-  command.repeated("--set", args.set, "override a field: path=value, e.g. workload.think_time.mean_s=40s");
+  command.repeated(
+      "--set", args.set,
+      "override a field: path=value, e.g. workload.think_time.mean_s=40s; several: --set a=1 --set b=2");
 }
 
-Overrides storing(std::string_view policy, const Storage& storage, const std::string& place) {
+// Returns the bytes of the tier; nothing if no size is given.
+static std::optional<double> size_of(const Storage& storage, Tier tier) {
+  for (const Storage::Size& one : storage.sizes) {
+    if (one.tier == tier) return one.bytes;
+  }
+  return std::nullopt;
+}
+
+// Returns the JSON of a tier of this policy, with its stack's options if it has a size.
+static std::string sized_tier(std::string_view policy, Tier tier, std::optional<double> bytes) {
+  const TierOptions* own = stack_tier(policy, name(tier));
+  std::map<std::string, std::string> members;
+  if (bytes) members["capacity_bytes"] = Json(*bytes).dump();
+  return tier_json(own ? *own : TierOptions{.kind = tier}, members);
+}
+
+Overrides storing(std::string_view policy, const Storage& storage, const std::string& place,
+                  const std::vector<Tier>& chosen) {
   const std::span<const std::string_view> names = policy_names();
   if (std::find(names.begin(), names.end(), policy) == names.end()) return {};  // loading names it as wrong
   if (!stores(with_preset({.name = std::string(policy)}))) return {};
   const PolicyRow& row = policy_row(policy);
   std::vector<std::string> tiers;
   bool is_sized = false;
-  for (Tier tier : kHostTiers) {
-    const auto size = std::find_if(storage.sizes.begin(), storage.sizes.end(),
-                                   [tier](const Storage::Size& one) { return one.tier == tier; });
-    const TierOptions* own = stack_tier(policy, name(tier));
+  for (Tier tier : chosen) {
+    const std::optional<double> bytes = size_of(storage, tier);
+    is_sized = is_sized || bytes;
+    tiers.push_back(bytes ? sized_tier(policy, tier, bytes) : Json{{"kind", name(tier)}}.dump());
+  }
+  for (Tier tier : chosen.empty() ? std::span<const Tier>(kHostTiers) : std::span<const Tier>()) {
+    const std::optional<double> bytes = size_of(storage, tier);
     const bool is_default = std::any_of(row.tiers.begin(), row.tiers.end(),
                                         [tier](const TierOptions& one) { return one.kind == tier; });
-    std::map<std::string, std::string> members;
-    if (size != storage.sizes.end()) members["capacity_bytes"] = Json(size->bytes).dump();
-    const bool takes_size = !members.empty() && (own != nullptr || row.tiers.empty());
+    const bool takes_size = bytes && (stack_tier(policy, name(tier)) != nullptr || row.tiers.empty());
     is_sized = is_sized || takes_size;
-    if (takes_size || is_default) tiers.push_back(tier_json(own ? *own : TierOptions{.kind = tier}, members));
+    if (takes_size || is_default) {
+      tiers.push_back(sized_tier(policy, tier, takes_size ? bytes : std::nullopt));
+    }
   }
   if (!is_sized) return {};
   return {{"policy.tiers", "[" + joined(tiers) + "]", place, {}}};
@@ -278,6 +302,14 @@ Question::Question(const QuestionArgs& given, const Asker& asker, std::optional<
     std::erase_if(from_.overrides,
                   [&](const std::string& one) { return asker.chooses(one.substr(0, one.find('='))); });
   }
+  if (asker.chooses && asker.chooses("hardware")) {
+    // They are those of one machine; machine_defaults() has them for each.
+    for (const std::string& one : std::exchange(from_.defaults, {})) std::erase(from_.overrides, one);
+    if (from_.line.has_longest_that_fits) {
+      std::erase_if(from_.overrides,
+                    [](const std::string& one) { return one.starts_with("serving.max_model_len="); });
+    }
+  }
   if (!has_file()) fill_in(asker);
   if (!asker.has_sizes && !storages_.empty()) store();
 }
@@ -370,9 +402,7 @@ void Question::fill_in(const Asker& asker) {
   const Scenario first = load_machine();
   const bool has_machine = !asker.chooses;
   if (has_machine && !from_.is_given()) {
-    LaunchLine installed;
-    installed.engine = stack_of(first.serving.engine);
-    for (const std::string& one : defaults_on(installed, first.hardware)) {
+    for (const std::string& one : machine_defaults()(first)) {
       if (!sets(one.substr(0, one.find('=')))) options_.push_back(override_of(one));
     }
   }
@@ -403,10 +433,15 @@ void Question::fill_in(const Asker& asker) {
   }
 }
 
-std::string Question::checkpoint() const {
-  if (!from_.line.written_model.empty()) return from_.line.written_model;
-  const bool is_id = args_.model.find('/') != std::string::npos && !std::filesystem::exists(args_.model);
-  return is_id ? args_.model : "";
+std::function<std::vector<std::string>(const Scenario&)> Question::machine_defaults() const {
+  if (from_.is_given()) {
+    return [line = from_.line](const Scenario& one) { return defaults_on(line, one.hardware); };
+  }
+  return [](const Scenario& one) {
+    LaunchLine installed;
+    installed.engine = stack_of(one.serving.engine);
+    return defaults_on(installed, one.hardware);
+  };
 }
 
 Overrides Question::overrides() const {
@@ -419,7 +454,6 @@ Scenario Question::load(const Overrides& more, const std::string& file) const {
   Overrides all = overrides();
   all.insert(all.end(), more.begin(), more.end());
   Scenario scenario = load_scenario_with(file.empty() ? base_ : BaseScenario(file), all);
-  if (const std::string asked = checkpoint(); !asked.empty()) scenario.model.hugging_face = asked;
   add_notes(from_, scenario);
   scenario.notes.insert(scenario.notes.end(), notes_.begin(), notes_.end());
   return scenario;

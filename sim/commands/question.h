@@ -69,9 +69,9 @@ class Question {
   // Returns the scenario before overrides, and the overrides.
   const BaseScenario& base() const { return base_; }
   Overrides overrides() const;
-  // Returns the name of the checkpoint as asked for: "meta-llama/Llama-3.3-70B-Instruct"; empty: a name of
-  // the catalogue or a path.
-  std::string checkpoint() const;
+  // Returns the defaults of the engine that depend on the GPUs of a scenario
+  // (BaseScenario::machine_defaults).
+  std::function<std::vector<std::string>(const Scenario&)> machine_defaults() const;
   // Returns a scenario file with everything but --set. REQUIRES: there is no file.
   std::string text_without_set() const;
   const Overrides& set() const { return set_; }
@@ -114,7 +114,9 @@ std::string options_text(const QuestionArgs& args);
 
 // Returns the overrides that give a policy these sizes: its stack's tiers, of those that it can use. Empty if
 // the policy stores nothing.
-Overrides storing(std::string_view policy, const Storage& storage, const std::string& place);
+// `chosen`: the tiers to use in place of the stack's.
+Overrides storing(std::string_view policy, const Storage& storage, const std::string& place,
+                  const std::vector<Tier>& chosen = {});
 
 // Returns the overrides of a setting and after them those of --set that change parts of the tiers that the
 // setting replaces. Throws InputError if both choose the policy or all tiers.

@@ -91,7 +91,10 @@ void report(const ReportArgs& args) {
   } else {
     write_file(args.out, text);
   }
-  check_requirements(requirements, report.inputs);
+  const CheckedRequirements checked = check_requirements(requirements, report.inputs);
+  // A report on stdout contains nothing else.
+  if (!args.out.empty() && args.out != "-") print(holds_text(checked));
+  require_all(checked);
 }
 
 }  // namespace

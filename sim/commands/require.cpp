@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -87,56 +88,92 @@ std::string undecided_text(const Requirement& requirement, double value, double 
                       : "; the whole interval is beyond the bound";
 }
 
-// Throws CheckFailed for the condition on a value. `setting`: " of NAME", or empty.
-void check_value(const Requirement& requirement, double value, double half_width,
-                 const std::string& setting) {
+// Returns " of NAME"; "" without a name.
+std::string of(const std::string& setting) { return setting.empty() ? "" : " of " + setting; }
+
+CheckedRequirement check_value(const Requirement& requirement, double value, double half_width,
+                               const std::string& setting) {
+  CheckedRequirement checked{
+      .text = requirement.text, .setting = setting, .found = value, .half_width = half_width};
   // A metric without a value (NaN) meets no bound.
-  if (holds(requirement, value, half_width, requirement.bound)) return;
-  throw CheckFailed("required " + requirement.text + setting + ", found " + found_text(value, half_width) +
-                    undecided_text(requirement, value, half_width, requirement.bound));
+  if (holds(requirement, value, half_width, requirement.bound)) return checked;
+  checked.failure = "required " + requirement.text + of(setting) + ", found " +
+                    found_text(value, half_width) +
+                    undecided_text(requirement, value, half_width, requirement.bound);
+  return checked;
 }
 
-// A run that is too short to tell counts as saturated if it was offered more than the machine can serve.
-void refuse_saturated(const Requirement& requirement, const RunResult& result, const std::string& setting) {
-  if (!requirement.metric.ends_with("_ms")) return;
+// Adds a failure if latencies are required of a saturated machine, or of one that was offered more than it
+// can serve in a run that is too short to tell. Returns whether it did.
+bool refuse_saturated(const Requirement& requirement, const RunResult& result, const std::string& setting,
+                      CheckedRequirements& checked) {
   const double stable = result.number("stable"), load = result.number("offered_load");
-  if (stable == 0) {
-    throw CheckFailed("required " + requirement.text + setting +
-                      ", found a saturated machine, where latencies grow with the length of the run");
-  }
-  if (!std::isnan(stable) || !(load > 1)) return;
-  throw CheckFailed("required " + requirement.text + setting + ", found " + format_percent(load) +
-                    " of what the machine can serve in a run that is too short to tell; lengthen it: --set "
-                    "workload.run_length=steady");
+  const bool is_too_much = std::isnan(stable) && load > 1;
+  if (!requirement.metric.ends_with("_ms") || (stable != 0 && !is_too_much)) return false;
+  const std::string found =
+      is_too_much ? format_percent(load) +
+                        " of what the machine can serve in a run that is too short to tell; lengthen it: "
+                        "--set workload.run_length=steady"
+                  : "a saturated machine, where latencies grow with the length of the run";
+  checked.push_back({.text = requirement.text,
+                     .setting = setting,
+                     .found = result.number(requirement.metric),
+                     .half_width = half_width_of(result, requirement.metric),
+                     .failure = "required " + requirement.text + of(setting) + ", found " + found});
+  return true;
 }
 
-void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting) {
-  refuse_saturated(requirement, result, setting);
-  check_value(requirement, result.number(requirement.metric), half_width_of(result, requirement.metric),
-              setting);
+void check_value(const Requirement& requirement, const RunResult& result, const std::string& setting,
+                 CheckedRequirements& checked) {
+  if (refuse_saturated(requirement, result, setting, checked)) return;
+  checked.push_back(check_value(requirement, result.number(requirement.metric),
+                                half_width_of(result, requirement.metric), setting));
 }
 
-void check_difference(const Requirement& requirement, double base, const Difference& found) {
+// Returns "from before (the first setting) to after"; `first`: what the other setting is.
+std::string change_text(const std::string& against, const char* first, const std::string& setting) {
+  return "from " + against + first + " to " + setting;
+}
+
+// Returns "+1.2 +-0.4 %".
+std::string difference_text(double found, double half_width, bool is_share) {
+  return (found > 0 ? "+" : "") + found_text(found, half_width) + (is_share ? " %" : "");
+}
+
+CheckedRequirement check_difference(const Requirement& requirement, double base, const Difference& found,
+                                    const char* first) {
   const double bound = requirement.is_share ? requirement.bound * base : requirement.bound;
+  const double scale = requirement.is_share ? 100 / base : 1;
+  CheckedRequirement checked{.text = requirement.text,
+                             .setting = found.setting,
+                             .against = found.against,
+                             .found = scale * found.difference,
+                             .half_width = scale * found.half_width,
+                             .is_share = requirement.is_share};
   // Without an interval nothing is shown.
   const bool is_shown = !std::isnan(found.half_width) || found.difference == 0;
-  if (is_shown && holds(requirement, found.difference, found.half_width, bound)) return;
-  const double scale = requirement.is_share ? 100 / base : 1;
-  throw CheckFailed("required " + requirement.text + " of " + found.setting + " against " + found.against +
-                    ", found " + found_text(scale * found.difference, scale * found.half_width) +
-                    (requirement.is_share ? " %" : "") +
+  if (is_shown && holds(requirement, found.difference, found.half_width, bound)) return checked;
+  checked.failure = "required " + requirement.text + ", found " +
+                    difference_text(checked.found, checked.half_width, checked.is_share) + " " +
+                    change_text(found.against, first, found.setting) +
                     (is_shown ? undecided_text(requirement, found.difference, found.half_width, bound)
-                              : "; one run gives no interval: --set replications=5"));
+                              : "; one run gives no interval: --set replications=5");
+  return checked;
 }
 
-void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result) {
+void refuse_unserved(const std::vector<Requirement>& requirements, const RunResult& result,
+                     CheckedRequirements& checked) {
   const std::string metric(unserved(result, [&](std::string_view wanted) {
     return std::any_of(requirements.begin(), requirements.end(),
                        [wanted](const Requirement& requirement) { return requirement.metric == wanted; });
   }));
   if (metric.empty()) return;
-  throw CheckFailed(format_count(std::llround(std::ceil(result.number(metric))), "turn") + " " + metric +
-                    "; to allow it: --require '" + metric + "_share<=0.01'");
+  checked.push_back({.text = "",
+                     .setting = result.setting,
+                     .found = result.number(metric),
+                     .half_width = half_width_of(result, metric),
+                     .failure = format_count(std::llround(std::ceil(result.number(metric))), "turn") + " " +
+                                metric + "; to allow it: --require '" + metric + "_share<=0.01'"});
 }
 
 }  // namespace
@@ -187,38 +224,95 @@ std::vector<Target> parse_targets(const std::vector<std::string>& texts) {
   return targets;
 }
 
-void check_requirements(const std::vector<Requirement>& requirements, const RunResult& result) {
-  for (const Requirement& requirement : requirements) check_value(requirement, result, "");
-  if (!requirements.empty()) refuse_unserved(requirements, result);
+CheckedRequirements check_requirements(const std::vector<Requirement>& requirements,
+                                       const RunResult& result) {
+  CheckedRequirements checked;
+  for (const Requirement& requirement : requirements) check_value(requirement, result, "", checked);
+  if (!requirements.empty()) refuse_unserved(requirements, result, checked);
+  return checked;
 }
 
-void check_requirements(const std::vector<Requirement>& requirements, const Candidate& answer) {
+CheckedRequirements check_requirements(const std::vector<Requirement>& requirements,
+                                       const Candidate& answer) {
+  CheckedRequirements checked;
   for (const Requirement& requirement : requirements) {
     const MeanInterval found = answer.metric(requirement.metric);
-    check_value(requirement, found.mean, found.half_width, " of the plan");
+    checked.push_back(check_value(requirement, found.mean, found.half_width, "the plan"));
+  }
+  return checked;
+}
+
+// Checks a condition on every setting against the first.
+static void check_differences(const Requirement& requirement, const std::vector<RunResult>& results,
+                              const std::vector<Difference>& differences, CheckedRequirements& checked) {
+  const auto is_refused = [&](const RunResult& result) {
+    return !result.is_bound && refuse_saturated(requirement, result, result.setting, checked);
+  };
+  if (std::count_if(results.begin() + 1, results.end(), is_refused) > 0) return;
+  for (const Difference& one : differences) {
+    if (one.metric != requirement.metric) continue;
+    checked.push_back(check_difference(requirement, results.front().number(requirement.metric), one,
+                                       " (the first setting)"));
   }
 }
 
-void check_requirements(const std::vector<Requirement>& requirements, const std::vector<RunResult>& results,
-                        const std::vector<Difference>& differences) {
+CheckedRequirements check_requirements(const std::vector<Requirement>& requirements,
+                                       const std::vector<RunResult>& results,
+                                       const std::vector<Difference>& differences) {
+  CheckedRequirements checked;
   for (const Requirement& requirement : requirements) {
-    if (!requirement.is_difference) {
-      for (const RunResult& result : results) {
-        if (!result.is_bound) check_value(requirement, result, " of " + result.setting);
-      }
+    if (requirement.is_difference) {
+      check_differences(requirement, results, differences, checked);
       continue;
     }
-    for (std::size_t i = 1; i < results.size(); ++i) {
-      if (!results[i].is_bound) refuse_saturated(requirement, results[i], " of " + results[i].setting);
-    }
-    for (const Difference& one : differences) {
-      if (one.metric == requirement.metric)
-        check_difference(requirement, results.front().number(requirement.metric), one);
+    for (const RunResult& result : results) {
+      if (!result.is_bound) check_value(requirement, result, result.setting, checked);
     }
   }
-  if (requirements.empty()) return;
+  if (requirements.empty()) return checked;
   for (const RunResult& result : results) {
-    if (!result.is_bound) refuse_unserved(requirements, result);
+    if (!result.is_bound) refuse_unserved(requirements, result, checked);
+  }
+  return checked;
+}
+
+std::string holds_text(const CheckedRequirements& checked) {
+  std::string text;
+  for (const CheckedRequirement& one : checked) {
+    if (!one.failure.empty()) continue;
+    text += (text.empty() ? "\n" : "") + one.text + " holds: ";
+    if (one.against.empty()) {
+      text += found_text(one.found, one.half_width) + of(one.setting);
+    } else {
+      text += difference_text(one.found, one.half_width, one.is_share) + " " +
+              change_text(one.against, "", one.setting);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string with_requirements(const std::string& json, const CheckedRequirements& checked) {
+  if (checked.empty()) return json;
+  using Value = nlohmann::ordered_json;
+  const auto or_null = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
+  Value object = Value::parse(json);
+  for (const CheckedRequirement& one : checked) {
+    object["requirements"].push_back({{"condition", or_null(one.text)},
+                                      {"holds", one.failure.empty()},
+                                      {"setting", or_null(one.setting)},
+                                      {"against", or_null(one.against)},
+                                      {"found", one.found},
+                                      {"half_width", one.half_width},
+                                      {"unit", one.is_share ? Value("%") : Value()},
+                                      {"failure", or_null(one.failure)}});
+  }
+  return object.dump(2) + "\n";
+}
+
+void require_all(const CheckedRequirements& checked) {
+  for (const CheckedRequirement& one : checked) {
+    if (!one.failure.empty()) throw CheckFailed(one.failure);
   }
 }
 
@@ -233,28 +327,35 @@ std::vector<Requirement> parse_difference_requirements(const std::vector<std::st
   return requirements;
 }
 
-void check_requirements(const std::vector<Requirement>& requirements,
-                        const std::vector<ReportDocument>& documents) {
+CheckedRequirements check_requirements(const std::vector<Requirement>& requirements,
+                                       const std::vector<ReportDocument>& documents) {
+  CheckedRequirements checked;
   for (const Requirement& requirement : requirements) {
     const Quantity* metric = find_quantity(requirement.metric);
     std::vector<Change> changes;
     add_result_changes(documents, {metric}, changes);
-    if (changes.empty())
-      throw CheckFailed("required " + requirement.text + ", found no result of both sides with this metric");
+    if (changes.empty()) {
+      checked.push_back(
+          {.text = requirement.text,
+           .setting = "",
+           .failure = "required " + requirement.text + ", found no result of both sides with this metric"});
+      continue;
+    }
     constexpr bool kIsBefore = false;
     for (const ResultGroup& group : result_groups(documents, kIsBefore)) {
       for (std::size_t i = 0; i < group.results.size(); ++i) {
-        refuse_saturated(requirement, group.results[i], " of " + group.labels[i]);
-        refuse_unserved(requirements, group.results[i]);
+        refuse_saturated(requirement, group.results[i], group.labels[i], checked);
+        refuse_unserved(requirements, group.results[i], checked);
       }
     }
     const double scale = metric->unit.scale;
     for (const Change& one : changes) {
-      check_difference(
+      checked.push_back(check_difference(
           requirement, one.before / scale,
-          {one.place(), "before", requirement.metric, one.difference() / scale, one.half_width / scale});
+          {one.place(), "before", requirement.metric, one.difference() / scale, one.half_width / scale}, ""));
     }
   }
+  return checked;
 }
 
 }  // namespace kvcap

@@ -108,17 +108,19 @@ void run(const RunArgs& args) {
     if (!args.out.empty()) add_run_files(args.out, line, result, files);
     files.commit();
   }
+  const CheckedRequirements checked = check_requirements(requirements, result);
   if (args.json) {
-    print(result_json(result));
+    print(with_requirements(result_json(result), checked));
   } else {
     TableOptions options{.is_brief = !args.explain};
     for (const Requirement& one : requirements) options.metrics.push_back(one.metric);
     if (is_interrupted) print(finished_text(runs.size(), scenario.replications));
-    print(result_table({result.policy}, {result}, {}, line, options) + launched_text(from));
+    print(result_table({result.policy}, {result}, {}, line, options) + launched_text(from) +
+          (is_interrupted ? "" : holds_text(checked)));
   }
   if (is_interrupted) throw Interrupted();
   tell_longer_run({result}, wall.count());
-  check_requirements(requirements, result);
+  require_all(checked);
 }
 
 }  // namespace

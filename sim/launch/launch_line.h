@@ -74,11 +74,11 @@ LaunchLine read_from(const std::string& text, const std::vector<std::string>& ig
 // Returns the engine's defaults on these GPUs for fields that the line does not set: "path=value".
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware);
 
-// Returns the launch line of a scenario; empty if the flags of its engine cannot express the policy and its
-// tiers. `model`: the name that engines use, if it differs from the catalogue's. Tiers without a
-// given size have the size SIZE_GIB, SIZE_GB or SIZE_BYTES; with_filled_sizes of run/billing.h chooses one by
-// a result.
-std::string launch_line_of(const Scenario& scenario, const std::string& model = "");
+// Returns the launch line of a scenario; empty if the flags of its engine cannot express the policy with its
+// tiers, or the formats of the model's weights and KV. Every flag that read_launch_line understands comes
+// back, except those of several servers (fleet.replicas). Tiers without a given size have the size SIZE_GIB,
+// SIZE_GB or SIZE_BYTES; with_filled_sizes of run/billing.h chooses one by a result.
+std::string launch_line_of(const Scenario& scenario);
 // Returns the words of `to` that `from` does not have: "--kv-offloading-size 100", and names those of `from`
 // that are dropped. Empty if one of the scenarios has no line.
 std::string changed_flags(const Scenario& from, const Scenario& to);

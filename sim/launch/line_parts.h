@@ -14,6 +14,8 @@ struct LineParts {
   std::vector<std::string> variables, words;  // each with its value
 };
 
+// Returns the name by which an engine loads the model: its first name on Hugging Face, else its own.
+std::string served_name(const ModelSpec& model);
 // True iff the engine's line divides its tensor parallel GPUs among the ranks.
 bool divides_gpus(const Scenario& scenario, Stack engine);
 // Adds the flags of fields of `serving` that differ from the engine's defaults.

@@ -54,7 +54,7 @@ constexpr FlagRow kTrtllmRows[] = {
      .field = "serving.chunked_prefill",
      .form = words,
      .words = kYesNo,
-     .engine_default = {"false"},
+     .engine_default = {.words = "false"},  // lines without it are read as true, so each value is written
      .source = "t-serve"},
     {.stack = trtllm,
      .names = "--enable_chunked_prefill",

@@ -43,7 +43,8 @@ ServerWords server_words(const Scenario& scenario, DeploymentForm form) {
   if (!engine) {
     throw InputError(form_name(form) + ": no flags of " +
                      std::string(kEngineNames[static_cast<std::size_t>(scenario.serving.engine)]) +
-                     " express the policy " + scenario.policy.name + " and its tiers");
+                     " express the policy " + scenario.policy.name +
+                     " with its tiers, or the formats of the model's weights and KV");
   }
   ServerWords server;
   std::size_t i = 0;
@@ -403,7 +404,10 @@ std::string deployment_of(const Scenario& scenario, DeploymentForm form) {
   if (form == DeploymentForm::llm_d) return modelservice_values(scenario);
   if (form == DeploymentForm::dynamo) return dynamo_graph(scenario);
   server_words(scenario, form);
-  return launch_line_of(scenario) + "\n";
+  const int64_t servers = scenario.fleet.replicas;
+  const std::string each =
+      servers > 1 ? "# " + std::to_string(servers) + " servers, each with this line:\n" : "";
+  return each + launch_line_of(scenario) + "\n";
 }
 
 }  // namespace kvcap

@@ -3,8 +3,12 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/input_error.h"
 #include "launch/launch_line.h"
 #include "launch/line_parts.h"
+#include "launch/named_model.h"
+#include "launch/values.h"
+#include "scenario/load.h"
 
 namespace kvcap {
 namespace {
@@ -40,14 +44,62 @@ bool has_line_for_ranks(const Scenario& scenario, Stack engine) {
   return divides_gpus(scenario, engine) && scenario.serving.tensor_parallel_size == 1;
 }
 
-// Adds the flag for 8-bit keys and values.
-void add_kv_dtype(const Scenario& scenario, Stack engine, LineParts& parts) {
-  if (scenario.model.kv_bytes_per_element != 1) return;
-  for (const FlagRow& row : flag_table()) {
-    if (row.stack != engine || row.field != "model.kv_bytes_per_element") continue;
-    parts.words.push_back(std::string(first_name(row)) + " fp8");
-    return;
+// Returns the model that an engine loads by this name without flags; nothing for names that are not known.
+std::optional<ModelSpec> model_without_flags(const std::string& served) {
+  try {
+    const NamedModel named = named_model(served);
+    ModelSpec model = load_model(named.name);
+    if (named.is_8bit) model.weight_bytes_per_element = 1;
+    if (named.positions > 0) model.max_position_embeddings = named.positions;
+    return model;
+  } catch (const InputError&) {
+    return std::nullopt;
   }
+}
+
+// Returns the row of a flag of this engine that sets the field.
+const FlagRow* row_of(Stack engine, std::string_view field) {
+  for (const FlagRow& row : flag_table()) {
+    if (row.stack == engine && row.field == field && row.effect == FlagEffect::sets) return &row;
+  }
+  return nullptr;
+}
+
+// Adds the flags for formats and a window that differ from those that the engine reads from the checkpoint.
+// Returns false if the engine has no flag for a format.
+bool add_model(const Scenario& scenario, Stack engine, LineParts& parts) {
+  const std::optional<ModelSpec> own = model_without_flags(served_name(scenario.model));
+  const auto add_format = [&](const char* field, double bytes, double own_bytes) {
+    if (bytes == own_bytes) return true;
+    const FlagRow* row = row_of(engine, field);
+    const std::optional<std::string_view> word = row ? word_for(*row, number_text(bytes)) : std::nullopt;
+    if (word) parts.words.push_back(std::string(first_name(*row)) + " " + std::string(*word));
+    return word.has_value();
+  };
+  const ModelSpec& model = scenario.model;
+  if (!own) {
+    const double kv_bytes = model.kv_bytes_per_element;
+    return kv_bytes != 1 || add_format("model.kv_bytes_per_element", kv_bytes, 0);
+  }
+  const FlagRow* window = row_of(engine, "model.max_position_embeddings");
+  if (window && model.max_position_embeddings != own->max_position_embeddings) {
+    parts.words.push_back(std::string(first_name(*window)) + " " +
+                          std::to_string(model.max_position_embeddings));
+  }
+  return add_format("model.weight_bytes_per_element", model.weight_bytes_per_element,
+                    own->weight_bytes_per_element) &&
+         add_format("model.kv_bytes_per_element", model.kv_bytes_per_element, own->kv_bytes_per_element);
+}
+
+// Adds the variable for GPUs that reach each other through host memory, although the profile's need not.
+void add_peer(const Scenario& scenario, LineParts& parts) {
+  if (scenario.hardware.peer != Peer::host) return;
+  try {
+    if (load_hardware(scenario.hardware.name).peer == Peer::host) return;
+  } catch (const InputError&) {
+    return;  // a profile of the user's, whose file is not known here
+  }
+  parts.variables.emplace_back("NCCL_P2P_DISABLE=1");
 }
 
 std::optional<LineParts> parts_of(const Scenario& scenario) {
@@ -56,23 +108,23 @@ std::optional<LineParts> parts_of(const Scenario& scenario) {
   if (!has_line_for_ranks(scenario, engine)) return std::nullopt;
   if (!add_storage(scenario, engine, parts)) return std::nullopt;
   add_serving(scenario, engine, parts);
-  add_kv_dtype(scenario, engine, parts);
+  if (!add_model(scenario, engine, parts)) return std::nullopt;
+  add_peer(scenario, parts);
   return parts;
 }
 
 }  // namespace
 
-// Returns the model's first name on Hugging Face, which engines accept.
-static std::string served_name(const ModelSpec& model) {
+std::string served_name(const ModelSpec& model) {
   return model.hugging_face.empty() ? model.name : model.hugging_face.substr(0, model.hugging_face.find(' '));
 }
 
-std::string launch_line_of(const Scenario& scenario, const std::string& model) {
+std::string launch_line_of(const Scenario& scenario) {
   const std::optional<LineParts> parts = parts_of(scenario);
   if (!parts) return "";
   std::string line;
   for (const std::string& one : parts->variables) line += one + " ";
-  line += program_of(scenario.serving.engine) + (model.empty() ? served_name(scenario.model) : model);
+  line += program_of(scenario.serving.engine) + served_name(scenario.model);
   for (const std::string& one : parts->words) line += " " + one;
   return line;
 }

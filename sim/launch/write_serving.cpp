@@ -81,6 +81,34 @@ std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine)
   return "--override-generation-config '" + json.dump() + "'";
 }
 
+// Returns the engine's word for what drafts. MTP layers of the model's own checkpoint and heads of another
+// one are simulated alike, and engines name them differently.
+std::string_view method_word(const FlagRow& row, const SpeculativeOptions& options) {
+  const bool is_own = !options.draft_layers;
+  for (const Word& one : words_of(row.words)) {
+    const bool is_mtp = lower_case(one.word) == "mtp" || lower_case(one.word) == "nextn";
+    if (options.method == DraftMethod::layers && is_own && is_mtp) return one.word;
+  }
+  return word_for(row, kDraftMethodNames[static_cast<std::size_t>(options.method)]).value();
+}
+
+// Returns the value of the flag for the drafter's checkpoint; nothing if the model drafts itself. Heads that
+// are in no catalogue have no name in a scenario.
+std::optional<std::string> drafter_name(const SpeculativeOptions& options) {
+  if (options.draft_model) return served_name(*options.draft_model);
+  return options.draft_layers ? std::optional<std::string>("DRAFT_HEAD") : std::nullopt;
+}
+
+std::optional<std::string> speculative_flag(const FlagRow& row, const Json& json, const Scenario& scenario) {
+  if (!scenario.serving.speculative) return std::nullopt;
+  const std::string flag(first_name(row));
+  if (row.field.ends_with(".method"))
+    return flag + " " + std::string(method_word(row, *scenario.serving.speculative));
+  if (!row.field.ends_with(".draft_model")) return serving_flag(row, json, scenario);
+  const std::optional<std::string> name = drafter_name(*scenario.serving.speculative);
+  return name ? std::optional(flag + " " + *name) : std::nullopt;
+}
+
 }  // namespace
 
 bool divides_gpus(const Scenario& scenario, Stack engine) {
@@ -94,10 +122,14 @@ std::string plain_text(const Json& value) {
 void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
   Json json = Json::parse(scenario.resolved_json);
   const int64_t ranks = divides_gpus(scenario, engine) ? scenario.serving.data_parallel_size : 1;
+  constexpr int64_t kWholePrompts = -1;  // of --chunked-prefill-size
+  if (engine == Stack::sglang && !scenario.serving.chunked_prefill) {
+    json["serving"]["max_num_batched_tokens"] = kWholePrompts;
+  }
   if (ranks > 1) {
     Json& serving = json["serving"];
     serving["tensor_parallel_size"] = ranks * scenario.serving.tensor_parallel_size;
-    if (engine == Stack::sglang) {
+    if (engine == Stack::sglang && scenario.serving.chunked_prefill) {
       serving["max_num_batched_tokens"] = ranks * scenario.serving.max_num_batched_tokens;
     }
   }
@@ -105,9 +137,13 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
   for (const FlagRow& row : flag_table()) {
     const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
                           row.field.starts_with("serving.") && row.names.starts_with("--") &&
-                          row.field != "serving.speculative.draft_model" &&
                           !row.field.starts_with("serving.sampling");
-    if (!is_plain || !at(json, row.field)) continue;
+    if (!is_plain) continue;
+    if (row.field.starts_with("serving.speculative.")) {
+      if (const auto flag = speculative_flag(row, json, scenario)) parts.words.push_back(*flag);
+      continue;
+    }
+    if (!at(json, row.field)) continue;
     if (row.form == FlagForm::ranks) {
       if (ranks > 1) parts.words.push_back(std::string(first_name(row)) + (row.words.empty() ? "" : " true"));
     } else if (const std::optional<std::string> flag = serving_flag(row, json, scenario)) {

@@ -39,6 +39,10 @@ Json write_scenario(const Scenario& scenario);
 // Returns the profile as JSON with all defaults filled in.
 Json write_hardware(const HardwareProfile& hardware);
 
+// Returns "found \"h200\"; did you mean \"h200-sxm\"? allowed: a100-40g-4x-pm9a3, ...": the family of
+// profiles that begins with the name, else all that begin with it, else the nearest name.
+std::string unknown_profile(const std::string& name);
+
 // True iff the object is a Hugging Face config.json; model_of_hugging_face converts it to a kvcap model file.
 bool is_hugging_face(const Json& object);
 Json model_of_hugging_face(const Json& config, const std::string& name, const std::string& place);

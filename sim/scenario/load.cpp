@@ -279,7 +279,7 @@ Scenario load_scenario(const BaseScenario& base, const std::vector<std::string>&
   return load_scenario_with(base, overrides_of(overrides));
 }
 
-Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides) {
+static Scenario load_with_given(const BaseScenario& base, const Overrides& overrides) {
   const std::string& path = base.path;
   if (!base.text.empty()) {
     Scenario scenario = parse_scenario_with(base.text, path, overrides);
@@ -306,6 +306,20 @@ Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides
     if (provenance.is_object()) scenario["kvcap_version"] = provenance.value("kvcap_version", Json());
   }
   return parse_scenario_with(scenario.dump(), path, overrides);
+}
+
+Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides) {
+  Scenario scenario = load_with_given(base, overrides);
+  if (!base.machine_defaults) return scenario;
+  Overrides all = overrides;
+  // Before the overrides, which win, and after a line's reset of all options.
+  const auto reset = std::find_if(all.rbegin(), all.rend(), [](const Override& one) {
+    return one.path == "serving" && one.value == "{}";
+  });
+  Overrides added;
+  for (const std::string& one : base.machine_defaults(scenario)) added.push_back(override_of(one));
+  all.insert(reset.base(), added.begin(), added.end());
+  return load_with_given(base, all);
 }
 
 ModelSpec load_model(const std::string& name_or_path) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,8 @@ struct BaseScenario {
   std::string path;     // as for load_scenario(); of a text: its name in messages
   std::string text;     // empty: read from `path`
   std::string command;  // of a text: what asks for it on the command line, "--model M --gpu G ..."
+  // Returns defaults of the loaded scenario that depend on its machine, as "path=value". Overrides win.
+  std::function<std::vector<std::string>(const Scenario& scenario)> machine_defaults = {};
 };
 
 // Loads a scenario file. `overrides`: "path=value" as given to --set, applied after catalogue names are

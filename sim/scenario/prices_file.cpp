@@ -132,8 +132,7 @@ void check_name(const std::string& file, const std::string& name, const std::str
     profile_name(file, name);
     return;
   }
-  throw InputError(file + ": hardware: found \"" + name + "\", allowed: " + joined(names) +
-                   ", or the path of a profile" + suggestion(name, names));
+  throw InputError(file + ": hardware: " + unknown_profile(name) + ", or the path of a profile");
 }
 
 // Reads the file and checks all of it before any price is used.

@@ -1,6 +1,7 @@
 // Resolves references (catalogue names, paths, Hugging Face configs) and applies --set overrides. The result
 // is one JSON object for the table of fields.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -29,6 +30,7 @@ struct Loaded {
   Json json;
   std::string file;
   fs::path folder;
+  std::string hub_name = {};  // the name on Hugging Face that was asked for; empty: a file or another name
 };
 
 bool looks_like_path(const std::string& name) {
@@ -53,24 +55,38 @@ std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
   return std::nullopt;
 }
 
+// Returns "; did you mean \"h200-sxm\"?"; "" if no name is near.
+std::string near_profile(const std::string& name, const std::vector<std::string_view>& names) {
+  std::string lower = name;
+  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  std::vector<std::string_view> begun;
+  for (std::string_view one : names) {
+    if (!lower.empty() && one.starts_with(lower)) begun.push_back(one);
+  }
+  if (begun.empty()) return suggestion(name, names);
+  const std::string_view family = *std::min_element(
+      begun.begin(), begun.end(), [](std::string_view a, std::string_view b) { return a.size() < b.size(); });
+  const bool is_one =
+      std::all_of(begun.begin(), begun.end(), [&](std::string_view one) { return one.starts_with(family); });
+  if (is_one) return "; did you mean \"" + std::string(family) + "\"?";
+  return "; did you mean one of " + joined(begun) + "?";
+}
+
 [[noreturn]] void fail_unknown(const std::string& name, Catalogue which, const std::string& place) {
-  std::vector<std::string_view> names;
-  for (const CatalogueEntry& entry : catalogue(which)) names.push_back(entry.name);
-  const bool models = which == Catalogue::models;
-  // "h100" means h100-sxm, not a virtual machine that was calibrated.
-  std::vector<std::string_view> near = names;
-  std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
+  if (which == Catalogue::hardware) throw InputError(place + ": " + unknown_profile(name) + ", or a path");
+  std::vector<std::string_view> near;
+  for (const CatalogueEntry& entry : catalogue(which)) near.push_back(entry.name);
   std::vector<std::string> hub;
   for (const CatalogueEntry& entry : catalogue(which)) {
-    std::istringstream ids(models ? hugging_face_names(entry) : "");
+    std::istringstream ids(hugging_face_names(entry));
     for (std::string id; ids >> id;) hub.push_back(id);
   }
   near.insert(near.end(), hub.begin(), hub.end());
-  throw InputError(place + ": found \"" + name + "\", allowed: " +
-                   (models ? "a name of kvcap show models, one of Hugging Face that is in the catalogue or in"
-                             " the cache of this machine, or a path to a file or a downloaded folder"
-                           : joined(names) + ", or a path") +
-                   (models ? fetch_hint(name) : "") + suggestion(name, near));
+  throw InputError(
+      place + ": found \"" + name +
+      "\", allowed: a name of kvcap show models, one of Hugging Face that is in the catalogue or "
+      "in the cache of this machine, or a path to a file or a downloaded folder" +
+      fetch_hint(name) + suggestion(name, near));
 }
 
 Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs::path& folder,
@@ -79,12 +95,18 @@ Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs
   if (auto found = of_catalogue(name, which)) return *std::move(found);
   fs::path path = folder / name;
   std::error_code ignored;
+  std::string hub_name;
   if (fs::is_directory(path, ignored) && fs::exists(path / "config.json", ignored)) path /= "config.json";
   const bool is_there = fs::is_regular_file(path, ignored);
   if (models && !is_there) {
-    if (const auto known = known_model(name)) return *of_catalogue(*known, which);
+    if (const auto known = known_model(name)) {
+      Loaded found = *of_catalogue(*known, which);
+      found.hub_name = is_hub_name(name) ? name : "";
+      return found;
+    }
     if (const auto cached = cached_config(name)) {
       path = *cached;
+      hub_name = name;
     } else if (!name.ends_with(".json") && !fs::exists(path, ignored)) {
       fail_unknown(name, which, place);
     }
@@ -92,7 +114,8 @@ Loaded load_catalogue_or_path(const std::string& name, Catalogue which, const fs
   if (!looks_like_path(name) && !is_there) fail_unknown(name, which, place);
   const std::string file = path.lexically_normal().string();
   const std::string text = read_referenced(file, place);
-  return {parse_json(models ? with_nulls_for_python_numbers(text) : text, file), file, path.parent_path()};
+  return {parse_json(models ? with_nulls_for_python_numbers(text) : text, file), file, path.parent_path(),
+          hub_name};
 }
 
 Json policy_of(const std::string& name, Places& places) {
@@ -171,6 +194,8 @@ void resolve_reference(Document& document, std::string_view key) {
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
   if (is_model) *found = as_model_file(std::move(*found), loaded.file, loaded.file);
+  // Several checkpoints share a shape; deployments name the one that was asked for.
+  if (!loaded.hub_name.empty()) (*found)["hugging_face"] = loaded.hub_name;
   if (is_model) {
     const auto known = known_model(name);
     const std::string note = known && loaded.folder.empty() ? taken_as(name, *known) : "";
@@ -272,6 +297,17 @@ Document resolve_file(const std::string& name_or_path, Catalogue which) {
 }
 
 }  // namespace
+
+std::string unknown_profile(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) names.push_back(entry.name);
+  // "h100" means h100-sxm, not a virtual machine that was calibrated.
+  std::vector<std::string_view> near = names;
+  std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
+  const std::string suggested = near_profile(name, near);
+  return "found \"" + name + "\"" + suggested + (suggested.empty() ? ", " : " ") +
+         "allowed: " + joined(names);
+}
 
 Override override_of(const std::string& argument) {
   constexpr std::size_t kLongestShown = 200;

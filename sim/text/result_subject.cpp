@@ -385,6 +385,10 @@ std::string longer_run(const ResultSubject& s) {
   const double sessions = number_of(workload, "sessions"),
                ran = std::max(sessions, static_cast<double>(s.one.result->session_count));
   std::vector<std::string> ways;
+  if (text_of(value_of(workload, "arrivals"), "process") == "trace") {
+    return "a longer log, or --rate or --concurrency with --set workload.run_length=steady, which draw its "
+           "sessions until the run is long enough";
+  }
   if (!std::isnan(sessions))
     ways.push_back("--set workload.sessions=" + std::to_string(std::llround(kLongerRun * ran)));
   if (text_of(workload, "run_length") != "steady") ways.emplace_back("--set workload.run_length=steady");

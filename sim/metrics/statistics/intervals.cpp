@@ -113,14 +113,13 @@ void join_notes(std::vector<RunResult>& runs) {
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
-// Returns one - other, or 0 if the difference may be a rounding error.
+}  // namespace
+
 double real_difference(double one, double other) {
   constexpr double kRounding = 1e-9;
   const double difference = one - other;
   return std::abs(difference) <= kRounding * std::abs(other) ? 0 : difference;
 }
-
-}  // namespace
 
 double student_t_quantile(double p, int degrees) {
   KVCAP_CHECK(p > 0 && p < 1 && degrees >= 1);

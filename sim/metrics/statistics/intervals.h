@@ -15,6 +15,8 @@ struct MeanInterval {
   double mean = 0;
   double half_width = 0;
 };
+// Returns one - other, or 0 if the difference may be a rounding error.
+double real_difference(double one, double other);
 MeanInterval mean_interval(std::span<const double> values, double confidence = 0.95);
 
 }  // namespace kvcap

@@ -39,9 +39,14 @@ Changes changes_at(const Plan& plan, const Point& point) {
 }
 
 std::string run_command(const Plan& plan, const Changes& changes) {
-  std::string command =
-      "kvcap run " + (plan.base.text.empty() ? shell_word(plan.base.path) : plan.base.command);
-  for (const std::string& change : changes) command += " --set " + shell_word(change);
+  const bool has_file = plan.base.text.empty();
+  std::string command = "kvcap run " + (has_file ? shell_word(plan.base.path) : plan.base.command);
+  for (const std::string& change : changes) {
+    constexpr std::string_view kHardware = "hardware=";
+    const bool is_machine = !has_file && change.starts_with(kHardware);
+    command +=
+        is_machine ? " --gpu " + shell_word(change.substr(kHardware.size())) : " --set " + shell_word(change);
+  }
   return command;
 }
 

@@ -58,7 +58,6 @@ struct Plan {
   std::string minimize = "cost.usd_per_hour";
   int64_t max_replications = 24;
   std::optional<BreakEven> break_even;
-  std::string checkpoint;                 // the model's name in launch lines; empty: the catalogue's
   std::shared_ptr<OpenSizes> open_sizes;  // null: every size comes from the profile or the plan
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "metrics/statistics/intervals.h"
 #include "scenario/fields.h"
 
 namespace kvcap {
@@ -186,7 +187,8 @@ std::vector<Flip> price_flips(const Plan& plan, const PlanResult& result) {
     for (const Candidate* one : result.judged) {
       if (one == &best || is_missing(*one)) continue;
       const double of_one = part_of_objective(plan, *one, part);
-      const double difference = one->metric(plan.minimize).mean - best.metric(plan.minimize).mean;
+      const double difference =
+          real_difference(one->metric(plan.minimize).mean, best.metric(plan.minimize).mean);
       const double factor = 1 + difference / (of_best - of_one);
       if (!std::isfinite(factor) || factor <= 0 || factor == 1) continue;
       std::optional<Flip>& nearest = factor > 1 ? up : down;

@@ -61,7 +61,7 @@ MeanInterval paired_difference(const Candidate& one, const Candidate& other,
                                const std::function<double(const RunResult&)>& value) {
   std::vector<double> differences;
   for (std::size_t r = 0; r < std::min(one.runs.size(), other.runs.size()); ++r) {
-    differences.push_back(value(one.runs[r]) - value(other.runs[r]));
+    differences.push_back(real_difference(value(one.runs[r]), value(other.runs[r])));
   }
   return mean_interval(differences, one.confidence);
 }

@@ -97,6 +97,14 @@ TEST_F(GivenValues, NineThousandUnknownFlagsAreOneLine) {
       refused({"run", path("chat.json"), "--perfeto=x"}),
       "kvcap: found \"--perfeto=x\", which is not known to this command; did you mean \"--perfetto\"?; kvcap "
       "run --help has an example\n");
+  EXPECT_EQ(
+      refused({"run", path("chat.json"), "--set", "seed=1", "replications=2"}),
+      "kvcap: found \"replications=2\", which is not known to this command; several values of one option "
+      "are separated by commas, and --set, --assume and --require are given once per value; kvcap run "
+      "--help has an example\n");
+  const Outcome help = kvcap({"run", "--help"});
+  EXPECT_NE(help.out.find("--set TEXT (once per value) "), std::string::npos) << help.out;
+  EXPECT_EQ(help.out.find("TEXT ..."), std::string::npos) << help.out;
 }
 
 TEST_F(GivenValues, LongAndStrangeOnesAreCutInMessages) {

@@ -147,9 +147,9 @@ TEST_F(Cli, RequiresDifferencesAgainstTheFirstSetting) {
   EXPECT_EQ(gate("mean_ttft_ms>=+50", "3").exit_code, 0);
   const Outcome failed = gate("mean_ttft_ms<=+1%", "3");
   EXPECT_EQ(failed.exit_code, 3);
-  EXPECT_EQ(failed.err.find("kvcap: required mean_ttft_ms<=+1% of request_overhead_s=0.2 against "
-                            "request_overhead_s=0.1, found "),
-            0U)
+  EXPECT_EQ(failed.err.find("kvcap: required mean_ttft_ms<=+1%, found +"), 0U) << failed.err;
+  EXPECT_NE(failed.err.find(" % from request_overhead_s=0.1 (the first setting) to request_overhead_s=0.2; "),
+            std::string::npos)
       << failed.err;
   EXPECT_NE(failed.err.find(" +-"), std::string::npos) << failed.err;
   const Outcome alone = gate("p99_ttft_ms<=+900%", "1");
@@ -223,9 +223,18 @@ TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
   };
   const Outcome failed = with({"--require", "mean_ttft_ms<=+1%"});
   EXPECT_EQ(failed.exit_code, 3);
-  EXPECT_NE(failed.err.find("of after-0.2 against after-0.1"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find(" % from after-0.1 (the first setting) to after-0.2"), std::string::npos)
+      << failed.err;
+  EXPECT_EQ(failed.out.find(" holds: "), std::string::npos) << failed.out;
   EXPECT_NE(failed.out.find("replications"), std::string::npos) << failed.out;
-  EXPECT_EQ(with({"--require", "mean_ttft_ms<=+900%"}).exit_code, 0);
+  const Outcome held = with({"--require", "mean_ttft_ms<=+900%", "--require", "mean_ttft_ms<=50s"});
+  EXPECT_EQ(held.exit_code, 0);
+  const std::size_t line = held.out.find("\n\nmean_ttft_ms<=+900% holds: +");
+  ASSERT_NE(line, std::string::npos) << held.out;
+  EXPECT_NE(held.out.find(" % from after-0.1 to after-0.2\nmean_ttft_ms<=50s holds: ", line),
+            std::string::npos)
+      << held.out;
+  EXPECT_TRUE(held.out.ends_with(" of after-0.2\n")) << held.out;
   EXPECT_EQ(with({"--policies", "recompute"}).exit_code, 2);
   const Outcome alone =
       kvcap({"compare", files[1], "--policies", "recompute", "--require", "mean_ttft_ms<=+1%"});
@@ -250,6 +259,87 @@ TEST_F(Cli, TheHeadingOfFilesNamesWhatDiffers) {
   const std::string shared = "llama-2-7b on 1x A100-40G SXM4 (paper), 20 sessions, 99 turns";
   EXPECT_EQ(heading({slow, same}), shared + ", 0.5 requests/s, seed 1");
   EXPECT_EQ(heading({slow, fast}), shared + ", seed 1   slow: 0.5 requests/s   fast:\n0.75 requests/s");
+}
+
+TEST_F(Cli, SaysInJsonWhichRequirementsHold) {
+  const Outcome outcome = kvcap({"compare", path("chat.json"), "--over", "serving.request_overhead_s=0.1,0.2",
+                                 "--draws", "0", "--set", "serving.max_model_len=32768", "--require",
+                                 "mean_ttft_ms<=+900%", "--require", "mean_ttft_ms<=+1%", "--json"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  const Json checked = Json::parse(outcome.out).at("requirements");
+  ASSERT_EQ(checked.size(), 2U);
+  EXPECT_EQ(checked[0].at("condition"), "mean_ttft_ms<=+900%");
+  EXPECT_EQ(checked[0].at("holds"), true);
+  EXPECT_EQ(checked[0].at("failure"), nullptr);
+  EXPECT_EQ(checked[0].at("against"), "request_overhead_s=0.1");
+  EXPECT_EQ(checked[1].at("setting"), "request_overhead_s=0.2");
+  EXPECT_EQ(checked[1].at("holds"), false);
+  EXPECT_EQ(checked[1].at("unit"), "%");
+  EXPECT_GT(checked[1].at("found"), 1);
+  EXPECT_GT(checked[1].at("half_width"), 0);
+  EXPECT_EQ("kvcap: " + checked[1].at("failure").get<std::string>() + "\n", outcome.err);
+  const Outcome run = kvcap({"run", path("chat.json"), "--require", "completed>=1"});
+  EXPECT_NE(run.out.find("\n\ncompleted>=1 holds: "), std::string::npos) << run.out;
+}
+
+// The tiers and sizes of every setting.
+TEST_F(Cli, ChoosesTiersByThePolicysSuffixAndSizesByOptions) {
+  const auto tiers = [&](const std::string& policies, std::vector<std::string> sizes) {
+    std::vector<std::string> arguments = {
+        "compare", "--model", "llama-3.1-8b",        "--gpu",   "l40s", "--workload", "chat",       "--rate",
+        "1",       "--set",   "workload.sessions=5", "--draws", "0",    "--json",     "--policies", policies};
+    arguments.insert(arguments.end(), sizes.begin(), sizes.end());
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::string text;
+    const Json compared = Json::parse(outcome.out);
+    for (const Json& result : compared.at("results")) {
+      text += result.at("setting").get<std::string>() + ":";
+      for (const Json& tier : result.at("scenario").at("policy").at("tiers")) {
+        text += " " + tier.at("kind").get<std::string>() + " " + tier.at("capacity_bytes").dump();
+      }
+      text += "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(tiers("lmcache,lmcache:dram,lmcache:ssd", {"--ssd", "1TB"}),
+            "lmcache: dram 5368709120 ssd 1000000000000\n"
+            "lmcache:dram: dram null\n"
+            "lmcache:ssd: ssd 1000000000000\n");
+  EXPECT_EQ(tiers("lmcache:dram,lmcache:dram+ssd", {"--dram", "50GB,60GB", "--ssd", "1TB"}),
+            "lmcache:dram dram=50GB: dram 50000000000\n"
+            "lmcache:dram dram=60GB: dram 60000000000\n"
+            "lmcache:dram+ssd dram=50GB ssd=1TB: dram 50000000000 ssd 1000000000000\n"
+            "lmcache:dram+ssd dram=60GB ssd=1TB: dram 60000000000 ssd 1000000000000\n");
+  EXPECT_EQ(tiers("lmcache:ssd", {"--dram", "50GB,60GB", "--ssd", "1TB"}),
+            "lmcache:ssd ssd=1TB: ssd 1000000000000\n");
+  const Outcome refused = kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "l40s", "--workload", "chat",
+                                 "--rate", "1", "--policies", "lmcache:dram+remote", "--dram", "50GB"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_EQ(
+      refused.err,
+      "kvcap: --policies, --dram, --ssd: policy.tiers.1.kind: found \"remote\", allowed: hbm, dram, ssd "
+      "(what the hardware has)\n");
+}
+
+TEST_F(Cli, LeavesOutCombinationsThatCannotBe) {
+  const auto compared = [&](const std::string& ranks, const std::string& gpus) {
+    return kvcap({"compare", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--gpus", "8", "--workload",
+                  "chat", "--rate", "1", "--set", "workload.sessions=5", "--draws", "0", "--over",
+                  "serving.data_parallel_size=" + ranks, "--over", "serving.tensor_parallel_size=" + gpus});
+  };
+  const Outcome some = compared("1,8", "1,8");
+  EXPECT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_NE(
+      some.out.find("\n\nLeft out, for it cannot be: data_parallel_size=8 tensor_parallel_size=8 (--over "
+                    "serving.data_parallel_size=8: found 8, allowed: at most 1: "),
+      std::string::npos)
+      << some.out;
+  EXPECT_EQ(some.out.find("Left out"), some.out.rfind("Left out"));
+  EXPECT_EQ(compared("8", "8").exit_code, 2) << "all are impossible";
+  const Outcome wrong = compared("1,x", "1,8");
+  EXPECT_EQ(wrong.exit_code, 2) << "a value that never is";
+  EXPECT_NE(wrong.err.find("serving.data_parallel_size=x: found \"x\""), std::string::npos) << wrong.err;
 }
 
 // Both settings have finished some of 4,000 seeds, and the table is of these.

@@ -184,6 +184,58 @@ TEST_F(Question, KeepsTheNameOfTheCheckpointInLaunchLines) {
   EXPECT_EQ(outcome.out.find("vllm serve meta-llama/Llama-3.3-70B-Instruct "), 0U) << outcome.out;
 }
 
+TEST_F(Question, NamesTheNearestProfileBeforeTheOthers) {
+  const auto refused = [&](const std::string& gpu) {
+    return refusal({"--model", "qwen3-32b", "--gpu", gpu, "--workload", "chat", "--rate", "1"});
+  };
+  const std::string begin = "kvcap: the command line: hardware: found \"";
+  EXPECT_TRUE(refused("H200").starts_with(begin + "H200\"; did you mean \"h200-sxm\"? allowed: a100-"));
+  EXPECT_TRUE(refused("l40").starts_with(begin + "l40\"; did you mean \"l40s\"? allowed: "));
+  EXPECT_TRUE(
+      refused("a40").starts_with(begin + "a40\"; did you mean one of a40-1tb, a40-2gpu-1tb? allowed: "));
+  EXPECT_TRUE(refused("h200-smx").starts_with(begin + "h200-smx\"; did you mean \"h200-sxm\"? allowed: "));
+  EXPECT_TRUE(refused("tpu-v6").starts_with(begin + "tpu-v6\", allowed: a100-"));
+}
+
+// The profile with the least memory is not the first of the list, whose default is another one.
+TEST_F(Question, OfAPlanHasTheDefaultsOfEachMachine) {
+  const Outcome outcome =
+      kvcap({"plan", "--model", "llama-3.1-8b", "--gpus", "1", "--workload", "chat", "--rate", "0.2",
+             "--meet", "p90_ttft_ms<=20s", "--set", "workload.sessions=10", "--draws", "0", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json plan = Json::parse(outcome.out);
+  EXPECT_EQ(outcome.out.find("max_num_seqs"), std::string::npos) << "that of the first machine";
+  for (const Json& one : plan.at("judged")) {
+    const auto command = one.at("command").get<std::string>();
+    const std::size_t gpu = command.find(" --gpu ");
+    EXPECT_NE(gpu, std::string::npos) << command;
+    EXPECT_EQ(command.find(" --gpu ", gpu + 1), std::string::npos) << command;
+    EXPECT_EQ(command.find("hardware="), std::string::npos) << command;
+  }
+}
+
+TEST_F(Question, KeepsTheNameOfTheCheckpointInFilesThatItWrites) {
+  const std::string name = "meta-llama/Llama-3.3-70B-Instruct", line = "vllm serve " + name;
+  const auto emitted = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "run");
+    arguments.insert(arguments.end(), {"--emit", "launch"});
+    const Outcome outcome = kvcap(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out.substr(0, outcome.out.find_first_of(" \n", line.size()));
+  };
+  const std::vector<std::string> asked = {"--gpu", "h200-sxm", "--gpus", "2",     "--workload",
+                                          "chat",  "--rate",   "0.1",    "--set", "workload.sessions=5"};
+  std::vector<std::string> by_name = asked, by_line = asked;
+  by_name.insert(by_name.end(), {"--model", name, "--save", path("name.json")});
+  by_line.insert(by_line.end(), {"--from", line + "-FP8", "--save", path("line.json")});
+  write("result.json", run(by_name).dump());
+  EXPECT_EQ(emitted({path("name.json")}), line);
+  EXPECT_EQ(emitted({path("result.json#scenario")}), line);
+  by_line.insert(by_line.begin(), {"run", "--json"});
+  EXPECT_EQ(kvcap(by_line).exit_code, 0);
+  EXPECT_EQ(emitted({path("line.json")}), line + "-FP8") << "a name that only lines have";
+}
+
 TEST_F(Question, OfGpuMemoryHasTheEnginesOwnDefaults) {
   const Outcome outcome =
       kvcap({"show", "memory", "--model", "qwen3-32b", "--hardware", "h100-sxm", "--json"});

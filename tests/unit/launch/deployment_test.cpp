@@ -205,7 +205,9 @@ TEST_F(Deployments, ThatAFormCannotExpressAreRefused) {
   EXPECT_EQ(refused(scenario_of("sglang serve Qwen/Qwen3-8B"), DeploymentForm::llm_d),
             "--emit llm-d: found sglang, allowed: vllm, which llm-d's modelservice starts");
   for (const DeploymentForm form : kForms) {
-    EXPECT_TRUE(refused(hcache, form).ends_with(": no flags of vllm express the policy hcache and its tiers"))
+    EXPECT_TRUE(refused(hcache, form)
+                    .ends_with(": no flags of vllm express the policy hcache with its tiers, or the formats "
+                               "of the model's weights and KV"))
         << refused(hcache, form);
   }
   Scenario pair = scenario_of("vllm serve Qwen/Qwen3-8B");

@@ -247,9 +247,13 @@ TEST(LaunchLine, DraftsByAnotherLayerForHeadsThatAreInNoCatalogue) {
 }
 
 TEST(LaunchLine, IsPrintedWithTheModelThatTheEngineKnows) {
-  const Scenario scenario = scenario_of("vllm serve meta-llama/Llama-3.1-8B-Instruct");
-  EXPECT_TRUE(launch_line_of(scenario, "meta-llama/Llama-3.1-8B-Instruct")
-                  .starts_with("vllm serve meta-llama/Llama-3.1-8B-Instruct"));
+  const auto line_of = [](const std::string& model) {
+    return launch_line_of(scenario_of("vllm serve Qwen/Qwen3-8B", {"model=" + model}));
+  };
+  for (const std::string name : {"meta-llama/Llama-3.1-70B-Instruct", "meta-llama/Llama-3.3-70B-Instruct"}) {
+    EXPECT_TRUE(line_of(name).starts_with("vllm serve " + name)) << line_of(name);
+  }
+  EXPECT_TRUE(line_of("qwen3-8b").starts_with("vllm serve Qwen/Qwen3-8B"));
 }
 
 // The method is the engine's.
@@ -283,9 +287,7 @@ TEST(LaunchLine, SaysFromWhichTokensTheNextOneIsDrawn) {
 }
 
 TEST(LaunchLine, IsPrintedWithWhatTokensAreDrawnFromWhereTheModelSaysOtherwise) {
-  const auto printed = [](const std::string& line) {
-    return launch_line_of(scenario_of(line), "Qwen/Qwen3-8B");
-  };
+  const auto printed = [](const std::string& line) { return launch_line_of(scenario_of(line)); };
   EXPECT_EQ(printed("vllm serve Qwen/Qwen3-8B").find("generation-config"), std::string::npos);
   EXPECT_NE(printed("vllm serve Qwen/Qwen3-8B --generation-config vllm").find(" --generation-config vllm"),
             std::string::npos);

@@ -7,6 +7,7 @@
 
 #include "launch/flags.h"
 #include "policy/table.h"
+#include "scenario/json.h"
 #include "unit/launch_lines.h"
 
 namespace kvcap::launch_table_test {
@@ -58,6 +59,8 @@ Texts values_for(const FlagRow& row) {
 // The flags without which a row's flag says nothing.
 std::string flags_beside(const FlagRow& row) {
   if (first_name(row) == "--all2all-backend") return " --enable-expert-parallel -dp 2";
+  if (row.field == "serving.expert_parallel" && row.stack != Stack::vllm)
+    return row.stack == Stack::sglang ? " --tp 2" : " --tp_size 2";
   if (row.names == "--moe-a2a-backend") return " --tp 8 --dp 8 --enable-dp-attention";
   if (row.names == "--kv-offloading-backend") return " --kv-offloading-size 1";
   if (row.field == "serving.speculative.draft_model") {
@@ -154,6 +157,74 @@ TEST(FlagTable, SetsFieldsThatScenariosHave) {
     seen.insert(row.field);
   }
   EXPECT_GT(seen.size(), 30U);
+}
+
+// A value of an integer that no engine has without the flag.
+std::string unusual(const FlagRow& row) {
+  if (row.form == FlagForm::blocks) return "1000";
+  const std::pair<std::string_view, const char*> values[] = {
+      {"parallel_size", "2"},          {"draft_tokens", "3"},   {"max_num_batched_tokens", "5000"},
+      {"max_model_len", "8000"},       {"block_size", "32"},    {"max_num_seqs", "60"},
+      {"max_queued_turns", "9"},       {"chunk_tokens", "512"}, {"top_k", "7"},
+      {"kv_capacity_tokens", "96000"}, {"positions", "50000"},  {"embeddings", "50000"}};
+  for (const auto& [end, value] : values) {
+    if (row.field.ends_with(end)) return value;
+  }
+  return "2";
+}
+
+// The scenario with the options that its policy's name implies.
+std::string whole(Scenario scenario) {
+  scenario.policy = with_preset(scenario.policy);
+  return write_scenario(scenario).dump();
+}
+
+// A server that is started with the emitted line is the one that was simulated.
+TEST(FlagTable, HasNoFlagThatALineReadsAndItsScenarioLoses) {
+  for (const FlagRow& row : flag_table()) {
+    if (row.effect != FlagEffect::sets || row.field.empty()) continue;
+    // Read with the machine's sizes (launched_command_test.cpp).
+    if (row.form == FlagForm::kv_bytes || row.form == FlagForm::host_blocks) continue;
+    const bool is_integer = row.form == FlagForm::integer || row.form == FlagForm::blocks;
+    for (const std::string& value : is_integer ? Texts{unusual(row)} : values_for(row)) {
+      const std::string line = line_with(row, value);
+      Texts beside = overrides_beside(row, value);
+      const Scenario first = scenario_of(line, beside);
+      const std::string back = launch_line_of(first);
+      ASSERT_FALSE(back.empty()) << line;
+      if (back.find("SIZE_") != std::string::npos) continue;  // the user chooses it, as of the first line
+      // Servers are the deployment's.
+      beside.push_back("fleet.replicas=" + std::to_string(first.fleet.replicas));
+      EXPECT_EQ(whole(scenario_of(back, beside)), whole(first)) << line << "\n" << back;
+    }
+  }
+}
+
+TEST(LaunchLine, NamesMtpLayersAndHeadsOfAnotherCheckpoint) {
+  const auto back = [](const std::string& drafter) {
+    return launch_line_of(scenario_of("vllm serve Qwen/Qwen3-8B --speculative-config '{" + drafter +
+                                      R"("num_speculative_tokens":2}')"));
+  };
+  const std::string line = "vllm serve Qwen/Qwen3-8B --speculative-config.method ";
+  const std::string tokens = " --speculative-config.num_speculative_tokens 2";
+  EXPECT_EQ(back(R"("method":"mtp",)"), line + "mtp" + tokens);
+  EXPECT_EQ(back(R"("method":"eagle3","model":"nobody/EAGLE3-Q",)"),
+            line + "eagle" + tokens + " --speculative-config.model DRAFT_HEAD");
+  EXPECT_EQ(back(R"("model":"Qwen/Qwen3-0.6B",)"),
+            line + "draft_model" + tokens + " --speculative-config.model Qwen/Qwen3-0.6B");
+}
+
+TEST(LaunchLine, OfASetNameTheFormatsOfWeightsAndKv) {
+  const auto line_of = [](const std::string& line, const Texts& more) {
+    return launch_line_of(scenario_of(line, more));
+  };
+  const std::string vllm = "vllm serve Qwen/Qwen3-8B", sglang = "sglang serve Qwen/Qwen3-8B";
+  EXPECT_EQ(line_of(vllm, {"model.weight_bytes_per_element=1"}), vllm + " --quantization fp8");
+  EXPECT_EQ(line_of(vllm, {"model.weight_bytes_per_element=0.5"}), "") << "no flag quantises to four bits";
+  EXPECT_EQ(line_of("trtllm-serve Qwen/Qwen3-8B", {"model.weight_bytes_per_element=1"}), "");
+  EXPECT_EQ(line_of("vllm serve openai/gpt-oss-20b", {}).find("quantization"), std::string::npos);
+  EXPECT_NE(line_of(vllm, {"model.kv_bytes_per_element=1"}).find("--kv-cache-dtype fp8"), std::string::npos);
+  EXPECT_EQ(line_of(vllm, {"hardware.peer=host", "hardware.nvlink=null"}), "NCCL_P2P_DISABLE=1 " + vllm);
 }
 
 TEST(FlagTable, NamesEveryFlagOfAStackOnce) {

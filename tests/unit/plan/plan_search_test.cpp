@@ -84,6 +84,33 @@ Plan plan_of(std::vector<Dimension> search, double max_ttft_ms) {
           .meet = {{.metric = "p99_ttft_ms", .max = max_ttft_ms}}};
 }
 
+// Sums of the same prices in another order differ in their last bits.
+TEST(PairedDifference, IsNothingWithinRounding) {
+  const auto candidate = [](std::vector<double> values) {
+    Candidate one;
+    for (double value : values) one.runs.emplace_back().metrics = {{"cost.usd_per_hour", value}};
+    return one;
+  };
+  const auto cost = [](const RunResult& run) { return run.number("cost.usd_per_hour"); };
+  const Candidate sums = candidate({0.1 + 0.2, 1.1 + 2.2}), same = candidate({0.3, 3.3}),
+                  dearer = candidate({0.4, 3.4});
+  const MeanInterval none = paired_difference(sums, same, cost), some = paired_difference(dearer, same, cost);
+  EXPECT_EQ(none.mean, 0);
+  EXPECT_EQ(none.half_width, 0);
+  EXPECT_NEAR(some.mean, 0.1, 1e-12);
+}
+
+TEST(RunCommand, NamesTheMachineOnceAndOtherChangesBySet) {
+  Plan plan;
+  plan.base.path = "the command line";
+  plan.base.text = "{}";
+  plan.base.command = "--model m --workload chat";
+  EXPECT_EQ(run_command(plan, {"hardware=l40s-8x", "hardware.ssd.count=2", "seed=2"}),
+            "kvcap run --model m --workload chat --gpu l40s-8x --set hardware.ssd.count=2 --set seed=2");
+  plan.base = BaseScenario("a.json");
+  EXPECT_EQ(run_command(plan, {"hardware=l40s-8x"}), "kvcap run a.json --set hardware=l40s-8x");
+}
+
 // The least cost of all points that meet the target; infinite where none does.
 double exhaustive(const Plan& plan, const std::function<Served(const Values&)>& formula) {
   double least = std::numeric_limits<double>::infinity();

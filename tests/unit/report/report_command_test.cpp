@@ -159,7 +159,7 @@ TEST_F(ReportCommand, PairsRunsOfOneWorkloadAndRequiresTheirDifference) {
   EXPECT_NE(passed.out.find("<summary>Results after</summary>"), std::string::npos) << passed.out;
   const Outcome worse = gate("mean_ttft_ms<=+1%");
   EXPECT_EQ(worse.exit_code, 3);
-  EXPECT_NE(worse.err.find("against before, found "), std::string::npos) << worse.err;
+  EXPECT_NE(worse.err.find("% from before to new"), std::string::npos) << worse.err;
   EXPECT_NE(worse.err.find("; the whole interval is beyond the bound"), std::string::npos) << worse.err;
   const auto [mean_ms, half_width_ms] = [&] {
     const std::size_t found = worse.err.find("found ") + 6, sign = worse.err.find("+-") + 2;

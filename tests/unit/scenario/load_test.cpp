@@ -282,6 +282,32 @@ TEST(Scenario, KeepsItsPathsAsWrittenAndOpensThemBesideItself) {
   EXPECT_EQ(parse_scenario(text, "a/b/chat.json", overrides).workload.source.path, "mine/t.jsonl");
 }
 
+TEST(Scenario, TakesTheDefaultsOfItsMachineWhereNothingElseIsGiven) {
+  BaseScenario base;
+  base.path = "chat.json";
+  base.text = sample_scenario();
+  base.machine_defaults = [](const Scenario& scenario) {
+    return std::vector<std::string>{"serving.max_num_seqs=" +
+                                    std::string(scenario.hardware.name == "h100-sxm-8x" ? "80" : "10")};
+  };
+  const auto sequences = [&](const std::vector<std::string>& overrides) {
+    return load_scenario(base, overrides).serving.max_num_seqs;
+  };
+  EXPECT_EQ(sequences({"hardware=h100-sxm-8x"}), 80);
+  EXPECT_EQ(sequences({"hardware=h100-sxm"}), 10);
+  EXPECT_EQ(sequences({"hardware=h100-sxm", "serving.max_num_seqs=7"}), 7);
+  EXPECT_EQ(sequences({"hardware=h100-sxm", R"(serving={"max_num_seqs":7})"}), 7);
+  EXPECT_EQ(sequences({"serving={}", "hardware=h100-sxm"}), 10) << "as a launch line begins";
+}
+
+TEST(Scenario, KeepsTheNameOnHuggingFaceThatItWasGiven) {
+  const auto name_of = [](const std::string& model) {
+    return parse_scenario(sample_scenario(), "chat.json", {"model=" + model}).model.hugging_face;
+  };
+  EXPECT_EQ(name_of("meta-llama/Llama-3.3-70B-Instruct"), "meta-llama/Llama-3.3-70B-Instruct");
+  EXPECT_TRUE(name_of("llama-3.1-70b").starts_with("meta-llama/Llama-3.1-70B")) << name_of("llama-3.1-70b");
+}
+
 TEST(Override, ReachesIntoWhatTheScenarioRefersToByName) {
   const std::string text = R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": )" +
                            sample_hardware() +

@@ -150,10 +150,10 @@ TEST_F(PricesFile, OfAnOwnProfileIsNamedByItsPath) {
 
 TEST_F(PricesFile, IsRefusedWithOneLineThatSaysWhere) {
   EXPECT_EQ(refusal(""), "");
-  EXPECT_NE(refusal(R"("hardware": {"h100-smx": {}})").find("did you mean \"h100-sxm\"?"), std::string::npos);
   EXPECT_TRUE(
       refusal(R"("hardware": {"h100-smx": {}})")
-          .starts_with("quote.json: hardware: found \"h100-smx\", allowed: a100-40g-4gpu-4x-pm9a3, "));
+          .starts_with(
+              "quote.json: hardware: found \"h100-smx\"; did you mean \"h100-sxm\"? allowed: a100-40g-"));
   EXPECT_EQ(refusal(R"("al": {})"), "quote.json: al: unknown key; did you mean \"all\"?");
   EXPECT_EQ(refusal(R"("all": {"gpus": {}})"), "quote.json: all.gpus: unknown key; did you mean \"gpu\"?");
   EXPECT_EQ(refusal(R"("all": {"gpu": {"price_usd_per_hours": 2}})"),

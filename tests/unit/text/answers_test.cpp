@@ -147,6 +147,11 @@ TEST(Answers, SayHowToLengthenTheRun) {
                 "lengthen the run (--set workload.sessions=600, or --set workload.run_length=steady)"),
             std::string::npos)
       << answers_of({one})[0];
+  one.scenario_json = R"({"workload": {"sessions": 150, "arrivals": {"process": "trace"}}})";
+  EXPECT_NE(answers_of({one})[0].find("lengthen the run (a longer log, or --rate or --concurrency with --set "
+                                      "workload.run_length=steady, which draw its sessions until "),
+            std::string::npos)
+      << answers_of({one})[0];
   one.scenario_json = R"({"workload": {"sessions": 150, "run_length": "steady"}})";
   EXPECT_NE(answers_of({one})[0].find("lengthen the run (--set workload.sessions=600)"), std::string::npos)
       << answers_of({one})[0];
