@@ -102,10 +102,14 @@ class Grid {
   }
 
   double seconds(double key_s, int64_t sm_count) {
-    // The groups of one prompt are sorted already.
+    // The groups of each prompt are sorted already.
     const auto longer = [](const BlockGroup& a, const BlockGroup& b) { return a.keys > b.keys; };
-    if (!std::is_sorted(groups_.begin(), groups_.end(), longer))
-      std::sort(groups_.begin(), groups_.end(), longer);
+    auto sorted = std::is_sorted_until(groups_.begin(), groups_.end(), longer);
+    while (sorted != groups_.end()) {
+      const auto next = std::is_sorted_until(sorted, groups_.end(), longer);
+      std::inplace_merge(groups_.begin(), sorted, next, longer);
+      sorted = next;
+    }
     Waves waves(efficiency_, key_s, sm_count);
     for (const BlockGroup& group : groups_) waves.add(group);
     return waves.seconds();
