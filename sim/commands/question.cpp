@@ -421,7 +421,7 @@ void Question::fill_in(const Asker& asker) {
   if (args_.workload == "chat" && !sets("workload.think_time.distribution") && !sets("workload.think_time")) {
     add("workload.think_time.distribution", "exponential");
   }
-  // A generated workload is as long as the steady state takes; logs and what somebody counted stay as they are.
+  // A generated workload runs until the state is steady, unless its sessions are given.
   const bool is_generated = source_row(source_of(args_).at("kind").get<std::string>()).is_generated;
   if (asker.needs_load && is_generated && !sets("workload.sessions") && !sets("workload.run_length")) {
     add("workload.run_length", "steady");

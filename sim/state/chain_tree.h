@@ -2,7 +2,7 @@
 // block hash), so that sequences which begin alike share the names of their beginnings.
 //
 // A node is one text under a chain of texts: it names every unit of the text that may follow there, whether
-// or not anybody has computed it. Where a sequence goes on with another text, after any unit of a node, it
+// or not it has been computed. Where a sequence goes on with another text, after any unit of a node, it
 // goes on in a child. So nodes are never split, and a walk along a chain costs one lookup per text.
 #pragma once
 
@@ -32,7 +32,7 @@ class ChainTree {
 
   // Returns the units that follow the first `units` units of a sequence, which end in `node`, if the sequence
   // goes on with the last units of `run` after its first `in_run`; at most `most` units. The node is kNone if
-  // nobody holds that name.
+  // no block and no request has that name.
   Stretch next(uint32_t node, int64_t units, const BlockRun& run, int64_t in_run, int64_t most) const;
   // The same, and adds the node if need be. REQUIRES: the caller holds `node`, and will hold the new one.
   Stretch add_next(uint32_t node, int64_t units, const BlockRun& run, int64_t in_run, int64_t most);

@@ -64,7 +64,7 @@ void KvPool::on_eviction(Evicted evicted) {
 
 // ---- lookups ----
 
-// Sets path_ to the names of the chain's first `units` units, as far as somebody holds them.
+// Sets path_ to the names of the chain's first `units` units, as far as the tree has them.
 void KvPool::walk(std::span<const BlockRun> chain, int64_t units) const {
   path_.clear();
   Stretch at;

@@ -3,15 +3,15 @@
 //
 // A block holds the keys and values of block_tokens tokens for the layers of one group. A request holds
 // blocks in every group. A full block gets a name, which stands for all tokens up to its end (vLLM's block
-// hash), so requests whose prompts begin with these tokens hit it. A block that nobody holds stays cached
+// hash), so requests whose prompts begin with these tokens hit it. An unreferenced block stays cached
 // under its name until its room is needed, so the cache uses all memory that running requests leave. As in
 // vLLM V1 (docs/design/prefix_caching.md, docs/design/hybrid_kv_cache_manager.md):
 //
 //   - Blocks that two requests computed concurrently remain two blocks with one name; lookups find the
 //     older one.
-//   - Nameless free blocks are taken first; then the named block that nobody has held for the longest time is
-//     evicted. A request releases its blocks group by group, each from last to first, so tails are evicted
-//     before heads.
+//   - Nameless free blocks are taken first; then the named block that has been unreferenced for the longest
+//     time is evicted. A request releases its blocks group by group, each from last to first, so tails are
+//     evicted before heads.
 //   - The blocks before `retained_tokens` of every chain may be retained: they are evicted only when no other
 //     block is left (TensorRT-LLM: a higher retention priority for tokens at the beginning of prompts).
 //   - A group needs only some positions of a sequence: its rule says which blocks a running request drops
@@ -77,7 +77,7 @@ class KvHolding {
 // Result of a prefix cache lookup.
 struct KvHits {
   int64_t tokens = 0;
-  int64_t unheld = 0;  // blocks that nobody holds
+  int64_t unheld = 0;  // unreferenced blocks
   int64_t shared = 0;  // held blocks of groups that drop blocks (KvPool::shared())
 };
 

@@ -88,7 +88,7 @@ uint32_t NamedBlocks::add_copy(uint32_t cell) {
   return copy;
 }
 
-// Removes a copy. REQUIRES: nobody holds it, and it is not in an eviction order.
+// Removes a copy. REQUIRES: it is unreferenced and not in an eviction order.
 void NamedBlocks::remove_copy(uint32_t copy) {
   const uint32_t cell = copies_[copy].cell;
   Cell& of = cells_[cell];

@@ -3,7 +3,7 @@
 //
 // They are kept in runs. A cell is a run of consecutive blocks of one group of layers under consecutive names
 // (chain_tree.h); its copies are the physical runs of blocks with these names, usually one, the oldest of
-// which is found. Every holder of a copy holds all its blocks. Copies that nobody holds form one list in the
+// which is found. Every holder of a copy holds all its blocks. Unreferenced copies form one list in the
 // order of their release, and eviction trims the tail of the list's first copy. Where a run is used in part
 // it is cut in two. So each operation takes O(runs touched), not O(blocks), with the same hits and evictions
 // as a pool with a record per block.
@@ -96,7 +96,7 @@ class NamedBlocks {
     uint32_t holders = 0;
     uint32_t newer = kNone;                   // the next copy of its cell
     uint32_t front = kNone;                   // copy of the cell that was cut off its front
-    uint32_t before = kNone, behind = kNone;  // neighbours in the eviction order, if nobody holds it
+    uint32_t before = kNone, behind = kNone;  // neighbours in the eviction order, if unreferenced
   };
   struct Entry {
     int32_t begin = 0;  // of the cell

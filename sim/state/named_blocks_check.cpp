@@ -4,7 +4,7 @@
 
 namespace kvcap {
 
-// The cached copies are those of the eviction orders, one of which each copy is in if nobody holds it.
+// The cached copies are those of the eviction orders; every unreferenced copy is in one of them.
 void NamedBlocks::check_order() const {
   int64_t listed = 0;
   for (const bool is_retained : {false, true}) {
