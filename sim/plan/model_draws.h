@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostDrawnSettings = 16;
 // that is less than kLeastDraws, or with more than kMostDrawnSettings settings.
 inline constexpr int64_t kAutoDraws = -1;
 inline constexpr int64_t kLeastDraws = 8;
-// Turns that --draws auto may always take, about 2 s on two cores.
+// Turns that --draws auto may always take: chat takes a second on two cores.
 inline constexpr int64_t kFreeDrawTurns = 150'000;
 
 struct DrawOptions {

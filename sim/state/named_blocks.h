@@ -66,7 +66,7 @@ class NamedBlocks {
   // Takes one holder off blocks [begin, end) of those before the end of `copy`, last block first. Blocks
   // from `end` on stay held.
   void release(uint32_t copy, int64_t begin, int64_t end);
-  // REQUIRES: so many are cached.
+  // REQUIRES: at least that many are cached.
   void evict(int64_t blocks);
 
   // Calls `visit(copy, cell)` for the copies that make up the blocks from `begin` to the end of `copy`, the
