@@ -18,6 +18,7 @@
 #include "policy/key_table.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
+#include "spec/tiers.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
@@ -82,6 +83,7 @@ struct TwinCase {
   PolicyOptions read_options;     // `options` as read
 
   bool has_tier() const { return policy != "recompute"; }
+  Tier stored_in() const { return has_tier() && tier == "ssd" ? Tier::ssd : Tier::dram; }
   std::string setting() const {
     return model + "/" + std::to_string(contexts.tokens) + "/" + std::to_string(contexts.count) + "/" +
            (has_tier() ? tier : "");
@@ -174,6 +176,16 @@ TwinTable read_table(const std::string& text, const std::string& path) {
   return table;
 }
 
+// Throws InputError if a case restores from a tier that the hardware does not have.
+void require_tiers(const TwinTable& table, const std::string& path, const std::string& hardware) {
+  const HardwareProfile profile = load_hardware(hardware);
+  for (std::size_t i = 0; i < table.cases.size(); ++i) {
+    const TwinCase& one = table.cases[i];
+    if (!one.has_tier() || has_tier(profile, one.stored_in())) continue;
+    refuse_field(path + ": cases." + std::to_string(i) + ".tier", one.tier, "the tiers of " + hardware);
+  }
+}
+
 // ---- predicting ----
 
 double predicted_s(const TwinCase& one, const Json& model, const std::string& hardware) {
@@ -194,7 +206,7 @@ double predicted_s(const TwinCase& one, const Json& model, const std::string& ha
                      {"policy", policy},
                      {"fidelity", "layer"}};
   Scenario scenario = parse_scenario(text.dump(), "twin", {});
-  scenario.policy.tiers = {{.kind = one.has_tier() && one.tier == "ssd" ? Tier::ssd : Tier::dram}};
+  scenario.policy.tiers = {{.kind = one.stored_in()}};
   const RunResult result = simulate(scenario, requests_at_once(contexts));
   double sum_s = 0;
   for (const TurnRecord& turn : result.turns) sum_s += turn.ttft_s;
@@ -205,6 +217,7 @@ std::vector<Check> checks_of_table(const std::string& text, const std::string& p
                                    const std::string& hardware) {
   const TwinTable table = read_table(text, path);
   const std::string& profile = hardware.empty() ? table.hardware : hardware;
+  require_tiers(table, path, profile);
   const std::vector<std::vector<double>> predictions = values_in_workers<double>(
       table.cases.size(),
       [&](std::size_t i, std::atomic<int64_t>& done) {

@@ -118,6 +118,21 @@ TEST(Twin, ACaseOutOfRangeIsRefusedWithItsPlaceInTheFile) {
   std::filesystem::remove(path);
 }
 
+TEST(Twin, ACaseOnATierThatTheHardwareLacksIsRefusedBeforeAnythingRuns) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kvcap-twin-tier.json";
+  std::ofstream(path) << R"({"schema": "kvcap.twin/1", "hardware": "h200-vm", "backend": "cuda",
+      "models": {"m": {}}, "cases": [{"policy": "hcache", "options": {}, "model": "m", "tokens": 128,
+      "new_tokens": 16, "tier": "ssd", "requests": 1, "mean_ttft_s": {"minimum": 0.1, "spread": 0.1}}]})";
+  try {
+    twin_checks_of(path.string(), "a30-dram");
+    FAIL() << "simulated";
+  } catch (const InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              path.string() + ": cases.0.tier: found \"ssd\", allowed: the tiers of a30-dram");
+  }
+  std::filesystem::remove(path);
+}
+
 Machine hcache_by_hand(const std::string& recomputed, const std::string& kv) {
   const Scenario scenario = parse_scenario(
       R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
