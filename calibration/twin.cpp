@@ -80,12 +80,10 @@ Json options_json(const TwinOptions& options) {
   return json;
 }
 
-// Returns the policy's fields in a scenario, including the fixed behaviour of this program: scattered rows
-// are gathered before GEMMs, which then run at full speed, and nothing is prefetched speculatively.
+// Returns the policy's fields in a scenario, including the fixed behaviour of this program.
 Json fields_json(const TwinCase& one) {
   Json json = options_json(one.options);
-  if (one.policy == "cacheblend") json["partial_efficiency"] = 1;
-  if (one.policy == "hyperinfer") json["prefetch"] = false;
+  json.update(Json::parse(twin_policy(one.policy).fixed_fields));
   return json;
 }
 
@@ -200,7 +198,7 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
       const Sample sample = journal.sample(id_of(one) + "/" + std::to_string(repeat), [&] {
         const auto model = std::find_if(models.begin(), models.end(),
                                         [&](const auto& some) { return some->model().name == one.model; });
-        CaseRun run(backend, **model, context_arena, device, pinned, one, Contents::drawn);
+        CaseRun run({backend, **model, context_arena, device, pinned, one, Contents::drawn});
         if (!warm[i]) run.perform(pipeline);
         warm[i] = true;
         double sum_s = 0;
