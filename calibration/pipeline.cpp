@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kSlots = 3;
-// Pieces enqueued and not yet waited for: one runs and the next is queued after it.
+// Computations enqueued and not yet waited for: one runs and the next is queued after it.
 constexpr std::size_t kInFlight = 2;
 
 }  // namespace
@@ -62,7 +62,7 @@ struct Pipeline::Machine {
   // Queues a load, first come, first served: it is copied after all loads queued before it.
   void ask(Load load, std::function<void()> done) {
     const std::scoped_lock lock(mutex);
-    auto& queue = load.pieces.empty() && to_read.empty() && !reading ? to_copy : to_read;
+    auto& queue = !load.reads_file() && to_read.empty() && !reading ? to_copy : to_read;
     queue.push_back({std::move(load), std::move(done)});
     changed.notify_all();
   }
@@ -104,7 +104,7 @@ struct Pipeline::Machine {
       if (ending) return;
       Task task = std::move(to_read.front());
       to_read.pop_front();
-      if (!task.load.pieces.empty()) {
+      if (task.load.reads_file()) {
         task.slot = free_slots.back();
         free_slots.pop_back();
         reading = true;
@@ -128,7 +128,7 @@ struct Pipeline::Machine {
   void free_slot_of(const Task& task) {
     if (task.slot != kSlots) free_slots.push_back(task.slot);
   }
-  bool may_read() const { return to_read.front().load.pieces.empty() || !free_slots.empty(); }
+  bool may_read() const { return !to_read.front().load.reads_file() || !free_slots.empty(); }
 
   void copy() {
     std::deque<Task> under_way;
@@ -213,8 +213,8 @@ class Pipeline::Session {
     }
     while (answered_ < runs_.size() && !machine_.error) {
       if (in_flight_.size() < kInFlight) {
-        if (const std::optional<Piece> piece = next_piece()) {
-          enqueue(*piece);
+        if (std::optional<Work> work = next_work()) {
+          enqueue(std::move(*work));
           continue;
         }
       }
@@ -246,9 +246,10 @@ class Pipeline::Session {
     bool all_enqueued() const { return enqueued == restoring.stages.size(); }
     bool next_computes() const { return restoring.stages[enqueued].compute && !skipped[enqueued]; }
   };
-  struct Piece {
-    std::optional<std::size_t> context;  // none: a part of the step
-    std::size_t stage = 0;
+  // What the device computes next: a stage of a restoration or a part of the step.
+  struct Work {
+    std::function<void(Stream&)> compute;
+    std::function<void()> after, done;  // once computed: without the mutex (may be empty), then with it
   };
 
   double now_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -266,7 +267,7 @@ class Pipeline::Session {
     Load load = one.load();
     lock_.lock();
     // No load precedes it, so that the device can wait for the load instead of this thread.
-    if (one.waits && load.pieces.empty() && machine_.loads_idle()) {
+    if (one.waits && !load.reads_file() && machine_.loads_idle()) {
       load.enqueue(*machine_.copies, nullptr);
       machine_.copies->record(*machine_.arrived);
       run.loaded[stage] = run.arrives[stage] = true;
@@ -287,16 +288,35 @@ class Pipeline::Session {
 
   // ---- what is next ----
 
-  std::optional<Piece> next_piece() {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      Run& run = runs_[i];
+  std::optional<Work> next_work() {
+    for (Run& run : runs_) {
       pass(run);
       if (run.settling || run.all_enqueued()) continue;
-      if (run.loaded[run.enqueued] && run.next_computes()) return Piece{i, run.enqueued};
+      if (run.loaded[run.enqueued] && run.next_computes()) return next_stage(run);
     }
     if (in_step_.empty()) begin_step();
-    if (step_enqueued_ < step_.size()) return Piece{std::nullopt, step_enqueued_};
-    return std::nullopt;
+    if (step_enqueued_ == step_.size()) return std::nullopt;
+    const bool last = step_enqueued_ + 1 == step_.size();
+    return Work{.compute = std::move(step_[step_enqueued_++]), .done = [this, last] {
+                  if (last) end_step();
+                }};
+  }
+
+  Work next_stage(Run& run) {
+    const bool arrives = run.arrives[run.enqueued];
+    const Stage& stage = run.restoring.stages[run.enqueued++];
+    run.settling = static_cast<bool>(stage.after);
+    return {.compute =
+                [this, &stage, arrives](Stream& stream) {
+                  if (arrives) stream.wait(*machine_.arrived);
+                  stage.compute(stream);
+                },
+            .after = stage.after,
+            .done =
+                [this, &run, settles = run.settling] {
+                  if (settles) run.settling = false;
+                  computed(run);
+                }};
   }
 
   // Completes stages without computation once they are loaded and all earlier stages are done.
@@ -322,50 +342,31 @@ class Pipeline::Session {
     if (!in_step_.empty()) step_ = make_step_(in_step_);
   }
 
-  void enqueue(const Piece& piece) {
+  void end_step() {
+    for (const int64_t context : in_step_) has_first_token(runs_[static_cast<std::size_t>(context)]);
+    in_step_.clear();
+    step_.clear();
+    step_enqueued_ = 0;
+  }
+
+  void enqueue(Work work) {
     lock_.unlock();
-    Stream& stream = *machine_.compute;
-    if (piece.context) {
-      const Run& run = runs_[*piece.context];
-      if (run.arrives[piece.stage]) stream.wait(*machine_.arrived);
-      run.restoring.stages[piece.stage].compute(stream);
-    } else {
-      step_[piece.stage](stream);
-    }
-    stream.record(*machine_.computed[next_event_++ % kInFlight]);
+    work.compute(*machine_.compute);
+    machine_.compute->record(*machine_.computed[next_event_++ % kInFlight]);
     lock_.lock();
-    in_flight_.push_back(piece);
-    if (!piece.context) {
-      ++step_enqueued_;
-      return;
-    }
-    Run& run = runs_[*piece.context];
-    ++run.enqueued;
-    run.settling = static_cast<bool>(run.restoring.stages[piece.stage].after);
+    in_flight_.push_back(std::move(work));
   }
 
   // ---- what is done ----
 
   void finish_first() {
-    const Piece piece = in_flight_.front();
+    const Work work = std::move(in_flight_.front());
     lock_.unlock();
     machine_.computed[first_event_++ % kInFlight]->synchronize();
-    if (piece.context) {
-      const Stage& stage = runs_[*piece.context].restoring.stages[piece.stage];
-      if (stage.after) stage.after();
-    }
+    if (work.after) work.after();
     lock_.lock();
     in_flight_.pop_front();
-    if (piece.context) {
-      Run& run = runs_[*piece.context];
-      if (run.restoring.stages[piece.stage].after) run.settling = false;
-      computed(run);
-    } else if (piece.stage + 1 == step_.size()) {
-      for (const int64_t context : in_step_) has_first_token(runs_[static_cast<std::size_t>(context)]);
-      in_step_.clear();
-      step_.clear();
-      step_enqueued_ = 0;
-    }
+    work.done();
   }
 
   void computed(Run& run) {
@@ -395,7 +396,7 @@ class Pipeline::Session {
   std::vector<int64_t> in_step_;  // indices of contexts
   Step step_;
   std::size_t step_enqueued_ = 0;
-  std::deque<Piece> in_flight_;
+  std::deque<Work> in_flight_;
   std::size_t next_event_ = 0, first_event_ = 0;
   std::size_t answered_ = 0;
   Clock::time_point start_;

@@ -30,6 +30,8 @@ struct DiskPiece {
 struct Load {
   std::vector<DiskPiece> pieces;
   std::function<void(Stream& copies, const std::byte* slot)> enqueue;
+
+  bool reads_file() const { return !pieces.empty(); }
 };
 
 struct Stage {

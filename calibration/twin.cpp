@@ -46,13 +46,15 @@ struct Size {
   int64_t tokens, requests;
 };
 
+const ModelSpec& model_of(const std::vector<ModelSpec>& models, const std::string& name) {
+  const auto found = std::ranges::find(models, name, &ModelSpec::name);
+  KVCAP_CHECK(found != models.end());
+  return *found;
+}
+
 // Returns the first layers of a catalogue model; its name contains their number.
 ModelSpec few_layers(const std::string& name) {
-  const std::vector<ModelSpec> models = catalogue_models();
-  const auto found =
-      std::find_if(models.begin(), models.end(), [&](const ModelSpec& some) { return some.name == name; });
-  KVCAP_CHECK(found != models.end());
-  ModelSpec model = *found;
+  ModelSpec model = model_of(catalogue_models(), name);
   model.name += "-" + std::to_string(kGpuLayers) + "-layers";
   model.num_hidden_layers = kGpuLayers;
   model.max_position_embeddings = kMostPositions;
@@ -80,25 +82,11 @@ Json options_json(const TwinOptions& options) {
   return json;
 }
 
-// Returns the policy's fields in a scenario, including the fixed behaviour of this program: scattered rows
-// are gathered before GEMMs, which then run at full speed, and nothing is prefetched speculatively.
+// Returns the policy's fields in a scenario, including the fixed behaviour of this program.
 Json fields_json(const TwinCase& one) {
   Json json = options_json(one.options);
-  if (one.policy == "cacheblend") json["partial_efficiency"] = 1;
-  if (one.policy == "hyperinfer") json["prefetch"] = false;
+  json.update(Json::parse(twin_policy(one.policy).fixed_fields));
   return json;
-}
-
-const char* dtype_name(Format format) {
-  switch (format) {
-    case Format::float32:
-      return "float32";
-    case Format::float16:
-      return "float16";
-    case Format::bfloat16:
-      return "bfloat16";
-  }
-  KVCAP_BUG("unknown format");
 }
 
 Json model_json(const ModelSpec& model, Format format) {
@@ -112,14 +100,9 @@ Json model_json(const ModelSpec& model, Format format) {
           {"intermediate_size", model.intermediate_size},
           {"vocab_size", model.vocab_size},
           {"max_position_embeddings", model.max_position_embeddings},
-          {"torch_dtype", dtype_name(format)},
+          {"torch_dtype", name(format)},
           {"ffn", "gated"},
           {"position_encoding", "rope"}};
-}
-
-std::filesystem::path with_suffix(std::filesystem::path path, const char* suffix) {
-  path += suffix;
-  return path;
 }
 
 }  // namespace
@@ -166,25 +149,24 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
 
   std::string identity = "twin, " + table.info.backend + ", " + table.info.name + ", " + table.info.software;
   for (const TwinCase& one : table.plan.cases) identity += ", " + id_of(one);
-  Journal journal(with_suffix(options.out, ".measurements.jsonl"), identity);
+  Journal journal(options.out.string() + ".measurements.jsonl", identity);
   table.resumed = journal.resumed();
   Progress progress;
   Arena device(backend, Place::device);
   Arena pinned(backend, Place::pinned);
 
   // The context_arena has the size of the largest case. Its file is checked before models are made.
-  std::vector<std::unique_ptr<Transformer>> models;
+  std::map<std::string, Transformer> models;
   int64_t host_bytes = 0, file_bytes = 0, most_slot_bytes = 0;
   for (const TwinCase& one : table.plan.cases) {
-    const auto model = std::find_if(table.plan.models.begin(), table.plan.models.end(),
-                                    [&](const ModelSpec& some) { return some.name == one.model; });
+    const ModelSpec& model = model_of(table.plan.models, one.model);
     int64_t& bytes = one.tier == Tier::ssd ? file_bytes : host_bytes;
-    bytes = std::max(bytes, stored_bytes(one, *model, format));
-    most_slot_bytes = std::max(most_slot_bytes, slot_bytes(one, *model, format));
+    bytes = std::max(bytes, stored_bytes(one, model, format));
+    most_slot_bytes = std::max(most_slot_bytes, slot_bytes(one, model, format));
   }
   ContextArena context_arena(backend, format, host_bytes, options.ssd.value_or(""), file_bytes);
   for (const ModelSpec& model : table.plan.models) {
-    models.push_back(std::make_unique<Transformer>(backend, model, format, kWeightSeed));
+    models.try_emplace(model.name, backend, model, format, kWeightSeed);
   }
 
   // All cases share a pipeline, so that no case's time includes the first use of its streams.
@@ -198,9 +180,7 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
       progress.show("twin", (static_cast<double>(repeat) + static_cast<double>(i) / cases) /
                                 static_cast<double>(table.plan.repeats));
       const Sample sample = journal.sample(id_of(one) + "/" + std::to_string(repeat), [&] {
-        const auto model = std::find_if(models.begin(), models.end(),
-                                        [&](const auto& some) { return some->model().name == one.model; });
-        CaseRun run(backend, **model, context_arena, device, pinned, one, Contents::drawn);
+        CaseRun run({backend, models.at(one.model), context_arena, device, pinned, one, Contents::drawn});
         if (!warm[i]) run.perform(pipeline);
         warm[i] = true;
         double sum_s = 0;

@@ -1,20 +1,14 @@
 // CaseRun prepares and performs one case of the twin on real hardware: contexts in the context arena, memory
-// on the device, and the loads and computations of each policy as stages of the pipeline. It reimplements the
-// schedules that kvcap simulates with real bytes and kernels.
-//
-//   recompute         stores nothing; one step prefills everything
-//   kv_offload        loads KV of every layer, then prefills the new tokens
-//   hcache            recomputes layers from tokens, projects layers from hidden states, loads KV of the rest
-//   cached_attention  loads KV without positions layer by layer while the new tokens are prefilled, and saves
-//                     the new tokens' KV
-//   cacheblend        loads KV of chunks; the leading layers compute all tokens, the others those with the
-//                     largest deviation
-//   hyperinfer        loads the probe heads' keys, then keys and values of the tokens identified as important
+// on the device, and the loads and computations of each policy as stages of the pipeline. A policy is a file
+// of its name here and a row of a table; it performs the schedule that kvcap simulates with real bytes and
+// kernels.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibration/context_arena.h"
@@ -51,33 +45,63 @@ int64_t slot_bytes(const TwinCase& one, const ModelSpec& model, Format format);
 // transformer has no important tokens. computed: contexts are prefilled and important tokens identified.
 enum class Contents : uint8_t { drawn, computed };
 
+// A case and the machine that performs it. The case owns the contents of the arenas and the context arena
+// until the next case is prepared.
+struct CaseSetup {
+  Backend& backend;
+  const Transformer& transformer;
+  ContextArena& context_arena;
+  Arena& device;
+  Arena& pinned;
+  TwinCase one;
+  Contents contents;
+
+  const ModelSpec& model() const { return transformer.model(); }
+  int64_t layers() const { return model().num_hidden_layers; }
+  int64_t heads() const { return model().num_key_value_heads; }
+  int64_t all_tokens() const { return one.tokens + one.new_tokens; }
+  int64_t head_bytes() const { return model().head_dim * transformer.element_bytes(); }
+  int64_t key_bytes() const { return heads() * head_bytes(); }
+};
+
+class CaseContext;
+
+struct TwinPolicy {
+  std::string_view name;
+  std::vector<std::unique_ptr<CaseContext>> (*contexts)(const CaseSetup&);  // of a case, one per request
+  bool stores = true;  // false: the context arena stays empty
+  // JSON: this program's fixed behaviour as the policy's fields in a scenario.
+  const char* fixed_fields = "{}";
+};
+
+const TwinPolicy& twin_policy(const std::string& name);
+
 class CaseRun {
  public:
-  // The case owns the contents of the arenas and the context arena until the next case is constructed.
-  CaseRun(Backend& backend, const Transformer& transformer, ContextArena& context_arena, Arena& device,
-          Arena& pinned, const TwinCase& one, Contents contents);
+  explicit CaseRun(const CaseSetup& setup);
   ~CaseRun();
-  CaseRun(const CaseRun&) = delete;
-  CaseRun& operator=(const CaseRun&) = delete;
 
   std::vector<Answered> perform(Pipeline& pipeline);
 
   // Float values in device memory, for comparison after perform(); requires Format::float32.
   struct Values {
-    std::vector<std::vector<float>> kv;  // by layer, tokens x (keys, values)
+    // By layer, tokens x (keys, values), of hyperinfer keys alone: the context's and the new tokens'.
+    std::vector<std::vector<float>> kv, new_kv;
     std::vector<float> logits;
+    std::vector<std::vector<float>> saved;  // cached_attention: new_kv as saved, keys without positions
   };
   Values restored(int64_t request) const;
   // Returns the values of the request's context prefilled as a whole.
   Values original(int64_t request) const;
-  // Returns the new tokens' KV that cached_attention saved at a layer: keys without positions, and values.
-  std::vector<float> saved(int64_t request, int64_t layer) const;
-  // Returns the new tokens' KV in the device's cache at a layer: keys with positions, and values.
-  std::vector<float> cached_new(int64_t request, int64_t layer) const;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  const CaseContext& context(int64_t request) const { return *contexts_[static_cast<std::size_t>(request)]; }
+  // Returns one step that computes the contexts' step_part().
+  Step make_step(std::span<const int64_t> members) const;
+
+  CaseSetup setup_;
+  std::vector<std::unique_ptr<CaseContext>> contexts_;
+  Activations step_activations_;
 };
 
 }  // namespace kvcap::calibration

@@ -46,7 +46,7 @@ class Restored : public ::testing::TestWithParam<std::tuple<Tier, int64_t>> {
                         std::filesystem::temp_directory_path(), stored_bytes(one, shape, Format::float32)),
           device(*backend, Place::device),
           pinned(*backend, Place::pinned),
-          run(*backend, model, context_arena, device, pinned, one, Contents::computed),
+          run({*backend, model, context_arena, device, pinned, one, Contents::computed}),
           pipeline(*backend, context_arena.file(), slot_bytes(one, shape, Format::float32), 4) {}
     TwinCase one;
     std::unique_ptr<Backend> backend;
@@ -172,9 +172,10 @@ TEST_P(Restored, WhatIsSavedAsideIsTheNewTokensKvWithoutPositions) {
   Machine machine(one("cached_attention", {.read_buffer_layers = 1}), model);
   machine.run.perform(machine.pipeline);
   for (int64_t request = 0; request < machine.one.requests; ++request) {
+    const CaseRun::Values restored = machine.run.restored(request);
     for (int64_t layer = 0; layer < model.num_hidden_layers; ++layer) {
-      const std::vector<float> saved = machine.run.saved(request, layer);
-      const std::vector<float> cached = machine.run.cached_new(request, layer);
+      const std::vector<float>& saved = restored.saved[static_cast<std::size_t>(layer)];
+      const std::vector<float>& cached = restored.new_kv[static_cast<std::size_t>(layer)];
       EXPECT_EQ(std::ssize(saved), machine.one.new_tokens * 2 * 8 * 16);
       EXPECT_GT(distance(saved, cached), 0.1) << "keys have positions in the cache";
       EXPECT_LT(distance(at_positions(saved, model, machine.one.tokens), cached), 1e-5)

@@ -58,6 +58,10 @@ TEST_F(TwinProgram, PerformsEveryPolicyAndLeavesNothingBehind) {
     EXPECT_EQ(one["mean_ttft_s"]["repeats"].size(), 2U);
     EXPECT_GT(one["mean_ttft_s"]["minimum"], 0);
     EXPECT_LE(one["mean_ttft_s"]["minimum"], one["mean_ttft_s"]["median"]);
+    const auto& options = one["options"];
+    EXPECT_EQ(options.value("partial_efficiency", 0), one["policy"] == "cacheblend" ? 1 : 0);
+    EXPECT_EQ(options.contains("prefetch"), one["policy"] == "hyperinfer");
+    EXPECT_FALSE(options.value("prefetch", false));
   }
 }
 
