@@ -6,6 +6,13 @@
 
 namespace kvcap {
 
+// The worker asks for ended loads while it launches a step, and the scheduler reads the answer with the
+// step's result. With asynchronous scheduling it has planned the next step by then.
+static int64_t report_steps(const ServingOptions& serving, const KeepingOptions& keeping) {
+  if (!keeping.polled_loads) return 0;
+  return serving.async_scheduling ? 2 : 1;
+}
+
 Admissions::Admissions(const AdmissionParts& engine)
     : parts_(engine.parts),
       engine_(*parts_.engine),
@@ -17,7 +24,8 @@ Admissions::Admissions(const AdmissionParts& engine)
       forecast_(engine.forecast),
       steps_(engine.steps),
       saves_(engine.saves),
-      handovers_(engine.handovers) {}
+      handovers_(engine.handovers),
+      report_steps_(report_steps(serving_, keeping_)) {}
 
 // ---- admission ----
 
@@ -106,14 +114,39 @@ bool Admissions::waits_for_index(Request& request) {
 }
 
 // True iff the request waits for a prefetch into the first host tier.
-bool Admissions::waits_for_prefetch(const Request& request) {
+bool Admissions::waits_for_prefetch(Request& request) {
   const PrefetchOnArrival how = keeping_.prefetch_on_arrival;
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
+  if (how == PrefetchOnArrival::at_lookup) return waits_for_lookup(request);
   const bool may_give_up = how == PrefetchOnArrival::timeout;
   if (may_give_up && parts_.node->now_s() >= request.waits_until_s - kTimeResolution_s) return false;
   const bool fetches = cache_.prefetches(request);
   if (fetches && may_give_up) retry_s_ = std::min(retry_s_, request.waits_until_s);
   return fetches;
+}
+
+// True iff the request waits for a lookup in farther tiers, which the next round answers, or for the prefetch
+// of what it has found.
+bool Admissions::waits_for_lookup(Request& request) {
+  if (!request.prefetched) {
+    if (!cache_.lies_farther(request)) return false;
+    if (request.lookup_round < 0) request.lookup_round = lookup_round_ = rounds_;
+    if (request.lookup_round == rounds_) return true;
+    request.prefetched = true;
+    saves_.perform(cache_.prefetch(request, parts_.node->now_s()));
+  }
+  return cache_.prefetches(request);
+}
+
+bool Admissions::pass_round() {
+  if (next_round() == std::numeric_limits<int64_t>::max()) return false;
+  ++rounds_;
+  return true;
+}
+
+int64_t Admissions::next_round() const {
+  if (lookup_round_ == rounds_) return 1;
+  return unreported_.empty() ? std::numeric_limits<int64_t>::max() : unreported_.front().reported - rounds_;
 }
 
 void Admissions::fetched() {
@@ -206,22 +239,23 @@ void Admissions::start(Request& request, Restoration restoration, int64_t tokens
   if (blocks) ++blocking_loads_;
   double host = 0;
   if (request.fused) host = add_token(request, restoration, tokens);
-  parts_.restorer->start(
-      std::move(restoration), [this, &request, now_s, first, blocks, host](RestoreTimes times) {
-        const RestoreTimes on_gpu = times;
-        times.restored_s += host;
-        request.restored_s = times.restored_s;
-        if (first) {
-          // Fused computation is the prefill of the new tokens, so it is not part of the restoration.
-          request.record.restore_s =
-              static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
-          request.record.load_s = static_cast<float>(times.loaded_s - now_s);
-          if (!request.fused) {
-            request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
-          }
-        }
-        push({.time_s = times.restored_s, .request = &request, .blocks = blocks, .times = on_gpu});
-      });
+  parts_.restorer->start(std::move(restoration), [this, &request, now_s, first, blocks,
+                                                  host](RestoreTimes times) {
+    const RestoreTimes on_gpu = times;
+    times.restored_s += host;
+    request.restored_s = times.restored_s;
+    if (first) {
+      // Fused computation is the prefill of the new tokens, so it is not part of the restoration.
+      request.record.restore_s =
+          static_cast<float>((request.fused ? times.loaded_s : times.restored_s) - now_s);
+      request.record.load_s = static_cast<float>(times.loaded_s - now_s);
+      if (!request.fused) {
+        request.record.restore_compute_s = static_cast<float>(times.restored_s - times.loaded_s);
+      }
+    }
+    push(
+        {.time_s = times.restored_s, .request = &request, .blocks = blocks, .times = on_gpu, .first = first});
+  });
 }
 
 // A fused restoration also produces a token: drafting follows it, and no step hides its host time. Adds the
@@ -321,12 +355,27 @@ void Admissions::push(Restored restored) {
   steps_.wake();
 }
 
+// The end of a load that its request alone waits for is reported in a later round.
 Request* Admissions::take_restored(double now_s) {
-  if (restored_.empty() || restored_.front().time_s > now_s + kTimeResolution_s) return nullptr;
-  std::pop_heap(restored_.begin(), restored_.end());
-  const Restored restored = restored_.back();
-  restored_.pop_back();
+  while (!restored_.empty() && restored_.front().time_s <= now_s + kTimeResolution_s) {
+    std::pop_heap(restored_.begin(), restored_.end());
+    Restored restored = restored_.back();
+    restored_.pop_back();
+    if (report_steps_ == 0 || restored.blocks || restored.request->fused) return end(restored, now_s);
+    restored.reported = rounds_ + report_steps_;
+    unreported_.push_back(restored);
+  }
+  if (unreported_.empty() || unreported_.front().reported > rounds_) return nullptr;
+  const Restored reported = unreported_.front();
+  unreported_.pop_front();
+  return end(reported, now_s);
+}
+
+Request* Admissions::end(const Restored& restored, double now_s) {
   Request& request = *restored.request;
+  if (report_steps_ > 0 && restored.first && !request.fused) {
+    request.record.load_s += static_cast<float>(std::max(0.0, now_s - restored.time_s));
+  }
   record_computed(restored.times, restored.times.restored_s);
   cache_.loaded(request);
   saves_.perform_deferred(request);
@@ -337,6 +386,7 @@ Request* Admissions::take_restored(double now_s) {
 
 void Admissions::fail(double now_s) const {
   for (const Restored& restored : restored_) record_computed(restored.times, now_s);
+  for (const Restored& restored : unreported_) record_computed(restored.times, now_s);
 }
 
 // Records the computation that the restoration has done by `until_s`.

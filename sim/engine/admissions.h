@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <vector>
 
@@ -58,8 +59,16 @@ class Admissions : public Admitter {
   void fetched();
   void blocks_freed(bool in_run);
 
-  // Ends the next restoration that is over by `now_s`. Returns its request; nullptr: there is none.
+  // Ends the next restoration that is over by `now_s` and reported. Returns its request; nullptr: there is
+  // none.
   Request* take_restored(double now_s);
+
+  // Rounds: ends of steps, with which ends of loads are reported and lookups are answered. Without work for a
+  // step, rounds take no time: pass_round() begins the next one, and returns false if nothing waits for it.
+  void end_rounds(int64_t rounds) { rounds_ += rounds; }
+  bool pass_round();
+  // Returns after how many rounds something happens; unlimited if nothing waits.
+  int64_t next_round() const;
   // Records what the unfinished restorations of a failed node have computed.
   void fail(double now_s) const;
 
@@ -74,6 +83,8 @@ class Admissions : public Admitter {
     Request* request = nullptr;
     bool blocks = false;  // it blocks the whole engine
     RestoreTimes times = {};
+    bool first = false;    // of its request
+    int64_t reported = 0;  // the round of its report
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -81,7 +92,9 @@ class Admissions : public Admitter {
 
   Admitted pass();
   bool waits_for_index(Request& request);
-  bool waits_for_prefetch(const Request& request);
+  bool waits_for_prefetch(Request& request);
+  bool waits_for_lookup(Request& request);
+  Request* end(const Restored& restored, double now_s);
   void record_hits(Request& request, const FoundParts& found, int64_t resident) const;
   Admitted receive(Request& request, const FoundContext& found);
   Admitted restore(Request& request, const FoundContext& context, bool first);
@@ -107,13 +120,17 @@ class Admissions : public Admitter {
   Steps& steps_;
   Saves& saves_;
   const Handovers& handovers_;
+  const int64_t report_steps_;  // rounds from the end of a load to its report
   // During the last planning: a request waits for a prefetch; a request waits while others may pass it.
   bool waits_for_fetch_ = false, may_be_passed_ = false;
   double retry_s_ = std::numeric_limits<double>::infinity();
   int64_t blocking_loads_ = 0;      // restorations that block the whole engine
   std::vector<Restored> restored_;  // heap of restorations whose end is known
   uint64_t restorations_ = 0;
-  StepPlan outlook_;  // scratch
+  std::deque<Restored> unreported_;  // restorations that are over, in order
+  int64_t rounds_ = 0;
+  int64_t lookup_round_ = -1;  // the last round in which a lookup in farther tiers began
+  StepPlan outlook_;           // scratch
 };
 
 }  // namespace kvcap

@@ -221,6 +221,13 @@ std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   return moves;
 }
 
+bool ContextCache::lies_farther(const Request& request) const {
+  const FoundParts found =
+      find_parts(*parts_.store, request.text.prompt, keeping_.match, find(request).resident, ends_);
+  return std::any_of(found.hits.begin(), found.hits.end(),
+                     [](const Hit& hit) { return hit.tier > Tier::dram && hit.tokens > 0; });
+}
+
 bool ContextCache::prefetches(const Request& request) const {
   return std::any_of(request.text.prompt.begin(), request.text.prompt.end(),
                      [&](const Part& part) { return parts_.store->fetching(part.key); });

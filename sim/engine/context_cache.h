@@ -83,6 +83,8 @@ class ContextCache {
   // Prefetches into the first host tier what a waiting request needs. prefetches(): true while the prefetch
   // runs.
   std::vector<Move> prefetch(const Request& request, Order now);
+  // True iff a tier beyond the first host tier holds the next part of the request's prompt.
+  bool lies_farther(const Request& request) const;
   bool prefetches(const Request& request) const;
   // Removes the front of a text. `moved`: its session comes from another node.
   void cut(const Cut& cut, bool moved);

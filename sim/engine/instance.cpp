@@ -43,7 +43,8 @@ Instance::Instance(const InstanceParts& parts)
                   [this](Request& request, double now_s, bool after_prompt) {
                     token(request, now_s, after_prompt);
                     if (Scheduler::ended(request)) complete(request, now_s);
-                  }}),
+                  },
+              .most_steps = [this] { return admissions_.next_round(); }}),
       saves_(parts_, cache_, steps_,
              {.fetched = [this] { admissions_.fetched(); },
               .freed = [this](bool in_run) { admissions_.blocks_freed(in_run); }}),
@@ -72,7 +73,7 @@ std::optional<double> Instance::finish(double now_s) {
   if (!steps_.is_running()) return std::nullopt;
   const double end_s = end_of_step(now_s);
   if (end_s > now_s + kTimeResolution_s) return end_s;
-  steps_.end(now_s);
+  admissions_.end_rounds(steps_.end(now_s));
   saves_.release_blocks();
   steps_.end_slices(now_s);
   return std::nullopt;
@@ -108,7 +109,11 @@ double Instance::settle(double now_s) {
 Instance::Plan Instance::plan_step(double now_s) {
   if (saves_.gpu_waits_until_s() > now_s + 1e-9 || admissions_.is_blocking()) return Plan::blocked;
   admissions_.begin_planning();
-  const bool has_work = steps_.plan();
+  bool has_work = steps_.plan();
+  while (!has_work && admissions_.pass_round()) {
+    take_restored(now_s);
+    has_work = steps_.plan();
+  }
   // A load that has just started may block all requests.
   if (admissions_.is_blocking()) {
     steps_.withdraw();
@@ -155,7 +160,7 @@ void Instance::clear_up(double now_s) {
 // unless arrivals are prefetched or the queue is limited.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
-         keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns;
+         keeping_.prefetches_arrivals() || serving_.max_queued_turns;
 }
 
 double Instance::next_event_s() const {
@@ -218,10 +223,10 @@ void Instance::arrive(const Arrival& arrival) {
   request->named = serving_.prefix_caching;
   if (parts_.handover) handovers_.open(*request);
   forecast_.joins(request->text.prompt, request->number);
-  if (keeping_.prefetch_on_arrival != PrefetchOnArrival::none) {
+  if (keeping_.prefetches_arrivals()) {
     const auto tokens = static_cast<double>(request->prompt_tokens());
-    request->waits_until_s =
-        arrival.time_s + keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
+    const double timeout_s = keeping_.prefetch_timeout_s + tokens * keeping_.prefetch_timeout_s_per_token;
+    request->waits_until_s = arrival.time_s + std::min(timeout_s, keeping_.prefetch_timeout_max_s);
     saves_.perform(cache_.prefetch(*request, parts_.node->now_s()));
   }
   add(std::move(request), arrival.time_s);

@@ -94,13 +94,19 @@ void Instance::check_ended() const {
 void Admissions::check() const {
   const std::vector<RequestPtr>& loading = scheduler_.loading();
   KVCAP_INVARIANT("INV-LOADS", blocking_loads_ <= static_cast<int64_t>(loading.size()));
-  KVCAP_INVARIANT("INV-LOADS", restored_.size() <= loading.size());
+  KVCAP_INVARIANT("INV-LOADS", restored_.size() + unreported_.size() <= loading.size());
   for (const Restored& restored : restored_) {
     KVCAP_INVARIANT("INV-LOADS", contains(loading, restored.request));
   }
+  for (const Restored& restored : unreported_) {
+    KVCAP_INVARIANT("INV-LOADS", contains(loading, restored.request));
+    KVCAP_INVARIANT("INV-LOADS", restored.reported >= rounds_);
+  }
 }
 
-void Admissions::check_ended() const { KVCAP_INVARIANT("INV-EMPTY", restored_.empty()); }
+void Admissions::check_ended() const {
+  KVCAP_INVARIANT("INV-EMPTY", restored_.empty() && unreported_.empty());
+}
 
 // ---- steps ----
 

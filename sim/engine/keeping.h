@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "policy/options.h"
@@ -30,11 +31,18 @@ struct KeepingOptions {
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
   double prefetch_timeout_s_per_token = 0;  // additional time per prompt token
-  bool loads_first_tier_only = false;       // state in lower tiers must first be moved to the first tier
-  int64_t load_min_tokens = 1;              // a smaller hit is computed instead of loaded
-  double remote_copies = 1;                 // copies per write to a remote tier
-  double lookup_s = 0;                      // time of a lookup in the remote tier's index, once per turn
-  double write_queue_s = 0;                 // limit of a tier's write queue in seconds of work; 0: none
+  double prefetch_timeout_max_s = std::numeric_limits<double>::infinity();
+  bool loads_first_tier_only = false;  // state in lower tiers must first be moved to the first tier
+  int64_t load_min_tokens = 1;         // a smaller hit is computed instead of loaded
+  bool polled_loads = false;           // the scheduler knows the end of a load only some steps later
+  double remote_copies = 1;            // copies per write to a remote tier
+  double lookup_s = 0;                 // time of a lookup in the remote tier's index, once per turn
+  double write_queue_s = 0;            // limit of a tier's write queue in seconds of work; 0: none
+
+  bool prefetches_arrivals() const {
+    return prefetch_on_arrival != PrefetchOnArrival::none &&
+           prefetch_on_arrival != PrefetchOnArrival::at_lookup;
+  }
 };
 
 }  // namespace kvcap

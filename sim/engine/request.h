@@ -59,11 +59,13 @@ struct Request {
   // up.
   std::shared_ptr<Handover> handover;
 
-  bool given_up = false;    // its client has given up: no further step is planned
-  bool used_tiers = false;  // its use of the tiers has been counted
-  bool restored = false;    // since its admission, its context has been restored from the tiers
-  bool fused = false;       // its restoration also computes its prompt
-  double looked_up_s = -1;  // time of the lookup in a remote tier's index
+  bool given_up = false;      // its client has given up: no further step is planned
+  bool used_tiers = false;    // its use of the tiers has been counted
+  bool restored = false;      // since its admission, its context has been restored from the tiers
+  bool fused = false;         // its restoration also computes its prompt
+  double looked_up_s = -1;    // time of the lookup in a remote tier's index
+  int64_t lookup_round = -1;  // Admissions' round of its lookup in farther tiers; -1: none yet
+  bool prefetched = false;    // after this lookup, its prefetch has begun
   double admitted_s = -1;
   double restored_s = 0;
   double handed_over_s = -1;  // time at which all of the prompt's KV had arrived from another node

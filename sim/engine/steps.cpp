@@ -82,7 +82,7 @@ void Steps::time_run(double host_s, double copies_s, int64_t most) {
     most = std::min(most, cache_.tokens_before_save(request));
   }
   if (async) scheduler_.plan(following_);
-  step_.most_steps = most_steps_alike(most);
+  step_.most_steps = most_steps_alike(std::min(most, on_.most_steps()));
   step_.gpu_s = step_.gpu_run.sum_s(1);
   step_.work_s = step_.run.sum_s(1);
 }
@@ -239,7 +239,7 @@ double Steps::eviction_s() const {
 
 // ---- finishing ----
 
-void Steps::end(double now_s) {
+int64_t Steps::end(double now_s) {
   step_.running = false;
   record_busy(Resource::gpu, step_.gpu_s, now_s);
   record_collectives(now_s);
@@ -249,6 +249,7 @@ void Steps::end(double now_s) {
   }
   record_gaps(now_s);
   skip_before(step_.steps);
+  return step_.steps;
 }
 
 void Steps::end_slices(double now_s) {

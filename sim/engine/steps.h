@@ -16,11 +16,13 @@
 
 namespace kvcap {
 
-// What Steps reports. computed (may be null): a request has more computed tokens. yielded: it also has more
-// known tokens; after_prompt: they follow a slice of a prompt. A run of steps reports only its end.
+// What Steps reports and asks. computed (may be null): a request has more computed tokens. yielded: it also
+// has more known tokens; after_prompt: they follow a slice of a prompt. A run of steps reports only its end.
+// most_steps: how many steps a run may have.
 struct StepCallbacks {
   std::function<void(Request& request)> computed;
   std::function<void(Request& request, double now_s, bool after_prompt)> yielded;
+  std::function<int64_t()> most_steps;
 };
 
 class Steps {
@@ -37,8 +39,9 @@ class Steps {
   // Returns the end of the step as known now. `event_s`: time of the next event that cuts a run short.
   // REQUIRES: is_running().
   double end_s(double now_s, double event_s);
-  // Ends the step: end() counts what it took, and then end_slices() yields its tokens.
-  void end(double now_s);
+  // Ends the step: end() counts what it took and returns how many steps it was; then end_slices() yields its
+  // tokens.
+  int64_t end(double now_s);
   void end_slices(double now_s);
   // Counts the steps of the current run that have ended by `now_s`.
   void catch_up(double now_s);

@@ -259,7 +259,8 @@ inline constexpr std::tuple kTable{
         "prefetch_on_arrival", &O::prefetch_on_arrival,
         {.meaning =
              "prefetches contexts to the first host tier while their requests wait. best_effort: requests do "
-             "not wait for it; wait: they wait; timeout: they wait for at most prefetch_timeout_s",
+             "not wait for it; wait: they wait; timeout: they wait for at most prefetch_timeout_s; "
+             "at_lookup: they wait, and it begins a step after the scheduler has found the context",
          .fallback = name_of(kDefaults.prefetch_on_arrival)},
         in_host_tiers),
     policy_key("prefetch_timeout_s", &O::prefetch_timeout_s,
@@ -281,6 +282,15 @@ inline constexpr std::tuple kTable{
                [](const KeyUse& use) {
                  return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
                }),
+    policy_key("prefetch_timeout_max_s", &O::prefetch_timeout_max_s,
+               {.meaning = "maximum of the sum of both",
+                .unit = "s",
+                .min = 0,
+                .max = 1e6,
+                .absent = "the preset's, else no limit"},
+               [](const KeyUse& use) {
+                 return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
+               }),
     policy_key("loads_first_tier_only", &O::loads_first_tier_only,
                {.meaning = "loads only from the first host tier; state in farther tiers has to be prefetched",
                 .absent = "the preset's",
@@ -294,6 +304,13 @@ inline constexpr std::tuple kTable{
                 .absent = "the preset's",
                 .fallback = kDefaults.load_min_tokens},
                in_host_tiers),
+    policy_key(
+        "polled_loads", &O::polled_loads,
+        {.meaning = "load parked: the end of a load is reported with the result of the next step, or of "
+                    "the one after it with async_scheduling",
+         .absent = "the preset's",
+         .fallback = kDefaults.polled_loads},
+        in_host_tiers),
     policy_key("write_policy", &O::write_policy,
                {.meaning = "HiCache's name for save_at and store_after_hits: saves state when it is "
                            "computed, when it is used again, or when the GPU evicts it",

@@ -81,9 +81,12 @@ enum class EvictionUnit : uint8_t { block, context };
 inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
 constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }
 // Prefetch of a context from farther tiers while its request waits: none; best_effort: the request does not
-// wait for it; wait: the request waits for all of it; timeout: for at most prefetch_timeout_s.
-enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout };
-inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout"};
+// wait for it; wait: the request waits for all of it; timeout: for at most prefetch_timeout_s; at_lookup: it
+// begins one step after the scheduler has first looked the request up, which waits for it (vLLM's secondary
+// tiers: kv_offload/tiering/manager.py, async_lookup.py@030ea52).
+enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout, at_lookup };
+inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout",
+                                                               "at_lookup"};
 constexpr Names names_of(PrefetchOnArrival) { return kPrefetchOnArrivalNames; }
 
 // SGLang HiCache's names for when a context is saved: when it is inserted, when it is used for the second
@@ -141,9 +144,13 @@ struct PolicyOptions {
   std::optional<PrefetchOnArrival> prefetch_on_arrival;
   std::optional<double> prefetch_timeout_s;
   std::optional<double> prefetch_timeout_s_per_token;  // additional timeout per token of the prompt
+  std::optional<double> prefetch_timeout_max_s;        // limit of the sum
   // Load only from the first host tier; state in farther tiers has to be prefetched there first.
   std::optional<bool> loads_first_tier_only;
   std::optional<int64_t> load_min_tokens;  // fewer tokens are computed instead
+  // The worker asks once a step, while it launches the step, which loads have ended, and reports them with
+  // the step's result (vLLM's KV connectors: kv_connector_model_runner_mixin.py@00f4240).
+  std::optional<bool> polled_loads;
   std::optional<WritePolicy> write_policy;
   std::optional<int64_t> store_after_hits;   // lookups of a context before it is saved
   std::optional<bool> store_once;            // store KV that several ranks hold only once
@@ -182,6 +189,7 @@ struct PolicyDefaults {
   double prefetch_timeout_s_per_token = 0;
   bool loads_first_tier_only = false;
   int64_t load_min_tokens = 1;
+  bool polled_loads = false;
 };
 inline constexpr PolicyDefaults kPolicyDefaults;
 

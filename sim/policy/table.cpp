@@ -72,7 +72,10 @@ constexpr TierOptions kVllmOtherTiers[] = {{.kind = Tier::ssd, .eviction = Evict
 constexpr TierOptions kSsdAndRemote[] = {{.kind = Tier::ssd}, {.kind = Tier::remote}, mooncake_store()};
 constexpr int64_t kLmcacheChunkTokens = 256;
 constexpr int64_t kHicacheLoadMinTokens = 10;
-constexpr double kHicacheTimeout_s_per_token = 0.25 / 1024;
+// SGLang's defaults since April 2026: sglang#23309.
+constexpr double kHicacheTimeout_s = 2;
+constexpr double kHicacheTimeout_s_per_token = 0.1 / 1024;
+constexpr double kHicacheTimeoutMax_s = 30;
 
 // Uses blocks of all layers, unless layers are loaded separately.
 void prefer_cross_layer(PolicyOptions& options) {
@@ -84,6 +87,9 @@ constexpr auto kVllmOffload = [](PolicyOptions& options) {
   prefer(options.save_at, SaveAt::step);
   prefer(options.save_generated, false);
   prefer(options.load, LoadMode::parked);
+  prefer(options.polled_loads, true);
+  prefer(options.prefetch_on_arrival, PrefetchOnArrival::at_lookup);
+  prefer(options.loads_first_tier_only, options.prefetch_on_arrival == PrefetchOnArrival::at_lookup);
   prefer_cross_layer(options);
   prefer(options.write, WriteMode::through);
 };
@@ -92,6 +98,7 @@ constexpr auto kLmcache = [](PolicyOptions& options) {
   prefer(options.save_at, SaveAt::step);
   prefer(options.save_generated, false);
   prefer(options.load, LoadMode::blocking);
+  prefer(options.polled_loads, true);
   prefer_cross_layer(options);
   prefer(options.write, WriteMode::through);
   prefer(options.eviction_unit, EvictionUnit::block);
@@ -101,15 +108,17 @@ constexpr auto kHicache = [](PolicyOptions& options) {
   prefer(options.load, LoadMode::layerwise);
   if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
   prefer(options.write, WriteMode::through);
-  prefer(options.prefetch_on_arrival, PrefetchOnArrival::best_effort);
-  prefer(options.prefetch_timeout_s, 1.0);
+  prefer(options.prefetch_on_arrival, PrefetchOnArrival::timeout);
+  prefer(options.prefetch_timeout_s, kHicacheTimeout_s);
   prefer(options.prefetch_timeout_s_per_token, kHicacheTimeout_s_per_token);
+  prefer(options.prefetch_timeout_max_s, kHicacheTimeoutMax_s);
   prefer(options.loads_first_tier_only, true);
   prefer(options.load_min_tokens, kHicacheLoadMinTokens);
 };
 constexpr auto kKvbm = [](PolicyOptions& options) {
   prefer(options.save_at, SaveAt::step);
   prefer(options.load, LoadMode::parked);
+  prefer(options.polled_loads, true);
   prefer(options.write, WriteMode::through);
 };
 constexpr auto kTrtllmOffload = [](PolicyOptions& options) {
@@ -290,9 +299,11 @@ constexpr std::array kPolicies = {
               "from DRAM layer by layer during the prefill; from farther tiers only if prefetched to DRAM "
               "while the request waits",
               "wins if contexts return soon and the host cache holds them; tiers are inclusive, so that only "
-              "the largest counts. With best_effort and an empty queue, farther tiers have no hits",
+              "the largest counts. Requests wait for a prefetch; with best_effort and an empty queue, "
+              "farther tiers have no hits",
               Keep::kv, Restore::load, kHicache,
-              "the minimum of 256 tokens of a prefetch, the limit of half of the host cache for prefetches, "
+              "the minimum of 256 tokens of a prefetch, the limit of 0.8 of the host cache beyond the GPU's "
+              "for prefetches, "
               "host copies that stay while the GPU has its own, blocking copies of write_back",
               kHicacheTiers, kSsdAndRemote},
     PolicyRow{"kvbm", "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",

@@ -1,5 +1,6 @@
 #include "run/setup.h"
 
+#include <limits>
 #include <utility>
 
 #include "run/ranks.h"
@@ -13,6 +14,15 @@ Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
   serving.max_num_seqs = pool.max_num_seqs.value_or(serving.max_num_seqs);
   serving.max_num_batched_tokens = pool.max_num_batched_tokens.value_or(serving.max_num_batched_tokens);
   return scenario;
+}
+
+// A lookup prefetches to DRAM, from tiers below it.
+PrefetchOnArrival prefetch_of(const Machine& machine) {
+  const PrefetchOnArrival how =
+      machine.options().prefetch_on_arrival.value_or(kPolicyDefaults.prefetch_on_arrival);
+  const bool has_farther = machine.uses(Tier::ssd) || machine.uses(Tier::remote);
+  const bool prefetches = machine.uses(Tier::dram) && has_farther;
+  return how == PrefetchOnArrival::at_lookup && !prefetches ? PrefetchOnArrival::none : how;
 }
 
 KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
@@ -37,12 +47,15 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .save_at = options.save_at.value_or(usual.save_at),
           .save_generated = options.save_generated.value_or(usual.save_generated),
           .store_after_hits = options.store_after_hits.value_or(usual.store_after_hits),
-          .prefetch_on_arrival = options.prefetch_on_arrival.value_or(usual.prefetch_on_arrival),
+          .prefetch_on_arrival = prefetch_of(machine),
           .prefetch_timeout_s = options.prefetch_timeout_s.value_or(usual.prefetch_timeout_s),
           .prefetch_timeout_s_per_token =
               options.prefetch_timeout_s_per_token.value_or(usual.prefetch_timeout_s_per_token),
+          .prefetch_timeout_max_s =
+              options.prefetch_timeout_max_s.value_or(std::numeric_limits<double>::infinity()),
           .loads_first_tier_only = options.loads_first_tier_only.value_or(usual.loads_first_tier_only),
           .load_min_tokens = options.load_min_tokens.value_or(usual.load_min_tokens),
+          .polled_loads = options.polled_loads.value_or(usual.polled_loads),
           .remote_copies = machine.remote_copies(),
           .lookup_s = machine.uses(Tier::remote) ? machine.hardware().remote->lookup_s : 0,
           .write_queue_s = options.write_queue_s.value_or(usual.write_queue_s)};
@@ -89,7 +102,9 @@ Scenario prefill_scenario(const Scenario& scenario) {
 // Turns are refused on arrival, so only the prefill nodes have a queue limit.
 Scenario decode_scenario(const Scenario& scenario) {
   Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
-  result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
+  result.policy = {.name = "recompute",
+                   .tiers = std::vector<TierOptions>(),
+                   .polled_loads = scenario.serving.engine == EngineKind::vllm};
   result.serving.max_queued_turns = std::nullopt;
   return result;
 }

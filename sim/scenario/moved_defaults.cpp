@@ -47,6 +47,23 @@ constexpr std::array kMoved = {
     MovedDefault{"0.2.0", "policy.name", "hcache", "recompute",
                  "without a policy the engine has only its own prefix cache",
                  [](const Scenario& s) { return s.policy.name == "recompute"; }},
+    MovedDefault{"0.2.0", "policy.polled_loads", "false", "true",
+                 "a request whose context is loaded beside others' steps starts one or two steps later",
+                 [](const Scenario& s) { return with_preset(s.policy).polled_loads.value_or(false); }},
+    MovedDefault{"0.2.0", "policy.prefetch_on_arrival", "none", "at_lookup",
+                 "contexts below DRAM are moved to DRAM first, a step after the request has been looked up",
+                 [](const Scenario& s) {
+                   const PolicyOptions options = with_preset(s.policy);
+                   return options.prefetch_on_arrival == PrefetchOnArrival::at_lookup && options.tiers &&
+                          options.tiers->size() > 1;
+                 }},
+    MovedDefault{"0.2.0", "policy.prefetch_on_arrival", "best_effort", "timeout",
+                 "requests wait for HiCache's prefetch to DRAM, and farther tiers have hits",
+                 [](const Scenario& s) {
+                   const PolicyOptions options = with_preset(s.policy);
+                   return options.prefetch_on_arrival == PrefetchOnArrival::timeout && options.tiers &&
+                          options.tiers->size() > 1;
+                 }},
     MovedDefault{"0.2.0", "hardware.peer", "direct", "host",
                  "collectives between GPUs without NVLink are slower, with an error of a factor of two",
                  [](const Scenario& s) {

@@ -478,6 +478,7 @@ class Generator {
     add("checkpoint_tokens", [&] { return dice_.between(1, 4096); });
     add("write_queue_s", [&] { return dice_.chance(0.3) ? 0 : dice_.spread(1e-4, 10); });
     add("prefetch_on_arrival", [&] { return dice_.pick(kPrefetchOnArrivalNames); });
+    add("polled_loads", yes_or_no);
     add("prefetch_timeout_s", [&] { return dice_.chance(0.2) ? 0 : dice_.spread(1e-3, 10); });
   }
 

@@ -1,4 +1,6 @@
 // Loads and saves of an engine, on a World that is simple enough to follow by hand.
+#include <cmath>
+
 #include "unit/served_workload.h"
 
 namespace kvcap::instance_loads_test {
@@ -50,6 +52,101 @@ TEST(Instance, LoadsADocumentOnceForAllWhoWaitForIt) {
   const Engine inexact = serve(caching("kv_offload"), workload, {.exact = false});
   EXPECT_NEAR(inexact.result.number("read_bytes.ssd"), 3 * document_bytes, 1);
   for (const TurnRecord& turn : inexact.result.turns) EXPECT_LT(turn.ttft_s - turn.service_ttft_s, 0.03);
+}
+
+// Its weights take most of a step of request 0, so all its steps take nearly the same time.
+double decode_step_s() {
+  const Engine alone = serve(caching("recompute"), asks({{0, 64, 200}}));
+  const TurnRecord& decodes = alone.result.turns[0];
+  return (decodes.e2el_s - decodes.ttft_s) / 199;
+}
+
+// The first answer after the load of session 1, which ends in the middle of a step of session 0.
+double ttft_beside_s(bool async, const KeepingOptions& keeping) {
+  Scenario beside = caching("kv_offload");
+  beside.serving.async_scheduling = async;
+  return serve(beside, one_decodes_one_loads(), keeping).result.turns[1].ttft_s;
+}
+
+TEST(Instance, LearnsOfALoadOneStepLaterAndTwoWhereStepsArePlannedAhead) {
+  const double step_s = decode_step_s();
+  EXPECT_NEAR(ttft_beside_s(false, {.polled_loads = true}) - ttft_beside_s(false, {}), step_s, 0.02 * step_s);
+  EXPECT_NEAR(ttft_beside_s(true, {.polled_loads = true}) - ttft_beside_s(true, {}), 2 * step_s,
+              0.04 * step_s);
+}
+
+TEST(Instance, AsksForLoadsAtOnceWhereNoStepRuns) {
+  Workload loads_alone = one_decodes_one_loads();
+  loads_alone.turns[1].time_s = 100;
+  const auto load_s = [&](const KeepingOptions& keeping) {
+    return serve(caching("kv_offload"), loads_alone, keeping).result.turns[1].ttft_s;
+  };
+  EXPECT_DOUBLE_EQ(load_s({.polled_loads = true}), load_s({}));
+}
+
+constexpr KeepingOptions prefetching(PrefetchOnArrival how) {
+  return {.prefetch_on_arrival = how, .loads_first_tier_only = true};
+}
+
+// As one_decodes_one_loads(), but the DRAM is full of the context of a session between the two.
+Workload one_loads_from_ssd(double at_s) {
+  Workload workload = one_decodes_one_loads();
+  workload.sessions.push_back(workload.sessions[1]);
+  workload.sessions[2].first_turn = 2;
+  workload.turns[1].time_s = 0.1;
+  workload.turns.push_back({64, 1, at_s});
+  return workload;
+}
+
+TEST(Instance, MovesAContextToDramOnceTheSchedulerHasLookedItUp) {
+  constexpr double kBytes = 4000 * 524288.0;
+  Scenario tiered = caching("kv_offload");
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 1.5 * kBytes}, {.kind = Tier::ssd}};
+  const auto serve_with = [&](const Workload& workload, PrefetchOnArrival how) {
+    return serve(tiered, workload, prefetching(how)).result;
+  };
+  const Workload alone = one_loads_from_ssd(100);
+  const RunResult looked_up = serve_with(alone, PrefetchOnArrival::at_lookup);
+  const RunResult on_arrival = serve_with(alone, PrefetchOnArrival::wait);
+  EXPECT_EQ(looked_up.turns[2].tier_hit_tokens[index(Tier::dram)], 4000U);
+  EXPECT_DOUBLE_EQ(looked_up.turns[2].ttft_s, on_arrival.turns[2].ttft_s);
+  // Beside another request the lookup waits for the end of a step, and its answer for the end of the next
+  // one.
+  const Workload beside = one_loads_from_ssd(0.5);
+  const double late_s = serve_with(beside, PrefetchOnArrival::at_lookup).turns[2].ttft_s -
+                        serve_with(beside, PrefetchOnArrival::wait).turns[2].ttft_s;
+  const double steps = late_s / decode_step_s();
+  EXPECT_NEAR(steps, std::round(steps), 0.05);
+  EXPECT_GE(std::round(steps), 1);
+  EXPECT_LE(std::round(steps), 2);
+}
+
+TEST(Instance, WaitsForAPrefetchNoLongerThanTheLeastOfItsTimeouts) {
+  Scenario tiered = caching("kv_offload");
+  tiered.hardware.ssd->count = 1;
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 1.5 * 4000 * 524288.0}, {.kind = Tier::ssd}};
+  const auto wait_s = [&](double timeout_s, double per_token_s, double max_s) {
+    KeepingOptions keeping = prefetching(PrefetchOnArrival::timeout);
+    keeping.prefetch_timeout_s = timeout_s;
+    keeping.prefetch_timeout_s_per_token = per_token_s;
+    keeping.prefetch_timeout_max_s = max_s;
+    const TurnRecord turn = serve(tiered, one_loads_from_ssd(100), keeping).result.turns[2];
+    return turn.ttft_s - turn.service_ttft_s;
+  };
+  // The prompt has 4,064 tokens. One SSD would take 0.3 s.
+  EXPECT_NEAR(wait_s(0.01, 1e-5, 1), 0.01 + 4064 * 1e-5, 1e-6);
+  EXPECT_NEAR(wait_s(0.01, 1e-5, 0.03), 0.03, 1e-6);
+}
+
+TEST(Instance, DoesNotLookForWhatTheGpuHas) {
+  // Both turns of a session: the second one's context is on the GPU and, saved, on the SSD.
+  Workload workload;
+  workload.sessions = {{.first_turn = 0, .turn_count = 2}};
+  workload.turns = {{1024, 16, 0}, {64, 1, 10}};
+  const auto ttft_s = [&](const KeepingOptions& keeping) {
+    return serve(caching("kv_offload"), workload, keeping).result.turns[1].ttft_s;
+  };
+  EXPECT_DOUBLE_EQ(ttft_s(prefetching(PrefetchOnArrival::at_lookup)), ttft_s({}));
 }
 
 TEST(Instance, DelaysATurnByTheLookUpOfTheIndexAndNoMore) {

@@ -20,7 +20,7 @@ class Engine : private Admitter {
  public:
   Engine(const Settings& with, int64_t blocks)
       : pool_(KvPoolOptions{.blocks = blocks,
-                               .layout = {.groups = {{.block_tokens = kBlock}}, .unit_tokens = kBlock}}),
+                            .layout = {.groups = {{.block_tokens = kBlock}}, .unit_tokens = kBlock}}),
         settings_(with),
         scheduler_(settings_.serving, with.tokens, pool_, *this) {}
 

@@ -33,7 +33,7 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,\"store_threshold\":2,"
       "\"offload_prompt_only\":false,\"secondary_tiers\":[{\"type\":\"fs\"}]}}'",
       "sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --hicache-write-policy write_back "
-      "--hicache-storage-backend file --hicache-storage-prefetch-policy timeout",
+      "--hicache-storage-backend file --hicache-storage-prefetch-policy best_effort",
       "sglang serve Qwen/Qwen3-30B-A3B --tp 8 --dp 4 --enable-dp-attention --ep 8 --chunked-prefill-size "
       "4096",
       "trtllm-serve Qwen/Qwen3-30B-A3B --tp_size 4 --extra_llm_api_options.enable_attention_dp true",

@@ -67,18 +67,21 @@ TEST(MovedDefaults, AreFieldsWithTodaysDefaultsAndAreToldToTheEnginesThatTheyCon
         std::find_if(fields.begin(), fields.end(), [&](const FieldHelp& one) { return one.path == field; });
     ASSERT_NE(found, fields.end()) << field;
     bool is_told = false;
-    // The bill of tiers concerns policies that store.
-    const bool needs_policy = field.starts_with("billing.");
-    const std::vector<std::string> policy = {"policy.name=kv_offload"};
+    // The bill of tiers concerns policies that store, and how contexts are loaded a stack.
+    std::vector<std::string> policy;
+    if (field.starts_with("billing.")) policy = {"policy.name=kv_offload"};
+    if (field.starts_with("policy.p")) {
+      policy = {row.to == "timeout" ? "policy.name=hicache" : "policy.name=vllm_offload",
+                R"(policy.tiers=[{"kind":"dram"},{"kind":"ssd"}])"};
+    }
     for (const std::string engine : {"vllm", "sglang", "trtllm"}) {
       const std::string change =
           ": " + field + " is " + std::string(row.to) + ", was " + std::string(row.from) + ";";
-      const std::vector<std::string> notes =
-          told(scenario_of(engine), needs_policy ? policy : std::vector<std::string>());
+      const std::vector<std::string> notes = told(scenario_of(engine), policy);
       const auto says = [&](const std::string& note) { return note.find(change) != std::string::npos; };
       if (std::none_of(notes.begin(), notes.end(), says)) continue;
       is_told = true;
-      const Scenario today = parse_scenario(scenario_of(engine), "old.json", {});
+      const Scenario today = parse_scenario(scenario_of(engine), "old.json", policy);
       const Json value = at(Json::parse(today.resolved_json), field);
       // What has no value of its own is described in the table of fields.
       if (value.is_null() || value.is_object()) {
@@ -88,7 +91,9 @@ TEST(MovedDefaults, AreFieldsWithTodaysDefaultsAndAreToldToTheEnginesThatTheyCon
       }
       // What the note says restores the old default: it is accepted, and the note goes.
       const std::string restored = field + "=" + std::string(row.from);
-      EXPECT_FALSE(has(fields_told(scenario_of(engine), {restored}), field)) << restored;
+      policy.push_back(restored);
+      EXPECT_FALSE(has(fields_told(scenario_of(engine), policy), field)) << restored;
+      policy.pop_back();
     }
     EXPECT_TRUE(is_told) << field << " is told to no engine";
     EXPECT_TRUE(parse_engine_version(row.version)) << field;
