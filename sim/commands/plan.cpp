@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "advise/draws.h"
+#include "advise/purchase.h"
+#include "advise/simulator.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
@@ -24,10 +27,7 @@
 #include "documents/kind.h"
 #include "launch/deployment.h"
 #include "plan/break_even.h"
-#include "plan/search/plan_draws.h"
-#include "plan/search/plan_simulate.h"
-#include "plan/search/plan_sizes.h"
-#include "plan/search/purchase.h"
+#include "plan/sizes.h"
 #include "plan/workers.h"
 #include "run/billing.h"
 #include "scenario/load.h"

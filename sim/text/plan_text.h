@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "advise/advice.h"
+#include "advise/draws.h"
+#include "advise/flips.h"
+#include "advise/search.h"
+#include "advise/why.h"
 #include "plan/break_even.h"
-#include "plan/search/plan_advice.h"
-#include "plan/search/plan_draws.h"
-#include "plan/search/plan_flips.h"
-#include "plan/search/plan_search.h"
-#include "plan/search/plan_why.h"
 
 namespace kvcap {
 

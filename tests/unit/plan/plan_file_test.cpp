@@ -7,10 +7,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "advise/search.h"
+#include "advise/simulator.h"
 #include "base/input_error.h"
 #include "plan/break_even.h"
-#include "plan/search/plan_search.h"
-#include "plan/search/plan_simulate.h"
 
 namespace kvcap::plan_file_test {
 namespace {

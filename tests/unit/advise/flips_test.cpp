@@ -1,5 +1,5 @@
 // Where a plan's answer flips, against closed forms; and why it is the answer.
-#include "plan/search/plan_flips.h"
+#include "advise/flips.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <memory>
 
-#include "plan/search/plan_advice.h"
-#include "plan/search/plan_why.h"
+#include "advise/advice.h"
+#include "advise/why.h"
 
 namespace kvcap::plan_flips_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/search/plan_sizes.h"
+#include "plan/sizes.h"
 
 #include <algorithm>
 #include <cmath>

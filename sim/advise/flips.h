@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/plan_search.h"
+#include "advise/search.h"
 #include "workload/options.h"
 
 namespace kvcap {

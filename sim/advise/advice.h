@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/search/plan_search.h"
+#include "advise/search.h"
 
 namespace kvcap {
 
@@ -26,7 +26,7 @@ struct Marginal {
   bool has_price = true;  // false: a faster link, which is not sold separately
 };
 
-// Judges, with one look each (plan_judge.h), the answer with the next value of each numeric dimension, with
+// Judges, with one look each (judge.h), the answer with the next value of each numeric dimension, with
 // more of each priced resource that the plan does not search, and with faster links. Omits configurations
 // that cannot run and changes without effect. Sorts by the gain in kFrontMetric per cost; entries without a
 // price come last.

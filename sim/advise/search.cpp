@@ -1,4 +1,4 @@
-#include "plan/search/plan_search.h"
+#include "advise/search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,9 +7,9 @@
 #include <set>
 #include <utility>
 
+#include "advise/screen.h"
 #include "base/float_values.h"
 #include "base/text/format.h"
-#include "plan/search/plan_screen.h"
 #include "plan/workers.h"
 
 namespace kvcap {

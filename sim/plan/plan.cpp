@@ -1,10 +1,13 @@
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/float_values.h"
 #include "base/text/joined.h"
 #include "base/text/plain_text.h"
-#include "plan/search/plan_sizes.h"
+#include "metrics/unserved.h"
+#include "plan/sizes.h"
 
 namespace kvcap {
 std::string Dimension::name() const { return joined(paths, ","); }
@@ -49,5 +52,25 @@ std::string run_command(const Plan& plan, const Changes& changes) {
   }
   return command;
 }
+
+bool is_saturated(const RunResult& result) { return result.number("stable") == 0; }
+
+std::string_view unserved(const RunResult& result, const std::vector<Target>& meet) {
+  return unserved(result, [&](std::string_view metric) {
+    return std::any_of(meet.begin(), meet.end(),
+                       [metric](const Target& one) { return one.metric == metric; });
+  });
+}
+
+double slack(const Target& target, double value) {
+  if (std::isnan(value)) return -kInfinity;
+  const auto share = [](double room, double bound) { return room / std::max(std::abs(bound), 1e-300); };
+  double least = kInfinity;
+  if (std::isfinite(target.max)) least = std::min(least, share(target.max - value, target.max));
+  if (std::isfinite(target.min)) least = std::min(least, share(value - target.min, target.min));
+  return least;
+}
+
+double violation(const Target& target, double value) { return std::max(0.0, -slack(target, value)); }
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Reads plan files.
+// Reads and checks plan files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -10,10 +10,11 @@
 #include "base/input_error.h"
 #include "base/json_schema.h"
 #include "base/read_fields.h"
+#include "base/text/progress.h"
 #include "metrics/quantity.h"
 #include "plan/break_even.h"
-#include "plan/search/plan.h"
-#include "plan/search/plan_sizes.h"
+#include "plan/plan.h"
+#include "plan/sizes.h"
 #include "scenario/json.h"
 #include "scenario/load.h"
 
@@ -316,6 +317,21 @@ Plan plan_of(const PlanFile& file, const std::string& path, const BaseScenario& 
   return plan;
 }
 
+// Throws InputError that names a value that no configuration accepts, or the field of another dimension that
+// causes the error.
+[[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
+                         const std::string& why) {
+  for (const Dimension& dimension : plan.search) {
+    for (const std::string& path : dimension.paths) {
+      if (&dimension != &plan.search[d] && why.starts_with("--set " + path + "=")) {
+        throw InputError(file + ": search." + dimension.name() + ": " + why);
+      }
+    }
+  }
+  throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
+                   plan.search[d].values[value] + ": " + why);
+}
+
 }  // namespace
 
 Plan load_plan(const std::string& path, const Changes& set) {
@@ -325,6 +341,60 @@ Plan load_plan(const std::string& path, const Changes& set) {
 
 Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes& set) {
   return plan_of(read_fields<PlanFile>(parse_json(text, base.path), base.path), base.path, base, set);
+}
+
+void check_values(const Plan& plan, const std::string& file) {
+  std::vector<std::vector<bool>> accepted;
+  for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
+  // First advances all dimensions together, so that a few configurations try all values. Then tries each
+  // value that was not accepted with every combination of the lists. Of a range, tries only the two ends.
+  const auto accepts = [&](const Point& point, std::string* why) {
+    try {
+      load_scenario(plan.base, changes_at(plan, point));
+    } catch (const InputError& error) {
+      *why = error.what();
+      return false;
+    }
+    for (std::size_t d = 0; d < point.size(); ++d) accepted[d][point[d]] = true;
+    return true;
+  };
+  std::size_t most = 1;
+  for (const Dimension& dimension : plan.search) {
+    if (!dimension.is_range) most = std::max(most, dimension.values.size());
+  }
+  std::string why;
+  Progress progress("checking");
+  for (std::size_t i = 0; i < most; ++i) {
+    progress.show(static_cast<double>(i) / static_cast<double>(most));
+    Point point;
+    for (const Dimension& dimension : plan.search) {
+      const std::size_t end = dimension.values.size() - 1;
+      point.push_back(dimension.is_range ? (i % 2) * end : i % (end + 1));
+    }
+    accepts(point, &why);
+  }
+  for (std::size_t d = 0; d < plan.search.size(); ++d) {
+    const std::size_t end = plan.search[d].values.size() - 1;
+    for (std::size_t value = 0; value <= end;
+         value += plan.search[d].is_range ? std::max<std::size_t>(end, 1) : 1) {
+      std::string first_refusal;
+      Point point(plan.search.size(), 0);
+      point[d] = value;
+      for (bool more = true; more && !accepted[d][value];) {
+        accepts(point, &why);
+        if (first_refusal.empty()) first_refusal = why;
+        // Advances to the next combination of the other values.
+        more = false;
+        for (std::size_t other = 0; other < point.size() && !more; ++other) {
+          if (other == d || plan.search[other].is_range) continue;
+          more = ++point[other] < plan.search[other].values.size();
+          if (!more) point[other] = 0;
+        }
+      }
+      if (accepted[d][value]) continue;
+      refuse(plan, file, d, value, first_refusal);
+    }
+  }
 }
 
 std::string plan_json_schema() {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/plan_search.h"
+#include "advise/search.h"
 
 namespace kvcap {
 

@@ -1,12 +1,12 @@
-#include "plan/search/plan_why.h"
+#include "advise/why.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "advise/advice.h"
+#include "advise/flips.h"
 #include "base/resource.h"
-#include "plan/search/plan_advice.h"
-#include "plan/search/plan_flips.h"
 
 namespace kvcap {
 namespace {

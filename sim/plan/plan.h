@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/tier.h"
+#include "metrics/result.h"
 #include "scenario/load.h"
 #include "workload/generators/stored_contexts.h"
 
@@ -25,7 +27,7 @@ struct Dimension {
   // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
   // costs less. Ranges are bisected; all other dimensions are searched.
   bool is_range = false;
-  // If set, the dimension is a ladder of sizes of this tier (plan_sizes.h), not a field of a scenario.
+  // If set, the dimension is a ladder of sizes of this tier (sizes.h), not a field of a scenario.
   std::optional<Tier> size_of;
 
   // "hardware.ssd.count"
@@ -37,6 +39,19 @@ struct Target {
   double min = -std::numeric_limits<double>::infinity();
   double max = std::numeric_limits<double>::infinity();
 };
+
+enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
+
+// Returns how far a value is beyond a target, as a share of the bound; 0 if the target is met, infinite for a
+// NaN.
+double violation(const Target& target, double value);
+// Returns the distance from a value to the bound, as a share of the bound; negative if the target is missed.
+double slack(const Target& target, double value);
+
+bool is_saturated(const RunResult& result);
+// Returns a kind of unserved turns (metrics/unserved.h) that occurs in the run and has no target; empty:
+// none.
+std::string_view unserved(const RunResult& result, const std::vector<Target>& meet);
 
 // A request for a break-even map: every policy restores contexts on an otherwise idle machine at every pair
 // of values. The path of an axis is a field of a scenario, or tokens, new_tokens or contexts.
@@ -66,6 +81,8 @@ struct Plan {
 Plan load_plan(const std::string& path, const Changes& set = {});
 // Reads the text of a plan for this base, which replaces its own.
 Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes& set);
+// Throws InputError for the first value that no configuration accepts, because no answer could contain it.
+void check_values(const Plan& plan, const std::string& file);
 
 // The index of the chosen value, per dimension.
 using Point = std::vector<std::size_t>;

@@ -1,6 +1,6 @@
 // The search of kvcap plan against exhaustive search on formulas, and what it says when nothing or nothing
 // certain is found.
-#include "plan/search/plan_search.h"
+#include "advise/search.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
+#include "advise/screen.h"
 #include "base/random.h"
-#include "plan/search/plan_screen.h"
 #include "plan/workers.h"
 
 namespace kvcap::plan_search_test {

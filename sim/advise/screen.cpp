@@ -1,4 +1,4 @@
-#include "plan/search/plan_screen.h"
+#include "advise/screen.h"
 
 #include <algorithm>
 #include <utility>

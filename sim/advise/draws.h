@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "advise/search.h"
 #include "plan/model_draws.h"
-#include "plan/search/plan_search.h"
 
 namespace kvcap {
 

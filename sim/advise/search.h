@@ -1,13 +1,13 @@
 // The search for the best configuration that meets every target.
 //
-// The combinations of list values that remain after screening (plan_screen.h) run on the whole workload:
+// The combinations of list values that remain after screening (screen.h) run on the whole workload:
 // those that met the targets on short workloads first, then the others, each in ascending order of the
 // objective. If a combination misses with all ranges at their top, it is dropped; else the longest range is
 // bisected for every choice of the other ranges. Configurations that cost more than the best so far are
 // skipped; short workloads estimate the objective accurately enough for that. Of those that cost as much, the
 // fastest on a short workload are judged too. Candidates that are unclear after the first look get more seeds
 // last, cheapest first, and only if they would beat the best; the search then continues with their verdicts.
-// Configurations that would beat the answer but were ruled out without a run are verified (plan_verify.h).
+// Configurations that would beat the answer but were ruled out without a run are verified (verify.h).
 // The answer gets one look more than its verdict needed; if it fails that look, the search continues without
 // it.
 #pragma once
@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/plan_judge.h"
-#include "plan/search/plan_verify.h"
+#include "advise/judge.h"
+#include "advise/verify.h"
 
 namespace kvcap {
 
@@ -36,7 +36,7 @@ struct Discarded {
 };
 
 // Counts of configurations that would beat the answer but were ruled out by others without a run
-// (plan_verify.h).
+// (verify.h).
 struct Implied {
   int64_t verified = 0;       // run for verification
   int64_t wrong = 0;          // those of `verified` that meet every target

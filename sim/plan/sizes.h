@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/tier.h"
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {

@@ -1,10 +1,10 @@
-#include "plan/search/purchase.h"
+#include "advise/purchase.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "base/text/format.h"
-#include "plan/search/plan_sizes.h"
+#include "plan/sizes.h"
 #include "run/billing.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"

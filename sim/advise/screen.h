@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/plan_judge.h"
+#include "advise/judge.h"
 
 namespace kvcap {
 

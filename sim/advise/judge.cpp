@@ -1,10 +1,9 @@
-#include "plan/search/plan_judge.h"
+#include "advise/judge.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
-#include "base/float_values.h"
 #include "metrics/unserved.h"
 #include "plan/replicate.h"
 
@@ -24,26 +23,6 @@ std::vector<int64_t> looks_up_to(int64_t most) {
 }
 
 }  // namespace
-
-bool is_saturated(const RunResult& result) { return result.number("stable") == 0; }
-
-std::string_view unserved(const RunResult& result, const std::vector<Target>& meet) {
-  return unserved(result, [&](std::string_view metric) {
-    return std::any_of(meet.begin(), meet.end(),
-                       [metric](const Target& one) { return one.metric == metric; });
-  });
-}
-
-double slack(const Target& target, double value) {
-  if (std::isnan(value)) return -kInfinity;
-  const auto share = [](double room, double bound) { return room / std::max(std::abs(bound), 1e-300); };
-  double least = kInfinity;
-  if (std::isfinite(target.max)) least = std::min(least, share(target.max - value, target.max));
-  if (std::isfinite(target.min)) least = std::min(least, share(value - target.min, target.min));
-  return least;
-}
-
-double violation(const Target& target, double value) { return std::max(0.0, -slack(target, value)); }
 
 MeanInterval Candidate::metric(const std::string& name) const {
   std::vector<double> values;

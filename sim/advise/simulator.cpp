@@ -1,4 +1,4 @@
-#include "plan/search/plan_simulate.h"
+#include "advise/simulator.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "base/tier.h"
 #include "metrics/serialize.h"
 #include "plan/replicate.h"
-#include "plan/search/plan_sizes.h"
+#include "plan/sizes.h"
 #include "plan/workers.h"
 #include "run/billing.h"
 #include "run/machine.h"
@@ -66,21 +66,6 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   }
   ++done_units;
   return message;
-}
-
-// Throws InputError that names a value that no configuration accepts, or the field of another dimension that
-// causes the error.
-[[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
-                         const std::string& why) {
-  for (const Dimension& dimension : plan.search) {
-    for (const std::string& path : dimension.paths) {
-      if (&dimension != &plan.search[d] && why.starts_with("--set " + path + "=")) {
-        throw InputError(file + ": search." + dimension.name() + ": " + why);
-      }
-    }
-  }
-  throw InputError(file + ": search." + plan.search[d].name() + ": no configuration accepts " +
-                   plan.search[d].values[value] + ": " + why);
 }
 
 // True iff the first tier is GPU memory. Policies that store nothing can have this tier too, for prefixes
@@ -176,60 +161,6 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   answers.reserve(keys.size());
   for (const std::string& key : keys) answers.push_back(answers_.at(key));
   return answers;
-}
-
-void check_values(const Plan& plan, const std::string& file) {
-  std::vector<std::vector<bool>> accepted;
-  for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
-  // First advances all dimensions together, so that a few configurations try all values. Then tries each
-  // value that was not accepted with every combination of the lists. Of a range, tries only the two ends.
-  const auto accepts = [&](const Point& point, std::string* why) {
-    try {
-      load_scenario(plan.base, changes_at(plan, point));
-    } catch (const InputError& error) {
-      *why = error.what();
-      return false;
-    }
-    for (std::size_t d = 0; d < point.size(); ++d) accepted[d][point[d]] = true;
-    return true;
-  };
-  std::size_t most = 1;
-  for (const Dimension& dimension : plan.search) {
-    if (!dimension.is_range) most = std::max(most, dimension.values.size());
-  }
-  std::string why;
-  Progress progress("checking");
-  for (std::size_t i = 0; i < most; ++i) {
-    progress.show(static_cast<double>(i) / static_cast<double>(most));
-    Point point;
-    for (const Dimension& dimension : plan.search) {
-      const std::size_t end = dimension.values.size() - 1;
-      point.push_back(dimension.is_range ? (i % 2) * end : i % (end + 1));
-    }
-    accepts(point, &why);
-  }
-  for (std::size_t d = 0; d < plan.search.size(); ++d) {
-    const std::size_t end = plan.search[d].values.size() - 1;
-    for (std::size_t value = 0; value <= end;
-         value += plan.search[d].is_range ? std::max<std::size_t>(end, 1) : 1) {
-      std::string first_refusal;
-      Point point(plan.search.size(), 0);
-      point[d] = value;
-      for (bool more = true; more && !accepted[d][value];) {
-        accepts(point, &why);
-        if (first_refusal.empty()) first_refusal = why;
-        // Advances to the next combination of the other values.
-        more = false;
-        for (std::size_t other = 0; other < point.size() && !more; ++other) {
-          if (other == d || plan.search[other].is_range) continue;
-          more = ++point[other] < plan.search[other].values.size();
-          if (!more) point[other] = 0;
-        }
-      }
-      if (accepted[d][value]) continue;
-      refuse(plan, file, d, value, first_refusal);
-    }
-  }
 }
 
 }  // namespace kvcap

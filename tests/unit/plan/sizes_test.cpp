@@ -1,6 +1,6 @@
 // Sizes of storage that a plan leaves open: which ladders it gets, what each rung sets, and that the search
 // buys what exhaustive search over the rungs buys.
-#include "plan/search/plan_sizes.h"
+#include "plan/sizes.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <limits>
 
-#include "plan/search/plan_search.h"
-#include "plan/search/plan_simulate.h"
-#include "plan/search/purchase.h"
+#include "advise/purchase.h"
+#include "advise/search.h"
+#include "advise/simulator.h"
 #include "scenario/load.h"
 #include "spec/tiers.h"
 

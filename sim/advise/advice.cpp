@@ -1,10 +1,10 @@
-#include "plan/search/plan_advice.h"
+#include "advise/advice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "plan/search/plan_flips.h"
+#include "advise/flips.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
 #include "spec/tiers.h"

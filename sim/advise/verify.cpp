@@ -1,4 +1,4 @@
-#include "plan/search/plan_verify.h"
+#include "advise/verify.h"
 
 #include <algorithm>
 #include <limits>

@@ -16,7 +16,7 @@
 #include <functional>
 #include <vector>
 
-#include "plan/search/plan_screen.h"
+#include "advise/screen.h"
 
 namespace kvcap {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 
 namespace kvcap {
 

@@ -1,4 +1,4 @@
-#include "plan/search/plan_draws.h"
+#include "advise/draws.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/search/plan_judge.h"
+#include "advise/judge.h"
 #include "plan/sweep/finished_runs.h"
 #include "plan/sweep/sources.h"
 
@@ -29,8 +29,5 @@ class Simulator : public Evaluator {
   Sources sources_;
   std::map<std::string, Answer> answers_;  // key: everything that the simulation depends on
 };
-
-// Throws InputError for the first value that no configuration accepts, because no answer could contain it.
-void check_values(const Plan& plan, const std::string& file);
 
 }  // namespace kvcap

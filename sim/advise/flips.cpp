@@ -1,4 +1,4 @@
-#include "plan/search/plan_flips.h"
+#include "advise/flips.h"
 
 #include <algorithm>
 #include <cmath>

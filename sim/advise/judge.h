@@ -20,7 +20,7 @@
 
 #include "metrics/result.h"
 #include "metrics/statistics/intervals.h"
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 
 namespace kvcap {
 
@@ -46,13 +46,6 @@ class Evaluator {
   // Names what the next runs are for, to people who wait.
   virtual void begin(const std::string& /*step*/) {}
 };
-
-enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
-
-bool is_saturated(const RunResult& result);
-// Returns a kind of unserved turns (metrics/unserved.h) that occurs in the run and has no target; empty:
-// none.
-std::string_view unserved(const RunResult& result, const std::vector<Target>& meet);
 
 // A configuration and its runs on the whole workload, one per seed.
 struct Candidate {
@@ -113,11 +106,5 @@ class Judge {
   double confidence_;
   std::map<std::pair<Changes, double>, Candidate> candidates_;  // key: changes and context scale
 };
-
-// Returns how far a value is beyond a target, as a share of the bound; 0 if the target is met, infinite for a
-// NaN.
-double violation(const Target& target, double value);
-// Returns the distance from a value to the bound, as a share of the bound; negative if the target is missed.
-double slack(const Target& target, double value);
 
 }  // namespace kvcap
