@@ -92,6 +92,13 @@ const Target* worst_target(const Plan& plan, const RunResult& result) {
   return worst;
 }
 
+std::vector<Point> grid(const Plan& plan, Point from, const Varies& varies) {
+  std::vector<Point> points;
+  do points.push_back(from);
+  while (next_point(plan, from, varies));
+  return points;
+}
+
 std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points) {
   std::vector<Changes> changes;
   changes.reserve(points.size());

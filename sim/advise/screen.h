@@ -36,24 +36,8 @@ double total_violation(const Plan& plan, const RunResult& result);
 // Returns the target with the largest violation; null: none.
 const Target* worst_target(const Plan& plan, const RunResult& result);
 
-// Returns all points that differ from `from` only in dimensions for which `varies` is true. The last
-// dimension varies fastest.
-template <class Varies>
-std::vector<Point> grid(const Plan& plan, const Point& from, const Varies& varies) {
-  std::vector<Point> points = {from};
-  for (std::size_t d = 0; d < plan.search.size(); ++d) {
-    if (!varies(d)) continue;
-    std::vector<Point> finer;
-    for (const Point& point : points) {
-      for (std::size_t i = 0; i < plan.search[d].values.size(); ++i) {
-        finer.push_back(point);
-        finer.back()[d] = i;
-      }
-    }
-    points = std::move(finer);
-  }
-  return points;
-}
+// Returns all points from `from` on that next_point() reaches.
+std::vector<Point> grid(const Plan& plan, Point from, const Varies& varies);
 
 std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points);
 

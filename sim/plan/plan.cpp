@@ -12,6 +12,15 @@
 namespace kvcap {
 std::string Dimension::name() const { return joined(paths, ","); }
 
+bool next_point(const Plan& plan, Point& point, const Varies& varies) {
+  for (std::size_t d = point.size(); d-- > 0;) {
+    if (!varies(d)) continue;
+    if (++point[d] < plan.search[d].values.size()) return true;
+    point[d] = 0;
+  }
+  return false;
+}
+
 Changes changes_at(const std::vector<Dimension>& search, const Point& point) {
   Changes changes;
   for (std::size_t d = 0; d < search.size(); ++d) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -86,6 +87,11 @@ void check_values(const Plan& plan, const std::string& file);
 
 // The index of the chosen value, per dimension.
 using Point = std::vector<std::size_t>;
+
+using Varies = std::function<bool(std::size_t dimension)>;
+// Advances to the next combination of the dimensions that vary, of which the last one varies fastest. Returns
+// false after the last combination; the point is then the first one.
+bool next_point(const Plan& plan, Point& point, const Varies& varies);
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point);
 // Returns the changes of a configuration, including `plan.set`: objects before their members, ladder sizes

@@ -348,21 +348,19 @@ void check_values(const Plan& plan, const std::string& file) {
   for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
   // First advances all dimensions together, so that a few configurations try all values. Then tries each
   // value that was not accepted with every combination of the lists. Of a range, tries only the two ends.
-  const auto accepts = [&](const Point& point, std::string* why) {
+  std::string why;
+  const auto try_at = [&](const Point& point) {
     try {
       load_scenario(plan.base, changes_at(plan, point));
+      for (std::size_t d = 0; d < point.size(); ++d) accepted[d][point[d]] = true;
     } catch (const InputError& error) {
-      *why = error.what();
-      return false;
+      why = error.what();
     }
-    for (std::size_t d = 0; d < point.size(); ++d) accepted[d][point[d]] = true;
-    return true;
   };
   std::size_t most = 1;
   for (const Dimension& dimension : plan.search) {
     if (!dimension.is_range) most = std::max(most, dimension.values.size());
   }
-  std::string why;
   Progress progress("checking");
   for (std::size_t i = 0; i < most; ++i) {
     progress.show(static_cast<double>(i) / static_cast<double>(most));
@@ -371,7 +369,7 @@ void check_values(const Plan& plan, const std::string& file) {
       const std::size_t end = dimension.values.size() - 1;
       point.push_back(dimension.is_range ? (i % 2) * end : i % (end + 1));
     }
-    accepts(point, &why);
+    try_at(point);
   }
   for (std::size_t d = 0; d < plan.search.size(); ++d) {
     const std::size_t end = plan.search[d].values.size() - 1;
@@ -380,19 +378,12 @@ void check_values(const Plan& plan, const std::string& file) {
       std::string first_refusal;
       Point point(plan.search.size(), 0);
       point[d] = value;
-      for (bool more = true; more && !accepted[d][value];) {
-        accepts(point, &why);
+      const auto varies = [&](std::size_t other) { return other != d && !plan.search[other].is_range; };
+      for (bool more = true; more && !accepted[d][value]; more = next_point(plan, point, varies)) {
+        try_at(point);
         if (first_refusal.empty()) first_refusal = why;
-        // Advances to the next combination of the other values.
-        more = false;
-        for (std::size_t other = 0; other < point.size() && !more; ++other) {
-          if (other == d || plan.search[other].is_range) continue;
-          more = ++point[other] < plan.search[other].values.size();
-          if (!more) point[other] = 0;
-        }
       }
-      if (accepted[d][value]) continue;
-      refuse(plan, file, d, value, first_refusal);
+      if (!accepted[d][value]) refuse(plan, file, d, value, first_refusal);
     }
   }
 }

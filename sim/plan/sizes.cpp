@@ -66,34 +66,30 @@ bool keeps_in(const Scenario& scenario, Tier tier) {
                      [tier](const TierOptions& one) { return one.kind == tier; });
 }
 
-const HardwareProfile* OpenSizes::find(const Plan& plan, const Changes& changes, std::vector<Tier>* open) {
+const OpenSizes::Open& OpenSizes::find(const Plan& plan, const Changes& changes) {
   const auto [found, is_new] = known_.try_emplace(changes);
-  Known& known = found->second;
-  if (is_new) {
-    try {
-      const Scenario scenario = load_scenario(plan.base, changes);
-      known.hardware = scenario.hardware;
-      for (Tier tier : scenario.unsized) {
-        // A tier without a price needs no search.
-        if (keeps_in(scenario, tier) && usd_per_gb_hour(scenario.hardware, tier) > 0)
-          known.open.push_back(tier);
-      }
-    } catch (const InputError&) {  // an invalid configuration; its run reports the error
+  Open& open = found->second;
+  if (!is_new) return open;
+  try {
+    const Scenario scenario = load_scenario(plan.base, changes);
+    open.hardware = scenario.hardware;
+    for (Tier tier : scenario.unsized) {
+      // A tier without a price needs no search.
+      if (keeps_in(scenario, tier) && usd_per_gb_hour(scenario.hardware, tier) > 0)
+        open.tiers.push_back(tier);
     }
+  } catch (const InputError&) {  // an invalid configuration; its run reports the error
   }
-  *open = known.open;
-  return known.open.empty() ? nullptr : &known.hardware;
+  return open;
 }
 
 Changes size_changes(const Plan& plan, const Point& point, const Changes& others) {
   Changes changes;
-  std::vector<Tier> open;
-  const HardwareProfile* hardware = plan.open_sizes->find(plan, others, &open);
-  if (!hardware) return changes;
+  const OpenSizes::Open& open = plan.open_sizes->find(plan, others);
   for (std::size_t d = 0; d < plan.search.size(); ++d) {
     const std::optional<Tier> tier = plan.search[d].size_of;
-    if (!tier || std::find(open.begin(), open.end(), *tier) == open.end()) continue;
-    const Changes settings = size_settings(*hardware, *tier, kSizeShares[point[d]]);
+    if (!tier || std::find(open.tiers.begin(), open.tiers.end(), *tier) == open.tiers.end()) continue;
+    const Changes settings = size_settings(open.hardware, *tier, kSizeShares[point[d]]);
     changes.insert(changes.end(), settings.begin(), settings.end());
   }
   return changes;
@@ -105,19 +101,11 @@ void add_size_ladders(Plan& plan) {
   std::vector<Tier> found;
   // Tries every combination of these dimensions, all others at their first value.
   Point point(plan.search.size(), 0);
-  for (bool more = true; more;) {
-    std::vector<Tier> open;
-    sizes->find(plan, changes_at(plan, point), &open);
-    for (Tier tier : open) {
+  do {
+    for (Tier tier : sizes->find(plan, changes_at(plan, point)).tiers) {
       if (std::find(found.begin(), found.end(), tier) == found.end()) found.push_back(tier);
     }
-    more = false;
-    for (std::size_t d = 0; d < point.size() && !more; ++d) {
-      if (!matters(plan.search[d])) continue;
-      more = ++point[d] < plan.search[d].values.size();
-      if (!more) point[d] = 0;
-    }
-  }
+  } while (next_point(plan, point, [&](std::size_t d) { return matters(plan.search[d]); }));
   if (found.empty()) return;
   std::sort(found.begin(), found.end());
   plan.open_sizes = std::move(sizes);
@@ -145,12 +133,10 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
     if (!plan.open_sizes) continue;
     // Without the ladder settings, the configuration has the profile's size.
     Changes others = changes;
+    const bool is_searched = std::any_of(plan.search.begin(), plan.search.end(),
+                                         [tier](const Dimension& one) { return one.size_of == tier; });
     std::erase_if(others, [&](const std::string& change) {
-      for (const Dimension& dimension : plan.search) {
-        if (dimension.size_of != tier) continue;
-        if (change.starts_with("hardware." + std::string(name(tier)) + ".")) return true;
-      }
-      return false;
+      return is_searched && change.starts_with("hardware." + std::string(name(tier)) + ".");
     });
     if (others.size() == changes.size()) continue;
     bought.profile_bytes = tier_facts(load_scenario(plan.base, others).hardware, tier)->capacity_bytes;

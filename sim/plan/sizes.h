@@ -30,16 +30,14 @@ bool keeps_in(const Scenario& scenario, Tier tier);
 // Finds the tiers whose size a configuration leaves open. Resolves each configuration once.
 class OpenSizes {
  public:
-  // Returns the profile of the plan's base with these changes and stores its unsized tiers in `open`. Returns
-  // null if no tier is unsized or the changes are not a valid scenario.
-  const HardwareProfile* find(const Plan& plan, const Changes& changes, std::vector<Tier>* open);
+  struct Open {
+    HardwareProfile hardware;  // of the plan's base with the changes
+    std::vector<Tier> tiers;   // empty if the changes are not a valid scenario
+  };
+  const Open& find(const Plan& plan, const Changes& changes);
 
  private:
-  struct Known {
-    HardwareProfile hardware;
-    std::vector<Tier> open;
-  };
-  std::map<Changes, Known> known_;
+  std::map<Changes, Open> known_;
 };
 
 // Returns the ladder settings of a configuration whose other changes are `others`. REQUIRES: plan.open_sizes.
