@@ -14,7 +14,7 @@ my $readers = "$logs:$traces:Calls.*:Estimate.*:Guess.*:Leval.*:ShareGpt.*:Sourc
 my $sweeps = 'Sweep*:Sample.*:PointKey.*:ResultsFiles.*:JournalModes.*:Workers.*:Slurm*:FakeSlurm.*:Replications.*-SweepCommand.LosesNothing*';
 my $slow = '-PlanSizes.AreBought*:PlanCommand.NotesThatAMachine*:PlanCommand.IsNotClear*:PlanFile.SearchesStorage*:PlanFile.IsAsGood*'
   . ':DrawsOfCompare.SayInHowMany*:PricesCommand.OfAPlan*';
-my $plans = 'PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:PlanText.*:PlannedTiers.*:PlanSizes.*:SizeSettings.*:PlanDraws.*:PlanFile.*:PlanCommand.*:ModelIntervals.*';
+my $plans = 'PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:Perturb.*:Judge.*:PlanText.*:PlannedTiers.*:PlanSizes.*:SizeSettings.*:PlanDraws.*:PlanFile.*:PlanCommand.*:ModelIntervals.*';
 # The first pattern that a file matches names the tests that have to notice its faults.
 my @tests = (
   [qr{^sim/launch/}, 'LaunchLine.*:Launched.*:ChangedFlags.*:FlagTable.*:ShellWords.*'],

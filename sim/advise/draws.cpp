@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "metrics/model_report.h"
 #include "metrics/statistics/quantiles.h"
@@ -20,47 +21,37 @@ struct DrawVerdict {
   double objective = 0;
 };
 
-class Judged {
- public:
-  Judged(const Plan& plan, const Candidate& candidate, const RunResult& nominal)
-      : plan_(plan), candidate_(candidate), nominal_(nominal) {}
+// Returns a metric of a finalist on a drawn machine.
+using MetricOn = std::function<double(const std::string& metric, const RunResult& drawn)>;
 
-  double value(const std::string& metric, const RunResult& drawn) const {
-    return on_machine(candidate_.metric(metric).mean, nominal_.number(metric), drawn.number(metric));
+// Short runs often leave open whether a finalist is stable; unlike a Judge, this takes it to be.
+DrawVerdict verdict_on(const Plan& plan, const RunResult& drawn, const MetricOn& metric_on) {
+  if (drawn.turn_count == 0) return {};  // the machine cannot run the candidate
+  const bool meets = std::all_of(plan.meet.begin(), plan.meet.end(), [&](const Target& target) {
+    return violation(target, metric_on(target.metric, drawn)) == 0;
+  });
+  return {meets && !is_saturated(drawn) && unserved(drawn, plan.meet).empty(),
+          metric_on(plan.minimize, drawn)};
+}
+
+std::vector<ModelInterval> intervals(const Plan& plan, const std::vector<RunResult>& drawn,
+                                     const MetricOn& metric_on) {
+  std::vector<std::string> metrics = {plan.minimize};
+  for (const Target& target : plan.meet) metrics.push_back(target.metric);
+  std::vector<ModelInterval> intervals;
+  for (const std::string& metric : metrics) {
+    std::vector<double> values;
+    for (const RunResult& one : drawn) values.push_back(metric_on(metric, one));
+    // NaN where the machine cannot run the candidate.
+    std::erase_if(values, [](double value) { return !std::isfinite(value); });
+    if (values.empty()) continue;
+    std::sort(values.begin(), values.end());
+    intervals.push_back({metric, quantile_of_sorted(values, (1 - kModelShare) / 2),
+                         quantile_of_sorted(values, (1 + kModelShare) / 2),
+                         static_cast<int64_t>(values.size())});
   }
-
-  DrawVerdict on(const RunResult& drawn) const {
-    if (drawn.turn_count == 0) return {};  // the machine cannot run the candidate
-    const bool meets = std::all_of(plan_.meet.begin(), plan_.meet.end(), [&](const Target& target) {
-      return violation(target, value(target.metric, drawn)) == 0;
-    });
-    return {meets && !is_saturated(drawn) && unserved(drawn, plan_.meet).empty(),
-            value(plan_.minimize, drawn)};
-  }
-
-  std::vector<ModelInterval> intervals(const std::vector<RunResult>& drawn) const {
-    std::vector<std::string> metrics = {plan_.minimize};
-    for (const Target& target : plan_.meet) metrics.push_back(target.metric);
-    std::vector<ModelInterval> intervals;
-    for (const std::string& metric : metrics) {
-      std::vector<double> values;
-      for (const RunResult& one : drawn) {  // NaN where the machine cannot run the candidate
-        if (std::isfinite(value(metric, one))) values.push_back(value(metric, one));
-      }
-      if (values.empty()) continue;
-      std::sort(values.begin(), values.end());
-      intervals.push_back({metric, quantile_of_sorted(values, (1 - kModelShare) / 2),
-                           quantile_of_sorted(values, (1 + kModelShare) / 2),
-                           static_cast<int64_t>(values.size())});
-    }
-    return intervals;
-  }
-
- private:
-  const Plan& plan_;
-  const Candidate& candidate_;
-  const RunResult& nominal_;
-};
+  return intervals;
+}
 
 }  // namespace
 
@@ -99,20 +90,22 @@ PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>&
   PlanDraws draws{.draws = runs.draws, .sessions = runs.sessions, .is_shortened = runs.is_shortened};
   std::vector<std::vector<DrawVerdict>> verdicts;  // [finalist][draw]
   for (std::size_t f = 0; f < candidates.size(); ++f) {
-    const Judged judged(plan, *candidates[f], runs.nominal[f]);
+    const auto metric_on = [&](const std::string& metric, const RunResult& drawn) {
+      return on_machine(candidates[f]->metric(metric).mean, runs.nominal[f].number(metric),
+                        drawn.number(metric));
+    };
     std::vector<DrawVerdict>& of_machines = verdicts.emplace_back();
-    for (const RunResult& drawn : runs.drawn[f]) of_machines.push_back(judged.on(drawn));
+    for (const RunResult& drawn : runs.drawn[f]) of_machines.push_back(verdict_on(plan, drawn, metric_on));
     const auto met = std::count_if(of_machines.begin(), of_machines.end(),
                                    [](const DrawVerdict& one) { return one.meets; });
     draws.finalists.push_back({candidates[f], static_cast<double>(met) / static_cast<double>(runs.draws),
-                               judged.intervals(runs.drawn[f])});
+                               intervals(plan, runs.drawn[f], metric_on)});
   }
   int64_t still_best = 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(runs.draws); ++d) {
     const DrawVerdict& best = verdicts.front()[d];
     const bool beaten = std::any_of(verdicts.begin() + 1, verdicts.end(), [&](const auto& of_machines) {
-      const double rounding = 1e-9 * std::abs(best.objective);
-      return of_machines[d].meets && of_machines[d].objective < best.objective - rounding;
+      return of_machines[d].meets && is_lower(of_machines[d].objective, best.objective);
     });
     still_best += best.meets && !beaten ? 1 : 0;
   }

@@ -45,16 +45,23 @@ MeanInterval paired_difference(const Candidate& one, const Candidate& other,
   return mean_interval(differences, one.confidence);
 }
 
+bool is_lower(double one, double other) {
+  constexpr double kRounding = 1e-9;
+  return one < other - kRounding * std::abs(other);
+}
+
 Judge::Judge(const Plan& plan, Evaluator& evaluator)
     : plan_(plan),
       evaluator_(evaluator),
       looks_(looks_up_to(plan.max_replications)),
       confidence_(1 - kConfigurationError / static_cast<double>(looks_.size())) {}
 
-std::vector<Answer> Judge::glance(const std::vector<Changes>& wanted, double share) {
+std::vector<Answer> Judge::glance(const std::vector<Trial>& wanted, double share) {
   std::vector<Ask> asks;
   asks.reserve(wanted.size());
-  for (const Changes& changes : wanted) asks.push_back({.changes = changes, .share = share});
+  for (const Trial& one : wanted) {
+    asks.push_back({.changes = one.changes, .share = share, .context_scale = one.context_scale});
+  }
   return evaluator_.run(asks);
 }
 
@@ -162,42 +169,37 @@ bool Judge::is_hopeless(const Candidate& candidate) const {
   });
 }
 
-std::vector<const Candidate*> Judge::judge(const std::vector<Changes>& wanted, double context_scale) {
-  const std::vector<const Candidate*> judged = look(wanted, context_scale);
-  std::vector<const Candidate*> open = judged;
-  while (true) {
-    std::erase_if(open, [&](const Candidate* one) { return !is_open(*one); });
-    if (open.empty()) return judged;
-    look_again(open);
-  }
-}
-
-std::vector<const Candidate*> Judge::look(const std::vector<Changes>& wanted, double context_scale) {
+std::vector<const Candidate*> Judge::look(const std::vector<Trial>& wanted, Look how) {
   std::vector<const Candidate*> candidates;
   std::vector<Candidate*> fresh;
   candidates.reserve(wanted.size());
-  for (const Changes& changes : wanted) {
-    const auto [found, is_new] = candidates_.try_emplace({changes, context_scale});
+  for (const Trial& one : wanted) {
+    const auto [found, is_new] = candidates_.try_emplace(one);
     candidates.push_back(&found->second);
     if (!is_new) continue;
-    found->second.changes = changes;
-    found->second.context_scale = context_scale;
+    found->second.changes = one.changes;
+    found->second.context_scale = one.context_scale;
     found->second.confidence = confidence_;
     fresh.push_back(&found->second);
   }
   run_up_to(fresh, 1);
-  std::erase_if(fresh, [&](const Candidate* one) { return is_hopeless(*one); });
-  run_up_to(fresh, looks_.front());
+  if (how == Look::one_seed) return candidates;
+  std::vector<const Candidate*> telling = candidates;
+  if (how == Look::verdict) std::erase_if(telling, [&](const Candidate* one) { return is_hopeless(*one); });
+  give_intervals(telling);
   return candidates;
 }
 
-void Judge::look_again(const std::vector<const Candidate*>& candidates) {
-  std::map<int64_t, std::vector<Candidate*>> due;  // key: number of runs at the next look
-  for (const Candidate* one : candidates) {
-    const auto next = std::upper_bound(looks_.begin(), looks_.end(), std::ssize(one->runs));
-    if (next != looks_.end()) due[*next].push_back(&own(*one));
-  }
-  for (const auto& [runs, owners] : due) run_up_to(owners, runs);
+Candidate Judge::by_first_seed(const Candidate& candidate) const {
+  Candidate first = candidate;
+  if (first.runs.size() > 1) first.runs.resize(1);
+  decide(first);
+  return first;
+}
+
+void Judge::look_again(const Candidate& candidate) {
+  const auto next = std::upper_bound(looks_.begin(), looks_.end(), std::ssize(candidate.runs));
+  if (next != looks_.end()) run_up_to({&own(candidate)}, *next);
 }
 
 bool Judge::is_open(const Candidate& candidate) const {
@@ -207,7 +209,8 @@ bool Judge::is_open(const Candidate& candidate) const {
 void Judge::give_intervals(const std::vector<const Candidate*>& candidates) {
   std::vector<Candidate*> single;
   for (const Candidate* one : candidates) {
-    if (one->runs.size() == 1) single.push_back(&own(*one));
+    const bool is_listed = std::find(single.begin(), single.end(), one) != single.end();
+    if (one->runs.size() == 1 && !is_listed) single.push_back(&own(*one));
   }
   if (!single.empty()) run_up_to(single, looks_.front());
 }

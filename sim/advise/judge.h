@@ -11,11 +11,11 @@
 // per configuration (Bonferroni). A candidate's intervals have the same confidence wherever they are printed.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "metrics/result.h"
@@ -47,7 +47,15 @@ class Evaluator {
   virtual void begin(const std::string& /*step*/) {}
 };
 
-// A configuration and its runs on the whole workload, one per seed.
+// What is judged: a configuration, with all prompts of the workload scaled.
+struct Trial {
+  Changes changes;
+  double context_scale = 1;
+
+  auto operator<=>(const Trial&) const = default;
+};
+
+// A trial and its runs on the whole workload, one per seed.
 struct Candidate {
   Changes changes;
   double context_scale = 1;
@@ -67,25 +75,38 @@ struct Candidate {
 MeanInterval paired_difference(const Candidate& one, const Candidate& other,
                                const std::function<double(const RunResult&)>& value);
 
-// Runs configurations until their verdict is clear; caches each configuration.
+// Returns the minimized metric.
+inline double objective(const Plan& plan, const RunResult& run) { return run.number(plan.minimize); }
+inline double objective(const Plan& plan, const Candidate& one) { return one.metric(plan.minimize).mean; }
+// True iff an objective is lower by more than the rounding error of equal prices.
+bool is_lower(double one, double other);
+
+// The seeds of a first look.
+enum class Look : uint8_t {
+  one_seed,   // for by_first_seed()
+  verdict,    // 3 seeds, or one if that shows the trial to be hopeless
+  intervals,  // 3 seeds
+};
+
+// Runs trials until their verdict is clear. Remembers every trial: none runs twice under a seed.
 class Judge {
  public:
   Judge(const Plan& plan, Evaluator& evaluator);
 
-  // Returns the candidates in the order of `wanted`; references stay valid.
-  std::vector<const Candidate*> judge(const std::vector<Changes>& wanted, double context_scale = 1);
-  // Takes the first look: 3 seeds, or one if that shows the configuration to be hopeless.
-  std::vector<const Candidate*> look(const std::vector<Changes>& wanted, double context_scale = 1);
-  // Takes the next look at all candidates concurrently.
-  void look_again(const std::vector<const Candidate*>& candidates);
+  // Takes the first look at trials that had none. Returns the candidates in the order of `wanted`;
+  // references stay valid.
+  std::vector<const Candidate*> look(const std::vector<Trial>& wanted, Look how = Look::verdict);
+  void look_again(const Candidate& candidate);
   // True iff another look may decide the candidate's verdict.
   bool is_open(const Candidate& candidate) const;
   // Runs candidates that were judged by a single run under the seeds of the first look.
   void give_intervals(const std::vector<const Candidate*>& candidates);
   // Doubles the number of runs, up to the plan's limit, and judges again. Returns false at the limit.
   bool replicate(const Candidate& candidate);
-  // Runs each configuration once on a part of the workload, without a verdict.
-  std::vector<Answer> glance(const std::vector<Changes>& wanted, double share);
+  // Returns the candidate as its first run alone judges it.
+  Candidate by_first_seed(const Candidate& candidate) const;
+  // Runs each trial once on a part of the workload, without a verdict.
+  std::vector<Answer> glance(const std::vector<Trial>& wanted, double share);
 
   void begin(const std::string& step) { evaluator_.begin(step); }
 
@@ -104,7 +125,7 @@ class Judge {
   Evaluator& evaluator_;
   std::vector<int64_t> looks_;  // numbers of runs at which a verdict is tried
   double confidence_;
-  std::map<std::pair<Changes, double>, Candidate> candidates_;  // key: changes and context scale
+  std::map<Trial, Candidate> candidates_;
 };
 
 }  // namespace kvcap

@@ -32,7 +32,7 @@ void glance(const Plan& plan, Judge& judge, double share, std::vector<Combinatio
     points.push_back(one.top);
     points.push_back(one.bottom);
   }
-  std::vector<Answer> answers = judge.glance(changes_of(plan, points), share);
+  std::vector<Answer> answers = judge.glance(trials_of(plan, points), share);
   for (std::size_t i = 0; i < combinations.size(); ++i) {
     combinations[i].at_top = std::move(answers[2 * i]);
     combinations[i].at_bottom = std::move(answers[2 * i + 1]);
@@ -99,11 +99,11 @@ std::vector<Point> grid(const Plan& plan, Point from, const Varies& varies) {
   return points;
 }
 
-std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points) {
-  std::vector<Changes> changes;
-  changes.reserve(points.size());
-  for (const Point& point : points) changes.push_back(changes_at(plan, point));
-  return changes;
+std::vector<Trial> trials_of(const Plan& plan, const std::vector<Point>& points) {
+  std::vector<Trial> trials;
+  trials.reserve(points.size());
+  for (const Point& point : points) trials.push_back({changes_at(plan, point)});
+  return trials;
 }
 
 Screening screen(const Plan& plan, Judge& judge) {

@@ -39,6 +39,6 @@ const Target* worst_target(const Plan& plan, const RunResult& result);
 // Returns all points from `from` on that next_point() reaches.
 std::vector<Point> grid(const Plan& plan, Point from, const Varies& varies);
 
-std::vector<Changes> changes_of(const Plan& plan, const std::vector<Point>& points);
+std::vector<Trial> trials_of(const Plan& plan, const std::vector<Point>& points);
 
 }  // namespace kvcap

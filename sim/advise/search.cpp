@@ -177,7 +177,7 @@ class PlanSearch {
   // Returns the few points that met the targets on a short workload with less latency than the first one, the
   // fastest first.
   std::vector<Point> fastest_on_short(const std::vector<Point>& points) {
-    const std::vector<Answer> answers = judge_.glance(changes_of(plan_, points), kLongestShortShare);
+    const std::vector<Answer> answers = judge_.glance(trials_of(plan_, points), kLongestShortShare);
     const auto latency = [&](std::size_t i) { return answers[i].result.number(kFrontMetric); };
     std::vector<std::size_t> faster;
     for (std::size_t i = 1; i < points.size(); ++i) {
@@ -207,7 +207,7 @@ class PlanSearch {
     for (const Point& point : points) {
       if (!estimates_.contains(point)) open.push_back(point);
     }
-    const std::vector<Answer> answers = judge_.glance(changes_of(plan_, open), kShortestShare);
+    const std::vector<Answer> answers = judge_.glance(trials_of(plan_, open), kShortestShare);
     for (std::size_t i = 0; i < open.size(); ++i) {
       estimates_.emplace(open[i], answers[i].reason.empty() ? objective(answers[i].result) : kInfinity);
     }
@@ -405,13 +405,13 @@ class PlanSearch {
       if (is_worth(*candidate) && (!cheapest || better(*candidate, *cheapest))) cheapest = candidate;
     }
     if (!cheapest) return false;
-    while (is_worth(*cheapest)) judge_.look_again({cheapest});
+    while (is_worth(*cheapest)) judge_.look_again(*cheapest);
     update_best_objective();
     return true;
   }
 
   void judge_all(const std::vector<Point>& points) {
-    const std::vector<const Candidate*> candidates = judge_.look(changes_of(plan_, points));
+    const std::vector<const Candidate*> candidates = judge_.look(trials_of(plan_, points));
     for (std::size_t i = 0; i < points.size(); ++i) judged_.emplace(points[i], candidates[i]);
     update_best_objective();
     judge_.begin(std::isfinite(best_objective_)

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/input_error.h"
+#include "base/text/joined.h"
 #include "base/text/progress.h"
 #include "base/tier.h"
 #include "metrics/serialize.h"
@@ -127,25 +128,23 @@ std::vector<Answer> Simulator::run(const std::vector<Ask>& asks) {
   simulations_ += static_cast<int64_t>(missing.size());
   std::vector<std::string> finished_keys;
   for (const Missing& one : missing) finished_keys.push_back(finished_.key_of(one.scenario) + one.key);
-  const std::vector<std::string> messages =
-      run_in_workers(missing.size(),
-                     [&](std::size_t job, std::atomic<int64_t>& done_units) {
-                       return finished_.get(finished_keys[job], [&] {
-                         return simulate_one(missing[job].scenario, *missing[job].ask, sources_, done_units);
-                       });
-                     },
-                     {.total_units = static_cast<int64_t>(missing.size()),
-                      .label = step_,
-                      .is_part = true,
-                      .name =
-                          [&](std::size_t job) {
-                            std::string text = "the simulation with";
-                            for (const std::string& change : missing[job].ask->changes) text += " " + change;
-                            return text + ", seed " +
-                                   std::to_string(missing[job].scenario.seed +
-                                                  static_cast<uint64_t>(missing[job].ask->replication));
-                          },
-                      .hint = finished_.hint()});
+  const std::vector<std::string> messages = run_in_workers(
+      missing.size(),
+      [&](std::size_t job, std::atomic<int64_t>& done_units) {
+        return finished_.get(finished_keys[job], [&] {
+          return simulate_one(missing[job].scenario, *missing[job].ask, sources_, done_units);
+        });
+      },
+      {.total_units = static_cast<int64_t>(missing.size()),
+       .label = step_,
+       .is_part = true,
+       .name =
+           [&](std::size_t job) {
+             return "the simulation with " + joined(missing[job].ask->changes, " ") + ", seed " +
+                    std::to_string(missing[job].scenario.seed +
+                                   static_cast<uint64_t>(missing[job].ask->replication));
+           },
+       .hint = finished_.hint()});
   for (std::size_t i = 0; i < missing.size(); ++i) {
     Answer& answer = answers_[missing[i].key];
     const std::string_view rest = std::string_view(messages[i]).substr(1);

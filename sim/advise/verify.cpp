@@ -93,7 +93,7 @@ class Verifier {
   }
 
   void run(const std::vector<Point>& points) {
-    const std::vector<Answer> answers = judge_.glance(changes_of(plan_, points), kWholeWorkload);
+    const std::vector<Answer> answers = judge_.glance(trials_of(plan_, points), kWholeWorkload);
     for (std::size_t i = 0; i < points.size(); ++i) answers_.emplace(points[i], answers[i]);
   }
 

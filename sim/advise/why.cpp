@@ -4,8 +4,6 @@
 #include <cmath>
 #include <functional>
 
-#include "advise/advice.h"
-#include "advise/flips.h"
 #include "base/resource.h"
 
 namespace kvcap {
@@ -17,27 +15,16 @@ ValueOf metric(std::string name) {
   return [name = std::move(name)](const RunResult& run) { return run.number(name); };
 }
 
-struct TtftPart {
-  const char* name;
-  ValueOf value_ms;
-};
+constexpr const char* kTtftParts[] = {"retries",         "api",     "queue",   "lookup", "load",
+                                      "restore_compute", "prefill", "batching"};
 
-std::vector<TtftPart> ttft_parts() {
-  std::vector<TtftPart> parts;
-  for (const char* name : {"retries", "api"}) {
-    parts.push_back({name, [name](const RunResult& run) {
-                       const double part_ms = run.number(std::string("ttft_breakdown_ms.") + name);
-                       return std::isnan(part_ms) ? 0 : part_ms;  // results of older builds lack this part
-                     }});
-  }
-  for (const char* name : {"queue", "lookup", "load", "restore_compute"}) {
-    parts.push_back({name, metric(std::string("ttft_breakdown_ms.") + name)});
-  }
-  parts.push_back({"prefill", [](const RunResult& run) {
-                     return run.number("ttft_breakdown_ms.prefill") - run.number("mean_batching_ms");
-                   }});
-  parts.push_back({"batching", metric("mean_batching_ms")});
-  return parts;
+double ttft_part_ms(const RunResult& run, const std::string& part) {
+  const double batching_ms = run.number("mean_batching_ms");
+  if (part == "batching") return batching_ms;
+  const double part_ms = run.number("ttft_breakdown_ms." + part);
+  if (part == "prefill") return part_ms - batching_ms;
+  const bool is_new = part == "retries" || part == "api";  // results of older builds lack this part
+  return is_new && std::isnan(part_ms) ? 0 : part_ms;
 }
 
 // True iff the candidates differ in a non-numeric value, such as a policy or a machine.
@@ -73,7 +60,7 @@ Why why(const Plan& plan, const PlanResult& result) {
   const Candidate& best = *result.best;
   const Candidate& other = *why.runner_up;
   why.objective = paired_difference(best, other, metric(plan.minimize));
-  if (plan.minimize.starts_with("cost.")) {
+  if (minimizes_cost(plan)) {
     for (const PricedPart& part : kPricedParts) {
       why.costs.push_back({part.name, paired_difference(best, other, [&](const RunResult& run) {
                              return part_of_objective(plan, run, part);
@@ -81,8 +68,10 @@ Why why(const Plan& plan, const PlanResult& result) {
     }
   }
   why.ttft_ms = paired_difference(best, other, metric("mean_ttft_ms"));
-  for (const TtftPart& part : ttft_parts()) {
-    why.ttft_parts_ms.push_back({part.name, paired_difference(best, other, part.value_ms)});
+  for (const char* part : kTtftParts) {
+    why.ttft_parts_ms.push_back({part, paired_difference(best, other, [part](const RunResult& run) {
+                                   return ttft_part_ms(run, part);
+                                 })});
   }
   return why;
 }
@@ -97,6 +86,55 @@ std::vector<BottleneckShare> bottleneck(const Candidate& candidate) {
                    [](const BottleneckShare& a, const BottleneckShare& b) { return a.share > b.share; });
   shares.push_back({"none", candidate.metric("bottleneck.none").mean});
   return shares;
+}
+
+const Target* binding_target(const Plan& plan, const Candidate& candidate) {
+  const Target* binding = nullptr;
+  double least = INFINITY;
+  for (const Target& target : plan.meet) {
+    const double room = slack(target, candidate.metric(target.metric).mean);
+    if (room >= least) continue;
+    least = room;
+    binding = &target;
+  }
+  return binding;
+}
+
+bool minimizes_cost(const Plan& plan) { return plan.minimize.starts_with("cost."); }
+
+double part_of_objective(const Plan& plan, const RunResult& run, const PricedPart& part) {
+  const double total = run.number("cost.total_usd");
+  const double usd = run.number(part.metric);
+  return total > 0 && usd > 0 ? usd / total * objective(plan, run) : 0;
+}
+
+double part_of_objective(const Plan& plan, const Candidate& candidate, const PricedPart& part) {
+  double sum = 0;
+  for (const RunResult& run : candidate.runs) sum += part_of_objective(plan, run, part);
+  return sum / static_cast<double>(candidate.runs.size());
+}
+
+std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result) {
+  std::vector<PriceChange> changes;
+  if (!minimizes_cost(plan)) return changes;
+  for (const PricedPart& part : kPricedParts) {
+    if (!(result.best->metric(part.metric).mean > 0)) continue;
+    for (double factor : {0.8, 1.2}) {
+      const auto changed = [&](const Candidate& one) {
+        return objective(plan, one) + (factor - 1) * part_of_objective(plan, one, part);
+      };
+      PriceChange change{.what = std::string(part.name) + " price " + (factor < 1 ? "-20 %" : "+20 %"),
+                         .objective = changed(*result.best),
+                         .best = result.best};
+      for (const Candidate* one : result.judged) {
+        if (one->verdict == Judgement::meets && is_lower(changed(*one), changed(*change.best))) {
+          change.best = one;
+        }
+      }
+      changes.push_back(std::move(change));
+    }
+  }
+  return changes;
 }
 
 }  // namespace kvcap

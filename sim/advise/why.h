@@ -1,5 +1,6 @@
-// Explains why the answer of a plan wins: its differences from the runner-up in cost and time to first token,
-// by part, and the bottlenecks of both.
+// Explains why the answer of a plan wins, from the judged runs alone: its differences from the runner-up in
+// cost and time to first token, by part; the bottlenecks; the tightest target; and what other prices would
+// change.
 #pragma once
 
 #include <string>
@@ -36,5 +37,33 @@ struct BottleneckShare {
 };
 // Returns resources in descending order of their share, without those that have none; "none" is last.
 std::vector<BottleneckShare> bottleneck(const Candidate& candidate);
+
+// Returns the target with the least slack; null without targets.
+const Target* binding_target(const Plan& plan, const Candidate& candidate);
+
+// One part of a machine's cost.
+struct PricedPart {
+  const char* name;
+  const char* metric;
+};
+inline constexpr PricedPart kPricedParts[] = {{"GPU", "cost.gpu_usd"},
+                                              {"DRAM", "cost.dram_usd"},
+                                              {"SSD", "cost.ssd_usd"},
+                                              {"remote storage", "cost.remote_usd"}};
+
+bool minimizes_cost(const Plan& plan);
+
+// Returns the part's contribution to the plan's objective, which is a cost: for one run, or the mean over a
+// candidate's runs.
+double part_of_objective(const Plan& plan, const RunResult& run, const PricedPart& part);
+double part_of_objective(const Plan& plan, const Candidate& candidate, const PricedPart& part);
+
+// The effect of a price that changes by 20 %. Computed only if the objective is a cost.
+struct PriceChange {
+  std::string what;                 // "GPU price +20 %"
+  double objective = 0;             // objective of the answer
+  const Candidate* best = nullptr;  // cheapest judged configuration that meets every target
+};
+std::vector<PriceChange> price_changes(const Plan& plan, const PlanResult& result);
 
 }  // namespace kvcap

@@ -8,7 +8,8 @@
 #include <memory>
 
 #include "advise/advice.h"
-#include "advise/why.h"
+#include "advise/perturb.h"
+#include "unit/advise/decided.h"
 
 namespace kvcap::plan_flips_test {
 namespace {
@@ -88,7 +89,7 @@ struct Found {
     judge = std::make_unique<Judge>(plan, machines);
     result = find_plan(plan, *judge);
     // All of them, as a search may have judged them.
-    result.judged = judge->judge([&] {
+    result.judged = decided(*judge, [&] {
       std::vector<Changes> all;
       for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
         for (std::size_t ssds = 0; ssds < 3; ++ssds) all.push_back(changes_at(plan, {kind, ssds}));
@@ -111,7 +112,7 @@ const Flip* find(const std::vector<Flip>& flips, const std::string& what, bool i
 TEST(PlanFlips, BracketWhereTheAnswerMissesAndWhereSomethingCheaperMeets) {
   Found found({"a"});
   ASSERT_EQ(found.result.best->changes, (Changes{"kind=a", "ssds=2"}));
-  const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, found.machines);
+  const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, *found.judge);
   const auto expect = [&](const Flip* flip, double at, const std::string& reason, const Changes& better) {
     ASSERT_TRUE(flip);
     EXPECT_TRUE(flip->is_found);
@@ -142,14 +143,14 @@ void expect_nearest_first(const std::vector<Flip>& flips) {
 
 TEST(PlanFlips, ComeNearestFirstAndThoseNotFoundLast) {
   Found two({"a", "b"});
-  const std::vector<Flip> all_found = find_flips(two.plan, two.result, kOneASecond, two.machines);
+  const std::vector<Flip> all_found = find_flips(two.plan, two.result, kOneASecond, *two.judge);
   EXPECT_GE(all_found.size(), 5U);
   expect_nearest_first(all_found);
   Found found({"a"});
   found.plan.meet[0].max = 1000;  // one SSD is enough, up to ten times the traffic
   found.judge = std::make_unique<Judge>(found.plan, found.machines);
   found.result = find_plan(found.plan, *found.judge);
-  const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, found.machines);
+  const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, *found.judge);
   expect_nearest_first(flips);
   const Flip* traffic = find(flips, "traffic", true);
   ASSERT_TRUE(traffic);
@@ -162,7 +163,7 @@ TEST(PlanFlips, ComeNearestFirstAndThoseNotFoundLast) {
 TEST(PlanFlips, OfPricesAreWhereTwoCostsAreEqual) {
   Found found({"a", "b"});
   ASSERT_EQ(found.result.best->changes, (Changes{"kind=b", "ssds=2"}));
-  const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, found.machines);
+  const std::vector<Flip> flips = find_flips(found.plan, found.result, kOneASecond, *found.judge);
   // B: 4 + 2, A: 3 + 4. GPUs: 4 f + 2 = 3 f + 4 at f = 2. SSDs: 4 + 2 f = 3 + 4 f at f = 0.5.
   const Flip* gpu = find(flips, "GPU price", true);
   ASSERT_TRUE(gpu);
@@ -180,7 +181,7 @@ TEST(PlanFlips, LeaveOutWhatCannotBeChanged) {
   found.machines.may_scale = false;
   ArrivalOptions trace = kOneASecond;
   trace.process = ArrivalProcess::trace;
-  const std::vector<Flip> flips = find_flips(found.plan, found.result, trace, found.machines);
+  const std::vector<Flip> flips = find_flips(found.plan, found.result, trace, *found.judge);
   EXPECT_FALSE(find(flips, "traffic", true));
   EXPECT_FALSE(find(flips, "prompts", true));
   EXPECT_FALSE(find(flips, "prompts", false));
@@ -189,7 +190,7 @@ TEST(PlanFlips, LeaveOutWhatCannotBeChanged) {
 TEST(PlanWhy, TakesTheCheapestOfAnotherKindAsRunnerUpAndAddsUp) {
   Found found({"a", "b"});
   // More SSDs of the same kind come first here, and are passed over.
-  const Candidate* more = found.judge->judge({{"kind=b", "ssds=4"}}).front();
+  const Candidate* more = decided(*found.judge, {{"kind=b", "ssds=4"}}).front();
   found.result.judged.insert(found.result.judged.begin(), more);
   const Why found_why = why(found.plan, found.result);
   ASSERT_TRUE(found_why.runner_up);
@@ -253,7 +254,7 @@ TEST(PlanAdvice, TriesMoreOfEveryResourceThatThePlanLeavesAlone) {
   PlanResult result;
   const Changes answer = {"hardware=h100-sxm",
                           R"(hardware.remote={"bandwidth_bytes_per_s": 1e10, "capacity_bytes": 1e13})"};
-  result.best = judge.look({answer}).front();
+  result.best = judge.look({{answer}}).front();
   std::string text;
   for (const Marginal& one : marginal_values(plan, result, judge)) {
     // A millisecond for each change, under every seed.

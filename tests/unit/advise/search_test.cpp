@@ -13,6 +13,7 @@
 #include "advise/screen.h"
 #include "base/random.h"
 #include "plan/workers.h"
+#include "unit/advise/decided.h"
 
 namespace kvcap::plan_search_test {
 namespace {
@@ -218,7 +219,7 @@ TEST(PlanSearch, RunsMoreSeedsWhereATargetIsNear) {
   Formula evaluator(formula, 0.05);
   Judge judge(plan, evaluator);
   EXPECT_DOUBLE_EQ(judge.confidence(), 0.9875);
-  const auto candidates = judge.judge({changes_at(plan.search, {0}), changes_at(plan.search, {1})});
+  const auto candidates = decided(judge, {changes_at(plan.search, {0}), changes_at(plan.search, {1})});
   EXPECT_EQ(candidates[0]->runs.size(), 12U);
   EXPECT_EQ(candidates[0]->verdict, Judgement::meets);
   EXPECT_EQ(candidates[1]->runs.size(), 3U);
@@ -249,7 +250,7 @@ TEST(PlanSearch, ManyLooksTogetherErrInOneCaseOf20AtMost) {
   std::vector<Changes> wanted;
   for (int i = 0; i < 1000; ++i) wanted.push_back({"a=" + std::to_string(i)});
   int wrong = 0;
-  for (const Candidate* one : judge.judge(wanted)) wrong += one->verdict != Judgement::unclear;
+  for (const Candidate* one : decided(judge, wanted)) wrong += one->verdict != Judgement::unclear;
   EXPECT_GT(wrong, 10);
   EXPECT_LE(wrong, 50);
 }
@@ -261,8 +262,8 @@ TEST(PlanSearch, RunsOnceWhatIsUnstableOrMissesByMoreThanTheBound) {
   const Plan plan = plan_of({list("a", {1, 2, 3})}, 1000);
   Formula evaluator(formula);
   Judge judge(plan, evaluator);
-  const auto candidates =
-      judge.judge({changes_at(plan.search, {0}), changes_at(plan.search, {1}), changes_at(plan.search, {2})});
+  const auto candidates = decided(
+      judge, {changes_at(plan.search, {0}), changes_at(plan.search, {1}), changes_at(plan.search, {2})});
   EXPECT_EQ(candidates[0]->runs.size(), 1U);  // unstable
   EXPECT_EQ(candidates[1]->runs.size(), 3U);  // 1,800: 80 % beyond
   EXPECT_EQ(candidates[2]->runs.size(), 1U);  // 2,700: 170 % beyond
@@ -459,7 +460,7 @@ TEST(PlanSearch, MakesRunsLongerUntilTheyTell) {
   const Plan plan = plan_of({list("a", {1})}, 500);
   Slow slow;
   Judge judge(plan, slow);
-  const Candidate* judged = judge.judge({changes_at(plan.search, {0})}).front();
+  const Candidate* judged = decided(judge, {changes_at(plan.search, {0})}).front();
   EXPECT_EQ(slow.longest, 4);
   EXPECT_EQ(slow.shortest_of_others, 4);  // which the first seed took
   EXPECT_EQ(judged->first_share, 4);
@@ -468,7 +469,7 @@ TEST(PlanSearch, MakesRunsLongerUntilTheyTell) {
   Slow limited;
   limited.most = 2;
   Judge other(plan, limited);
-  const Candidate* open = other.judge({changes_at(plan.search, {0})}).front();
+  const Candidate* open = decided(other, {changes_at(plan.search, {0})}).front();
   EXPECT_EQ(limited.longest, 2);
   EXPECT_EQ(open->verdict, Judgement::unclear);
   EXPECT_EQ(open->reason, "stable");

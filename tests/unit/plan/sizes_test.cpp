@@ -14,6 +14,7 @@
 #include "advise/simulator.h"
 #include "scenario/load.h"
 #include "spec/tiers.h"
+#include "unit/advise/decided.h"
 
 namespace kvcap::plan_sizes_test {
 namespace {
@@ -147,7 +148,7 @@ TEST_F(PlanSizes, AreBoughtAsExhaustiveSearchBuysThem) {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t dram = 0; dram < 7; ++dram) {
     for (std::size_t ssd = 0; ssd < 7; ++ssd) {
-      const Candidate& one = *judge.judge({changes_at(plan, {0, dram, ssd})}).front();
+      const Candidate& one = *decided(judge, {changes_at(plan, {0, dram, ssd})}).front();
       if (one.verdict == Judgement::meets) least = std::min(least, one.metric("cost.usd_per_hour").mean);
     }
   }
