@@ -80,6 +80,12 @@ double total_violation(const Plan& plan, const RunResult& result) {
   return sum;
 }
 
+double total_violation(const Plan& plan, const Candidate& candidate) {
+  double sum = candidate.reason == "unstable" ? 1e6 : 0;
+  for (const Target& target : plan.meet) sum += violation(target, candidate.metric(target.metric).mean);
+  return sum;
+}
+
 const Target* worst_target(const Plan& plan, const RunResult& result) {
   const Target* worst = nullptr;
   double most = 0;

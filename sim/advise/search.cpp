@@ -23,12 +23,6 @@ constexpr int64_t kFewSeeds = 3;  // an answer with no more seeds gets another l
 constexpr std::size_t kMostTies = 3;
 constexpr double kEqual = 1e-9;  // relative rounding error of equal prices
 
-double total_violation(const Plan& plan, const Candidate& candidate) {
-  double sum = candidate.reason == "unstable" ? 1e6 : 0;
-  for (const Target& target : plan.meet) sum += violation(target, candidate.metric(target.metric).mean);
-  return sum;
-}
-
 // Returns the entries that no other entry beats in both values, in ascending order of x.
 template <class T, class X, class Y>
 std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
@@ -40,6 +34,14 @@ std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
     if (front.empty() || y(one) < y(front.back())) front.push_back(std::move(one));
   }
   return front;
+}
+
+template <class Holds>
+std::vector<bool> each(const std::vector<Point>& points, const Holds& holds) {
+  std::vector<bool> answers;
+  answers.reserve(points.size());
+  for (const Point& point : points) answers.push_back(holds(point));
+  return answers;
 }
 
 class PlanSearch {
@@ -100,7 +102,8 @@ class PlanSearch {
       update_best_objective();
     } while (std::isfinite(searched) && best_objective_ > searched + margin() + kEqual * std::abs(searched));
     count_verified();
-    name_discarded(screening);
+    result_.discarded =
+        discarded_values(plan_, judged_, result_.best ? &result_.best_point : nullptr, screening);
   }
 
   void search_waves(const std::vector<Combination>& left) {
@@ -117,11 +120,8 @@ class PlanSearch {
     const Verdicts verdicts = {.may_be_better =
                                    [&](const std::vector<Point>& points) {
                                      know_estimates(points);
-                                     std::vector<bool> answers;
-                                     answers.reserve(points.size());
-                                     for (const Point& point : points)
-                                       answers.push_back(may_be_better(point));
-                                     return answers;
+                                     return each(points,
+                                                 [&](const Point& point) { return may_be_better(point); });
                                    },
                                .is_judged = [&](const Point& point) { return judged_.contains(point); },
                                .ruling_out = [&](const Point& point) { return ruling_out(point); },
@@ -192,8 +192,7 @@ class PlanSearch {
     return found;
   }
 
-  double objective(const RunResult& result) const { return result.number(plan_.minimize); }
-  double objective(const Candidate& candidate) const { return candidate.metric(plan_.minimize).mean; }
+  double objective(const auto& of) const { return kvcap::objective(plan_, of); }
 
   bool is_likely(const Combination& one) const { return total_violation(plan_, one.at_top.result) == 0; }
 
@@ -274,10 +273,7 @@ class PlanSearch {
     const std::size_t top = bisected_ ? plan_.search[*bisected_].values.size() - 1 : 0;
     const auto is_too_dear = [&](const std::vector<Point>& points) {
       know_estimates(points);
-      std::vector<bool> answers;
-      answers.reserve(points.size());
-      for (const Point& point : points) answers.push_back(!may_be_best(point));
-      return answers;
+      return each(points, [&](const Point& point) { return !may_be_best(point); });
     };
     return smallest(lines, std::vector(lines.size(), top + 1), is_too_dear);
   }
@@ -353,10 +349,7 @@ class PlanSearch {
       if (!implied(point)) open.push_back(point);
     }
     judge_all(open);
-    std::vector<bool> answers;
-    answers.reserve(points.size());
-    for (const Point& point : points) answers.push_back(implied(point).value_or(true));
-    return answers;
+    return each(points, [&](const Point& point) { return implied(point).value_or(true); });
   }
 
   // As `meets`, but takes a point as met, without a run, if a judged one with at least its resources meets
@@ -372,11 +365,10 @@ class PlanSearch {
                objective(*candidate) + margin() <= estimate(point) + equal();
       });
     };
+    std::vector<bool> answers = each(points, saves_nothing);
     std::vector<Point> cheaper;
-    std::vector<bool> answers;
-    for (const Point& point : points) {
-      answers.push_back(saves_nothing(point));
-      if (!answers.back()) cheaper.push_back(point);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (!answers[i]) cheaper.push_back(points[i]);
     }
     const std::vector<bool> met = meets(cheaper);
     auto next = met.begin();
@@ -430,24 +422,19 @@ class PlanSearch {
 
   // Returns the Pareto front of the ends of all combinations, on the longest short workload.
   std::vector<Point> likely_front(const std::vector<Combination>& combinations) const {
-    struct Seen {
-      Point point;
-      double objective, quality;
-    };
-    std::vector<Seen> seen;
-    const auto add = [&](const Point& point, const Answer& answer) {
-      if (!answer.reason.empty() || is_saturated(answer.result)) return;
-      seen.push_back({point, objective(answer.result), answer.result.number(kFrontMetric)});
-    };
+    std::vector<std::pair<const Point*, const Answer*>> seen;
     for (const Combination& one : combinations) {
-      add(one.top, one.at_top);
-      add(one.bottom, one.at_bottom);
+      seen.emplace_back(&one.top, &one.at_top);
+      seen.emplace_back(&one.bottom, &one.at_bottom);
     }
+    std::erase_if(seen, [](const auto& one) {
+      return !one.second->reason.empty() || is_saturated(one.second->result);
+    });
     std::vector<Point> points;
-    for (Seen& one : non_dominated(
-             std::move(seen), [](const Seen& one) { return one.objective; },
-             [](const Seen& one) { return one.quality; })) {
-      points.push_back(std::move(one.point));
+    for (const auto& [point, answer] : non_dominated(
+             std::move(seen), [&](const auto& one) { return objective(one.second->result); },
+             [](const auto& one) { return one.second->result.number(kFrontMetric); })) {
+      points.push_back(*point);
     }
     return points;
   }
@@ -472,7 +459,7 @@ class PlanSearch {
   // the plan's lists stays, which is the simpler one: no offloading that gains nothing.
   bool replaces(const Candidate& one, const Candidate& best) const {
     if (!better(one, best)) return false;
-    if (objective(one) < objective(best) - kEqual * std::abs(objective(best))) return true;
+    if (is_lower(objective(one), objective(best))) return true;
     const auto latency_ms = [](const RunResult& run) { return run.number(kFrontMetric); };
     const MeanInterval difference = paired_difference(one, best, latency_ms);
     return difference.mean + difference.half_width < 0;  // one seed is not sure
@@ -545,8 +532,7 @@ class PlanSearch {
       if (!result_.nearest || total_violation(plan_, *one) < total_violation(plan_, *result_.nearest)) {
         result_.nearest = one;
       }
-      const double margin = kEqual * std::abs(objective(*one));
-      if (result_.best && objective(*one) < objective(*result_.best) - margin) result_.next_better = one;
+      if (result_.best && is_lower(objective(*one), objective(*result_.best))) result_.next_better = one;
     }
     std::vector<const Candidate*> stable = result_.judged;
     std::erase_if(stable, [](const Candidate* one) { return one->reason == "unstable"; });
@@ -555,90 +541,12 @@ class PlanSearch {
         [](const Candidate* one) { return one->metric(kFrontMetric).mean; });
   }
 
-  void name_discarded(const Screening& screening) {
-    for (std::size_t d = 0; d < plan_.search.size(); ++d) {
-      if (plan_.search[d].is_range) continue;
-      for (std::size_t value = 0; value < plan_.search[d].values.size(); ++value) {
-        if (result_.best && result_.best_point[d] == value) continue;
-        Discarded one = why_discarded(screening, d, value);
-        one.value = plan_.search[d].name() + "=" + plan_.search[d].values[value];
-        result_.discarded.push_back(std::move(one));
-      }
-    }
-  }
-
-  // Shows the cheapest configuration that meets the targets; else the cheapest that is likely to meet them on
-  // short workloads; else the one that misses least.
-  Discarded why_discarded(const Screening& screening, std::size_t d, std::size_t value) {
-    Discarded found{.why = Discarded::Why::cannot_run, .reason = {}, .changes = {}};
-    double cheapest = kInfinity;
-    const Candidate* nearest = nullptr;
-    for (const auto& [point, candidate] : judged_) {
-      if (point[d] != value || candidate->verdict == Judgement::cannot_run) continue;
-      if (candidate->verdict == Judgement::meets && objective(*candidate) < cheapest) {
-        cheapest = objective(*candidate);
-        found = {.why = Discarded::Why::dearer,
-                 .objective = cheapest,
-                 .reason = {},
-                 .changes = candidate->changes};
-      }
-      if (!nearest || total_violation(plan_, *candidate) < total_violation(plan_, *nearest)) {
-        nearest = candidate;
-      }
-    }
-    if (found.why == Discarded::Why::dearer) return found;
-    for (const Combination& one : screening.left) {
-      if (one.top[d] != value || !is_likely(one) || judged_.contains(one.top)) continue;
-      if (estimate(one.bottom) >= cheapest) continue;
-      cheapest = estimate(one.bottom);
-      found = {.why = Discarded::Why::dearer,
-               .objective = cheapest,
-               .is_estimate = true,
-               .reason = {},
-               .changes = changes_at(plan_, one.bottom)};
-    }
-    if (found.why == Discarded::Why::dearer) return found;
-    if (nearest) {
-      const bool is_unclear = nearest->verdict == Judgement::unclear;
-      return {.why = is_unclear ? Discarded::Why::unclear : Discarded::Why::misses,
-              .objective = objective(*nearest),
-              .reason = nearest->reason,
-              .found = nearest->metric(nearest->reason).mean,
-              .changes = nearest->changes};
-    }
-    double least = kInfinity;
-    for (const auto* list : {&screening.left, &screening.gone}) {
-      for (const Combination& one : *list) {
-        if (one.top[d] != value) continue;
-        if (!one.at_top.reason.empty()) {
-          if (found.reason.empty()) found.reason = one.at_top.reason;
-          continue;
-        }
-        const double misses = total_violation(plan_, one.at_top.result);
-        // A saturated one misses infinitely, and yet can run.
-        if (found.why != Discarded::Why::cannot_run && misses >= least) continue;
-        least = misses;
-        const Target* worst = worst_target(plan_, one.at_top.result);
-        found = {.why = worst || is_saturated(one.at_top.result) ? Discarded::Why::misses
-                                                                 : Discarded::Why::unclear,
-                 .objective = objective(one.at_top.result),
-                 .is_estimate = true,
-                 .reason = is_saturated(one.at_top.result) ? "unstable"
-                           : worst                         ? worst->metric
-                                                           : "stable",
-                 .found = worst ? one.at_top.result.number(worst->metric) : NAN,
-                 .changes = changes_at(plan_, one.top)};
-      }
-    }
-    return found;
-  }
-
   const Plan& plan_;
   Judge& judge_;
   std::optional<std::size_t> bisected_;  // the longest range
   std::map<Point, double> estimates_;    // objectives on short workloads
   std::optional<double> error_;          // largest relative error of an estimate so far
-  std::map<Point, const Candidate*> judged_;
+  JudgedPoints judged_;
   std::set<Point> tried_ties_;
   double best_objective_ = kInfinity;
   std::set<Point> verified_;              // points that were run although others ruled them out

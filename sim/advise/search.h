@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,13 +28,19 @@ namespace kvcap {
 struct Discarded {
   enum class Why : uint8_t { dearer, unclear, misses, cannot_run };
   std::string value;  // "hardware=l40s"
-  Why why = Why::misses;
+  Why why = Why::cannot_run;
   double objective = NAN;    // dearer: of the cheapest one; unclear, misses: of the one that misses least
   bool is_estimate = false;  // true: from a short workload only
   std::string reason;        // unclear, misses: the metric, "unstable" or "stable"; cannot_run: the error
   double found = NAN;        // value of the metric `reason`
   Changes changes;           // the configuration shown
 };
+
+using JudgedPoints = std::map<Point, const Candidate*>;
+
+// Returns the values in the order of the plan's lists. `best`: the answer; null: none.
+std::vector<Discarded> discarded_values(const Plan& plan, const JudgedPoints& judged, const Point* best,
+                                        const Screening& screening);
 
 // Counts of configurations that would beat the answer but were ruled out by others without a run
 // (verify.h).
