@@ -1,7 +1,6 @@
 #include "advise/purchase.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/text/format.h"
 #include "plan/sizes.h"
@@ -32,16 +31,6 @@ std::string gpus_text(const Scenario& scenario) {
                 : "");
   }
   return gpus;
-}
-
-// Returns the provisioned size of a tier: the size in the scenario, else in the profile. Returns nothing if
-// the tier is unused.
-std::optional<double> provisioned_bytes(const Scenario& scenario, Tier tier, double all_bytes) {
-  if (!keeps_in(scenario, tier)) return {};
-  if (!scenario.policy.tiers) return all_bytes;
-  const auto found = std::find_if(scenario.policy.tiers->begin(), scenario.policy.tiers->end(),
-                                  [tier](const TierOptions& one) { return one.kind == tier; });
-  return found->capacity_bytes.value_or(all_bytes);
 }
 
 // True iff the configuration pays this price. It does not pay for wear, which is not part of the total, or
@@ -107,14 +96,12 @@ std::string purchase(const Plan& plan, const Changes& changes) {
   std::string text = (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") + gpus_text(scenario);
   std::string stores;
   const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
-  for (Tier tier : kHostTiers) {
-    const std::optional<TierFacts> facts = tier_facts(hardware, tier);
-    const auto bytes = facts ? provisioned_bytes(scenario, tier, facts->capacity_bytes) : std::nullopt;
-    if (!bytes) continue;
-    const std::string ssds = tier == Tier::ssd ? std::to_string(hardware.ssd->count) + " SSD" : "";
-    const bool is_rented = facts->rent_free_bytes >= *bytes;
-    add((is_rented ? "the instance's " : "") + sized(*bytes) +
-        (ssds.empty() ? " of " + std::string(tier_row(tier).stored)
+  for (const BoughtSize& one : bought_sizes(plan, changes)) {
+    const TierFacts facts = *tier_facts(hardware, one.tier);
+    const std::string ssds = one.tier == Tier::ssd ? std::to_string(hardware.ssd->count) + " SSD" : "";
+    const bool is_rented = facts.rent_free_bytes >= one.bytes;
+    add((is_rented ? "the instance's " : "") + sized(one.bytes) +
+        (ssds.empty() ? " of " + std::string(tier_row(one.tier).stored)
                       : " on " + ssds + (hardware.ssd->count > 1 ? "s" : "")));
   }
   if (!stores.empty()) text += " with " + stores + " for stored state";
