@@ -14,16 +14,19 @@ my $readers = "$logs:$traces:Calls.*:Estimate.*:Guess.*:Leval.*:ShareGpt.*:Sourc
 my $sweeps = 'Sweep*:Sample.*:PointKey.*:ResultsFiles.*:JournalModes.*:Workers.*:Slurm*:FakeSlurm.*:Replications.*-SweepCommand.LosesNothing*';
 my $slow = '-PlanSizes.AreBought*:PlanCommand.NotesThatAMachine*:PlanCommand.IsNotClear*:PlanFile.SearchesStorage*:PlanFile.IsAsGood*'
   . ':DrawsOfCompare.SayInHowMany*:PricesCommand.OfAPlan*';
-my $plans = 'PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:PlanText.*:PlannedTiers.*:PlanSizes.*:SizeSettings.*:PlanDraws.*:PlanFile.*:PlanCommand.*:ModelIntervals.*';
+my $plans = 'PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:Perturb.*:Judge.*:PlanText.*:PlannedTiers.*:PlanSizes.*:SizeSettings.*:PlanDraws.*:PlanFile.*:PlanCommand.*:ModelIntervals.*';
 # The first pattern that a file matches names the tests that have to notice its faults.
 my @tests = (
   [qr{^sim/launch/}, 'LaunchLine.*:Launched.*:ChangedFlags.*:FlagTable.*:ShellWords.*'],
   [qr{^sim/fit/}, 'Fit*:HardwareFile.*:EngineTimes.*'],
   [qr{^sim/observe/}, 'Observ*:History.*:BucketQuantile.*:HttpGet.*:Redirected.*:Prometheus.*:Snapshot.*:EngineMetrics.*:Clocks.*'],
   [qr{^sim/plan/(capacity|replicate)}, "Capacity*:LoadOfAScenario.*:PercentileShare.*:Replications.*"],
-  [qr{^sim/plan/(break_even|purchase)}, "BreakEven*:Prices*:$plans$slow"],
-  [qr{^sim/plan/(model_draws|plan_draws)}, "Draw*:OutsideValidation.*:$plans$slow"],
-  [qr{^sim/plan/plan}, "$plans$slow"],
+  [qr{^sim/plan/break_even}, "BreakEven*:Prices*:$plans$slow"],
+  [qr{^sim/plan/model_draws}, "Draw*:OutsideValidation.*:$plans$slow"],
+  [qr{^sim/plan/(plan|sizes)}, "$plans$slow"],
+  [qr{^sim/advise/purchase}, "Prices*:$plans$slow"],
+  [qr{^sim/advise/draws}, "Draw*:OutsideValidation.*:$plans$slow"],
+  [qr{^sim/advise/}, "$plans$slow"],
   [qr{^sim/plan/}, $sweeps],
   [qr{^sim/workload/}, $readers]);
 # Which of sim/workload read files.
@@ -81,7 +84,7 @@ sub faulty {
 
 my ($step, $first) = @ARGV;
 my ($count, $is_raw) = (0, 0);
-my @files = glob 'sim/launch/*.cpp sim/fit/*.cpp sim/observe/*.cpp sim/plan/*.cpp sim/workload/*.cpp';
+my @files = glob 'sim/launch/*.cpp sim/fit/*.cpp sim/observe/*.cpp sim/plan/*.cpp sim/advise/*.cpp sim/workload/*.cpp';
 for my $file (sort grep { !m{^sim/workload/} || m{/($reading)\.cpp$} } @files) {
   my ($tests) = map { $_->[1] } grep { $file =~ $_->[0] } @tests;
   open my $in, '<', $file or die "every_fault.pl: $file: $!\n";

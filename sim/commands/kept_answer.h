@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 #include "scenario/scenario.h"
 
 namespace kvcap {

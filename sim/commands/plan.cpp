@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "advise/purchase.h"
+#include "advise/simulator.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
@@ -24,10 +26,7 @@
 #include "documents/kind.h"
 #include "launch/deployment.h"
 #include "plan/break_even.h"
-#include "plan/search/plan_draws.h"
-#include "plan/search/plan_simulate.h"
-#include "plan/search/plan_sizes.h"
-#include "plan/search/purchase.h"
+#include "plan/sizes.h"
 #include "plan/workers.h"
 #include "run/billing.h"
 #include "scenario/load.h"
@@ -61,7 +60,7 @@ Json interval_object(const MeanInterval& value) {
   return {{"mean", value.mean}, {"interval", interval}};
 }
 
-Json candidate_object(const Plan& plan, const Candidate& candidate, bool has_command = true) {
+Json candidate_object(const Plan& plan, const Candidate& candidate) {
   Json metrics = Json::object();
   if (!candidate.runs.empty()) {
     for (const std::string& name : {plan.minimize, std::string(kFrontMetric)}) {
@@ -82,7 +81,8 @@ Json candidate_object(const Plan& plan, const Candidate& candidate, bool has_com
     object["policy"] = run.policy;
     object["quality_note"] = run.quality_note.empty() ? Json() : Json(run.quality_note);
   }
-  object["command"] = has_command ? Json(candidate_command(plan, candidate)) : Json();
+  // No field of a scenario makes prompts longer.
+  object["command"] = candidate.context_scale == 1 ? Json(candidate_command(plan, candidate)) : Json();
   return object;
 }
 
@@ -99,7 +99,7 @@ Json bottleneck_object(const Candidate& candidate) {
 }
 
 Json why_object(const PlanReport& report) {
-  const Why& why = report.why;
+  const Why& why = report.advice.why;
   Json object = {{"bottleneck", bottleneck_object(*report.result.best)}, {"runner_up", Json()}};
   if (!why.runner_up) return object;
   const auto parts = [](const std::vector<PartDifference>& differences) {
@@ -171,7 +171,7 @@ Json marginal_object(const Plan& plan, const Marginal& one) {
           {"candidate", candidate_object(plan, *one.candidate)}};
 }
 
-Json report_object(const PlanReport& report, const PlanDraws& draws) {
+Json report_object(const PlanReport& report) {
   const Plan& plan = *report.plan;
   const PlanResult& result = report.result;
   Json object = {{"schema", "kvcap.plan_result/1"},   {"name", plan.name},
@@ -207,16 +207,17 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
                                    {"changes", one.changes}});
   }
   object["marginal"] = Json::array();
-  for (const Marginal& one : report.marginals) object["marginal"].push_back(marginal_object(plan, one));
-  const Marginal* next = next_to_buy(report.marginals);
+  for (const Marginal& one : report.advice.marginals)
+    object["marginal"].push_back(marginal_object(plan, one));
+  const Marginal* next = next_to_buy(report.advice.marginals);
   object["next"] = next ? marginal_object(plan, *next) : Json();
   object["robustness"] = Json::array();
-  for (const Stress& one : report.stresses) {
+  for (const Stress& one : report.advice.stresses) {
     object["robustness"].push_back(
-        {{"what", one.what}, {"candidate", candidate_object(plan, *one.candidate, one.has_command)}});
+        {{"what", one.what}, {"candidate", candidate_object(plan, *one.candidate)}});
   }
   object["prices"] = Json::array();
-  for (const PriceChange& one : report.prices) {
+  for (const PriceChange& one : report.advice.prices) {
     object["prices"].push_back({{"what", one.what},
                                 {"objective", one.objective},
                                 {"still_best", one.best == result.best},
@@ -224,7 +225,7 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
   }
   object["why"] = result.best ? why_object(report) : Json();
   object["flips"] = Json::array();
-  for (const Flip& one : report.flips) {
+  for (const Flip& one : report.advice.flips) {
     object["flips"].push_back({{"what", one.what},
                                {"found", one.is_found},
                                {"factor", one.factor},
@@ -236,7 +237,7 @@ Json report_object(const PlanReport& report, const PlanDraws& draws) {
   object["launch"] = line.empty() ? Json() : Json(line);
   object["key"] = plan_key(plan);
   object["deployments"] = result.best ? deployments_of(sized(plan, *result.best)) : Json();
-  if (draws.draws > 0) object["model"] = draws_object(draws);
+  if (report.advice.draws.draws > 0) object["model"] = draws_object(report.advice.draws);
   return object;
 }
 
@@ -289,7 +290,7 @@ std::string flags_text(const PlanReport& report) {
   if (!report.result.best) return "";
   const Scenario best = sized(plan, *report.result.best);
   std::string text = launch_text(best), changes;
-  for (const Marginal& one : report.marginals) {
+  for (const Marginal& one : report.advice.marginals) {
     const Scenario other = sized(plan, *one.candidate);
     if (changed_flags(best, other).empty()) continue;
     changes += flags_line(one.what, best, other) + "      " + plan.minimize + " " +
@@ -440,27 +441,6 @@ AskedPlan asked_plan(const PlanArgs& args) {
   return asked;
 }
 
-// Adds what stands beside the answer, and returns how it fares on plausible machines. Ctrl-C leaves out the
-// rest.
-PlanDraws advised(PlanReport& report, Judge& judge, Simulator& simulator, const std::string& draws) {
-  const Plan& plan = *report.plan;
-  const PlanResult& result = report.result;
-  report.prices = price_changes(plan, result);
-  report.why = why(plan, result);
-  const int64_t asked = draws_of(draws);
-  try {
-    report.marginals = marginal_values(plan, result, judge);
-    report.stresses = stress(plan, result, judge);
-    const Scenario answer = load_scenario(plan.base, result.best->changes);
-    report.flips = find_flips(plan, result, answer.workload.arrivals, simulator);
-    // A search simulates far more turns than its finalists' draws.
-    return draw_finalists(plan, result, {.draws = asked == kAutoDraws ? kDefaultDraws : asked});
-  } catch (const Interrupted&) {
-    report.is_advice_interrupted = true;
-  }
-  return {};
-}
-
 void plan(const PlanArgs& args) {
   if (!args.emit.empty() && (args.json || args.break_even)) {
     throw InputError("plan: found --emit with " + std::string(args.json ? "--json" : "--break-even") +
@@ -499,18 +479,19 @@ void plan(const PlanArgs& args) {
   Judge judge(plan, simulator);
   PlanReport report{.plan = &plan, .result = find_plan(plan, judge), .searched = searched};
   std::vector<std::string> notes;
-  PlanDraws draws;
   if (report.result.best) {
     report.purchase = purchase(plan, report.result.best->changes);
     report.purchase_notes = purchase_notes(plan, report.result.best->changes);
     notes = load_scenario(plan.base, report.result.best->changes).notes;
     for (std::string& one : assumptions(notes)) report.purchase_notes.push_back(std::move(one));
   }
-  if (report.result.best && !report.result.is_interrupted)
-    draws = advised(report, judge, simulator, args.draws);
+  if (report.result.best && !report.result.is_interrupted) {
+    const int64_t draws = draws_of(args.draws);
+    report.advice = advise(plan, report.result, judge, draws == kAutoDraws ? kDefaultDraws : draws);
+  }
   report.simulations = simulator.simulations();
   if (report.is_interrupted() && (args.json || !args.emit.empty())) throw Interrupted();
-  Json object = report_object(report, draws);
+  Json object = report_object(report);
   if (!searched.empty()) notes.push_back(searched);
   object["notes"] = notes;
   if (from.is_given()) {
@@ -530,8 +511,8 @@ void plan(const PlanArgs& args) {
   } else if (!args.emit.empty()) {
     print(deployment(report, args.emit));
   } else {
-    print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, draws) + flags_text(report) +
-          launched_text(from) + holds_text(checked));
+    print(plan_text(report, document_sentences(object)) + plan_draws_text(plan, report.advice.draws) +
+          flags_text(report) + launched_text(from) + holds_text(checked));
   }
   if (report.is_interrupted()) throw Interrupted();
   if (!report.result.best) throw CheckFailed(name + ": no configuration meets every target");

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "advise/judge.h"
 #include "documents/document.h"
 #include "metrics/recorder.h"
 #include "metrics/result.h"
-#include "plan/search/plan.h"
-#include "plan/search/plan_judge.h"
+#include "plan/plan.h"
 
 namespace kvcap {
 

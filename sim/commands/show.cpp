@@ -25,7 +25,7 @@
 #include "commands/show_support.h"
 #include "cost/peer_collectives.h"
 #include "cost/prices.h"
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 #include "plan/sweep/sweep.h"
 #include "policy/table.h"
 #include "scenario/load.h"

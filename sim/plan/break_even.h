@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 
 namespace kvcap {
 

@@ -23,8 +23,7 @@
 #include "metrics/result.h"
 #include "metrics/statistics/intervals.h"
 #include "metrics/statistics/stability.h"
-#include "plan/search/plan.h"
-#include "plan/search/plan_judge.h"
+#include "plan/plan.h"
 #include "plan/sweep/finished_runs.h"
 #include "scenario/scenario.h"
 

@@ -25,10 +25,10 @@ void add_next_cheaper(Page& page, const PlanReport& report) {
 }
 
 void add_marginals(Page& page, const PlanReport& report) {
-  if (report.marginals.empty()) return;
+  if (report.advice.marginals.empty()) return;
   page.line();
   page.line("A little more of each resource:");
-  for (const Marginal& one : report.marginals) {
+  for (const Marginal& one : report.advice.marginals) {
     std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
                        report.plan->minimize + " " + signed_text(one.objective);
     if (one.unit != ResourceUnit::none) {
@@ -39,8 +39,8 @@ void add_marginals(Page& page, const PlanReport& report) {
     if (one.candidate->verdict == Judgement::misses) text += "; then it " + failure_text(*one.candidate);
     page.sentence(text, "    ");
   }
-  const Marginal* next = next_to_buy(report.marginals);
-  if (!report.marginals.front().has_price) return;
+  const Marginal* next = next_to_buy(report.advice.marginals);
+  if (!report.advice.marginals.front().has_price) return;
   if (!next) {
     page.sentence(std::string("None that is for sale surely lowers ") + kFrontMetric +
                   " and misses no target.");
@@ -55,7 +55,7 @@ void add_marginals(Page& page, const PlanReport& report) {
 void add_robustness(Page& page, const PlanReport& report) {
   page.line();
   page.line("How far the answer holds:");
-  for (const Stress& one : report.stresses) {
+  for (const Stress& one : report.advice.stresses) {
     const Candidate& candidate = *one.candidate;
     std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
     // A reason that is the front's metric already shows its value.
@@ -64,7 +64,7 @@ void add_robustness(Page& page, const PlanReport& report) {
     }
     page.sentence("  " + one.what + ": " + text, "    ");
   }
-  for (const PriceChange& one : report.prices) {
+  for (const PriceChange& one : report.advice.prices) {
     std::string text = "  " + one.what + ": " + format_number(one.objective);
     text += one.best == report.result.best ? ", still the best of what was judged"
                                            : "; then better: " + values_of(one.best->changes);
@@ -107,7 +107,7 @@ std::string bottleneck_text(const Plan& plan, const Candidate& candidate) {
 }
 
 void add_why(Page& page, const PlanReport& report) {
-  const Why& why = report.why;
+  const Why& why = report.advice.why;
   page.line();
   page.sentence(fmt::format("Bottleneck, by share of the time: {}.",
                             bottleneck_text(*report.plan, *report.result.best)));
@@ -122,10 +122,10 @@ void add_why(Page& page, const PlanReport& report) {
 }
 
 void add_flips(Page& page, const PlanReport& report) {
-  if (report.flips.empty()) return;
+  if (report.advice.flips.empty()) return;
   page.line();
   page.line("Where the answer flips, the nearest first (one seed a step):");
-  for (const Flip& one : report.flips) {
+  for (const Flip& one : report.advice.flips) {
     const std::string times = one.what + " x " + format_number(one.factor);
     if (!one.is_found) {
       page.sentence("  " + times + ": the answer still holds", "    ");

@@ -4,12 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "advise/advice.h"
+#include "advise/search.h"
 #include "plan/break_even.h"
-#include "plan/search/plan_advice.h"
-#include "plan/search/plan_draws.h"
-#include "plan/search/plan_flips.h"
-#include "plan/search/plan_search.h"
-#include "plan/search/plan_why.h"
 
 namespace kvcap {
 
@@ -21,14 +18,9 @@ struct PlanReport {
   int64_t simulations = 0;
   std::string purchase;
   std::vector<std::string> purchase_notes;  // searched sizes and sources of the prices
-  std::vector<Marginal> marginals;
-  std::vector<Stress> stresses;
-  std::vector<PriceChange> prices;
-  Why why;
-  std::vector<Flip> flips;
-  bool is_advice_interrupted = false;  // by Ctrl-C: members above may be empty
+  Advice advice;
 
-  bool is_interrupted() const { return result.is_interrupted || is_advice_interrupted; }
+  bool is_interrupted() const { return result.is_interrupted || advice.is_interrupted; }
 };
 
 // `said`: the sentences on the plan's document, which the page begins with.

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "advise/judge.h"
 #include "metrics/statistics/intervals.h"
-#include "plan/search/plan.h"
 
 namespace kvcap {
 

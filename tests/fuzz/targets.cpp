@@ -15,7 +15,7 @@
 #include "observe/log.h"
 #include "observe/observation.h"
 #include "observe/prometheus.h"
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 #include "plan/sweep/sweep.h"
 #include "report/read_inputs.h"
 #include "scenario/load.h"

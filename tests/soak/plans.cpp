@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "advise/search.h"
+#include "advise/simulator.h"
 #include "plan/replicate.h"
-#include "plan/search/plan_search.h"
-#include "plan/search/plan_simulate.h"
 #include "reference/dice.h"
 #include "scenario/json.h"
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "advise/draws.h"
 #include "cost/cost_model.h"
 #include "laws/machines.h"
 #include "metrics/model_report.h"
-#include "plan/search/plan_draws.h"
 #include "run/drawn_scenario.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"

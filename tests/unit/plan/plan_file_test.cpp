@@ -7,10 +7,11 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "advise/search.h"
+#include "advise/simulator.h"
 #include "base/input_error.h"
 #include "plan/break_even.h"
-#include "plan/search/plan_search.h"
-#include "plan/search/plan_simulate.h"
+#include "unit/advise/decided.h"
 
 namespace kvcap::plan_file_test {
 namespace {
@@ -172,7 +173,7 @@ Exhausted exhaust(const Plan& plan, Simulator& simulator) {
   }
   Judge judge(plan, simulator);
   Exhausted found{.all = all.size()};
-  for (const Candidate* one : judge.judge(all)) {
+  for (const Candidate* one : decided(judge, all)) {
     if (one->verdict != Judgement::meets) continue;
     ++found.meeting;
     found.least = std::min(found.least, one->metric("cost.usd_per_hour").mean);
@@ -233,7 +234,7 @@ TEST_F(PlanFile, IsAsGoodAsWhatPeopleHaveSetUpByHand) {
                            std::to_string(scenario["serving"].value("tensor_parallel_size", 1))});
   }
   std::size_t meeting = 0;
-  for (const Candidate* one : judge.judge(by_hand)) {
+  for (const Candidate* one : decided(judge, by_hand)) {
     ASSERT_NE(one->verdict, Judgement::cannot_run) << one->reason;
     if (one->verdict != Judgement::meets) continue;
     ++meeting;

@@ -94,39 +94,40 @@ TEST_F(PlanText, OfAnAnswerSaysEverythingThatFollowsFromIt) {
       {.value = "f", .why = Why::unclear, .objective = 1, .reason = "stable"},
       {.value = "g", .why = Why::cannot_run, .reason = "no room"}};
   report_.purchase_notes = {"Prices are of a list."};
-  report_.marginals = {{.what = "hardware.ssd.count 1 -> 2",
-                        .candidate = slow,
-                        .objective = {0.5, 0},
-                        .quality = {-10, 2},
-                        .unit = ResourceUnit::terabyte,
-                        .units = 4},
-                       {.what = "hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2",
-                        .candidate = best,
-                        .objective = {0, 0},
-                        .quality = {3, 1},
-                        .has_price = false}};
-  report_.stresses = {{"holds", best},
-                      {"misses", slow},
-                      {"misses another", made({.verdict = Judgement::misses, .reason = "token_hit_rate"})},
-                      {"saturated", made({.verdict = Judgement::misses, .reason = "unstable"})},
-                      {"unclear", made({.verdict = Judgement::unclear, .reason = "stable"})},
-                      {"cannot run", made({.verdict = Judgement::cannot_run, .reason = "no room"})}};
-  report_.prices = {{"GPU price +20 %", 3.6, best}, {"GPU price x 2", 6, dear}};
-  report_.why = {.runner_up = dear,
-                 .objective = {-3, 0.25},
-                 .costs = {{"DRAM", {0.1, 0}}, {"GPU", {-3.1, 0}}, {"SSD", {0.001, 0}}},
-                 .ttft_ms = {40, 5},
-                 .ttft_parts_ms = {{"queue", {-7, 1}},
-                                   {"lookup", {6, 1}},
-                                   {"load", {-5, 1}},
-                                   {"restore_compute", {4, 1}},
-                                   {"prefill", {-3, 1}},
-                                   {"batching", {45, 1}}}};
-  report_.flips = {{.what = "traffic", .factor = 1.25, .holds = 1.125, .reason = "p99_ttft_ms"},
-                   {.what = "prompts", .factor = 1.5, .holds = 1.5, .reason = "unstable"},
-                   {.what = "sessions", .factor = 2, .holds = 1, .reason = "stable"},
-                   {.what = "SSD price", .factor = 0.5, .holds = 0.5, .better = {"hardware=l40s"}},
-                   {.what = "GPU price", .factor = 8, .holds = 8, .is_found = false}};
+  report_.advice.marginals = {{.what = "hardware.ssd.count 1 -> 2",
+                               .candidate = slow,
+                               .objective = {0.5, 0},
+                               .quality = {-10, 2},
+                               .unit = ResourceUnit::terabyte,
+                               .units = 4},
+                              {.what = "hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2",
+                               .candidate = best,
+                               .objective = {0, 0},
+                               .quality = {3, 1},
+                               .has_price = false}};
+  report_.advice.stresses = {
+      {"holds", best},
+      {"misses", slow},
+      {"misses another", made({.verdict = Judgement::misses, .reason = "token_hit_rate"})},
+      {"saturated", made({.verdict = Judgement::misses, .reason = "unstable"})},
+      {"unclear", made({.verdict = Judgement::unclear, .reason = "stable"})},
+      {"cannot run", made({.verdict = Judgement::cannot_run, .reason = "no room"})}};
+  report_.advice.prices = {{"GPU price +20 %", 3.6, best}, {"GPU price x 2", 6, dear}};
+  report_.advice.why = {.runner_up = dear,
+                        .objective = {-3, 0.25},
+                        .costs = {{"DRAM", {0.1, 0}}, {"GPU", {-3.1, 0}}, {"SSD", {0.001, 0}}},
+                        .ttft_ms = {40, 5},
+                        .ttft_parts_ms = {{"queue", {-7, 1}},
+                                          {"lookup", {6, 1}},
+                                          {"load", {-5, 1}},
+                                          {"restore_compute", {4, 1}},
+                                          {"prefill", {-3, 1}},
+                                          {"batching", {45, 1}}}};
+  report_.advice.flips = {{.what = "traffic", .factor = 1.25, .holds = 1.125, .reason = "p99_ttft_ms"},
+                          {.what = "prompts", .factor = 1.5, .holds = 1.5, .reason = "unstable"},
+                          {.what = "sessions", .factor = 2, .holds = 1, .reason = "stable"},
+                          {.what = "SSD price", .factor = 0.5, .holds = 0.5, .better = {"hardware=l40s"}},
+                          {.what = "GPU price", .factor = 8, .holds = 8, .is_found = false}};
   EXPECT_EQ(
       lines_with(""),
       R"(test: 12 configurations, 1,234 simulations, 3 judged on the whole workload; 3 combinations dropped
@@ -290,7 +291,7 @@ TEST_F(PlanText, SaysWhichResourceBringsMost) {
   Marginal more{
       .what = "hardware.ssd.count 1 -> 2", .candidate = best, .objective = {0.5, 0}, .quality = {-10, 2}};
   const auto last = [&] {
-    report_.marginals = {more};
+    report_.advice.marginals = {more};
     return lines_with("One more dollar") + lines_with("Most is gained") + lines_with("None that is");
   };
   EXPECT_EQ(last(), "One more dollar an hour buys most as hardware.ssd.count: 20.0 ms of p99 TTFT.\n");

@@ -30,7 +30,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
      {"scenario", "fleet", "engine", "policy", "state", "cost", "des", "metrics", "workload", "spec",
       "base"}},
     {"plan", {"run", "scenario", "spec", "metrics", "workload", "base"}},
-    {"text", {"plan", "scenario", "metrics", "base"}},
+    {"advise", {"plan", "run", "scenario", "spec", "metrics", "workload", "base"}},
+    {"text", {"advise", "plan", "scenario", "metrics", "base"}},
     {"documents", {"text", "metrics", "base"}},
     {"report", {"documents", "text", "plan", "metrics", "base"}},
     {"observe", {"metrics", "base"}},
@@ -40,8 +41,8 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"library", {"plan", "scenario", "metrics", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {"run", "report", "documents", "text", "validate", "fit", "observe", "plan", "launch", "scenario",
-      "policy", "cost", "spec", "metrics", "workload", "engine", "base"}},
+     {"run", "report", "documents", "text", "validate", "fit", "observe", "advise", "plan", "launch",
+      "scenario", "policy", "cost", "spec", "metrics", "workload", "engine", "base"}},
 };
 
 std::string folder_of(const std::string& path) {

@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "plan/search/plan.h"
+#include "plan/plan.h"
 #include "plan/sweep/sweep.h"
 #include "scenario/load.h"
 #include "unit/malformed_scenarios.h"

@@ -1,0 +1,41 @@
+// Simulates the finalists of a plan on plausible machines (model_draws.h): the share of machines on which the
+// answer meets every target, and on which it is also the cheapest finalist that does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/search.h"
+#include "plan/model_draws.h"
+
+namespace kvcap {
+
+struct Finalist {
+  const Candidate* candidate = nullptr;
+  double meets = 0;                      // share of the machines on which it meets every target
+  std::vector<ModelInterval> intervals;  // intervals of the targets' metrics and of the minimized metric
+};
+
+struct PlanDraws {
+  int64_t draws = 0;  // 0: none
+  int64_t sessions = 0;
+  bool is_shortened = false;
+  // Share of machines on which the answer meets every target and no cheaper finalist does.
+  double still_best = 0;
+  std::vector<Finalist> finalists;   // the answer first
+  std::vector<std::string> outside;  // properties that the validation does not cover
+};
+
+// Returns the answer, the next cheaper and the next dearer judged candidate, and the rivals, in this order;
+// at most five candidates.
+std::vector<const Candidate*> finalists_of(const PlanResult& result);
+
+// Simulates the finalists on drawn machines. Runs nothing if there is no answer or no draws.
+PlanDraws draw_finalists(const Plan& plan, const PlanResult& result, const DrawOptions& options);
+
+// Judges the finalists by finished runs. `runs`: the runs of `candidates`, in the same order; the first
+// candidate is the answer.
+PlanDraws judge_finalists(const Plan& plan, const std::vector<const Candidate*>& candidates,
+                          const ModelDraws& runs);
+
+}  // namespace kvcap
