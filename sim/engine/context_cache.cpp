@@ -35,7 +35,7 @@ FoundEnds found_ends(const EngineModel& engine, int64_t hit_tokens) {
 }
 
 // Returns the farthest tier from which contexts are loaded.
-Tier farthest_tier(const KeepingOptions& keeping, const NodeStore& store) {
+Tier farthest_tier(const KeepingOptions& keeping, const Store& store) {
   if (!keeping.loads_first_tier_only) return Tier::remote;
   const auto* first =
       std::find_if(kHostTiers.begin(), kHostTiers.end(), [&](Tier tier) { return store.has(tier); });
@@ -135,7 +135,7 @@ bool ContextCache::is_loading(const FoundParts& found) const {
 }
 
 std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& text) const {
-  FoundParts found = find_parts(parts_.store->own(), text.prompt, keeping_.match);
+  FoundParts found = find_parts(*parts_.store, text.prompt, keeping_.match, 0, {}, Reach::own);
   if (!serving_.prefix_caching) return found.tokens;
   const int64_t most = text.history_tokens + text.input_tokens - 1;
   int64_t& on_gpu = found.tokens[index(Tier::hbm)];
@@ -228,7 +228,7 @@ bool ContextCache::prefetches(const Request& request) const {
 
 void ContextCache::cut(const Cut& cut, bool moved) {
   // This node does not know which tokens another node has added to the context.
-  if (moved) parts_.store->own().erase(cut.key);
+  if (moved) parts_.store->erase(cut.key, Reach::own);
   if (cut.tokens > 0) {
     parts_.store->shrink(cut.key, cut.tokens);
   } else {
