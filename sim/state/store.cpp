@@ -27,15 +27,9 @@ Store::Store(const std::vector<StoreTier>& tiers, const StoreOptions& options, S
 Slot Store::slot_of(Key key) {
   Slot slot = slots_.find(key);
   if (slot != kNoSlot) return slot;
-  if (free_slots_.empty()) {
-    slot = static_cast<Slot>(records_.size());
-    records_.emplace_back();
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
+  slot = slots_.add(key);
+  if (slot == records_.size()) records_.emplace_back();
   records_[slot] = {.key = key, .in_use = true};
-  slots_.set(key, slot);
   return slot;
 }
 
@@ -45,7 +39,6 @@ void Store::tidy(Slot slot) {
   if (record.levels != 0 || record.pins > 0 || record.expected || record.weighed) return;
   slots_.erase(record.key);
   record = {};
-  free_slots_.push_back(slot);
 }
 
 // Clears the state of a context that has left the last level that stored it.

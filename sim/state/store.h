@@ -40,6 +40,7 @@
 #include "state/eviction.h"
 #include "state/move.h"
 #include "state/options.h"
+#include "state/orders.h"
 #include "state/store_level.h"
 
 namespace kvcap {
@@ -222,9 +223,8 @@ class Store {
   Order now_ = 0;  // time of the current call
   std::vector<StoreLevel> levels_;
   bool has_hbm_ = false;
-  KeyMap<Slot, kNoSlot> slots_;
-  std::vector<Record> records_;  // by slot
-  std::vector<Slot> free_slots_;
+  KeySlots slots_;
+  std::vector<Record> records_;          // by slot
   std::unique_ptr<Eviction> age_;        // with a TTL: all stored contexts, least recently used first
   std::vector<Move> moves_;              // moves of the current call
   std::vector<int64_t> leaving_tokens_;  // by level
