@@ -310,7 +310,7 @@ std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, in
 // As Sessions::close(), but without the answer.
 std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   const Session& session = parts_.workload->sessions[request.arrival.session];
-  if (!parts_.workload->piece_begin.empty() && session.turn_count == 1) return {};
+  if (!parts_.sessions->stores_own_text(request.arrival.session)) return {};
   std::span<const SequenceRun> runs = request.text.runs;
   if (!session.history_grows) runs = runs.first(request.text.history_runs);
   return first_parts(runs, request.prompt_tokens());
