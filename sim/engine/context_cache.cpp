@@ -35,7 +35,7 @@ FoundEnds found_ends(const EngineModel& engine, int64_t hit_tokens) {
 }
 
 // Returns the farthest tier from which contexts are loaded.
-Tier farthest_tier(const KeepingOptions& keeping, const NodeStore& store) {
+Tier farthest_tier(const KeepingOptions& keeping, const Store& store) {
   if (!keeping.loads_first_tier_only) return Tier::remote;
   const auto* first =
       std::find_if(kHostTiers.begin(), kHostTiers.end(), [&](Tier tier) { return store.has(tier); });
@@ -135,7 +135,7 @@ bool ContextCache::is_loading(const FoundParts& found) const {
 }
 
 std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& text) const {
-  FoundParts found = find_parts(parts_.store->own(), text.prompt, keeping_.match);
+  FoundParts found = find_parts(*parts_.store, text.prompt, keeping_.match, 0, {}, Reach::own);
   if (!serving_.prefix_caching) return found.tokens;
   const int64_t most = text.history_tokens + text.input_tokens - 1;
   int64_t& on_gpu = found.tokens[index(Tier::hbm)];
@@ -235,7 +235,7 @@ bool ContextCache::prefetches(const Request& request) const {
 
 void ContextCache::cut(const Cut& cut, bool moved) {
   // This node does not know which tokens another node has added to the context.
-  if (moved) parts_.store->own().erase(cut.key);
+  if (moved) parts_.store->erase(cut.key, Reach::own);
   if (cut.tokens > 0) {
     parts_.store->shrink(cut.key, cut.tokens);
   } else {
@@ -317,7 +317,7 @@ std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, in
 // As Sessions::close(), but without the answer.
 std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   const Session& session = parts_.workload->sessions[request.arrival.session];
-  if (!parts_.workload->piece_begin.empty() && session.turn_count == 1) return {};
+  if (!parts_.sessions->stores_own_text(request.arrival.session)) return {};
   std::span<const SequenceRun> runs = request.text.runs;
   if (!session.history_grows) runs = runs.first(request.text.history_runs);
   return first_parts(runs, request.prompt_tokens());

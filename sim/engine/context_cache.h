@@ -5,7 +5,7 @@
 // request, and decides what is saved and when. It has no clock and performs no transfers: it returns Moves.
 //
 //   GPU     a KvPool: blocks, each named by all tokens up to its end (vLLM's block hash)
-//   below   a NodeStore: parts (prompt.h), evicted as a whole or from their tails
+//   below   the Store: parts (prompt.h), evicted as a whole or from their tails
 //
 // The cached blocks of the GPU give the beginning of a prompt's hit; the tiers continue it from there.
 #pragma once
@@ -27,7 +27,7 @@
 #include "engine/sessions.h"
 #include "policy/policy.h"
 #include "state/kv_pool.h"
-#include "state/node_store.h"
+#include "state/store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
@@ -37,7 +37,7 @@ struct ContextCacheParts {
   const EngineModel* engine = nullptr;
   const Workload* workload = nullptr;
   Sessions* sessions = nullptr;
-  NodeStore* store = nullptr;
+  Store* store = nullptr;
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
 };
 

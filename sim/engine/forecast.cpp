@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
+Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, Store& store,
                    const KeepingOptions& keeping, double bytes_per_token)
     : workload_(workload),
       arrivals_(arrivals),

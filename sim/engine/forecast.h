@@ -25,7 +25,7 @@
 #include "engine/prompt.h"
 #include "engine/sessions.h"
 #include "state/move.h"
-#include "state/node_store.h"
+#include "state/store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
@@ -33,8 +33,8 @@ namespace kvcap {
 class Forecast {
  public:
   // All arguments outlive it. `bytes_per_token`: size in host tiers.
-  Forecast(const Workload& workload, const Arrivals& arrivals, NodeStore& store,
-           const KeepingOptions& keeping, double bytes_per_token);
+  Forecast(const Workload& workload, const Arrivals& arrivals, Store& store, const KeepingOptions& keeping,
+           double bytes_per_token);
 
   // Update the queue: a turn joins its end, is served, or returns to its head. `prompt` must live until the
   // turn is served.
@@ -70,7 +70,7 @@ class Forecast {
 
   const Workload& workload_;
   const Arrivals& arrivals_;
-  NodeStore& store_;
+  Store& store_;
   Match match_;
   bool looks_ahead_;
   bool clairvoyant_;

@@ -372,8 +372,8 @@ void Instance::record_levels(double now_s) {
   record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
   record_level(Level::kv_tokens, held_tokens(), now_s);
   for (Tier tier : kTiers) {
-    const Store& own = parts_.store->own();
-    if (own.has(tier)) record_level(stored_in(tier), own.occupied_bytes(tier), now_s);
+    const Store& store = *parts_.store;
+    if (store.has(tier, Reach::own)) record_level(stored_in(tier), store.occupied_bytes(tier), now_s);
   }
 }
 

@@ -16,7 +16,7 @@
 #include "engine/restorer.h"
 #include "engine/sessions.h"
 #include "metrics/recorder.h"
-#include "state/node_store.h"
+#include "state/store.h"
 #include "workload/workload.h"
 
 namespace kvcap {
@@ -43,7 +43,7 @@ struct InstanceParts {
   const EngineModel* engine = nullptr;
   const Workload* workload = nullptr;
   Sessions* sessions = nullptr;
-  NodeStore* store = nullptr;
+  Store* store = nullptr;
   Node* node = nullptr;
   std::function<void()> wake;  // calls Fleet::advance() as soon as the current callback returns
   Restorer* restorer = nullptr;

@@ -85,4 +85,44 @@ std::vector<Hit> FoundParts::by_tier() const {
   return list;
 }
 
+FoundParts find_parts(const Store& store, const std::vector<Part>& prompt, Match match, int64_t resident,
+                      FoundEnds ends, Reach reach) {
+  FoundParts found;
+  int64_t begin = 0;      // start of the part in the prompt
+  int64_t end = 0;        // end of the reused tokens, as long as they are contiguous
+  bool is_whole = false;  // the found prefix ends with the stored context
+  for (const Part& part : prompt) {
+    const int64_t skipped = std::clamp<int64_t>(resident - begin, 0, part.tokens);
+    begin += part.tokens;
+    if (skipped == part.tokens) {
+      end += part.tokens;
+      continue;
+    }
+    std::optional<Hit> hit = store.find(part.key, reach);
+    if (hit) {
+      const int64_t tokens = std::min(hit->tokens, part.tokens);
+      is_whole = match == Match::session && hit->tokens <= part.tokens;
+      end += tokens;
+      hit->tokens = std::max<int64_t>(0, tokens - skipped);
+      found.tokens[index(hit->tier)] += hit->tokens;
+      if (hit->tokens > 0) found.hits.push_back(*hit);
+      if (match != Match::chunk && tokens < part.tokens) break;
+    } else if (match != Match::chunk) {
+      break;
+    }
+  }
+  const int64_t multiple = is_whole ? ends.block_tokens : std::max(ends.block_tokens, ends.checkpoint_tokens);
+  if (match == Match::chunk || multiple <= 1) return found;
+  for (int64_t beyond = end % multiple; beyond > 0 && !found.hits.empty();) {
+    Hit& last = found.hits.back();
+    const int64_t here = std::min(beyond, last.tokens);
+    last.tokens -= here;
+    found.tokens[index(last.tier)] -= here;
+    beyond -= here;
+    if (last.tokens > 0) break;
+    found.hits.pop_back();
+  }
+  return found;
+}
+
 }  // namespace kvcap

@@ -23,27 +23,30 @@ uint64_t turn_key(const Arrival& arrival, uint32_t turn) {
   return (static_cast<uint64_t>(arrival.session) << 32) | turn;
 }
 
+// Pieces may have any key, so sessions use other keys if there are pieces.
+Key own_key(const Workload& workload, Key key) {
+  return workload.piece_begin.empty() ? key : chained(kOwnTexts, key);
+}
+
 }  // namespace
 
-// Pieces may have any key, so sessions use other keys if there are pieces.
 Key context_text(const Workload& workload, uint32_t session) {
-  const Key key = workload.context_key(session);
-  return workload.piece_begin.empty() ? key : chained(kOwnTexts, key);
+  return own_key(workload, workload.context_key(session));
 }
 
 Sessions::Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
                    int64_t max_model_len)
     : arrivals(workload),
+      has_pieces(!workload.piece_begin.empty()),
       workload_(workload),
       serving_(serving),
       keeping_(keeping),
       max_model_len_(max_model_len),
-      has_pieces_(!workload.piece_begin.empty()),
       slot_of_session_(workload.sessions.size(), kNoSlot32) {}
 
 // Returns the key of the session's text `number`; 0 is its first text, which begins with its context.
 Key Sessions::own_text(uint32_t session, uint32_t number) const {
-  const Key first = has_pieces_ ? chained(kOwnTexts, session) : Key{session};
+  const Key first = own_key(workload_, session);
   return number == 0 ? first : chained(chained(kOwnTexts, first), number);
 }
 
@@ -145,15 +148,13 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
   }
   name_parts(text.runs, workload_.piece_keys, keeping_.match);
   text.prompt = parts_of(text.runs, keeping_.chunk_tokens);
-  if (!pieces.empty()) {
-    int64_t begin = 0;
-    const auto beyond = std::find_if(text.prompt.begin(), text.prompt.end(), [&](const Part& part) {
-      begin += part.tokens;
-      return begin > reusable;
-    });
-    text.answer.assign(beyond, text.prompt.end());
-    text.prompt.erase(beyond, text.prompt.end());
-  }
+  int64_t end = 0;
+  const auto beyond = std::find_if(text.prompt.begin(), text.prompt.end(), [&](const Part& part) {
+    end += part.tokens;
+    return end > reusable;
+  });
+  text.answer.assign(beyond, text.prompt.end());
+  text.prompt.erase(beyond, text.prompt.end());
   // The last token of a prompt is always computed because it yields the first token of the answer.
   text.history_tokens = std::min(reusable, history + input - 1);
   text.input_tokens = history + input - text.history_tokens;
@@ -167,21 +168,17 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
       text.runs.push_back({{key, 0, rest, key}, TextOwner::session});
     }
   }
-  text.cold = arrival.turn == 0;
-  if (has_pieces_) {
-    text.cold = std::none_of(text.prompt.begin(), text.prompt.end(),
-                             [this](const Part& part) { return seen.contains(part.key); });
-  }
+  const auto is_seen = [this](const Part& part) { return seen.contains(part.key); };
+  text.cold = has_pieces ? std::ranges::none_of(text.prompt, is_seen) : arrival.turn == 0;
   return text;
 }
 
 std::vector<Part> Sessions::close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts) {
   const Session& session = workload_.sessions[arrival.session];
-  // A turn's own text is stored only for later turns of its session.
-  if (has_pieces_ && session.turn_count == 1) return text.answer;
+  if (!stores_own_text(arrival.session)) return text.answer;
   Runs runs = text.runs;
   if (!session.history_grows) runs.resize(text.history_runs);
-  if (!has_pieces_ && keeping_.retained_share < 1) {
+  if (!has_pieces && keeping_.retained_share < 1) {
     const auto all = static_cast<double>(tokens_of(runs));
     cut(runs, std::llround(keeping_.retained_share * all), arrival.session, true, cuts);
   }

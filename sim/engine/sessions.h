@@ -52,6 +52,10 @@ class Sessions {
   // Notes that the turn with sequence `text` was answered; later turns continue it. Returns the parts to
   // store; `cuts` receives what the discard list (KeepingOptions::retained_share) removed.
   std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
+  // True iff the session's own text is stored: with pieces, only for later turns of the session.
+  bool stores_own_text(uint32_t session) const {
+    return !has_pieces || workload_.sessions[session].turn_count > 1;
+  }
   // Notes that no later turn of the session arrives.
   void end(uint32_t session);
   // Returns what is known of a turn before its service.
@@ -61,7 +65,8 @@ class Sessions {
   uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
 
   Arrivals arrivals;
-  KeySet seen;                                 // keys of all parts that turns have left
+  bool has_pieces;  // some prompts have pieces, so they are stored before their turns end
+  KeySet seen;      // keys of all parts that turns have left
   std::unordered_map<Key, ChunkScore> scores;  // used if some tier evicts by score
 
  private:
@@ -81,7 +86,6 @@ class Sessions {
   ServingOptions serving_;
   KeepingOptions keeping_;
   int64_t max_model_len_;
-  bool has_pieces_;
   // Sequence at the end of each session's last turn; of_turns_: of every turn of sessions that branch.
   std::vector<uint32_t> slot_of_session_;
   std::vector<Runs> slots_;

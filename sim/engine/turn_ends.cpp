@@ -25,7 +25,7 @@ void Instance::token(Request& request, double now_s, bool after_prompt) {
     if (request.handed_over_s >= 0) {
       request.record.first_step_s = static_cast<float>(now_s - request.handed_over_s);
     }
-    if (!parts_.workload->piece_begin.empty()) {
+    if (parts_.sessions->has_pieces) {
       forecast_.record_next_uses(request.arrival, request.text.prompt, now_s);
       const bool saved_by_step =
           keeping_.save_at == SaveAt::step && engine_.policy->traits().reuse == Reuse::stored;
@@ -49,10 +49,8 @@ void Instance::complete(Request& request, double now_s) {
   cut_fronts(request.arrival, cuts);
   if (parts_.fleet.stored) parts_.fleet.stored(parts);
   int64_t left = sum_of_tokens(parts);
-  // A session of a single turn leaves only its answer as new parts; its prompt's pieces are counted here.
-  const bool kept = !parts_.workload->piece_begin.empty() &&
-                    parts_.workload->sessions[request.arrival.session].turn_count == 1;
-  if (kept) left += sum_of_tokens(request.text.prompt);
+  // Without its own text the session leaves only the answer's pieces; the prompt's pieces are counted here.
+  if (!parts_.sessions->stores_own_text(request.arrival.session)) left += sum_of_tokens(request.text.prompt);
   forecast_.left(left);
   forecast_.record_next_uses(request.arrival, parts, now_s);
   if (keeping_.save_at == SaveAt::step) {

@@ -87,7 +87,7 @@ void Fleet::start(std::size_t node) {
   if (!alone()) {
     parts.fleet.lost_its_front = [this, node](Key key) {
       for (std::size_t other = 0; other < members_.size(); ++other) {
-        if (other != node) parts_.stores[other].own().erase(key);
+        if (other != node) parts_.stores[other].erase(key, Reach::own);
       }
     };
   }

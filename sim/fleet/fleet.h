@@ -33,8 +33,8 @@
 #include "fleet/options.h"
 #include "fleet/router.h"
 #include "fleet/router_index.h"
-#include "state/node_store.h"
 #include "state/orders.h"
+#include "state/store.h"
 
 namespace kvcap {
 
@@ -42,11 +42,11 @@ namespace kvcap {
 struct FleetParts {
   World* world = nullptr;  // has one node per store
   FleetOptions options;
-  uint64_t seed = 1;            // seeds the random choices of a router
-  std::size_t ranks = 1;        // per node
-  bool in_lockstep = false;     // the ranks of a node step together
-  std::span<NodeStore> stores;  // one per rank and node
-  Store* shared = nullptr;      // the tier that all of them share, or nullptr
+  uint64_t seed = 1;         // seeds the random choices of a router
+  std::size_t ranks = 1;     // per node
+  bool in_lockstep = false;  // the ranks of a node step together
+  std::span<Store> stores;   // one per rank and node
+  Store* shared = nullptr;   // the tier that all of them share, or nullptr
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
   InstanceParts instance;  // fields that differ between nodes are unset
   // Engine of the nodes that only decode; set iff fleet.disaggregation is present. The other nodes then have

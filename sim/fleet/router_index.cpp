@@ -1,7 +1,6 @@
 #include "fleet/router_index.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace kvcap {
 
@@ -10,9 +9,9 @@ int64_t RouterIndex::believed_tokens(std::size_t node, std::span<const Part> pro
   forget(nodes_[node], now_s);
   int64_t believed = 0;
   for (const Part& part : prompt) {
-    const auto found = nodes_[node].places.find(part.key);
-    if (found == nodes_[node].places.end()) break;
-    const int64_t tokens = std::min(found->second->tokens, part.tokens);
+    const Slot slot = nodes_[node].slots.find(part.key);
+    if (slot == kNoSlot) break;
+    const int64_t tokens = std::min(nodes_[node].entries[slot].tokens, part.tokens);
     believed += tokens;
     if (tokens < part.tokens) break;
   }
@@ -48,48 +47,45 @@ void RouterIndex::hear(Node& node, double now_s) {
     if (event.is_stored) {
       keep(node, event.part, event.tokens, event.at_s);
     } else {
-      cut(node, event.part, event.tokens);
+      cut(node, node.slots.find(event.part), event.tokens);
     }
   }
 }
 
 void RouterIndex::keep(Node& node, Key part, int64_t tokens, double now_s) {
-  const auto found = node.places.find(part);
-  if (found == node.places.end()) {
-    node.entries.push_back({part, tokens, now_s});
-    node.places[part] = std::prev(node.entries.end());
-    node.tokens += tokens;
-    return;
+  Slot slot = node.slots.find(part);
+  if (slot == kNoSlot) {
+    slot = node.slots.add(part);
+  } else {
+    node.order.erase(slot);
   }
-  Entry& entry = *found->second;
+  Entry& entry = node.entries[slot];
   node.tokens += std::max<int64_t>(0, tokens - entry.tokens);
-  entry.tokens = std::max(entry.tokens, tokens);
-  entry.used_s = now_s;
-  node.entries.splice(node.entries.end(), node.entries, found->second);
+  entry = {part, std::max(tokens, entry.tokens), now_s};
+  node.order.insert(slot, ++node.uses);
 }
 
-void RouterIndex::cut(Node& node, Key part, int64_t tokens) {
-  const auto found = node.places.find(part);
-  if (found == node.places.end() || found->second->tokens <= tokens) return;
-  if (tokens == 0) return drop(node, found->second);
-  node.tokens -= found->second->tokens - tokens;
-  found->second->tokens = tokens;
-}
-
-void RouterIndex::drop(Node& node, std::list<Entry>::iterator entry) {
-  node.tokens -= entry->tokens;
-  node.places.erase(entry->part);
-  node.entries.erase(entry);
+// Keeps the first `tokens` tokens of the entry, which may be kNoSlot.
+void RouterIndex::cut(Node& node, Slot slot, int64_t tokens) {
+  if (slot == kNoSlot || node.entries[slot].tokens < tokens) return;
+  Entry& entry = node.entries[slot];
+  node.tokens -= entry.tokens - tokens;
+  entry.tokens = tokens;
+  if (tokens > 0) return;
+  node.order.erase(slot);
+  node.slots.erase(entry.part);
 }
 
 void RouterIndex::forget(Node& node, double now_s) const {
   if (options_.index != IndexKind::approximate) return;
-  const auto is_too_much = [&] {
-    const Entry& oldest = node.entries.front();
-    if (options_.index_ttl_s && oldest.used_s + *options_.index_ttl_s < now_s) return true;
-    return options_.index_tokens && node.tokens > *options_.index_tokens;
+  const auto is_too_much = [&](Slot oldest) {
+    if (options_.index_tokens && node.tokens > *options_.index_tokens) return true;
+    return options_.index_ttl_s && node.entries[oldest].used_s + *options_.index_ttl_s < now_s;
   };
-  while (!node.entries.empty() && is_too_much()) drop(node, node.entries.begin());
+  for (Slot oldest = node.order.first(); oldest != kNoSlot && is_too_much(oldest);
+       oldest = node.order.first()) {
+    cut(node, oldest, 0);
+  }
 }
 
 }  // namespace kvcap

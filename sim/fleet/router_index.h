@@ -11,13 +11,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/prompt.h"
 #include "fleet/options.h"
+#include "state/orders.h"
 
 namespace kvcap {
 
@@ -51,16 +50,17 @@ class RouterIndex {
     bool is_stored = false;
   };
   struct Node {
-    std::list<Entry> entries;  // least recently used first
-    std::unordered_map<Key, std::list<Entry>::iterator> places;
+    KeySlots slots;
+    PerSlot<Entry> entries;
+    SlotQueue order;  // least recently used first
+    uint64_t uses = 0;
     int64_t tokens = 0;
     std::deque<Event> events;  // reports that have not arrived yet, in order
   };
 
   static void hear(Node& node, double now_s);
   static void keep(Node& node, Key part, int64_t tokens, double now_s);
-  static void cut(Node& node, Key part, int64_t tokens);
-  static void drop(Node& node, std::list<Entry>::iterator entry);
+  static void cut(Node& node, Slot slot, int64_t tokens);
   void forget(Node& node, double now_s) const;
 
   RouterOptions options_;

@@ -32,13 +32,13 @@ constexpr double kLongestRun_s = 1e10;
 // Fills the stores as if the system had run for a long time (a warm start). Contexts are stored in order of
 // their sessions, each on its home node. Parts of prompts are stored on every node, those with the highest
 // scores over all turns first (by default, the most used ones).
-void preload(const Setup& setup, std::span<NodeStore> stores) {
+void preload(const Setup& setup, std::span<Store> stores) {
   const Workload& workload = setup.workload;
   const Machine& machine = setup.engine.machine;
   for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
     const Key key = context_text(workload, static_cast<uint32_t>(i));
     const int64_t tokens = workload.sessions[i].context_tokens;
-    NodeStore& store = stores[home_of(workload.context_key(i), stores.size())];
+    Store& store = stores[home_of(workload.context_key(i), stores.size())];
     const bool shared = workload.sessions[i].document != kOwnContext;
     if (tokens > 0 && !store.find(key)) store.preload(key, tokens, shared);
   }
@@ -60,13 +60,13 @@ void preload(const Setup& setup, std::span<NodeStore> stores) {
   }
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Used& a, const Used& b) { return a.score > b.score; });
-  for (NodeStore& store : stores) {
+  for (Store& store : stores) {
     for (const Used& part : parts) store.preload(part.item.key, part.item.tokens, part.item.shared);
   }
 }
 
-std::vector<NodeStore> stores_of(const Setup& setup, Store* shared) {
-  std::vector<NodeStore> stores;
+std::vector<Store> stores_of(const Setup& setup, Store* shared) {
+  std::vector<Store> stores;
   for (std::size_t node = 0; node < setup.nodes; ++node) {
     if (node < setup.storing_nodes) {
       stores.emplace_back(setup.own_tiers, setup.store, shared);
@@ -88,7 +88,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                     setup.decode ? setup.storing_nodes : 0);
   Store shared(setup.shared_tiers, setup.store);
   Store* const shared_or_none = setup.shared_tiers.empty() ? nullptr : &shared;
-  std::vector<NodeStore> stores = stores_of(setup, shared_or_none);
+  std::vector<Store> stores = stores_of(setup, shared_or_none);
   const auto observer_of = [&recorder](std::size_t node) -> LinkObserver {
     return [&recorder, node](Resource resource, double busy_s, double from_s, double to_s) {
       recorder.busy(resource, busy_s, from_s, to_s, node);

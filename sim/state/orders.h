@@ -1,5 +1,6 @@
-// Orders of slots for evictions, and how all of them treat held slots.
+// Slots, their orders for evictions, and how all of them treat held slots.
 //
+//   KeySlots   the slots of keys
 //   SlotHeap   any rank, O(log n)
 //   SlotQueue  by serial number; O(1) to append and to remove, O(log n) to reinsert in the middle
 //   SetAside   an eviction that takes held slots out of its order when a search meets them
@@ -12,6 +13,29 @@
 #include "state/eviction.h"
 
 namespace kvcap {
+
+// Gives each key a slot; the slot of an erased key is used again.
+class KeySlots {
+ public:
+  std::size_t size() const { return slots_.size(); }
+  // Returns kNoSlot if the key has none.
+  Slot find(Key key) const { return slots_.find(key); }
+  // REQUIRES: the key has none.
+  Slot add(Key key) {
+    const Slot slot = free_.empty() ? static_cast<Slot>(slots_.size()) : free_.back();
+    if (!free_.empty()) free_.pop_back();
+    slots_.set(key, slot);
+    return slot;
+  }
+  void erase(Key key) {
+    free_.push_back(slots_.find(key));
+    slots_.erase(key);
+  }
+
+ private:
+  KeyMap<Slot, kNoSlot> slots_;
+  std::vector<Slot> free_;
+};
 
 // Array of records by slot that grows on access.
 template <class Record>

@@ -8,8 +8,8 @@
 
 namespace kvcap {
 
-Store::Store(const std::vector<StoreTier>& tiers, const StoreOptions& options)
-    : options_(options), leaving_tokens_(tiers.size()) {
+Store::Store(const std::vector<StoreTier>& tiers, const StoreOptions& options, Store* shared)
+    : options_(options), leaving_tokens_(tiers.size()), shared_(shared) {
   KVCAP_CHECK(options.inclusive || options.write == WriteMode::back);
   for (const StoreTier& tier : tiers) {
     KVCAP_CHECK(levels_.empty() || levels_.back().options().kind < tier.kind);
@@ -27,15 +27,9 @@ Store::Store(const std::vector<StoreTier>& tiers, const StoreOptions& options)
 Slot Store::slot_of(Key key) {
   Slot slot = slots_.find(key);
   if (slot != kNoSlot) return slot;
-  if (free_slots_.empty()) {
-    slot = static_cast<Slot>(records_.size());
-    records_.emplace_back();
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
+  slot = slots_.add(key);
+  if (slot == records_.size()) records_.emplace_back();
   records_[slot] = {.key = key, .in_use = true};
-  slots_.set(key, slot);
   return slot;
 }
 
@@ -45,7 +39,6 @@ void Store::tidy(Slot slot) {
   if (record.levels != 0 || record.pins > 0 || record.expected || record.weighed) return;
   slots_.erase(record.key);
   record = {};
-  free_slots_.push_back(slot);
 }
 
 // Clears the state of a context that has left the last level that stored it.
@@ -93,6 +86,7 @@ int64_t Store::kept_tokens(Slot slot) const {
 // ---- uses and hints ----
 
 void Store::pin(Key key) {
+  if (shared_) shared_->pin(key);
   const Slot slot = slot_of(key);
   Record& record = records_[slot];
   ++pins_;
@@ -102,6 +96,7 @@ void Store::pin(Key key) {
 }
 
 void Store::unpin(Key key) {
+  if (shared_) shared_->unpin(key);
   const Slot slot = slots_.find(key);
   KVCAP_CHECK(slot != kNoSlot && records_[slot].pins > 0);
   Record& record = records_[slot];
@@ -113,6 +108,7 @@ void Store::unpin(Key key) {
 }
 
 void Store::touch(Key key, Order now, bool again) {
+  if (shared_) shared_->touch(key, now, again);
   const Slot slot = slots_.find(key);
   if (slot == kNoSlot || records_[slot].levels == 0) return;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
@@ -126,6 +122,7 @@ void Store::touch(Key key, Order now, bool again) {
 }
 
 void Store::expect(Key key, Order next_use) {
+  if (shared_) shared_->expect(key, next_use);
   if (next_use == kNever && slots_.find(key) == kNoSlot) return;
   const Slot slot = slot_of(key);
   records_[slot].expected = next_use != kNever;
@@ -134,6 +131,7 @@ void Store::expect(Key key, Order next_use) {
 }
 
 void Store::weigh(Key key, double score) {
+  if (shared_) shared_->weigh(key, score);
   if (score == 0 && slots_.find(key) == kNoSlot) return;
   const Slot slot = slot_of(key);
   records_[slot].weighed = score != 0;
@@ -151,12 +149,14 @@ void Store::drop(Slot slot) {
   forget_if_gone(slot);
 }
 
-void Store::erase(Key key) {
+void Store::erase(Key key, Reach reach) {
+  if (shared_ && reach == Reach::all) shared_->erase(key);
   const Slot slot = slots_.find(key);
   if (slot != kNoSlot) drop(slot);
 }
 
 void Store::shrink(Key key, int64_t tokens) {
+  if (shared_) shared_->shrink(key, tokens);
   const Slot slot = slots_.find(key);
   if (slot == kNoSlot || tokens >= records_[slot].length) return;
   Record& record = records_[slot];
@@ -177,6 +177,7 @@ void Store::shrink(Key key, int64_t tokens) {
 }
 
 void Store::expire(Order now) {
+  if (shared_) shared_->expire(now);
   if (!age_) return;
   for (Slot slot = age_->victim(); slot != kNoSlot; slot = age_->victim()) {
     if (now - records_[slot].last_use < *options_.ttl_s) return;

@@ -1,6 +1,6 @@
-// Store: the contexts in the tiers of one node or of a shared remote store. It decides on placement and
-// eviction and returns the Moves that follow; the owner of the clock performs them and calls done(). It has
-// no links and no policy, and sees time only as a parameter.
+// Store: the contexts in the tiers of one node, above a Store that all nodes may share (a network tier). It
+// decides on placement and eviction and returns the Moves that follow; the owner of the clock performs them
+// and calls done(). It has no links and no policy, and sees time only as a parameter.
 //
 // A context (all turns of a session, a prefix block, a chunk of text) is stored in the nearest host tier with
 // room. New bytes enter the first tier, victims are demoted to the next tier that accepts them, and the last
@@ -21,10 +21,15 @@
 // copied to a nearer tier. Room for a context is confirmed before anything is evicted for it. Demoted bytes
 // free their room immediately although they still wait in the write queue: leaving_bytes() counts them, and
 // free_fraction provides room for them.
+//
+// The state after a turn is written to the node's own tiers and to the shared store, so the own tiers may
+// drop what they evict, and nodes find state that others saved; the first use loads it into DRAM. When a
+// session changes nodes its copies differ in length: lookups find the longest, and of equal ones the nearest.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +40,7 @@
 #include "state/eviction.h"
 #include "state/move.h"
 #include "state/options.h"
+#include "state/orders.h"
 #include "state/store_level.h"
 
 namespace kvcap {
@@ -58,11 +64,15 @@ struct StoreOptions {
   std::optional<double> ttl_s;        // contexts that were not used for this time leave; absent: never
 };
 
+enum class Reach : uint8_t { own, all };  // own: without the shared store
+
 class Store {
  public:
-  // REQUIRES: tiers are ordered from near to far, each kind at most once; host tiers have equal
+  // `shared`: a store with only the remote tier, which other stores may share, or nullptr. REQUIRES: tiers
+  // are ordered from near to far, each kind at most once, none is in `shared`; host tiers have equal
   // bytes_per_token.
-  explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {});
+  explicit Store(const std::vector<StoreTier>& tiers, const StoreOptions& options = {},
+                 Store* shared = nullptr);
 
   // Called before tokens move into a host tier, from the GPU or another tier. Returns false if the tier's
   // write queue is full, which refuses the move. `issued`: tokens that the same call has already issued
@@ -71,8 +81,8 @@ class Store {
   using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
-  // Returns the nearest copy of a context, or nullopt.
-  std::optional<Hit> find(Key key) const;
+  // Returns the nearest copy of a context, or a longer one in the shared store; nullopt if there is none.
+  std::optional<Hit> find(Key key, Reach reach = Reach::all) const;
 
   // Stores the contexts with their current numbers of tokens: makes and reserves room. Returns the moves to
   // perform, one per pair of tiers, demotions before saves. The last context is the most recently used one. A
@@ -83,10 +93,10 @@ class Store {
   // Stores a context without moves (a warm start) in the first host tier with room, and in an inclusive store
   // also in the tiers below.
   void preload(Key key, int64_t tokens, bool shared = false);
-  // Promotes a context that is being read from a lower host tier into DRAM if room can be made. Its own bytes
+  // Promotes a context that is being read from a lower tier into DRAM if room can be made. Its own bytes
   // travel with the read, so this returns only the demotions.
   std::vector<Move> promote(Key key, Order now);
-  // Prefetches a context from a lower host tier into the first one, which delays its expiry. The old copy
+  // Prefetches a context from a lower tier into the first host tier, which delays its expiry. The old copy
   // serves until then. Does nothing if the context is already in the first tier or under way, or if making
   // room would evict contexts that are needed sooner (next_use) or have a higher score, or would use the
   // share to keep free.
@@ -114,20 +124,30 @@ class Store {
   void expect(Key key, Order next_use);
   // Starts to list contexts with a known next use when part of them enters, arrives or leaves.
   void watch() { watched_ = true; }
-  // Returns the contexts listed since the last call; some may be repeated.
-  std::vector<Key> take_changed() { return std::exchange(changed_, {}); }
+  // Returns the contexts listed since the last call, some perhaps twice; nullopt with a shared store, which
+  // other nodes may have changed.
+  std::optional<std::vector<Key>> take_changed() {
+    if (shared_) return std::nullopt;
+    return std::exchange(changed_, {});
+  }
   // Sets the value of a context for tiers that evict by score. It becomes 0 when the context leaves the
   // store, or is put and not admitted.
   void weigh(Key key, double score);
 
   // Drops all stored copies of a context.
-  void erase(Key key);
+  void erase(Key key, Reach reach = Reach::all);
   // Keeps only the last `tokens` tokens of the context, in place.
   void shrink(Key key, int64_t tokens);
   // Drops unpinned contexts that were not used for ttl_s.
   void expire(Order now);
+  // Empties the node's own tiers after a failure of the node, whose unfinished writes to the shared store
+  // never arrive. REQUIRES: no pins by users on this node.
+  void fail();
 
-  bool has(Tier tier) const { return level_of(tier) != nullptr; }
+  bool has(Tier tier, Reach reach = Reach::all) const {
+    return level_of(tier) || (reach == Reach::all && shared_ && shared_->has(tier));
+  }
+  // These functions are about the node's own tiers, except capacity_bytes().
   double occupied_bytes(Tier tier) const;
   double capacity_bytes(Tier tier) const;
   // Returns the bytes that were demoted out of the tier and have not arrived at their target.
@@ -140,6 +160,8 @@ class Store {
   // Returns the number of contexts with a record: stored, pinned, or with a hint.
   std::size_t known() const { return slots_.size(); }
   int64_t pins() const { return pins_; }
+  // Returns the running prefetches from the shared store; each pins its context there.
+  int64_t fetches() const;
   // Recomputes every sum from the entries. Aborts on a mismatch or an exceeded capacity.
   void check() const;
   // Checks after an event: the room at every call; the sums at every call up to 256 contexts, and beyond that
@@ -186,6 +208,10 @@ class Store {
     if (watched_ && records_[slot].expected) changed_.push_back(records_[slot].key);
   }
   std::vector<Move> finish();
+  void put_shared(std::span<const Item> items, Order now, std::vector<Move>& moves);
+  int64_t only_shared_tokens(Key key) const;
+  std::vector<Move> note_fetches(std::vector<Move> moves);
+  void done_shared(const Move& move);
 
   std::size_t first_host() const { return has_hbm_ ? 1 : 0; }
   std::optional<std::size_t> host_level(Slot slot) const;
@@ -197,15 +223,17 @@ class Store {
   Order now_ = 0;  // time of the current call
   std::vector<StoreLevel> levels_;
   bool has_hbm_ = false;
-  KeyMap<Slot, kNoSlot> slots_;
-  std::vector<Record> records_;  // by slot
-  std::vector<Slot> free_slots_;
+  KeySlots slots_;
+  std::vector<Record> records_;          // by slot
   std::unique_ptr<Eviction> age_;        // with a TTL: all stored contexts, least recently used first
   std::vector<Move> moves_;              // moves of the current call
   std::vector<int64_t> leaving_tokens_;  // by level
   bool watched_ = false;
   std::vector<Key> changed_;
   Accepts accepts_;
+  Store* shared_ = nullptr;
+  std::map<Key, int> writing_;   // moves to the shared store, per context
+  std::map<Key, int> fetching_;  // prefetches from it, per context
   uint64_t generation_ = 0;
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;

@@ -7,15 +7,18 @@
 
 namespace kvcap {
 
-std::optional<Hit> Store::find(Key key) const {
+std::optional<Hit> Store::find(Key key, Reach reach) const {
+  std::optional<Hit> far;
+  if (shared_ && reach == Reach::all) far = shared_->find(key);
   const Slot slot = slots_.find(key);
-  if (slot == kNoSlot) return std::nullopt;
+  if (slot == kNoSlot) return far;
   for (unsigned levels = records_[slot].levels; levels != 0; levels &= levels - 1) {
     const StoreLevel& level = levels_[static_cast<std::size_t>(std::countr_zero(levels))];
     const int64_t visible = level.entry(slot).visible();
-    if (visible > 0) return Hit{key, level.options().kind, visible};
+    if (visible == 0) continue;
+    return far && far->tokens > visible ? far : Hit{key, level.options().kind, visible};
   }
-  return std::nullopt;
+  return far;
 }
 
 void Store::reserve(std::size_t level, Slot slot, int64_t tokens) {
@@ -242,7 +245,9 @@ std::vector<Move> Store::put(std::span<const Item> items, Order now) {
     put_one(slot, item.tokens, now);
     forget_if_gone(slot);
   }
-  return finish();
+  std::vector<Move> moves = finish();
+  if (shared_) put_shared(items, now, moves);
+  return moves;
 }
 
 std::vector<Move> Store::put(Key key, int64_t tokens, Order now) {
@@ -266,9 +271,13 @@ void Store::preload(Key key, int64_t tokens, bool shared) {
   if (records_[slot].levels != 0) used(slot, 0);
   settle(slot);
   forget_if_gone(slot);
+  if (shared_ && !shared_->find(key)) shared_->preload(key, tokens, shared);
 }
 
 std::vector<Move> Store::promote(Key key, Order now) {
+  if (const int64_t far_tokens = only_shared_tokens(key); far_tokens > 0) {
+    return take_in(key, far_tokens, Tier::remote, false, now);
+  }
   now_ = now;
   const Slot slot = slots_.find(key);
   const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
@@ -294,6 +303,9 @@ std::vector<Move> Store::promote(Key key, Order now) {
 }
 
 std::vector<Move> Store::prefetch(Key key, Order now) {
+  if (const int64_t far_tokens = only_shared_tokens(key); far_tokens > 0) {
+    return note_fetches(take_in(key, far_tokens, Tier::remote, true, now));
+  }
   now_ = now;
   const Slot slot = slots_.find(key);
   const std::optional<std::size_t> at = slot != kNoSlot ? host_level(slot) : std::nullopt;
@@ -365,6 +377,7 @@ std::vector<Move> Store::finish() {
 }
 
 bool Store::fetching(Key key) const {
+  if (fetching_.contains(key)) return true;
   const Slot slot = slots_.find(key);
   if (slot == kNoSlot) return false;
   return std::any_of(levels_.begin(), levels_.end(),
@@ -372,6 +385,8 @@ bool Store::fetching(Key key) const {
 }
 
 void Store::done(const Move& move) {
+  if (shared_ && (move.from == Tier::remote || move.to == Tier::remote)) done_shared(move);
+  if (shared_ && move.to == Tier::remote) return;
   std::size_t to = levels_.size();
   std::size_t from = levels_.size();
   for (std::size_t i = 0; i < levels_.size(); ++i) {

@@ -20,7 +20,8 @@ double Store::occupied_bytes(Tier tier) const {
 
 double Store::capacity_bytes(Tier tier) const {
   const StoreLevel* level = level_of(tier);
-  return level ? level->options().capacity_bytes : 0;
+  if (!level) return shared_ ? shared_->capacity_bytes(tier) : 0;
+  return level->options().capacity_bytes;
 }
 
 double Store::leaving_bytes(Tier tier) const {
@@ -70,11 +71,13 @@ void Store::check() const {
                     options_.inclusive || places <= 1 || (has_hbm_ && levels_[0].options().exclusive));
     stored_tokens += kept_tokens(slot);
   }
-  KVCAP_INVARIANT("INV-INDEX",
-                  slots_.size() == slots_in_use && records_.size() == slots_in_use + free_slots_.size());
+  KVCAP_INVARIANT("INV-INDEX", slots_.size() == slots_in_use);
   KVCAP_INVARIANT("INV-PINS", pins == pins_);
   KVCAP_INVARIANT("INV-STORED", entered_tokens_ - dropped_tokens_ == stored_tokens);
   KVCAP_INVARIANT("INV-MOVES", moves_.empty());
+  for (const std::map<Key, int>* under_way : {&writing_, &fetching_}) {
+    for (const auto& [key, moves] : *under_way) KVCAP_INVARIANT("INV-MOVES", moves > 0 && shared_);
+  }
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     levels_[i].check(entries[i]);
     KVCAP_INVARIANT("INV-MOVES", leaving_tokens_[i] >= 0);

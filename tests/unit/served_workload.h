@@ -90,7 +90,7 @@ class Engine {
  private:
   Machine machine_;
   StepTime step_time_;
-  NodeStore store_;
+  Store store_;
   Recorder recorder_;
 };
 

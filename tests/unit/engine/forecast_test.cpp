@@ -10,7 +10,7 @@ namespace {
 class ForecastTest : public ::testing::Test {
  protected:
   ForecastTest() {
-    for (Key key : {1, 2, 3, 4, 5}) finish(store_.own().put(key, 10, static_cast<Order>(key)));
+    for (Key key : {1, 2, 3, 4, 5}) finish(store_.put(key, 10, static_cast<Order>(key)));
     forecast_.left(10);
   }
 
@@ -26,7 +26,7 @@ class ForecastTest : public ::testing::Test {
 
   Workload workload_;
   Arrivals arrivals_{workload_};
-  NodeStore store_{
+  Store store_{
       {{.kind = Tier::dram, .capacity_bytes = 30, .eviction = EvictionKind::next_use, .bytes_per_token = 1},
        {.kind = Tier::ssd, .capacity_bytes = 90, .eviction = EvictionKind::next_use, .bytes_per_token = 1}}};
   Forecast forecast_{workload_, arrivals_, store_, {.match = Match::chunk, .look_ahead = true}, 1};
@@ -62,15 +62,15 @@ TEST_F(ForecastTest, FetchesOfAPromptWhatFits) {
 
 // Nor in tiers that know nothing of next uses, and that keep copies of what moves up.
 TEST(Forecast, FetchesOfAPromptWhatFitsInAnyOrderOfEviction) {
-  NodeStore store({{.kind = Tier::dram, .capacity_bytes = 20, .bytes_per_token = 1},
-                   {.kind = Tier::ssd, .capacity_bytes = 90, .bytes_per_token = 1}},
-                  {.inclusive = true, .write = WriteMode::through});
+  Store store({{.kind = Tier::dram, .capacity_bytes = 20, .bytes_per_token = 1},
+               {.kind = Tier::ssd, .capacity_bytes = 90, .bytes_per_token = 1}},
+              {.inclusive = true, .write = WriteMode::through});
   std::vector<Part> prompt;
   const auto finish = [&store](const std::vector<Move>& moves) {
     for (const Move& move : moves) store.done(move);
   };
   for (const Key key : {1, 2, 3}) {
-    finish(store.own().put(key, 10, static_cast<Order>(key)));
+    finish(store.put(key, 10, static_cast<Order>(key)));
     prompt.push_back({{key, 10}, 10, 0});
   }
   const Workload workload;
@@ -90,7 +90,7 @@ TEST(Forecast, ForeseesTheNextTurnOfAContextThatIsNew) {
   workload.sessions = {{.first_turn = 0, .turn_count = 2}};
   workload.turns = {{10, 10, 0}, {10, 10, 50}};
   Sessions sessions(workload, {}, {}, 1000);
-  NodeStore store(
+  Store store(
       {{.kind = Tier::dram, .capacity_bytes = 40, .eviction = EvictionKind::belady, .bytes_per_token = 1}});
   Forecast forecast(workload, sessions.arrivals, store, {.clairvoyant = true}, 1);
   const Arrival first = sessions.arrivals.pop();
@@ -100,7 +100,7 @@ TEST(Forecast, ForeseesTheNextTurnOfAContextThatIsNew) {
   forecast.record_next_uses(first, sessions.close(first, text, &cuts), 3);
   // Used again at 53 s: what has no next use leaves before it, though it came later.
   for (const Key key : {Key{0}, Key{7}, Key{8}}) {
-    for (const Move& move : store.own().put(key, 20, 3)) store.done(move);
+    for (const Move& move : store.put(key, 20, 3)) store.done(move);
   }
   EXPECT_TRUE(store.find(0));
   EXPECT_FALSE(store.find(7));
@@ -150,7 +150,7 @@ TEST_F(ForecastTest, FetchesAgainWhatHadToLeave) {
   for (const std::vector<Part>& one : prompts) forecast_.joins(one, ++number);
   finish(forecast_.look_ahead(0, 10));
   ASSERT_EQ(where(1), Tier::dram);
-  finish(store_.own().put(6, 10, 11));
+  finish(store_.put(6, 10, 11));
   ASSERT_EQ(where(1), Tier::ssd);
   EXPECT_TRUE(forecast_.look_ahead(0, 11).empty());  // nothing says that anything has changed
   forecast_.left(10);

@@ -1,8 +1,8 @@
-#include "state/node_store.h"
-
 #include <gtest/gtest.h>
 
-namespace kvcap::node_store_test {
+#include "state/store.h"
+
+namespace kvcap::shared_store_test {
 namespace {
 
 StoreTier tier(Tier kind, double tokens) {
@@ -12,7 +12,7 @@ StoreTier tier(Tier kind, double tokens) {
 // Two nodes with DRAM for 100 tokens each and a shared tier behind them.
 class TwoNodes : public testing::Test {
  protected:
-  void put(NodeStore& node, Key key, int64_t tokens, bool arrives = true) {
+  void put(Store& node, Key key, int64_t tokens, bool arrives = true) {
     const Item item{key, tokens};
     const std::vector<Move> moves = node.put({&item, 1}, ++now_);
     for (const Move& move : moves) {
@@ -25,15 +25,15 @@ class TwoNodes : public testing::Test {
     b_.check();
     shared_.check();
   }
-  static std::pair<Tier, int64_t> found(const NodeStore& node, Key key) {
+  static std::pair<Tier, int64_t> found(const Store& node, Key key) {
     const std::optional<Hit> hit = node.find(key);
     return hit ? std::pair(hit->tier, hit->tokens) : std::pair(Tier::hbm, int64_t{0});
   }
   const std::pair<Tier, int64_t> nothing_{Tier::hbm, 0};
 
   Store shared_{{tier(Tier::remote, 1000)}};
-  NodeStore a_{{tier(Tier::dram, 100)}, {}, &shared_};
-  NodeStore b_{{tier(Tier::dram, 100)}, {}, &shared_};
+  Store a_{{tier(Tier::dram, 100)}, {}, &shared_};
+  Store b_{{tier(Tier::dram, 100)}, {}, &shared_};
   Order now_ = 0;
 };
 
@@ -41,7 +41,7 @@ TEST_F(TwoNodes, WhatOneSavesTheOtherFinds) {
   put(a_, 7, 60);
   EXPECT_EQ(found(a_, 7), (std::pair{Tier::dram, int64_t{60}}));
   EXPECT_EQ(found(b_, 7), (std::pair{Tier::remote, int64_t{60}}));
-  EXPECT_FALSE(b_.own().find(7));
+  EXPECT_FALSE(b_.find(7, Reach::own));
 }
 
 TEST_F(TwoNodes, WhatBothHaveFromTheBeginningIsInTheSharedTierOnce) {
@@ -98,7 +98,7 @@ TEST_F(TwoNodes, AFailureEmptiesTheNodeAndNotTheSharedTier) {
   put(b_, 8, 60);
   a_.fail();
   check();
-  EXPECT_FALSE(a_.own().find(7));
+  EXPECT_FALSE(a_.find(7, Reach::own));
   EXPECT_EQ(found(a_, 7), (std::pair{Tier::remote, int64_t{60}}));
   EXPECT_EQ(found(b_, 8), (std::pair{Tier::dram, int64_t{60}}));
 }
@@ -131,18 +131,5 @@ TEST_F(TwoNodes, WhatAnotherNodeIsWritingDoesNotGrow) {
   EXPECT_EQ(found(a_, 7), nothing_);
 }
 
-TEST(NodeStore, AloneIsAStore) {
-  NodeStore node({tier(Tier::dram, 100), tier(Tier::remote, 1000)});
-  const Item item{7, 60};
-  const std::vector<Move> moves = node.put({&item, 1}, 1);
-  ASSERT_EQ(moves.size(), 1U);
-  EXPECT_EQ(moves[0].to, Tier::dram);
-  node.done(moves[0]);
-  EXPECT_EQ(node.own().occupied_bytes(Tier::remote), 0);
-  node.fail();
-  EXPECT_FALSE(node.find(7));
-  node.check();
-}
-
 }  // namespace
-}  // namespace kvcap::node_store_test
+}  // namespace kvcap::shared_store_test
