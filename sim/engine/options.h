@@ -1,6 +1,7 @@
 // ServingOptions: how an engine serves requests; the names are vLLM's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,6 +79,7 @@ struct ServingOptions {
   // True: a prompt may be computed in slices over several steps. False: a step computes whole prompts, as far
   // as they fit.
   bool chunked_prefill = true;
+  int64_t long_prefill_token_threshold = 0;  // maximum tokens of one request in a step; 0: no limit
   int64_t block_size = 16;  // tokens per KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
@@ -115,6 +117,10 @@ struct ServingOptions {
   // token), which takes one prompt after another.
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
+  // Returns the most tokens of one request in a step that has `budget` tokens left.
+  int64_t slice_budget(int64_t budget) const {
+    return long_prefill_token_threshold > 0 ? std::min(budget, long_prefill_token_threshold) : budget;
+  }
 };
 
 }  // namespace kvcap

@@ -90,7 +90,7 @@ constexpr KnownFlags kVllm[] = {
     {vllm, kernels, text, "--api-server-count -asc --stream-interval", "v-args", "1 None"},
     {vllm, not_simulated, text,
      "--node-rank -r --data-parallel-rank -dpn --data-parallel-start-rank -dpr --cpu-offload-gb "
-     "--cpu-offload-params --long-prefill-token-threshold",
+     "--cpu-offload-params",
      "v-args", "0 None"},
     {vllm, not_simulated, text, "--scheduling-policy", "v-schedcfg", "fcfs"},
     {vllm, not_simulated, text, "--dtype", "v-args", "auto half float16 bfloat16"},

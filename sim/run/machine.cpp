@@ -417,6 +417,13 @@ void Machine::align_checkpoints(const Scenario& scenario) {
         "prefill slices must end (serving.recurrent_checkpoints=align)",
         serving.max_num_batched_tokens, block_tokens, scenario.model.name));
   }
+  if (serving.slice_budget(block_tokens) < block_tokens) {
+    throw InputError(
+        fmt::format("serving.long_prefill_token_threshold: found {}, allowed: 0 (no limit), or at least {}, "
+                    "the tokens of "
+                    "a block of {}, where prefill slices must end (serving.recurrent_checkpoints=align)",
+                    serving.long_prefill_token_threshold, block_tokens, scenario.model.name));
+  }
   notes_.push_back(fmt::format(
       "{} keeps its recurrent states only where a step ends with a block of {} tokens, so hits of shared "
       "prefixes end there "

@@ -30,6 +30,7 @@ ServingOptions serving(const EngineOptions& options) {
   serving.kv_capacity_tokens = options.blocks * options.block_size;
   serving.max_num_seqs = options.max_num_seqs;
   serving.max_num_batched_tokens = options.max_num_batched_tokens;
+  serving.long_prefill_token_threshold = options.long_prefill_token_threshold;
   serving.max_model_len = 1 << 20;
   serving.allow_impossible = true;  // few blocks, and fewer tokens per step than sequences
   serving.prefix_caching = options.prefix_caching;
@@ -178,6 +179,7 @@ TEST_P(HybridEngineLaws, TheEngineDoesWhatARecordOfEveryBlockInEveryGroupDoes) {
     // A step must reach the end of a block of 48 tokens.
     if (machine.model.is_recurrent()) {
       options.max_num_batched_tokens = std::max<int64_t>(options.max_num_batched_tokens, 48);
+      if (options.long_prefill_token_threshold > 0) options.long_prefill_token_threshold += 48;
     }
     Scenario scenario = machine;
     scenario.serving = serving(options);

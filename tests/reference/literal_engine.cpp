@@ -175,7 +175,8 @@ class LiteralEngine {
       if (sequence->drafts_ahead > 0 && rows_left < 1) continue;
       int64_t drafts = 0;
       if (decodes)
-        drafts = std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, rows_left - 1}));
+        drafts =
+            std::max<int64_t>(0, std::min({options_.draft_tokens, most_of_one(budget) - 1, rows_left - 1}));
       while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens + drafts)) {
         preempt_last();
         preempted = true;
@@ -222,10 +223,16 @@ class LiteralEngine {
   // Of one sequence, from the first token that is surely computed on.
   int64_t slots_of_step() const { return options_.max_num_batched_tokens + 3 * options_.draft_tokens; }
 
+  // Tokens that one request may get of those that are left.
+  int64_t most_of_one(int64_t budget) const {
+    if (options_.long_prefill_token_threshold == 0) return budget;
+    return std::min(budget, options_.long_prefill_token_threshold);
+  }
+
   // Of the tokens behind `done` of `known` ones, those that a step computes. Where states are kept at ends of
   // blocks, a step ends there, as long as a full block is left.
   int64_t slice(int64_t done, int64_t known, int64_t budget) const {
-    int64_t tokens = std::min(known - done, budget);
+    int64_t tokens = std::min(known - done, most_of_one(budget));
     for (const KvGroup& group : groups_) {
       const bool aligns = options_.prefix_caching && options_.checkpoints == Checkpoints::align;
       if (group.rule != KvRule::checkpoint || !aligns) continue;

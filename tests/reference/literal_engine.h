@@ -42,6 +42,7 @@ struct EngineOptions {
   int64_t blocks = 0;
   int64_t max_num_seqs = 256;
   int64_t max_num_batched_tokens = 2048;
+  int64_t long_prefill_token_threshold = 0;  // most tokens of one request in a step; 0: as many as there are
   bool prefix_caching = true;
   bool async_scheduling = true;
   bool cache_generated = true;

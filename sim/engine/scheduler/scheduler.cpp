@@ -73,7 +73,8 @@ int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
 int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t budget) const {
   const int64_t known = request.known_tokens() + request.ahead;
   const int64_t not_in_blocks = request.free_tokens;
-  return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
+  return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks,
+                         std::min(known - planned, serving_.slice_budget(budget)));
 }
 
 // Returns how many drafts follow the one token that the request decodes.
@@ -81,7 +82,8 @@ int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (tokens_.draft_tokens == 0) return 0;
   // No sequence grows beyond max_model_len, and its last token is not computed.
   const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
-  return std::max<int64_t>(0, std::min({tokens_.draft_tokens, budget - 1, in_sequence}));
+  return std::max<int64_t>(0,
+                           std::min({tokens_.draft_tokens, serving_.slice_budget(budget) - 1, in_sequence}));
 }
 
 // ---- planning ----
@@ -224,7 +226,8 @@ bool Scheduler::fits(const Request& request, const Found& found, int64_t budget)
   const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
   const int64_t left = request.known_tokens() - there;
   if (found.load_tokens > 0 || left <= 0) return true;
-  return (serving_.chunked_prefill || left <= budget) && slice_tokens(request, there, budget) > 0;
+  const bool is_whole = serving_.slice_budget(left) <= budget;
+  return (serving_.chunked_prefill || is_whole) && slice_tokens(request, there, budget) > 0;
 }
 
 bool Scheduler::has_room(const Request& request, const Found& found) const {
@@ -239,7 +242,7 @@ bool Scheduler::has_room(const Request& request, const Found& found) const {
   if (serving_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
     const int64_t there = std::max(held + request.free_tokens, request.planned);
-    tokens = std::min(tokens, with_lookahead(there + serving_.max_num_batched_tokens));
+    tokens = std::min(tokens, with_lookahead(there + serving_.slice_budget(serving_.max_num_batched_tokens)));
   } else if (reserves_output()) {
     tokens = reserved_tokens(request);
     owes = true;
@@ -313,7 +316,7 @@ void Scheduler::outlook(StepPlan& step) const {
   for (const RequestPtr& request : running_) {
     if (request->given_up) continue;
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
-    const int64_t tokens = std::min(left, budget);
+    const int64_t tokens = std::min(left, serving_.slice_budget(budget));
     const int64_t sure = request->generated + request->ahead - request->drafts_ahead;
     if (tokens <= 0 || sure >= request->output_tokens) continue;
     Slice slice{.request = request.get(), .tokens = tokens, .first = request->planned};

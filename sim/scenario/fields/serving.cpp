@@ -106,6 +106,11 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .unit = "tokens",
            .min = 1,
            .max = 1e9});
+  v.field("long_prefill_token_threshold", o.long_prefill_token_threshold,
+          {.meaning = "maximum tokens of one request in a step; 0: no limit",
+           .unit = "tokens",
+           .min = 0,
+           .max = 1e9});
   v.field("block_size", o.block_size,
           {.meaning = "size of a KV block", .unit = "tokens", .min = 1, .max = 65536});
   v.field("gpu_memory_utilization", o.gpu_memory_utilization,

@@ -71,6 +71,35 @@ TEST(Scheduler, ComputesPromptsAsAWholeWhereItIsToldSo) {
   EXPECT_EQ(engine.step(), "2:8+1!");
 }
 
+// Of 10 and 20 tokens, 6 each in a step, though 64 fit: 6 + 4, and 6 + 6 + 6 + 2.
+TEST(Scheduler, LimitsTheTokensOfOneRequestInAStep) {
+  Settings with = options();
+  with.serving.long_prefill_token_threshold = 6;
+  Engine engine(with, 100);
+  engine.ask(text(10), 3);
+  engine.ask(text(20, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+6 1:0+6");
+  EXPECT_EQ(engine.step(), "0:6+4! 1:6+6");
+  EXPECT_EQ(engine.step(), "0:10+1! 1:12+6");
+  EXPECT_EQ(engine.step(), "0:11+1! 1:18+2!");
+}
+
+// A prompt of 20 tokens never fits 10 as a whole, but its slice of 6 does; beside it, 4 are left, which is no
+// slice of the next prompt.
+TEST(Scheduler, CountsASliceAsAWholePromptWhereItLimitsThem) {
+  Settings with = options();
+  with.serving.chunked_prefill = false;
+  with.serving.max_num_batched_tokens = 10;
+  with.serving.long_prefill_token_threshold = 6;
+  Engine engine(with, 100);
+  engine.ask(text(20), 1);
+  engine.ask(text(20, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+6");
+  EXPECT_EQ(engine.step(), "0:6+6");
+  EXPECT_EQ(engine.step(), "0:12+6");
+  EXPECT_EQ(engine.step(), "0:18+2! 1:0+6");
+}
+
 TEST(Scheduler, AdmitsNoMoreThanItsSequences) {
   Settings with = options();
   with.serving.max_num_seqs = 2;

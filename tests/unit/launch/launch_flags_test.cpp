@@ -20,7 +20,7 @@ TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
   const std::string line = "vllm serve Qwen/Qwen3-8B ";
   for (const char* flag :
        {"--enforce-eager", "--enable-lora", "--scheduling-policy priority",
-        "--long-prefill-token-threshold 2048", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
+        "--max-long-partial-prefills 2", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
         "--cpu-offload-gb 10", "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
         "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--hf-overrides '{\"num_hidden_layers\":2}'",
         "--lora-modules a=b c=d", "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
@@ -47,6 +47,7 @@ TEST(IgnoredFlags, NeedNoNameWhereTheyHaveTheEnginesDefault) {
   for (const char* flag : {"-pp 1",
                            "--scheduling-policy fcfs",
                            "--long-prefill-token-threshold 0",
+                           "--long-prefill-token-threshold None",
                            "--cpu-offload-gb 0.0",
                            "--dtype bfloat16",
                            "--no-enforce-eager",

@@ -92,6 +92,18 @@ TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
   }
 }
 
+// Blocks of 528 tokens, with whose ends steps keep states (long_prefill_token_threshold).
+TEST(EngineStart, IsRefusedWhereASliceOfLimitedLengthReachesNoEndOfABlock) {
+  const std::string limit = "serving.long_prefill_token_threshold=";
+  EXPECT_EQ(refusal({"model=qwen3.5-4b", limit + "527"}),
+            "start.json: serving.long_prefill_token_threshold: found 527, allowed: 0 (no limit), or at least "
+            "528, the tokens of a block of qwen3.5-4b, where prefill slices must end "
+            "(serving.recurrent_checkpoints=align)");
+  EXPECT_EQ(refusal({"model=qwen3.5-4b", limit + "528"}), "");
+  EXPECT_EQ(refusal({"model=qwen3.5-4b", limit + "527", "serving.recurrent_checkpoints=none"}), "");
+  EXPECT_EQ(refusal({limit + "1"}), "");
+}
+
 TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
   const std::string why = refusal({"model=llama-3.1-70b"});
   EXPECT_NE(why.find("model llama-3.1-70b does not fit: with serving.gpu_memory_utilization 0.92 each L40S"),
