@@ -33,6 +33,13 @@ inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "
                                                        "reserve_share"};
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 
+// Order of waiting requests, and which running request is preempted first. fcfs: in order of arrival; the
+// last one admitted. priority: in order of (priority, arrival), where lower values come first; the last one
+// in this order.
+enum class SchedulingPolicy : uint8_t { fcfs, priority };
+inline constexpr std::string_view kSchedulingPolicyNames[] = {"fcfs", "priority"};
+constexpr Names names_of(SchedulingPolicy) { return kSchedulingPolicyNames; }
+
 // mixed: a step computes prompts together with decodes (vLLM). prefill_first: while prompts wait, steps
 // compute only prompts (SGLang without mixed chunks).
 enum class StepOrder : uint8_t { mixed, prefill_first };
@@ -80,6 +87,7 @@ struct ServingOptions {
   // as they fit.
   bool chunked_prefill = true;
   int64_t long_prefill_token_threshold = 0;  // maximum tokens of one request in a step; 0: no limit
+  SchedulingPolicy scheduling_policy = SchedulingPolicy::fcfs;
   int64_t block_size = 16;  // tokens per KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
@@ -117,6 +125,7 @@ struct ServingOptions {
   // token), which takes one prompt after another.
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
+
   // Returns the most tokens of one request in a step that has `budget` tokens left.
   int64_t slice_budget(int64_t budget) const {
     return long_prefill_token_threshold > 0 ? std::min(budget, long_prefill_token_threshold) : budget;

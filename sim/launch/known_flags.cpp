@@ -92,7 +92,6 @@ constexpr KnownFlags kVllm[] = {
      "--node-rank -r --data-parallel-rank -dpn --data-parallel-start-rank -dpr --cpu-offload-gb "
      "--cpu-offload-params",
      "v-args", "0 None"},
-    {vllm, not_simulated, text, "--scheduling-policy", "v-schedcfg", "fcfs"},
     {vllm, not_simulated, text, "--dtype", "v-args", "auto half float16 bfloat16"},
     {vllm, not_simulated, text, "--optimization-level -O", "v-args", "2 3"},
     {vllm, not_simulated, text,

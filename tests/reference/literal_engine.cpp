@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <utility>
 
 namespace kvcap::reference {
 namespace {
@@ -153,11 +154,22 @@ class LiteralEngine {
         longest = std::min(longest, options_.max_model_len);
       }
       if (most_blocks(longest) <= options_.blocks) {
-        waiting_.push_back(sequence);
+        enqueue(sequence);
       } else {
         sequence->outcome->refused = true;
       }
     }
+  }
+
+  static bool goes_before(const Sequence* one, const Sequence* other) {
+    return std::pair(one->request->priority, one->request->id) <
+           std::pair(other->request->priority, other->request->id);
+  }
+
+  // At the end, or in order of priority.
+  void enqueue(Sequence* sequence) {
+    waiting_.push_back(sequence);
+    if (options_.has_priorities) std::stable_sort(waiting_.begin(), waiting_.end(), goes_before);
   }
 
   // Returns whether somebody was preempted.
@@ -178,10 +190,11 @@ class LiteralEngine {
         drafts =
             std::max<int64_t>(0, std::min({options_.draft_tokens, most_of_one(budget) - 1, rows_left - 1}));
       while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens + drafts)) {
-        preempt_last();
+        preempt_last(step, budget);
         preempted = true;
       }
-      if (is_running(sequence)) schedule(step, budget, *sequence, tokens, drafts);
+      if (!is_running(sequence)) break;
+      schedule(step, budget, *sequence, tokens, drafts);
     }
     return preempted;
   }
@@ -279,14 +292,21 @@ class LiteralEngine {
                std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt));
   }
 
-  void preempt_last() {
-    Sequence& victim = *running_.back();
-    running_.pop_back();
+  void preempt_last(Step& step, int64_t& budget) {
+    auto last = running_.end() - 1;
+    if (options_.has_priorities) last = std::max_element(running_.begin(), running_.end(), goes_before);
+    Sequence& victim = **last;
+    running_.erase(last);
+    for (const Slice& slice : step) {
+      if (slice.sequence == &victim) budget += slice.what.tokens;
+    }
+    std::erase_if(step, [&victim](const Slice& slice) { return slice.sequence == &victim; });
     pool_.give_back(victim.holding);
     victim.holding = {};
     victim.steps_orphaned += victim.tokens_ahead - victim.drafts_ahead;
     victim.tokens_ahead = victim.drafts_ahead = victim.scheduled = victim.computed = 0;
     ++victim.outcome->preemptions;
+    if (options_.has_priorities) return enqueue(&victim);
     waiting_.push_front(&victim);
   }
 

@@ -39,7 +39,18 @@ Scheduler::Scheduler(const ServingOptions& serving, const SequenceTokens& tokens
       admitter_(admitter),
       output_share_(serving.reserved_output_share) {}
 
-void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
+void Scheduler::add(RequestPtr request) {
+  if (has_priorities()) return insert_in_order(std::move(request));
+  waiting_.push_back(std::move(request));
+}
+
+// REQUIRES: has_priorities().
+void Scheduler::insert_in_order(RequestPtr request) {
+  const auto behind =
+      std::upper_bound(waiting_.begin(), waiting_.end(), request->number,
+                       [](Order number, const RequestPtr& one) { return number < one->number; });
+  waiting_.insert(behind, std::move(request));
+}
 
 int64_t Scheduler::blocks_needed(int64_t tokens) const {
   return pool_.most_blocks(std::max({tokens, tokens_.least_tokens, int64_t{0}}));
@@ -160,14 +171,22 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
     const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
-    while (i < running_.size() && !grow(request, request.planned + tokens + drafts)) {
-      preempt();
-      step.preempted = true;
-    }
-    if (i >= running_.size()) return;  // this request was the last one and has been preempted itself
+    if (!make_room(step, budget, i, request.planned + tokens + drafts)) return;
     add_slice(step, request, tokens, drafts);
     budget -= tokens + drafts;
   }
+}
+
+// Takes blocks for the first `tokens` tokens of the running request at `place`, and preempts others until
+// they are free. `place` follows the request. Returns false if the request has been preempted itself.
+bool Scheduler::make_room(StepPlan& step, int64_t& budget, std::size_t& place, int64_t tokens) {
+  while (!grow(*running_[place], tokens)) {
+    const std::size_t preempted = victim();
+    preempt(preempted, step, budget);
+    if (preempted == place) return false;
+    if (preempted < place) --place;
+  }
+  return true;
 }
 
 void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
@@ -291,9 +310,28 @@ void Scheduler::name_blocks(Request& request, int64_t tokens) {
   pool_.name(request.chain, std::min(tokens, most), request.holding);
 }
 
-void Scheduler::preempt() {
-  RequestPtr victim = std::move(running_.back());
-  running_.pop_back();
+// Returns the place of the running request that is preempted first.
+std::size_t Scheduler::victim() const {
+  if (!has_priorities()) return running_.size() - 1;
+  const auto last =
+      std::max_element(running_.begin(), running_.end(),
+                       [](const RequestPtr& a, const RequestPtr& b) { return a->number < b->number; });
+  return static_cast<std::size_t>(last - running_.begin());
+}
+
+// Preempts the running request at `place`, and removes it from `step`.
+void Scheduler::preempt(std::size_t place, StepPlan& step, int64_t& budget) {
+  RequestPtr victim = std::move(running_[place]);
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
+  step.preempted = true;
+  for (const Slice& slice : step.slices) {
+    if (slice.request != victim.get()) continue;
+    budget += slice.tokens;
+    if (!slice.yields) continue;
+    victim->ahead -= 1 + slice.drafts;
+    victim->drafts_ahead -= slice.drafts;
+  }
+  step.keep([&](const Slice& slice) { return slice.request != victim.get(); });
   int64_t generated = 0, answers = 0;
   for (const RequestPtr& request : running_) {
     generated += request->generated + kStepsAfterPreemption;
@@ -307,6 +345,7 @@ void Scheduler::preempt() {
   victim->restored = victim->fused = false;
   victim->phase = RequestPhase::waiting;
   admitter_.preempted(*victim);
+  if (has_priorities()) return insert_in_order(std::move(victim));
   waiting_.push_front(std::move(victim));
 }
 

@@ -111,6 +111,9 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .unit = "tokens",
            .min = 0,
            .max = 1e9});
+  v.field("scheduling_policy", o.scheduling_policy,
+          {.meaning = "order of waiting requests, and the reverse order of preemption: by arrival (fcfs), or "
+                      "by workload.priorities and then arrival (priority)"});
   v.field("block_size", o.block_size,
           {.meaning = "size of a KV block", .unit = "tokens", .min = 1, .max = 65536});
   v.field("gpu_memory_utilization", o.gpu_memory_utilization,

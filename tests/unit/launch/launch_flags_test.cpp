@@ -19,7 +19,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
   const std::string line = "vllm serve Qwen/Qwen3-8B ";
   for (const char* flag :
-       {"--enforce-eager", "--enable-lora", "--scheduling-policy priority",
+       {"--enforce-eager", "--enable-lora", "--lora-dtype float16",
         "--max-long-partial-prefills 2", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
         "--cpu-offload-gb 10", "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
         "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--hf-overrides '{\"num_hidden_layers\":2}'",

@@ -104,6 +104,15 @@ TEST(EngineStart, IsRefusedWhereASliceOfLimitedLengthReachesNoEndOfABlock) {
   EXPECT_EQ(refusal({limit + "1"}), "");
 }
 
+TEST(EngineStart, SaysThatPrioritiesAreNotUsedInOrderOfArrival) {
+  const std::string priorities = R"(workload.priorities=[{"share": 1, "priority": 3}])";
+  const std::vector<std::string> notes = scenario({priorities}).notes;
+  EXPECT_EQ(std::count(notes.begin(), notes.end(),
+                       "workload.priorities is not used: serving.scheduling_policy is \"fcfs\""),
+            1);
+  EXPECT_TRUE(scenario({priorities, "serving.scheduling_policy=priority"}).notes.empty());
+}
+
 TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
   const std::string why = refusal({"model=llama-3.1-70b"});
   EXPECT_NE(why.find("model llama-3.1-70b does not fit: with serving.gpu_memory_utilization 0.92 each L40S"),
