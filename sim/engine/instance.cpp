@@ -163,7 +163,7 @@ void Instance::clear_up(double now_s) {
 // unless arrivals are prefetched, the queue is limited, or an arrival may go before others.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
-         keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.max_queued_turns ||
+         keeping_.prefetch_on_arrival != PrefetchOnArrival::none || serving_.most_turns() ||
          serving_.scheduling_policy == SchedulingPolicy::priority;
 }
 
@@ -280,8 +280,8 @@ bool Instance::fits(int64_t tokens) const {
 
 // True iff the batch or the queue has room.
 bool Instance::may_wait() const {
-  if (!serving_.max_queued_turns) return true;
-  return turns() < serving_.max_num_seqs + *serving_.max_queued_turns;
+  const std::optional<int64_t> most = serving_.most_turns();
+  return !most || turns() < *most;
 }
 
 // Refuses the turn. This ends its session, so the session's later turns never arrive.

@@ -82,6 +82,8 @@ struct ServingOptions {
   int64_t max_num_seqs = 256;  // concurrently running requests
   // Limit of turns that wait for a full batch; further turns are refused. Absent: unlimited.
   std::optional<int64_t> max_queued_turns;
+  // Limit of waiting and running turns; further turns are refused. Absent: unlimited.
+  std::optional<int64_t> max_num_queued_reqs;
   int64_t max_num_batched_tokens = 2048;  // token budget of one step (chunked prefill)
   // True: a prompt may be computed in slices over several steps. False: a step computes whole prompts, as far
   // as they fit.
@@ -126,6 +128,12 @@ struct ServingOptions {
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
 
+  // Returns the limit of waiting and running turns, if there is one.
+  std::optional<int64_t> most_turns() const {
+    if (!max_queued_turns) return max_num_queued_reqs;
+    const int64_t most = max_num_seqs + *max_queued_turns;
+    return std::min(most, max_num_queued_reqs.value_or(most));
+  }
   // Returns the most tokens of one request in a step that has `budget` tokens left.
   int64_t slice_budget(int64_t budget) const {
     return long_prefill_token_threshold > 0 ? std::min(budget, long_prefill_token_threshold) : budget;

@@ -92,6 +92,7 @@ constexpr KnownFlags kVllm[] = {
      "--node-rank -r --data-parallel-rank -dpn --data-parallel-start-rank -dpr --cpu-offload-gb "
      "--cpu-offload-params",
      "v-args", "0 None"},
+    {vllm, not_simulated, text, "--max-num-queued-tokens", "v-queue", "None"},
     {vllm, not_simulated, text, "--dtype", "v-args", "auto half float16 bfloat16"},
     {vllm, not_simulated, text, "--optimization-level -O", "v-args", "2 3"},
     {vllm, not_simulated, text,

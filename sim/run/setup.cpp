@@ -90,7 +90,7 @@ Scenario prefill_scenario(const Scenario& scenario) {
 Scenario decode_scenario(const Scenario& scenario) {
   Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
   result.policy = {.name = "recompute", .tiers = std::vector<TierOptions>()};
-  result.serving.max_queued_turns = std::nullopt;
+  result.serving.max_queued_turns = result.serving.max_num_queued_reqs = std::nullopt;
   return result;
 }
 

@@ -319,12 +319,18 @@ TEST(Serving, ATurnThatFindsTheQueueFullIsRejected) {
     workload.sessions.push_back({.first_turn = s, .turn_count = 1});
     workload.turns.push_back({.input_tokens = 64, .output_tokens = 20, .time_s = s < 3 ? 0.001 * s : 60.0});
   }
-  Scenario bounded = scenario("recompute");
-  bounded.serving.max_num_seqs = 1;
-  bounded.serving.max_queued_turns = 1;
-  const RunResult result = run(bounded, workload);
-  ASSERT_EQ(result.turns.size(), 4U);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.turns[i].rejected, i == 2) << i;
+  Scenario queue = scenario("recompute");
+  queue.serving.max_num_seqs = 1;
+  Scenario all = queue;
+  queue.serving.max_queued_turns = 1;
+  all.serving.max_num_queued_reqs = 2;  // counts the one that runs
+  Scenario both = queue;
+  both.serving.max_num_queued_reqs = 3;
+  for (const Scenario& bounded : {queue, all, both}) {
+    const RunResult result = run(bounded, workload);
+    ASSERT_EQ(result.turns.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.turns[i].rejected, i == 2) << i;
+  }
 }
 
 // One sequence at a time: while the first turn runs, the second and the third arrive, of which the third has

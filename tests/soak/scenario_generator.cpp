@@ -309,6 +309,7 @@ class Generator {
     if (!known_.model.is_recurrent() && dice.chance(0.15)) {
       serving["long_prefill_token_threshold"] = dice.between(64, 3000);
     }
+    if (dice.chance(0.05)) serving["max_num_queued_reqs"] = dice.between(1, 40);
   }
 
   Json source() {

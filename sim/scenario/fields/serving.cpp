@@ -101,6 +101,12 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 0,
            .max = kMaxCount,
            .absent = "unlimited"});
+  v.field("max_num_queued_reqs", o.max_num_queued_reqs,
+          {.meaning = "maximum number of waiting and running turns; further turns are rejected",
+           .unit = "turns",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "unlimited"});
   v.field("max_num_batched_tokens", o.max_num_batched_tokens,
           {.meaning = "token budget of a step; vllm: by GPU (kvcap show flags vllm)",
            .unit = "tokens",
