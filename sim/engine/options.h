@@ -90,6 +90,10 @@ struct ServingOptions {
   bool chunked_prefill = true;
   int64_t long_prefill_token_threshold = 0;  // maximum tokens of one request in a step; 0: no limit
   SchedulingPolicy scheduling_policy = SchedulingPolicy::fcfs;
+  // Slots for LoRA adapters on the GPU and the largest rank of an adapter, if they are enabled.
+  bool enable_lora = false;
+  int64_t max_loras = 1;
+  int64_t max_lora_rank = 16;
   int64_t block_size = 16;  // tokens per KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings

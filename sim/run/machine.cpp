@@ -362,6 +362,11 @@ void Machine::choose_memory(const Scenario& scenario) {
     throw InputError(why);
   }
   note_longest_sequence(scenario);
+  if (serving.enable_lora) {
+    notes_.emplace_back(
+        "LoRA adapters take GPU memory (serving.enable_lora); the time of their computation is not "
+        "simulated");
+  }
   limit_whole_prompts(serving);
   align_checkpoints(scenario);
   set_hbm_tier_apart(scenario);

@@ -104,6 +104,18 @@ TEST(EngineStart, IsRefusedWhereASliceOfLimitedLengthReachesNoEndOfABlock) {
   EXPECT_EQ(refusal({limit + "1"}), "");
 }
 
+TEST(EngineStart, SaysThatAdaptersTakeNoTime) {
+  const std::string note = "the time of their computation is not simulated";
+  EXPECT_TRUE(notes_have({"serving.enable_lora=true"}, note));
+  EXPECT_FALSE(notes_have({}, note));
+  // 320 MiB of 128 KiB a token; the capacity is rounded down to blocks of 16 tokens.
+  const auto tokens = [](const std::vector<std::string>& overrides) {
+    return Machine(scenario(overrides), 100, 100).kv_capacity_tokens();
+  };
+  EXPECT_NEAR(static_cast<double>(tokens({}) - tokens({"serving.enable_lora=true", "serving.max_loras=4"})),
+              320 * 8, 16);
+}
+
 TEST(EngineStart, SaysThatPrioritiesAreNotUsedInOrderOfArrival) {
   const std::string priorities = R"(workload.priorities=[{"share": 1, "priority": 3}])";
   const std::vector<std::string> notes = scenario({priorities}).notes;
