@@ -274,13 +274,19 @@ double GpuMemory::free_bytes() const {
   return reported_bytes - held;
 }
 
-// Adds the weights of the model and of a drafter.
-static void add_weights(GpuMemory& memory, const EngineSettings& settings, const char* name,
-                        const char* detail) {
+// Adds the weights of the model and of a drafter, and the slots for adapters.
+static void add_weights(GpuMemory& memory, const ModelSpec& model, const EngineSettings& settings,
+                        const char* name, const char* detail) {
   memory.terms.push_back({name, memory.weight_bytes, true, TermSource::shapes, detail});
   if (settings.draft.weight_bytes > 0) {
     memory.terms.push_back({"drafter's weights", settings.draft.weight_bytes, true, TermSource::shapes,
                             "of speculative decoding; its KV is part of the blocks"});
+  }
+  const double adapters = lora_bytes(model, settings.tensor_parallel_size, settings.placement, settings.lora);
+  if (adapters > 0) {
+    memory.terms.push_back({"LoRA adapters", adapters, true, TermSource::shapes,
+                            std::to_string(settings.lora.count) + " of rank " +
+                                std::to_string(settings.lora.rank) + ", for all linear layers"});
   }
 }
 
@@ -292,7 +298,7 @@ static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile&
   memory.reported_bytes = hardware.gpu.memory_bytes;
   memory.share_bytes = memory.reported_bytes * settings.gpu_memory_utilization;
   memory.weight_bytes = (model.weight_bytes() - (1 - 1 / ranks) * model.routed_weight_bytes()) / gpus;
-  add_weights(memory, settings, "weights", "parameters, divided evenly");
+  add_weights(memory, model, settings, "weights", "parameters, divided evenly");
   const LayerShapes shapes = layer_shapes(model, settings.tensor_parallel_size, settings.placement);
   memory.terms.push_back({"activations",
                           static_cast<double>(settings.max_num_batched_tokens) *
@@ -326,7 +332,8 @@ static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& h
   add_held(memory, hardware, settings);
   memory.share_bytes = memory.free_bytes() * (is_static ? settings.gpu_memory_utilization : 1);
   memory.weight_bytes = loaded_weight_bytes(model, settings.tensor_parallel_size, settings.placement);
-  add_weights(memory, settings, "weights as loaded", "vocabulary padded to 64, rotary table, replicas");
+  add_weights(memory, model, settings, "weights as loaded",
+              "vocabulary padded to 64, rotary table, replicas");
   if (is_static) return memory;
   const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
   memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
@@ -344,7 +351,8 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
   memory.reported_bytes = gpu.reported_memory_bytes.value_or(gpu.memory_bytes);
   memory.share_bytes = std::ceil(memory.reported_bytes * settings.gpu_memory_utilization);
   memory.weight_bytes = loaded_weight_bytes(model, t, settings.placement);
-  add_weights(memory, settings, "weights as loaded", "vocabulary padded to 64, rotary table, replicas");
+  add_weights(memory, model, settings, "weights as loaded",
+              "vocabulary padded to 64, rotary table, replicas");
 
   const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
   memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,

@@ -27,6 +27,7 @@
 
 #include "cost/draft_memory.h"
 #include "cost/engine_memory.h"
+#include "cost/lora_memory.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/kv_capacity_model.h"
@@ -43,6 +44,7 @@ struct EngineSettings {
   int64_t max_num_seqs = 256;
   int64_t block_size = 16;
   DraftMemory draft;  // for speculative decoding
+  LoraSlots lora;
   KvCapacityModel capacity_model = KvCapacityModel::engine;
   bool is_first_start = true;  // kernels are not compiled yet
 };

@@ -8,13 +8,14 @@
 namespace kvcap {
 
 Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, Store& store,
-                   const KeepingOptions& keeping, double bytes_per_token)
+                   const KeepingOptions& keeping, double bytes_per_token, SchedulingPolicy order)
     : workload_(workload),
       arrivals_(arrivals),
       store_(store),
       match_(keeping.match),
       looks_ahead_(keeping.look_ahead),
       clairvoyant_(keeping.clairvoyant),
+      is_ordered_(order == SchedulingPolicy::priority),
       bytes_per_token_(bytes_per_token) {
   if (looks_ahead_ && store.has(Tier::dram)) store.watch();
   if (clairvoyant_) next_uses_ = std::make_unique<NextUses>(workload, keeping.match, keeping.chunk_tokens);
@@ -23,7 +24,23 @@ Forecast::Forecast(const Workload& workload, const Arrivals& arrivals, Store& st
 // ---- the queue ----
 
 void Forecast::joins(const std::vector<Part>& prompt, Order number) {
-  if (looks_ahead_) waiting_.push_back({&prompt, number});
+  if (looks_ahead_) insert(is_ordered_ ? place_of(number) : waiting_.size(), {&prompt, number});
+}
+
+// Returns the place of a turn with this number in an ordered queue.
+std::size_t Forecast::place_of(Order number) const {
+  const auto behind = std::upper_bound(waiting_.begin(), waiting_.end(), number,
+                                       [](Order mine, const Waiting& one) { return mine < one.number; });
+  return static_cast<std::size_t>(behind - waiting_.begin());
+}
+
+// Adds the turn. The store knows it if it knows a later one.
+void Forecast::insert(std::size_t place, const Waiting& turn) {
+  waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(place), turn);
+  fetched_ = std::min(fetched_, place);
+  if (place >= expected_) return;
+  expect(turn);
+  ++expected_;
 }
 
 void Forecast::served(Order number) {
@@ -50,6 +67,7 @@ void Forecast::served(Order number) {
 
 void Forecast::comes_back(const std::vector<Part>& prompt, Order number) {
   if (!looks_ahead_) return;
+  if (is_ordered_) return insert(place_of(number), {&prompt, number});
   waiting_.push_front({&prompt, number});
   expect(waiting_.front());
   ++expected_;

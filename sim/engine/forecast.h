@@ -1,10 +1,10 @@
 // Forecast: hints about future uses that an engine gives to its store.
 //
-//   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of arrival, so a
-//                turn's number serves as the time at which it uses the parts of its prompt. With S_kv the
-//                mean size of the state that a turn leaves, the eviction order knows the uses of the first
-//                (host capacity) / S_kv waiting turns. DRAM holds the state of (its capacity) / S_kv turns:
-//                the running ones, and then the first waiting ones, whose parts are prefetched, and
+//   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of their numbers,
+//                so a turn's number serves as the time at which it uses the parts of its prompt. With S_kv
+//                the mean size of the state that a turn leaves, the eviction order knows the uses of the
+//                first (host capacity) / S_kv waiting turns. DRAM holds the state of (its capacity) / S_kv
+//                turns: the running ones, and then the first waiting ones, whose parts are prefetched, and
 //                prefetched again after an eviction.
 //   clairvoyant  The times of all uses as soon as they are determined: a session's next turn, and uses of
 //                shared parts by other sessions. No real system has this information: a bound (Belady).
@@ -22,6 +22,7 @@
 #include "engine/arrivals.h"
 #include "engine/keeping.h"
 #include "engine/next_uses.h"
+#include "engine/options.h"
 #include "engine/prompt.h"
 #include "engine/sessions.h"
 #include "state/move.h"
@@ -34,10 +35,10 @@ class Forecast {
  public:
   // All arguments outlive it. `bytes_per_token`: size in host tiers.
   Forecast(const Workload& workload, const Arrivals& arrivals, Store& store, const KeepingOptions& keeping,
-           double bytes_per_token);
+           double bytes_per_token, SchedulingPolicy order = SchedulingPolicy::fcfs);
 
-  // Update the queue: a turn joins its end, is served, or returns to its head. `prompt` must live until the
-  // turn is served.
+  // Update the queue: a turn joins its end, is served, or returns to its head; with priorities it joins and
+  // returns in order of `number`. `prompt` must live until the turn is served.
   void joins(const std::vector<Part>& prompt, Order number);
   void served(Order number);
   void comes_back(const std::vector<Part>& prompt, Order number);
@@ -63,6 +64,8 @@ class Forecast {
     Order number = 0;
   };
 
+  void insert(std::size_t place, const Waiting& turn);
+  std::size_t place_of(Order number) const;
   void expect(const Waiting& turn);
   void look_again();
   bool fetch(const Waiting& turn, double now_s, std::vector<Move>& moves);
@@ -74,6 +77,7 @@ class Forecast {
   Match match_;
   bool looks_ahead_;
   bool clairvoyant_;
+  bool is_ordered_;  // waiting_ is in order of the turns' numbers
   double bytes_per_token_;
   std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
   std::deque<Waiting> waiting_;

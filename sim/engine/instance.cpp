@@ -16,6 +16,14 @@ static std::function<void(Key, int64_t)> report_evictions(const InstanceParts& p
   return [&](Key part, int64_t first_token) { parts.fleet.evicted(part, first_token, steps.eviction_s()); };
 }
 
+// Numbers of arrivals are below kMostArrivals, so arrivals of a lower priority come before all others.
+static Order place_in_queue(const ServingOptions& serving, const Workload& workload, const Arrival& arrival) {
+  constexpr double kMostArrivals = 1LL << 42;
+  const auto number = static_cast<double>(arrival.number);
+  if (serving.scheduling_policy == SchedulingPolicy::fcfs) return number;
+  return kMostArrivals * workload.sessions[arrival.session].priority + number;
+}
+
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
       engine_(*parts.engine),
@@ -23,7 +31,7 @@ Instance::Instance(const InstanceParts& parts)
       keeping_(*engine_.keeping),
       arrivals_(parts.sessions->arrivals),
       forecast_(*parts.workload, arrivals_, *parts.store, keeping_,
-                engine_.policy->traits().stored_bytes_per_token),
+                engine_.policy->traits().stored_bytes_per_token, serving_.scheduling_policy),
       cache_({.engine = parts.engine,
               .workload = parts.workload,
               .sessions = parts.sessions,
@@ -157,10 +165,11 @@ void Instance::clear_up(double now_s) {
 }
 
 // True iff an arrival may change the next step. Behind a blocked queue it cannot until memory is freed,
-// unless arrivals are prefetched or the queue is limited.
+// unless arrivals are prefetched, the queue is limited, or an arrival may go before others.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
-         keeping_.prefetches_arrivals() || serving_.max_queued_turns;
+         keeping_.prefetches_arrivals() || serving_.most_turns() ||
+         serving_.scheduling_policy == SchedulingPolicy::priority;
 }
 
 double Instance::next_event_s() const {
@@ -209,7 +218,7 @@ RequestPtr Instance::request_of(const Arrival& arrival, std::vector<Cut>* cuts) 
   request->history_tokens = request->text.history_tokens;
   request->input_tokens = request->text.input_tokens;
   request->output_tokens = request->record.output_tokens;
-  request->number = static_cast<double>(arrival.number);
+  request->number = place_in_queue(serving_, *parts_.workload, arrival);
   return request;
 }
 
@@ -276,8 +285,8 @@ bool Instance::fits(int64_t tokens) const {
 
 // True iff the batch or the queue has room.
 bool Instance::may_wait() const {
-  if (!serving_.max_queued_turns) return true;
-  return turns() < serving_.max_num_seqs + *serving_.max_queued_turns;
+  const std::optional<int64_t> most = serving_.most_turns();
+  return !most || turns() < *most;
 }
 
 // Refuses the turn. This ends its session, so the session's later turns never arrive.

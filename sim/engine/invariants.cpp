@@ -71,8 +71,7 @@ void Instance::check(double now_s) {
 // Checks the requests in every list.
 void Instance::check_requests() const {
   scheduler_.check();
-  KVCAP_INVARIANT("INV-LIMITS", !serving_.max_queued_turns ||
-                                    turns() <= serving_.max_num_seqs + *serving_.max_queued_turns);
+  KVCAP_INVARIANT("INV-LIMITS", !serving_.most_turns() || turns() <= *serving_.most_turns());
   // An abandoned request that is still present waits for running work.
   for (const Request* request : leaving_) KVCAP_INVARIANT("INV-PHASES", !may_leave(*request));
   KVCAP_INVARIANT("INV-PHASES", steps_.is_running() || deadlines_.next_s() > checked_s_);

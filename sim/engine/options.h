@@ -1,6 +1,7 @@
 // ServingOptions: how an engine serves requests; the names are vLLM's.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +32,13 @@ enum class Admission : uint8_t { full_prompt, chunk, reserve_output, reserve_sha
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output",
                                                        "reserve_share"};
 constexpr Names names_of(Admission) { return kAdmissionNames; }
+
+// Order of waiting requests, and which running request is preempted first. fcfs: in order of arrival; the
+// last one admitted. priority: in order of (priority, arrival), where lower values come first; the last one
+// in this order.
+enum class SchedulingPolicy : uint8_t { fcfs, priority };
+inline constexpr std::string_view kSchedulingPolicyNames[] = {"fcfs", "priority"};
+constexpr Names names_of(SchedulingPolicy) { return kSchedulingPolicyNames; }
 
 // mixed: a step computes prompts together with decodes (vLLM). prefill_first: while prompts wait, steps
 // compute only prompts (SGLang without mixed chunks).
@@ -74,10 +82,18 @@ struct ServingOptions {
   int64_t max_num_seqs = 256;  // concurrently running requests
   // Limit of turns that wait for a full batch; further turns are refused. Absent: unlimited.
   std::optional<int64_t> max_queued_turns;
+  // Limit of waiting and running turns; further turns are refused. Absent: unlimited.
+  std::optional<int64_t> max_num_queued_reqs;
   int64_t max_num_batched_tokens = 2048;  // token budget of one step (chunked prefill)
   // True: a prompt may be computed in slices over several steps. False: a step computes whole prompts, as far
   // as they fit.
   bool chunked_prefill = true;
+  int64_t long_prefill_token_threshold = 0;  // maximum tokens of one request in a step; 0: no limit
+  SchedulingPolicy scheduling_policy = SchedulingPolicy::fcfs;
+  // Slots for LoRA adapters on the GPU and the largest rank of an adapter, if they are enabled.
+  bool enable_lora = false;
+  int64_t max_loras = 1;
+  int64_t max_lora_rank = 16;
   int64_t block_size = 16;  // tokens per KV block
   double gpu_memory_utilization = 0.9;
   std::optional<int64_t> max_model_len;       // absent: the model's max_position_embeddings
@@ -115,6 +131,17 @@ struct ServingOptions {
   // token), which takes one prompt after another.
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
+
+  // Returns the limit of waiting and running turns, if there is one.
+  std::optional<int64_t> most_turns() const {
+    if (!max_queued_turns) return max_num_queued_reqs;
+    const int64_t most = max_num_seqs + *max_queued_turns;
+    return std::min(most, max_num_queued_reqs.value_or(most));
+  }
+  // Returns the most tokens of one request in a step that has `budget` tokens left.
+  int64_t slice_budget(int64_t budget) const {
+    return long_prefill_token_threshold > 0 ? std::min(budget, long_prefill_token_threshold) : budget;
+  }
 };
 
 }  // namespace kvcap

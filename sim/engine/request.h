@@ -28,7 +28,7 @@ struct Request {
   Arrival arrival;
   TurnText text;
   TurnRecord record;
-  Order number = 0;    // in order of arrival
+  Order number = 0;    // place in the queue: in order of arrival, or of (priority, arrival)
   double joins_s = 0;  // time at which it joins the queue, after the API server
   RequestPhase phase = RequestPhase::waiting;
 

@@ -10,7 +10,7 @@ double StepTime::idle_prefill_s(PrefillChunk prompt) const {
   double sum_s = 0;
   std::vector<PrefillChunk> chunks;
   for (int64_t left = std::max<int64_t>(1, prompt.new_tokens), first = prompt.cached_tokens; left > 0;) {
-    const int64_t tokens = std::min(left, serving_.max_num_batched_tokens);
+    const int64_t tokens = serving_.slice_budget(std::min(left, serving_.max_num_batched_tokens));
     left -= tokens;
     chunks.clear();
     Decodes decodes;
@@ -60,7 +60,8 @@ double StepTime::turn_s(const MeanTurn& turn,
       .cached_tokens = std::max<int64_t>(0, std::llround(turn.prompt_tokens) - computed)};
   const double decode_rows = sequences * static_cast<double>(1 + drafts);
   const double room = static_cast<double>(serving_.max_num_batched_tokens) - decode_rows;
-  const double slice_rows = std::max(1.0, std::min(turn.computed_tokens, room));
+  const double slice_rows = std::max(
+      1.0, std::min(turn.computed_tokens, static_cast<double>(serving_.slice_budget(std::llround(room)))));
   // Other ranks are assumed to have the same load.
   const auto linear_s = [this](double rows) {
     const int64_t own = std::llround(rows);

@@ -19,6 +19,7 @@ constexpr Source kSources[] = {
     {"v-args", "vllm/engine/arg_utils.py (vllm#17885)"},
     {"v-apc", "vllm docs/design/prefix_caching.md@01ff8bf"},
     {"v-schedcfg", "vllm/config/scheduler.py@1f8758d"},
+    {"v-queue", "vllm/v1/engine/async_llm.py (vllm#49445, since vllm 0.29)"},
     {"v-hyb", "vllm docs/design/hybrid_kv_cache_manager.md@1153c0c"},
     {"v-off", "vllm docs/features/kv_offloading_usage.md@0078e9d; GiB: vllm/config/vllm.py"},
     {"v-offcode", "vllm/v1/kv_offload/cpu/manager.py@0358cbb, offloading/scheduler.py@0072b0b"},

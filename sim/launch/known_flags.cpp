@@ -38,7 +38,7 @@ constexpr KnownFlags kVllm[] = {
      "--allowed-local-media-path --mm-processor-cache-gb --mm-processor-cache-type "
      "--mm-shm-cache-max-object-size-mb --mm-encoder-tp-mode --mm-encoder-attn-backend "
      "--video-pruning-rate --io-processor-plugin --show-hidden-metrics-for-version --kv-cache-metrics-sample "
-     "--swap-space --max-seq-len-to-capture --engine-recovery-timeout --gloo-comm-timeout "
+     "--max-cpu-loras --swap-space --max-seq-len-to-capture --engine-recovery-timeout --gloo-comm-timeout "
      "--guided-decoding-disable-fallback "
      "--kv-transfer-config.kv_connector_module_path --kv-transfer-config.engine_id "
      "--kv-transfer-config.kv_rank --kv-transfer-config.kv_parallel_size "
@@ -56,7 +56,8 @@ constexpr KnownFlags kVllm[] = {
      "NCCL_CUMEM_ENABLE",
      "v-args"},
     {vllm, none, texts,
-     "--api-key --served-model-name --logits-processors --ignore-patterns --collect-detailed-traces "
+     "--api-key --served-model-name --lora-modules --logits-processors --ignore-patterns "
+     "--collect-detailed-traces "
      "--allowed-media-domains "
      "--middleware --allowed-origins --allowed-methods --allowed-headers",
      "v-args"},
@@ -90,9 +91,9 @@ constexpr KnownFlags kVllm[] = {
     {vllm, kernels, text, "--api-server-count -asc --stream-interval", "v-args", "1 None"},
     {vllm, not_simulated, text,
      "--node-rank -r --data-parallel-rank -dpn --data-parallel-start-rank -dpr --cpu-offload-gb "
-     "--cpu-offload-params --long-prefill-token-threshold",
+     "--cpu-offload-params",
      "v-args", "0 None"},
-    {vllm, not_simulated, text, "--scheduling-policy", "v-schedcfg", "fcfs"},
+    {vllm, not_simulated, text, "--max-num-queued-tokens", "v-queue", "None"},
     {vllm, not_simulated, text, "--dtype", "v-args", "auto half float16 bfloat16"},
     {vllm, not_simulated, text, "--optimization-level -O", "v-args", "2 3"},
     {vllm, not_simulated, text,
@@ -107,11 +108,13 @@ constexpr KnownFlags kVllm[] = {
     {vllm, not_simulated, text, "VLLM_USE_V1", "v-args", "1"},
     {vllm, not_simulated, present, "--is-prefill-worker --is-decode-worker", "d-args"},
     {vllm, not_simulated, text, "--disaggregation-mode", "d-args", "agg"},
-    {vllm, not_simulated, text, "--mamba-cache-dtype --mamba-ssm-cache-dtype --override-attention-dtype",
+    {vllm, not_simulated, text,
+     "--mamba-cache-dtype --mamba-ssm-cache-dtype --override-attention-dtype "
+     "--lora-dtype",
      "v-args", "auto None"},
     {vllm, kernels, text, "--moe-backend --linear-backend", "v-args", "auto None"},
     {vllm, not_simulated, text,
-     "--data-parallel-size-local -dpl --max-loras --max-lora-rank --max-cpu-loras --lora-dtype "
+     "--data-parallel-size-local -dpl "
      "--scheduler-cls --ubatch-size --dbo-decode-token-threshold --dbo-prefill-token-threshold "
      "--mamba-block-size --preemption-mode --kv-transfer-config.kv_load_failure_policy "
      "--kv-transfer-config.kv_buffer_device --kv-transfer-config.kv_buffer_size "
@@ -136,7 +139,6 @@ constexpr KnownFlags kVllm[] = {
      "--rope-scaling --hf-overrides.rope_scaling --hf-overrides.rope_parameters "
      "--hf-overrides.text_config.rope_scaling --hf-overrides.text_config.rope_parameters",
      "v-args"},
-    {vllm, not_simulated, texts, "--lora-modules", "v-args"},
     {vllm, kernels, texts, "--cudagraph-capture-sizes --cuda-graph-sizes", "v-args"},
     {vllm, not_simulated, FlagForm::json,
      "--eplb-config --hf-overrides --kv-transfer-config --speculative-config "
@@ -145,7 +147,7 @@ constexpr KnownFlags kVllm[] = {
     {vllm, kernels, FlagForm::json, "--compilation-config -cc --attention-config -ac --kernel-config",
      "v-args"},
     {vllm, not_simulated, present,
-     "--enable-lora --enforce-eager --enable-eplb --enable-dbo --fully-sharded-loras "
+     "--enforce-eager --enable-eplb --enable-dbo --fully-sharded-loras "
      "--enable-tower-connector-lora --specialize-active-lora --data-parallel-hybrid-lb -dph "
      "--data-parallel-external-lb -dpe --headless --kv-sharing-fast-prefill --scheduler-reserve-full-isl "
      "--enable-elastic-ep --enable-fault-tolerance --enable-return-routed-experts --tokens-only "

@@ -33,6 +33,7 @@ EngineSettings engine_settings(const Scenario& scenario) {
           .max_num_seqs = serving.max_num_seqs,
           .block_size = serving.block_size,
           .draft = draft_memory(scenario),
+          .lora = {serving.enable_lora ? serving.max_loras : 0, serving.max_lora_rank},
           .capacity_model = kv_capacity_model(scenario)};
 }
 

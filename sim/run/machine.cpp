@@ -362,6 +362,11 @@ void Machine::choose_memory(const Scenario& scenario) {
     throw InputError(why);
   }
   note_longest_sequence(scenario);
+  if (serving.enable_lora) {
+    notes_.emplace_back(
+        "LoRA adapters take GPU memory (serving.enable_lora); the time of their computation is not "
+        "simulated");
+  }
   limit_whole_prompts(serving);
   align_checkpoints(scenario);
   set_hbm_tier_apart(scenario);
@@ -416,6 +421,13 @@ void Machine::align_checkpoints(const Scenario& scenario) {
         "serving.max_num_batched_tokens: found {}, allowed: at least {}, the tokens of a block of {}, where "
         "prefill slices must end (serving.recurrent_checkpoints=align)",
         serving.max_num_batched_tokens, block_tokens, scenario.model.name));
+  }
+  if (serving.slice_budget(block_tokens) < block_tokens) {
+    throw InputError(
+        fmt::format("serving.long_prefill_token_threshold: found {}, allowed: 0 (no limit), or at least {}, "
+                    "the tokens of "
+                    "a block of {}, where prefill slices must end (serving.recurrent_checkpoints=align)",
+                    serving.long_prefill_token_threshold, block_tokens, scenario.model.name));
   }
   notes_.push_back(fmt::format(
       "{} keeps its recurrent states only where a step ends with a block of {} tokens, so hits of shared "

@@ -105,7 +105,7 @@ Scenario decode_scenario(const Scenario& scenario) {
   result.policy = {.name = "recompute",
                    .tiers = std::vector<TierOptions>(),
                    .polled_loads = scenario.serving.engine == EngineKind::vllm};
-  result.serving.max_queued_turns = std::nullopt;
+  result.serving.max_queued_turns = result.serving.max_num_queued_reqs = std::nullopt;
   return result;
 }
 

@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
 
 #include "base/input_error.h"
+#include "base/text/format.h"
 #include "des/world.h"
 #include "engine/prompt.h"
 #include "engine/sessions.h"
 #include "fleet/fleet.h"
 #include "metrics/recorder.h"
+#include "metrics/statistics/quantiles.h"
+#include "metrics/turn_means.h"
 #include "run/facts.h"
 #include "run/finished_run.h"
 #include "run/ranks.h"
@@ -78,6 +82,23 @@ std::vector<Store> stores_of(const Setup& setup, Store* shared) {
   return stores;
 }
 
+// Returns a note on the TTFTs of each priority; empty if there is only one.
+std::string ttft_by_priority(const Workload& asked, std::span<const TurnRecord> turns) {
+  std::map<int, std::vector<double>> ttfts_ms;
+  for (const TurnRecord& turn : turns) {
+    if (is_measured(turn)) ttfts_ms[asked.sessions[turn.session].priority].push_back(1e3 * turn.ttft_s);
+  }
+  if (ttfts_ms.size() < 2) return "";
+  std::string text;
+  for (auto& [priority, values_ms] : ttfts_ms) {
+    const Distribution ttft_ms = describe(values_ms);
+    text += (text.empty() ? "TTFT by priority: " : "; ") + std::to_string(priority) + ": mean " +
+            format_ms(ttft_ms.mean) + ", p99 " + format_ms(ttft_ms.p99) + " (" +
+            format_count(std::ssize(values_ms), "turn") + ")";
+  }
+  return text;
+}
+
 }  // namespace
 
 RunResult simulate(const Scenario& scenario, const Workload& asked, const SimulateHooks& hooks) {
@@ -134,6 +155,8 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   }
   RunResult result = recorder.finish(facts_of(setup, fleet.ended_s()));
   if (checks) check_finished_run(scenario, asked, machine, result);
+  const std::string by_priority = ttft_by_priority(asked, result.turns);
+  if (!by_priority.empty()) result.notes.push_back(by_priority);
   return result;
 }
 

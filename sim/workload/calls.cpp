@@ -59,8 +59,9 @@ class Divider {
   }
 
   void add(const Turn& turn, std::span<const Piece> pieces, const Call& call) {
-    divided_.sessions.push_back(
-        {.first_turn = static_cast<uint32_t>(divided_.turns.size()), .turn_count = 1});
+    divided_.sessions.push_back({.first_turn = static_cast<uint32_t>(divided_.turns.size()),
+                                 .turn_count = 1,
+                                 .priority = asked_.sessions[call.asked_session].priority});
     divided_.turns.push_back(turn);
     divided_.turns.back().input_tokens = std::max<uint32_t>(turn.input_tokens, 1);
     divided_.pieces.insert(divided_.pieces.end(), pieces.begin(), pieces.end());

@@ -145,6 +145,14 @@ struct RetryOptions {
   double jitter = 0.25;
 };
 
+// Sessions that are requested with `priority`: `share` over the sum of all shares. Lower values are served
+// first.
+struct PriorityShare {
+  double share = 0;
+  int64_t priority = 0;
+};
+inline constexpr int64_t kMostPriority = 1000;
+
 // Which turns latencies and hits leave out: the first warmup_turns, those that MSER finds
 // (metrics/statistics/warmup.h), or those that arrive outside the steady window
 // (metrics/statistics/stability.h).
@@ -169,6 +177,7 @@ struct WorkloadOptions {
   ThinkTimeOptions think_time;
   std::optional<double> client_timeout_s;  // from sending a request to its last token; absent: no timeout
   std::optional<RetryOptions> retries;     // after timeouts; absent: none
+  std::vector<PriorityShare> priorities;   // drawn per session; empty: all 0
   std::optional<int64_t>
       sessions;  // absent: all lines of the source (generated: kDefaultSessions, all queries of rag)
   int64_t warmup_turns = 0;  // first turns by arrival, left out of the metrics

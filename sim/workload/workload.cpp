@@ -171,6 +171,20 @@ void cut_first_answers(uint64_t seed, Workload& workload) {
   }
 }
 
+// Draws the priority of each session.
+void draw_priorities(std::span<const PriorityShare> shares, uint64_t seed, Workload& workload) {
+  if (shares.empty()) return;
+  double sum = 0;
+  for (const PriorityShare& one : shares) sum += one.share;
+  const RandomStream random(seed, "priorities");
+  for (std::size_t i = 0; i < workload.sessions.size(); ++i) {
+    double left = random.uniform(i) * sum;
+    auto drawn = shares.begin();
+    while (drawn + 1 != shares.end() && left >= drawn->share) left -= (drawn++)->share;
+    workload.sessions[i].priority = static_cast<int16_t>(drawn->priority);
+  }
+}
+
 // Returns the rate at which sessions arrive on average; 0 if no rate is set.
 double offered_sessions_per_s(const WorkloadOptions& options, const Workload& workload) {
   if (!draws_gaps(options.arrivals.process)) return 0;
@@ -308,6 +322,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   if (!source.piece_begin.empty()) workload.piece_begin.push_back(0);
   const std::vector<std::size_t> chosen = choose_lines(lines, wanted, seed);
   for (std::size_t line : chosen) append_session(source, line, options.source.history, workload);
+  draw_priorities(options.priorities, seed, workload);
   if (wanted > lines) {
     workload.notes.push_back("the source has " + std::to_string(lines) + " sessions; " +
                              std::to_string(wanted - lines) + " more are drawn from it at random" +

@@ -44,6 +44,7 @@ struct Session {
   uint32_t first_turn = 0;  // index into Workload::turns
   uint32_t turn_count = 0;
   uint32_t context_tokens = 0;
+  int16_t priority = 0;       // of its requests; lower values are served first
   bool history_grows = true;  // each turn builds on its ancestors; false: on the context alone
   // Sessions with the same document share its stored context; a growing history is private.
   uint32_t document = kOwnContext;

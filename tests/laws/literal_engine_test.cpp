@@ -30,6 +30,8 @@ ServingOptions serving(const EngineOptions& options) {
   serving.kv_capacity_tokens = options.blocks * options.block_size;
   serving.max_num_seqs = options.max_num_seqs;
   serving.max_num_batched_tokens = options.max_num_batched_tokens;
+  serving.long_prefill_token_threshold = options.long_prefill_token_threshold;
+  if (options.has_priorities) serving.scheduling_policy = SchedulingPolicy::priority;
   serving.max_model_len = 1 << 20;
   serving.allow_impossible = true;  // few blocks, and fewer tokens per step than sequences
   serving.prefix_caching = options.prefix_caching;
@@ -83,11 +85,20 @@ void compare(const RunResult& simulated, const EngineRun& literal) {
   EXPECT_EQ(simulated.number("preemptions"), static_cast<double>(literal.preemptions()));
 }
 
+// Three priorities, of which requests have one in turn.
+void add_priorities(RandomCase& one) {
+  one.options.has_priorities = true;
+  for (Request& request : one.requests) request.priority = request.id * 7 % 3 - 1;
+}
+
 std::vector<RandomCase> random_cases(uint64_t count) {
   std::vector<RandomCase> cases;
   for (uint64_t number = 1; number <= count; ++number) {
     cases.push_back(random_case(number));
-    if (number % 3 == 0) cases.back().options.retain_first_tokens = static_cast<int64_t>(number);
+    EngineOptions& options = cases.back().options;
+    if (number % 3 == 0) options.retain_first_tokens = static_cast<int64_t>(number);
+    if (number % 5 < 2) options.long_prefill_token_threshold = static_cast<int64_t>(1 + number % 37);
+    if (number % 7 < 3) add_priorities(cases.back());
   }
   return cases;
 }
@@ -178,6 +189,7 @@ TEST_P(HybridEngineLaws, TheEngineDoesWhatARecordOfEveryBlockInEveryGroupDoes) {
     // A step must reach the end of a block of 48 tokens.
     if (machine.model.is_recurrent()) {
       options.max_num_batched_tokens = std::max<int64_t>(options.max_num_batched_tokens, 48);
+      if (options.long_prefill_token_threshold > 0) options.long_prefill_token_threshold += 48;
     }
     Scenario scenario = machine;
     scenario.serving = serving(options);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/text/format.h"
 #include "cost/cost_model.h"
 #include "laws/machines.h"
 #include "metrics/serialize.h"
@@ -318,12 +319,40 @@ TEST(Serving, ATurnThatFindsTheQueueFullIsRejected) {
     workload.sessions.push_back({.first_turn = s, .turn_count = 1});
     workload.turns.push_back({.input_tokens = 64, .output_tokens = 20, .time_s = s < 3 ? 0.001 * s : 60.0});
   }
-  Scenario bounded = scenario("recompute");
-  bounded.serving.max_num_seqs = 1;
-  bounded.serving.max_queued_turns = 1;
-  const RunResult result = run(bounded, workload);
-  ASSERT_EQ(result.turns.size(), 4U);
-  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.turns[i].rejected, i == 2) << i;
+  Scenario queue = scenario("recompute");
+  queue.serving.max_num_seqs = 1;
+  Scenario all = queue;
+  queue.serving.max_queued_turns = 1;
+  all.serving.max_num_queued_reqs = 2;  // counts the one that runs
+  Scenario both = queue;
+  both.serving.max_num_queued_reqs = 3;
+  for (const Scenario& bounded : {queue, all, both}) {
+    const RunResult result = run(bounded, workload);
+    ASSERT_EQ(result.turns.size(), 4U);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(result.turns[i].rejected, i == 2) << i;
+  }
+}
+
+// One sequence at a time: while the first turn runs, the second and the third arrive, of which the third has
+// the lower value.
+TEST(Serving, ATurnOfLowerPriorityPassesOthersAndANoteGivesTheirTtfts) {
+  Workload workload;
+  for (uint32_t s = 0; s < 3; ++s) {
+    const int16_t priority = s == 1 ? 7 : 2;
+    workload.sessions.push_back({.first_turn = s, .turn_count = 1, .priority = priority});
+    workload.turns.push_back({.input_tokens = 64, .output_tokens = 20, .time_s = 0.001 * s});
+  }
+  Scenario setting = scenario("recompute");
+  setting.serving.max_num_seqs = 1;
+  for (const SchedulingPolicy policy : {SchedulingPolicy::fcfs, SchedulingPolicy::priority}) {
+    setting.serving.scheduling_policy = policy;
+    const RunResult result = run(setting, workload);
+    EXPECT_EQ(result.turns[2].ttft_s < result.turns[1].ttft_s, policy == SchedulingPolicy::priority);
+    const std::string& note = result.notes.back();
+    EXPECT_TRUE(note.starts_with("TTFT by priority: 2: mean ")) << note;
+    EXPECT_NE(note.find(" (2 turns); 7: mean " + format_ms(1e3 * result.turns[1].ttft_s)), std::string::npos)
+        << note;
+  }
 }
 
 // The link idles while the buffer is full, and steps that a restoration delays end where an arrival falls

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <deque>
+#include <utility>
 
 namespace kvcap::reference {
 namespace {
@@ -153,11 +154,22 @@ class LiteralEngine {
         longest = std::min(longest, options_.max_model_len);
       }
       if (most_blocks(longest) <= options_.blocks) {
-        waiting_.push_back(sequence);
+        enqueue(sequence);
       } else {
         sequence->outcome->refused = true;
       }
     }
+  }
+
+  static bool goes_before(const Sequence* one, const Sequence* other) {
+    return std::pair(one->request->priority, one->request->id) <
+           std::pair(other->request->priority, other->request->id);
+  }
+
+  // At the end, or in order of priority.
+  void enqueue(Sequence* sequence) {
+    waiting_.push_back(sequence);
+    if (options_.has_priorities) std::stable_sort(waiting_.begin(), waiting_.end(), goes_before);
   }
 
   // Returns whether somebody was preempted.
@@ -175,12 +187,14 @@ class LiteralEngine {
       if (sequence->drafts_ahead > 0 && rows_left < 1) continue;
       int64_t drafts = 0;
       if (decodes)
-        drafts = std::max<int64_t>(0, std::min({options_.draft_tokens, budget - 1, rows_left - 1}));
+        drafts =
+            std::max<int64_t>(0, std::min({options_.draft_tokens, most_of_one(budget) - 1, rows_left - 1}));
       while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens + drafts)) {
-        preempt_last();
+        preempt_last(step, budget);
         preempted = true;
       }
-      if (is_running(sequence)) schedule(step, budget, *sequence, tokens, drafts);
+      if (!is_running(sequence)) break;
+      schedule(step, budget, *sequence, tokens, drafts);
     }
     return preempted;
   }
@@ -222,10 +236,16 @@ class LiteralEngine {
   // Of one sequence, from the first token that is surely computed on.
   int64_t slots_of_step() const { return options_.max_num_batched_tokens + 3 * options_.draft_tokens; }
 
+  // Tokens that one request may get of those that are left.
+  int64_t most_of_one(int64_t budget) const {
+    if (options_.long_prefill_token_threshold == 0) return budget;
+    return std::min(budget, options_.long_prefill_token_threshold);
+  }
+
   // Of the tokens behind `done` of `known` ones, those that a step computes. Where states are kept at ends of
   // blocks, a step ends there, as long as a full block is left.
   int64_t slice(int64_t done, int64_t known, int64_t budget) const {
-    int64_t tokens = std::min(known - done, budget);
+    int64_t tokens = std::min(known - done, most_of_one(budget));
     for (const KvGroup& group : groups_) {
       const bool aligns = options_.prefix_caching && options_.checkpoints == Checkpoints::align;
       if (group.rule != KvRule::checkpoint || !aligns) continue;
@@ -272,14 +292,21 @@ class LiteralEngine {
                std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt));
   }
 
-  void preempt_last() {
-    Sequence& victim = *running_.back();
-    running_.pop_back();
+  void preempt_last(Step& step, int64_t& budget) {
+    auto last = running_.end() - 1;
+    if (options_.has_priorities) last = std::max_element(running_.begin(), running_.end(), goes_before);
+    Sequence& victim = **last;
+    running_.erase(last);
+    for (const Slice& slice : step) {
+      if (slice.sequence == &victim) budget += slice.what.tokens;
+    }
+    std::erase_if(step, [&victim](const Slice& slice) { return slice.sequence == &victim; });
     pool_.give_back(victim.holding);
     victim.holding = {};
     victim.steps_orphaned += victim.tokens_ahead - victim.drafts_ahead;
     victim.tokens_ahead = victim.drafts_ahead = victim.scheduled = victim.computed = 0;
     ++victim.outcome->preemptions;
+    if (options_.has_priorities) return enqueue(&victim);
     waiting_.push_front(&victim);
   }
 

@@ -6,6 +6,9 @@
 // its hits when it is scheduled for the first time and after each preemption. Its blocks get their names when
 // they are scheduled to be full; those of generated tokens when the token is known. The request that was
 // admitted last is preempted first, goes to the head of the queue and keeps the tokens of the step in flight.
+// With priorities the queue is in order of (priority, arrival), and the last one in this order is preempted:
+// also out of the step that is being scheduled, which gets its tokens back. A request that is preempted for
+// its own block ends the scheduling of running ones.
 // Drafts count as computed and as known when they are scheduled; the end of the step takes rejected ones
 // back. What was scheduled of a request that has ended is computed for nothing.
 #pragma once
@@ -33,6 +36,7 @@ struct Request {
   double arrival_s = 0;
   std::vector<TextPart> prompt;
   int64_t output_tokens = 1;
+  int64_t priority = 0;  // lower values come first
 };
 
 int64_t prompt_tokens(const Request& request);
@@ -42,6 +46,8 @@ struct EngineOptions {
   int64_t blocks = 0;
   int64_t max_num_seqs = 256;
   int64_t max_num_batched_tokens = 2048;
+  int64_t long_prefill_token_threshold = 0;  // most tokens of one request in a step; 0: as many as there are
+  bool has_priorities = false;
   bool prefix_caching = true;
   bool async_scheduling = true;
   bool cache_generated = true;

@@ -50,8 +50,9 @@ Workload to_workload(std::span<const Request> requests) {
   workload.piece_keys = PieceKeys::text;
   workload.piece_begin.push_back(0);
   for (const Request& request : requests) {
-    workload.sessions.push_back(
-        {.first_turn = static_cast<uint32_t>(workload.turns.size()), .turn_count = 1});
+    workload.sessions.push_back({.first_turn = static_cast<uint32_t>(workload.turns.size()),
+                                 .turn_count = 1,
+                                 .priority = static_cast<int16_t>(request.priority)});
     workload.turns.push_back({.input_tokens = static_cast<uint32_t>(prompt_tokens(request)),
                               .output_tokens = static_cast<uint32_t>(request.output_tokens),
                               .time_s = request.arrival_s});

@@ -52,6 +52,7 @@ class Generator {
     if (dice_.chance(0.25)) disaggregate();
     if (dice_.chance(0.25)) give_up(json_["workload"]);
     connect(json_["hardware"]);
+    order(json_["serving"], json_["workload"]);
     return json_;
   }
 
@@ -297,6 +298,18 @@ class Generator {
   void connect(Json& hardware) const {
     Dice dice(number_, "peer");
     if (hardware.is_object() && dice.chance(0.3)) hardware["peer"] = dice.pick(kPeerNames);
+  }
+  void order(Json& serving, Json& workload) const {
+    Dice dice(number_, "queue");
+    if (dice.chance(0.2)) {
+      serving["scheduling_policy"] = "priority";
+      workload["priorities"] = {{{"share", 1}, {"priority", 0}},
+                                {{"share", 2}, {"priority", dice.between(0, 3)}}};
+    }
+    if (!known_.model.is_recurrent() && dice.chance(0.15)) {
+      serving["long_prefill_token_threshold"] = dice.between(64, 3000);
+    }
+    if (dice.chance(0.05)) serving["max_num_queued_reqs"] = dice.between(1, 40);
   }
 
   Json source() {

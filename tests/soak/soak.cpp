@@ -81,6 +81,7 @@ Given given(const Task& task) {
     scenario.policy.ttl_s.reset();
     scenario.fleet = {};
     scenario.serving.max_queued_turns.reset();
+    scenario.serving.max_num_queued_reqs.reset();
     scenario.workload.warmup = Warmup::turns;  // times would decide which turns are warm-up
   }
   if (task.way == Way::ideal_alone) {

@@ -37,10 +37,10 @@ class Engine : private Admitter {
   Engine(const Settings& with, const KvPoolOptions& pool)
       : pool_(pool), settings_(with), scheduler_(settings_.serving, with.tokens, pool_, *this) {}
 
-  // The next request, number 0 being the first.
-  Request& ask(const std::vector<TextRun>& prompt, int64_t output_tokens) {
+  // The next request, number 0 being the first; with a priority, number 100 x priority.
+  Request& ask(const std::vector<TextRun>& prompt, int64_t output_tokens, int priority = 0) {
     auto request = std::make_unique<Request>();
-    request->number = next_;
+    request->number = 100 * priority + next_;
     std::vector<TextRun> texts = prompt;
     for (const TextRun& run : prompt) request->input_tokens += run.tokens;
     request->output_tokens = output_tokens;

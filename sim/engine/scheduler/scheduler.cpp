@@ -39,7 +39,18 @@ Scheduler::Scheduler(const ServingOptions& serving, const SequenceTokens& tokens
       admitter_(admitter),
       output_share_(serving.reserved_output_share) {}
 
-void Scheduler::add(RequestPtr request) { waiting_.push_back(std::move(request)); }
+void Scheduler::add(RequestPtr request) {
+  if (has_priorities()) return insert_in_order(std::move(request));
+  waiting_.push_back(std::move(request));
+}
+
+// REQUIRES: has_priorities().
+void Scheduler::insert_in_order(RequestPtr request) {
+  const auto behind =
+      std::upper_bound(waiting_.begin(), waiting_.end(), request->number,
+                       [](Order number, const RequestPtr& one) { return number < one->number; });
+  waiting_.insert(behind, std::move(request));
+}
 
 int64_t Scheduler::blocks_needed(int64_t tokens) const {
   return pool_.most_blocks(std::max({tokens, tokens_.least_tokens, int64_t{0}}));
@@ -73,7 +84,8 @@ int64_t Scheduler::in_blocks(const Request& request, int64_t tokens) const {
 int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t budget) const {
   const int64_t known = request.known_tokens() + request.ahead;
   const int64_t not_in_blocks = request.free_tokens;
-  return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks, std::min(known - planned, budget));
+  return pool_.cut_slice(planned - not_in_blocks, known - not_in_blocks,
+                         std::min(known - planned, serving_.slice_budget(budget)));
 }
 
 // Returns how many drafts follow the one token that the request decodes.
@@ -81,7 +93,8 @@ int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (tokens_.draft_tokens == 0) return 0;
   // No sequence grows beyond max_model_len, and its last token is not computed.
   const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
-  return std::max<int64_t>(0, std::min({tokens_.draft_tokens, budget - 1, in_sequence}));
+  return std::max<int64_t>(0,
+                           std::min({tokens_.draft_tokens, serving_.slice_budget(budget) - 1, in_sequence}));
 }
 
 // ---- planning ----
@@ -158,14 +171,22 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
     const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
-    while (i < running_.size() && !grow(request, request.planned + tokens + drafts)) {
-      preempt();
-      step.preempted = true;
-    }
-    if (i >= running_.size()) return;  // this request was the last one and has been preempted itself
+    if (!make_room(step, budget, i, request.planned + tokens + drafts)) return;
     add_slice(step, request, tokens, drafts);
     budget -= tokens + drafts;
   }
+}
+
+// Takes blocks for the first `tokens` tokens of the running request at `place`, and preempts others until
+// they are free. `place` follows the request. Returns false if the request has been preempted itself.
+bool Scheduler::make_room(StepPlan& step, int64_t& budget, std::size_t& place, int64_t tokens) {
+  while (!grow(*running_[place], tokens)) {
+    const std::size_t preempted = victim();
+    preempt(preempted, step, budget);
+    if (preempted == place) return false;
+    if (preempted < place) --place;
+  }
+  return true;
 }
 
 void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
@@ -224,7 +245,8 @@ bool Scheduler::fits(const Request& request, const Found& found, int64_t budget)
   const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
   const int64_t left = request.known_tokens() - there;
   if (found.load_tokens > 0 || left <= 0) return true;
-  return (serving_.chunked_prefill || left <= budget) && slice_tokens(request, there, budget) > 0;
+  const bool is_whole = serving_.slice_budget(left) <= budget;
+  return (serving_.chunked_prefill || is_whole) && slice_tokens(request, there, budget) > 0;
 }
 
 bool Scheduler::has_room(const Request& request, const Found& found) const {
@@ -239,7 +261,7 @@ bool Scheduler::has_room(const Request& request, const Found& found) const {
   if (serving_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;
     const int64_t there = std::max(held + request.free_tokens, request.planned);
-    tokens = std::min(tokens, with_lookahead(there + serving_.max_num_batched_tokens));
+    tokens = std::min(tokens, with_lookahead(there + serving_.slice_budget(serving_.max_num_batched_tokens)));
   } else if (reserves_output()) {
     tokens = reserved_tokens(request);
     owes = true;
@@ -288,9 +310,28 @@ void Scheduler::name_blocks(Request& request, int64_t tokens) {
   pool_.name(request.chain, std::min(tokens, most), request.holding);
 }
 
-void Scheduler::preempt() {
-  RequestPtr victim = std::move(running_.back());
-  running_.pop_back();
+// Returns the place of the running request that is preempted first.
+std::size_t Scheduler::victim() const {
+  if (!has_priorities()) return running_.size() - 1;
+  const auto last =
+      std::max_element(running_.begin(), running_.end(),
+                       [](const RequestPtr& a, const RequestPtr& b) { return a->number < b->number; });
+  return static_cast<std::size_t>(last - running_.begin());
+}
+
+// Preempts the running request at `place`, and removes it from `step`.
+void Scheduler::preempt(std::size_t place, StepPlan& step, int64_t& budget) {
+  RequestPtr victim = std::move(running_[place]);
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(place));
+  step.preempted = true;
+  for (const Slice& slice : step.slices) {
+    if (slice.request != victim.get()) continue;
+    budget += slice.tokens;
+    if (!slice.yields) continue;
+    victim->ahead -= 1 + slice.drafts;
+    victim->drafts_ahead -= slice.drafts;
+  }
+  step.keep([&](const Slice& slice) { return slice.request != victim.get(); });
   int64_t generated = 0, answers = 0;
   for (const RequestPtr& request : running_) {
     generated += request->generated + kStepsAfterPreemption;
@@ -304,6 +345,7 @@ void Scheduler::preempt() {
   victim->restored = victim->fused = false;
   victim->phase = RequestPhase::waiting;
   admitter_.preempted(*victim);
+  if (has_priorities()) return insert_in_order(std::move(victim));
   waiting_.push_front(std::move(victim));
 }
 
@@ -313,7 +355,7 @@ void Scheduler::outlook(StepPlan& step) const {
   for (const RequestPtr& request : running_) {
     if (request->given_up) continue;
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
-    const int64_t tokens = std::min(left, budget);
+    const int64_t tokens = std::min(left, serving_.slice_budget(budget));
     const int64_t sure = request->generated + request->ahead - request->drafts_ahead;
     if (tokens <= 0 || sure >= request->output_tokens) continue;
     Slice slice{.request = request.get(), .tokens = tokens, .first = request->planned};

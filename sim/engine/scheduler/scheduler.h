@@ -10,6 +10,9 @@
 //     step is planned that fills them, so requests of the same step find them.
 //   - When no block is left, the request admitted last is preempted: its blocks stay cached until their room
 //     is needed, and it moves to the head of the queue. A step with a preemption admits no request.
+//   - With SchedulingPolicy::priority the queue is in order of Request::number, and the running request with
+//     the largest one is preempted. If the step already computes it, it drops out of the step, which can then
+//     use its tokens. If it is the request that lacks a block, the step computes no request after it.
 //   - A plan may be made while the previous step runs (asynchronous scheduling): it assumes the tokens that
 //     this step will yield, and no request gets a slot beyond its last token.
 //   - If tokens are drafted (speculation.h), a decode also computes the drafts after its token. A plan made
@@ -178,6 +181,7 @@ class Scheduler {
 
  private:
   void plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts);
+  bool make_room(StepPlan& step, int64_t& budget, std::size_t& place, int64_t tokens);
   void plan_waiting(StepPlan& step, int64_t& budget);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found, int64_t budget);
@@ -195,7 +199,10 @@ class Scheduler {
   int64_t with_lookahead(int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
-  void preempt();
+  void preempt(std::size_t place, StepPlan& step, int64_t& budget);
+  std::size_t victim() const;
+  bool has_priorities() const { return serving_.scheduling_policy == SchedulingPolicy::priority; }
+  void insert_in_order(RequestPtr request);
   void add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts);
   bool reserves_output() const {
     return serving_.admission == Admission::reserve_output || serving_.admission == Admission::reserve_share;

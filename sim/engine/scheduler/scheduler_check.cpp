@@ -1,4 +1,6 @@
 // Checks the invariants of a Scheduler, recomputed from its requests.
+#include <algorithm>
+
 #include "base/invariants.h"
 #include "engine/scheduler/scheduler.h"
 
@@ -38,6 +40,10 @@ void Scheduler::check() const {
                     request->restored || (request->holding.blocks() == 0 && request->planned == 0));
     KVCAP_INVARIANT("INV-TOKENS", request->generated < request->output_tokens);
   }
+  KVCAP_INVARIANT("INV-PHASES", !has_priorities() || std::is_sorted(waiting_.begin(), waiting_.end(),
+                                                                    [](const auto& a, const auto& b) {
+                                                                      return a->number < b->number;
+                                                                    }));
   KVCAP_INVARIANT("INV-PHASES", restored == restored_waiting_);
   int64_t beside = 0;
   for (const RequestPtr& request : loading_) {

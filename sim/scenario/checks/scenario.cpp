@@ -13,6 +13,9 @@ void check_scenario(Scenario& scenario, const Places& places) {
   check_fleet(scenario, places);
   check_disaggregation(scenario, places);
   note_unreached(scenario);
+  if (!scenario.workload.priorities.empty() && scenario.serving.scheduling_policy == SchedulingPolicy::fcfs) {
+    scenario.notes.emplace_back("workload.priorities is not used: serving.scheduling_policy is \"fcfs\"");
+  }
   if (scenario.serving.max_model_len > scenario.model.max_position_embeddings) {
     scenario.notes.push_back("serving.max_model_len is " + std::to_string(*scenario.serving.max_model_len) +
                              ", the model was trained for " +

@@ -71,6 +71,9 @@ static std::string_view engine_meaning() {
   return text;
 }
 
+// vLLM's MaxLoRARanks (vllm/config/lora.py).
+constexpr int64_t kLoraRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
+
 void describe(FieldVisitor& v, ServingOptions& o) {
   // First, because it resets the other options to the engine's defaults.
   const EngineKind before = o.engine;
@@ -101,11 +104,31 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 0,
            .max = kMaxCount,
            .absent = "unlimited"});
+  v.field("max_num_queued_reqs", o.max_num_queued_reqs,
+          {.meaning = "maximum number of waiting and running turns; further turns are rejected",
+           .unit = "turns",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "unlimited"});
   v.field("max_num_batched_tokens", o.max_num_batched_tokens,
           {.meaning = "token budget of a step; vllm: by GPU (kvcap show flags vllm)",
            .unit = "tokens",
            .min = 1,
            .max = 1e9});
+  v.field("long_prefill_token_threshold", o.long_prefill_token_threshold,
+          {.meaning = "maximum tokens of one request in a step; 0: no limit",
+           .unit = "tokens",
+           .min = 0,
+           .max = 1e9});
+  v.field("scheduling_policy", o.scheduling_policy,
+          {.meaning = "order of waiting requests, and the reverse order of preemption: by arrival (fcfs), or "
+                      "by workload.priorities and then arrival (priority)"});
+  v.field("enable_lora", o.enable_lora,
+          {.meaning = "reserves GPU memory for LoRA adapters; their computation is not simulated"});
+  v.field("max_loras", o.max_loras, count("enable_lora: adapters on the GPU"));
+  v.field(
+      "max_lora_rank", o.max_lora_rank,
+      {.meaning = "enable_lora: largest rank of an adapter", .min = 1, .max = 512, .integers = kLoraRanks});
   v.field("block_size", o.block_size,
           {.meaning = "size of a KV block", .unit = "tokens", .min = 1, .max = 65536});
   v.field("gpu_memory_utilization", o.gpu_memory_utilization,

@@ -217,6 +217,19 @@ static void describe(FieldVisitor& v, RetryOptions& o) {
           {.meaning = "largest random reduction of that wait, as a share of it", .min = 0, .max = 1});
 }
 
+static void describe(FieldVisitor& v, PriorityShare& o) {
+  v.field("share", o.share,
+          {.meaning = "share of the sessions, over the sum of all shares",
+           .min = kMinShare,
+           .max = kMaxCount,
+           .required = true});
+  v.field("priority", o.priority,
+          {.meaning = "priority of their requests; lower values are served first",
+           .min = 0,
+           .max = kMostPriority,
+           .required = true});
+}
+
 void describe(FieldVisitor& v, WorkloadOptions& o) {
   v.field("source", o.source, {.meaning = "source of the sessions", .required = true});
   v.field("arrivals", o.arrivals, {.meaning = "arrivals of sessions"});
@@ -230,6 +243,9 @@ void describe(FieldVisitor& v, WorkloadOptions& o) {
       {.meaning = "retries after timeouts; after the last one the request has failed and its session ends",
        .absent = "none",
        .shorthand = "count"});
+  v.field("priorities", o.priorities,
+          {.meaning = "priorities of requests, drawn per session; empty: all 0 "
+                      "(serving.scheduling_policy=priority uses them)"});
   v.field("sessions", o.sessions,
           {.meaning = "number of sessions",
            .min = 1,

@@ -32,6 +32,42 @@ HardwareProfile reporting(double bytes) {
 
 ModelSpec llama_3_1_8b() { return load_model("llama-3.1-8b"); }
 
+// Inputs and outputs of each linear layer: queries, keys and values, output, gate and up, down.
+TEST(LoraMemory, IsTheRankTimesInputsAndOutputsOfEveryLinearLayer) {
+  const double alone =
+      (4096 + 4096) + 2 * (4096 + 1024) + (4096 + 4096) + 2 * (4096 + 14336) + (14336 + 4096);
+  EXPECT_DOUBLE_EQ(lora_bytes(llama_3_1_8b(), 1, {}, {.count = 4, .rank = 16}), 2.0 * 4 * 16 * 32 * alone);
+  EXPECT_DOUBLE_EQ(lora_bytes(llama_3_1_8b(), 1, {}, {.count = 0, .rank = 16}), 0);
+  // Two GPUs divide outputs, and the inputs of the second of each pair.
+  const double half = (4096 + 2048) + 2 * (4096 + 512) + (2048 + 4096) + 2 * (4096 + 7168) + (7168 + 4096);
+  EXPECT_DOUBLE_EQ(lora_bytes(llama_3_1_8b(), 2, {}, {.count = 1, .rank = 64}), 2.0 * 64 * 32 * half);
+}
+
+TEST(LoraMemory, HasSlotsForEveryExpertOfAGpu) {
+  ModelSpec model = llama_3_1_8b();
+  model.experts = Experts{.count = 8, .active = 2, .intermediate_size = 512};
+  const double attention = (4096 + 4096) + 2 * (4096 + 1024) + (4096 + 4096), router = 4096 + 8;
+  const double expert = 2 * (4096 + 512) + (512 + 4096);
+  const LoraSlots one = {.count = 1, .rank = 8};
+  EXPECT_DOUBLE_EQ(lora_bytes(model, 1, {}, one), 2.0 * 8 * 32 * (attention + router + 8 * expert));
+  const double halves = (4096 + 2048) + 2 * (4096 + 512) + (2048 + 4096);
+  EXPECT_DOUBLE_EQ(lora_bytes(model, 2, {.expert_parallel = true}, one),
+                   2.0 * 8 * 32 * (halves + router + 4 * expert));
+}
+
+TEST(LoraMemory, IsTakenFromTheKvCache) {
+  EngineSettings settings;
+  const GpuMemory plain = gpu_memory(llama_3_1_8b(), reporting(40 * kGiB), settings);
+  settings.lora = {.count = 2, .rank = 16};
+  const double bytes = lora_bytes(llama_3_1_8b(), 1, {}, settings.lora);
+  const GpuMemory adapted = gpu_memory(llama_3_1_8b(), reporting(40 * kGiB), settings);
+  EXPECT_DOUBLE_EQ(term_bytes(adapted, "LoRA adapters"), bytes);
+  EXPECT_DOUBLE_EQ(plain.kv_bytes - adapted.kv_bytes, bytes);
+  EXPECT_DOUBLE_EQ(adapted.weight_bytes, plain.weight_bytes);
+  settings.capacity_model = KvCapacityModel::simple;
+  EXPECT_DOUBLE_EQ(term_bytes(gpu_memory(llama_3_1_8b(), machine(), settings), "LoRA adapters"), bytes);
+}
+
 TEST(GpuMemory, IsTheShareWithoutWeightsActivationsAndGrowth) {
   // Llama-2-7B under vLLM 0.15, 2048 rows of which 128 are sampled, 40 GiB reported, 36 of them the share.
   ModelSpec model = llama_2_7b();

@@ -119,6 +119,29 @@ TEST_F(ForecastTest, SeesAsManyTurnsAsFitIntoDram) {
   EXPECT_EQ(where(2), Tier::dram);
 }
 
+// DRAM has a place for two turns; the one that joins last goes before both, and so does one that returns.
+TEST_F(ForecastTest, LooksAheadInOrderOfPriority) {
+  Forecast forecast(workload_, arrivals_, store_, {.match = Match::chunk, .look_ahead = true}, 1,
+                    SchedulingPolicy::priority);
+  forecast.left(15);
+  const std::vector<Part> urgent = prompt({1}), next = prompt({2}), last = prompt({3});
+  forecast.joins(last, 30);
+  forecast.joins(next, 20);
+  finish(forecast.look_ahead(0, 10));
+  EXPECT_EQ(where(2), Tier::dram);
+  EXPECT_EQ(where(3), Tier::dram);
+  forecast.joins(urgent, 10);
+  forecast.check();
+  finish(forecast.look_ahead(0, 11));
+  EXPECT_EQ(where(1), Tier::dram);
+  forecast.served(10);
+  forecast.comes_back(urgent, 25);
+  forecast.check();
+  forecast.served(20);
+  finish(forecast.look_ahead(1, 12));
+  EXPECT_EQ(where(1), Tier::dram);
+}
+
 // Contexts of running turns take their places in DRAM.
 TEST_F(ForecastTest, LeavesRunningTurnsTheirPlaces) {
   store_.pin(3);

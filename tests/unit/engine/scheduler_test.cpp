@@ -71,6 +71,106 @@ TEST(Scheduler, ComputesPromptsAsAWholeWhereItIsToldSo) {
   EXPECT_EQ(engine.step(), "2:8+1!");
 }
 
+// Of 10 and 20 tokens, 6 each in a step, though 64 fit: 6 + 4, and 6 + 6 + 6 + 2.
+TEST(Scheduler, LimitsTheTokensOfOneRequestInAStep) {
+  Settings with = options();
+  with.serving.long_prefill_token_threshold = 6;
+  Engine engine(with, 100);
+  engine.ask(text(10), 3);
+  engine.ask(text(20, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+6 1:0+6");
+  EXPECT_EQ(engine.step(), "0:6+4! 1:6+6");
+  EXPECT_EQ(engine.step(), "0:10+1! 1:12+6");
+  EXPECT_EQ(engine.step(), "0:11+1! 1:18+2!");
+}
+
+// A prompt of 20 tokens never fits 10 as a whole, but its slice of 6 does; beside it, 4 are left, which is no
+// slice of the next prompt.
+TEST(Scheduler, CountsASliceAsAWholePromptWhereItLimitsThem) {
+  Settings with = options();
+  with.serving.chunked_prefill = false;
+  with.serving.max_num_batched_tokens = 10;
+  with.serving.long_prefill_token_threshold = 6;
+  Engine engine(with, 100);
+  engine.ask(text(20), 1);
+  engine.ask(text(20, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:0+6");
+  EXPECT_EQ(engine.step(), "0:6+6");
+  EXPECT_EQ(engine.step(), "0:12+6");
+  EXPECT_EQ(engine.step(), "0:18+2! 1:0+6");
+}
+
+// ---- priorities ----
+
+Settings with_priorities() {
+  Settings with = options();
+  with.serving.scheduling_policy = SchedulingPolicy::priority;
+  return with;
+}
+
+TEST(PriorityScheduler, ServesLowerPrioritiesFirstAndEqualOnesInOrderOfArrival) {
+  Settings with = with_priorities();
+  with.serving.max_num_seqs = 1;
+  Engine engine(with, 100);
+  engine.ask(text(4), 1, 2);
+  engine.ask(text(4, 10), 1, 1);
+  engine.ask(text(4, 11), 1, 2);
+  engine.ask(text(4, 12), 1, 0);
+  engine.ask(text(4, 13), 1, 1);
+  EXPECT_EQ(engine.waiting(), "3101104200202");
+  while (engine.scheduler().requests() > 0) engine.step();
+  EXPECT_EQ(engine.ended(), "3101104200202");
+}
+
+// Request 1 needs a third block, and request 100 has the highest value: it loses its blocks and the token
+// that the step already computed of it, and waits behind a request that came later.
+TEST(PriorityScheduler, PreemptsTheHighestValueAlsoOutOfTheStep) {
+  Engine engine(with_priorities(), 5);
+  engine.ask(text(8), 5, 1);
+  EXPECT_EQ(engine.step(), "100:0+8!");
+  engine.ask(text(7, kOther), 5);
+  EXPECT_EQ(engine.step(), "100:8+1! 1:0+7!");
+  engine.ask(text(8, 9), 1);
+  EXPECT_EQ(engine.step(), "100:9+1! 1:7+1!");
+  const StepPlan plan = engine.plan();
+  EXPECT_EQ(Engine::told(plan), "1:8+1!");
+  EXPECT_TRUE(plan.preempted);
+  EXPECT_EQ(plan.sampled, 1);
+  EXPECT_EQ(plan.context_tokens, 9);
+  EXPECT_EQ(engine.waiting(), "2100");
+}
+
+// Steps of 9 tokens, 4 of each request, and five blocks. In the third step request 1 finds no block, so that
+// the 4 tokens of request 100 go to request 2, for which 9 - 4 - 4 = 1 was left.
+TEST(PriorityScheduler, GivesTheTokensOfAPreemptedSliceToThoseBehindIt) {
+  Settings with = with_priorities();
+  with.serving.max_num_batched_tokens = 9;
+  with.serving.long_prefill_token_threshold = 4;
+  Engine engine(with, 5);
+  engine.ask(text(12), 1, 1);
+  EXPECT_EQ(engine.step(), "100:0+4");
+  engine.ask(text(12, kOther), 1);
+  engine.ask(text(8, 9), 1);
+  EXPECT_EQ(engine.step(), "100:4+4 1:0+4 2:0+1");
+  EXPECT_EQ(engine.step(), "1:4+4 2:1+4");
+  EXPECT_EQ(engine.waiting(), "100");
+}
+
+// The request that lacks a block has the highest value itself: the step ends there, and the other one goes on
+// in the next step.
+TEST(PriorityScheduler, EndsAStepWithTheRequestThatIsPreemptedForItself) {
+  Engine engine(with_priorities(), 4);
+  engine.ask(text(7), 5, 1);
+  EXPECT_EQ(engine.step(), "100:0+7!");
+  engine.ask(text(7, kOther), 5);
+  EXPECT_EQ(engine.step(), "100:7+1! 1:0+7!");
+  const StepPlan plan = engine.plan();
+  EXPECT_EQ(Engine::told(plan), "");
+  EXPECT_TRUE(plan.preempted);
+  EXPECT_EQ(engine.waiting(), "100");
+  EXPECT_EQ(engine.step(), "1:7+1!");
+}
+
 TEST(Scheduler, AdmitsNoMoreThanItsSequences) {
   Settings with = options();
   with.serving.max_num_seqs = 2;

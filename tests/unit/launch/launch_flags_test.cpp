@@ -19,11 +19,11 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
   const std::string line = "vllm serve Qwen/Qwen3-8B ";
   for (const char* flag :
-       {"--enforce-eager", "--enable-lora", "--scheduling-policy priority",
-        "--long-prefill-token-threshold 2048", "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2",
-        "--cpu-offload-gb 10", "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
+       {"--enforce-eager", "--fully-sharded-loras", "--lora-dtype float16", "--max-long-partial-prefills 2",
+        "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2", "--cpu-offload-gb 10",
+        "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
         "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--hf-overrides '{\"num_hidden_layers\":2}'",
-        "--lora-modules a=b c=d", "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
+        "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {
     EXPECT_TRUE(has(error_of(line + flag), "not simulated")) << flag << ": " << error_of(line + flag);
     const std::string error = error_of(line + flag), hint = "--ignore-flags ";
     const std::size_t begin = error.find(hint) + hint.size();
@@ -47,6 +47,8 @@ TEST(IgnoredFlags, NeedNoNameWhereTheyHaveTheEnginesDefault) {
   for (const char* flag : {"-pp 1",
                            "--scheduling-policy fcfs",
                            "--long-prefill-token-threshold 0",
+                           "--long-prefill-token-threshold None",
+                           "--enable-lora --lora-modules a=b c=d --lora-dtype auto --max-cpu-loras 9",
                            "--cpu-offload-gb 0.0",
                            "--dtype bfloat16",
                            "--no-enforce-eager",
@@ -82,10 +84,10 @@ TEST(IgnoredFlags, NeedNoNameWhereTheySayAgainWhatTheLineSays) {
 }
 
 TEST(IgnoredFlags, AreNamedByAnyOfTheirSpellings) {
-  const std::string line = "vllm serve Qwen/Qwen3-8B -pp 2 --enable_lora --speculative-config '{broken'";
+  const std::string line = "vllm serve Qwen/Qwen3-8B -pp 2 --enforce_eager --speculative-config '{broken'";
   for (const char* name : {"pp", "-pp", "pipeline-parallel-size", "--pipeline_parallel_size"}) {
-    const LaunchLine read = read_launch_line(line, {name, "enable-lora", "speculative-config"});
-    EXPECT_EQ(read.left_out, (Texts{"-pp", "--enable_lora", "--speculative-config"})) << name;
+    const LaunchLine read = read_launch_line(line, {name, "enforce-eager", "speculative-config"});
+    EXPECT_EQ(read.left_out, (Texts{"-pp", "--enforce_eager", "--speculative-config"})) << name;
   }
   EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B", {"enforce-eager"}).notes,
             Texts{"--ignore-flags enforce-eager: the line does not have this flag"});

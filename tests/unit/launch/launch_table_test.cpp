@@ -166,7 +166,9 @@ std::string unusual(const FlagRow& row) {
       {"parallel_size", "2"},          {"draft_tokens", "3"},   {"max_num_batched_tokens", "5000"},
       {"max_model_len", "8000"},       {"block_size", "32"},    {"max_num_seqs", "60"},
       {"max_queued_turns", "9"},       {"chunk_tokens", "512"}, {"top_k", "7"},
-      {"kv_capacity_tokens", "96000"}, {"positions", "50000"},  {"embeddings", "50000"}};
+      {"kv_capacity_tokens", "96000"}, {"positions", "50000"},  {"embeddings", "50000"},
+      {"max_lora_rank", "32"},         {"max_loras", "3"},      {"prefill_token_threshold", "900"},
+      {"max_num_queued_reqs", "9"}};
   for (const auto& [end, value] : values) {
     if (row.field.ends_with(end)) return value;
   }

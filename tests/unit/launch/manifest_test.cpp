@@ -263,6 +263,9 @@ TEST_F(Manifests, OfTheProductionStackHaveItsChartsDefaults) {
                        "--no-enable-prefix-caching"));
   EXPECT_EQ(value_of(line, "policy.name"), "recompute");
   EXPECT_EQ(value_of(read(stack("")), "serving.prefix_caching"), "") << "the engine's default";
+  const LaunchLine adapters = read(stack("    enableLoRA: true\n    vllmConfig: {maxLoras: 3}\n"));
+  EXPECT_EQ(value_of(adapters, "serving.enable_lora"), "true");
+  EXPECT_EQ(value_of(adapters, "serving.max_loras"), "3");
   const std::string lmcache = "    lmcacheConfig: {enabled: true, cpuOffloadingBufferSize: 0}\n";
   EXPECT_TRUE(
       has(value_of(read(stack(lmcache, "cacheserverSpec: {servicePort: 81}\n")), "policy.tiers"), "remote"));
@@ -278,8 +281,6 @@ TEST_F(Manifests, OfTheProductionStackAreRefusedWhereTheyAreNotSimulated) {
             "mean \"maxModelLen\"?");
   EXPECT_TRUE(has(refused(stack("    vllmConfig: {pipelineParallelSize: 2}\n")),
                   "vllmConfig.pipelineParallelSize: --pipeline-parallel-size 2 affects the result"));
-  EXPECT_TRUE(
-      has(refused(stack("    enableLoRA: true\n")), "modelSpec[0].enableLoRA: --enable-lora affects"));
   EXPECT_TRUE(
       has(refused(stack("    lmcacheConfig: {enabled: true, enablePD: true}\n")), "enablePD: found true"));
   EXPECT_TRUE(has(refused(stack("    vllmConfig: {tensorParallelSize: 2, enablePrefixCaching: true}\n")),

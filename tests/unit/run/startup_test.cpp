@@ -92,6 +92,39 @@ TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
   }
 }
 
+// Blocks of 528 tokens, with whose ends steps keep states (long_prefill_token_threshold).
+TEST(EngineStart, IsRefusedWhereASliceOfLimitedLengthReachesNoEndOfABlock) {
+  const std::string limit = "serving.long_prefill_token_threshold=";
+  EXPECT_EQ(refusal({"model=qwen3.5-4b", limit + "527"}),
+            "start.json: serving.long_prefill_token_threshold: found 527, allowed: 0 (no limit), or at least "
+            "528, the tokens of a block of qwen3.5-4b, where prefill slices must end "
+            "(serving.recurrent_checkpoints=align)");
+  EXPECT_EQ(refusal({"model=qwen3.5-4b", limit + "528"}), "");
+  EXPECT_EQ(refusal({"model=qwen3.5-4b", limit + "527", "serving.recurrent_checkpoints=none"}), "");
+  EXPECT_EQ(refusal({limit + "1"}), "");
+}
+
+TEST(EngineStart, SaysThatAdaptersTakeNoTime) {
+  const std::string note = "the time of their computation is not simulated";
+  EXPECT_TRUE(notes_have({"serving.enable_lora=true"}, note));
+  EXPECT_FALSE(notes_have({}, note));
+  // 320 MiB of 128 KiB a token; the capacity is rounded down to blocks of 16 tokens.
+  const auto tokens = [](const std::vector<std::string>& overrides) {
+    return Machine(scenario(overrides), 100, 100).kv_capacity_tokens();
+  };
+  EXPECT_NEAR(static_cast<double>(tokens({}) - tokens({"serving.enable_lora=true", "serving.max_loras=4"})),
+              320 * 8, 16);
+}
+
+TEST(EngineStart, SaysThatPrioritiesAreNotUsedInOrderOfArrival) {
+  const std::string priorities = R"(workload.priorities=[{"share": 1, "priority": 3}])";
+  const std::vector<std::string> notes = scenario({priorities}).notes;
+  EXPECT_EQ(std::count(notes.begin(), notes.end(),
+                       "workload.priorities is not used: serving.scheduling_policy is \"fcfs\""),
+            1);
+  EXPECT_TRUE(scenario({priorities, "serving.scheduling_policy=priority"}).notes.empty());
+}
+
 TEST(EngineStart, WithoutRoomForKvNamesTheShareAndWhatTakesIt) {
   const std::string why = refusal({"model=llama-3.1-70b"});
   EXPECT_NE(why.find("model llama-3.1-70b does not fit: with serving.gpu_memory_utilization 0.92 each L40S"),

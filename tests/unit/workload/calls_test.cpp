@@ -26,6 +26,7 @@ Workload questions() {
   add({{1, 100}, {2, 200}}, 330, 0);
   add({{2, 200}, {3, 300}}, 530, 1);
   add({}, 40, 2);
+  workload.sessions[1].priority = 3;
   return workload;
 }
 
@@ -40,6 +41,7 @@ TEST(Calls, OfMapReduceAreOneAChunkAndOneOverTheSummaries) {
     EXPECT_EQ(divided.turns[i].output_tokens, outputs[i]) << i;
     EXPECT_EQ(divided.calls[i].asked_session, i / 3) << i;
     EXPECT_EQ(divided.calls[i].answers, i % 3 == 2 || i == 6) << i;
+    EXPECT_EQ(divided.sessions[i].priority, i / 3 == 1 ? 3 : 0) << i;
     EXPECT_EQ(divided.calls[i].after, i == 2 || i == 5 ? 2u : 0u) << i;
   }
   ASSERT_EQ(divided.pieces_of(4).size(), 1u);

@@ -480,6 +480,24 @@ TEST(Workload, DrawsOneSubjectWithoutShiftingAnother) {
   }
 }
 
+// 3 of 4 sessions with priority 5, and the others with -2; arrivals stay.
+TEST(Workload, DrawsPrioritiesInTheirShares) {
+  WorkloadOptions options = many_chats();
+  options.sessions = 4000;
+  const Workload plain = make_workload(options, 1);
+  options.priorities = {{.share = 0.6, .priority = 5}, {.share = 0.2, .priority = -2}};
+  const Workload drawn = make_workload(options, 1);
+  int64_t fives = 0, others = 0;
+  for (std::size_t i = 0; i < drawn.sessions.size(); ++i) {
+    ASSERT_EQ(plain.sessions[i].priority, 0);
+    fives += drawn.sessions[i].priority == 5;
+    others += drawn.sessions[i].priority == -2;
+    ASSERT_EQ(drawn.turns_of(drawn.sessions[i])[0].time_s, plain.turns_of(plain.sessions[i])[0].time_s);
+  }
+  EXPECT_EQ(fives + others, 4000);
+  EXPECT_NEAR(static_cast<double>(fives), 3000, 137);  // five standard deviations of 27.4
+}
+
 TEST(ShareGptFile, HasTheTurnsThatItsReadmeCounts) {
   KVCAP_NEEDS_SHARED_DATA("traces/sharegpt_turns_repaired.jsonl");
   WorkloadOptions options;
