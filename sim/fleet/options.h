@@ -18,7 +18,9 @@ inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approxima
 constexpr Names names_of(IndexKind) { return kIndexNames; }
 
 // Options of production routers and their weights (router.h). Defaults and sources:
-//   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c
+//   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c; dynamo#11714 (a credit
+//   above
+//                1, no floor at 0), #10574 (decay)
 //   weighted     llm-d-router@ebab687; weights prefix 2, KV 1, queue 1, tiers GPU 1.0, CPU 0.8
 //   cache_aware  SGLang's router: cache_threshold 0.5, balance_abs 32, balance_rel 1.0001
 struct RouterOptions {
@@ -31,6 +33,7 @@ struct RouterOptions {
   double gpu_tier_weight = 1, dram_tier_weight = 0.8, far_tier_weight = 0.8;
 
   double overlap_credit = 1, dram_credit = 0.75, far_credit = 0.25;
+  double overlap_decay = 0;
   double prefill_scale = 1;
   double temperature = 0;  // dynamo; 0: the cheapest node
 

@@ -11,11 +11,12 @@
 //                     factor of more than balance_rel; else the node with most of the prompt, if that is more
 //                     than cache_threshold of it; else the node to which the fewest indexed tokens were sent
 //                     (without an approximate index: with the least KV in use)
-//   dynamo            the lowest cost: prefill_scale x max(the node's prompt tokens not computed yet + those
-//   of
-//                     this prompt - overlap_credit x (GPU + dram_credit x DRAM + far_credit x farther
-//                     tokens), 0) + tokens of decoding sequences; with a temperature a random node, weighted
-//                     by exp(-cost / temperature) of costs scaled to 0..1
+//   dynamo            the lowest cost: prefill_scale x (the node's prompt tokens not computed yet + those of
+//                     this prompt - overlap_credit x GPU tokens - dram_credit x DRAM - far_credit x farther
+//                     tokens) + tokens of decoding sequences; with a temperature a random node, weighted by
+//                     exp(-cost / temperature) of costs scaled to 0..1. overlap_decay divides overlap_credit
+//                     by 1 + decay x (tokens not computed yet beyond those of the node with the fewest /
+//                     prompt)
 //   weighted          llm-d's: the highest weighted sum of scores. Prefix: share of the prompt by tier, times
 //                     the tier's weight; KV: share of blocks that no request holds; queue: half of 1 -
 //                     waiting turns / 128; no hit: for a prompt without hits, higher the longer ago the node
@@ -93,6 +94,22 @@ std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
 template <class Cost>
 std::optional<std::size_t> cheapest_node(const RouterCall& call, Cost cost) {
   return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });
+}
+
+// Returns a random node with a probability proportional to `weight` >= 0; nullopt if all weights are 0.
+template <class Weight>
+std::optional<std::size_t> drawn_node(const RouterCall& call, Weight weight) {
+  double left = 0;
+  for (const NodeFacts& node : call.nodes) left += node.up ? weight(node) : 0;
+  if (left <= 0) return std::nullopt;
+  left *= call.memory.draw();
+  std::optional<std::size_t> last;
+  for (std::size_t i = 0; i < call.nodes.size() && left >= 0; ++i) {
+    const double share = call.nodes[i].up ? weight(call.nodes[i]) : 0;
+    if (share > 0) last = i;
+    left -= share;
+  }
+  return last;
 }
 
 class Router {

@@ -45,9 +45,14 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
   v.field("gpu_tier_weight", o.gpu_tier_weight, weight("weighted: weight of a hit on the GPU"));
   v.field("dram_tier_weight", o.dram_tier_weight, weight("weighted: weight of a hit in DRAM"));
   v.field("far_tier_weight", o.far_tier_weight, weight("weighted: weight of a hit in a farther tier"));
-  v.field("overlap_credit", o.overlap_credit, weight("dynamo: credit for tokens that need no prefill"));
+  v.field("overlap_credit", o.overlap_credit,
+          weight("dynamo: credit for tokens on the GPU, which need no prefill; 0: the router has no index"));
   v.field("dram_credit", o.dram_credit, weight("dynamo: credit for such tokens in DRAM"));
   v.field("far_credit", o.far_credit, weight("dynamo: credit for such tokens in a farther tier"));
+  v.field(
+      "overlap_decay", o.overlap_decay,
+      weight("dynamo: overlap_credit is divided by 1 + this x the node's tokens to prefill beyond those of "
+             "the node with the fewest / tokens of the prompt"));
   v.field("prefill_scale", o.prefill_scale,
           weight("dynamo: weight of tokens to prefill relative to those that decode"));
   v.field("temperature", o.temperature,

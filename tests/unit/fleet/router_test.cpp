@@ -129,6 +129,43 @@ TEST(Router, DynamoAddsWhatIsToPrefillToWhatDecodes) {
   EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
 }
 
+// A prompt of 100 tokens, of which node 0 holds 80. At a credit of 1.5: 0 + 100 - 120 = -20, and 25 that
+// decode make 5; node 1: 100 - 94 in DRAM x 1 = 6. The credit of DRAM is not multiplied; from 27 on node 1 is
+// cheaper.
+TEST(Router, DynamoLetsACreditAboveOneOffsetDecodes) {
+  FleetOptions options{.routing = Routing::dynamo};
+  options.router.overlap_credit = 1.5;
+  options.router.dram_credit = 1;
+  Nodes nodes = {holds(80), holds(0, 94)};
+  nodes[0].decode_tokens = 25;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+  nodes[0].decode_tokens = 27;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  // Without a credit there is no index: 27 + 100 and 100.
+  options.router.overlap_credit = 0;
+  nodes[0].decode_tokens = 1;
+  nodes[0].found_tokens[index(Tier::dram)] = 20;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+}
+
+// Node 0 has 50 tokens to prefill more than node 1, half a prompt: at a decay of 2 the credit of its 90
+// tokens is halved: 150 - 45 = 105. Node 1: 100 - 0 + 4 that decode = 104; with 6, 106. Without decay node 0
+// costs 60.
+TEST(Router, DynamoDecaysTheCreditOfNodesWithMoreToPrefill) {
+  FleetOptions options{.routing = Routing::dynamo};
+  options.router.overlap_decay = 2;
+  Nodes nodes = {holds(90), holds(0), {.up = false}};
+  nodes[0].prefill_tokens = 70;
+  nodes[1].prefill_tokens = 20;
+  nodes[1].decode_tokens = 4;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  nodes[1].decode_tokens = 6;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+  nodes[1].decode_tokens = 4;
+  options.router.overlap_decay = 0;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+}
+
 // Costs 0 and 1 at temperature 0.5: exp(0) : exp(-2), 0.881 of the draws.
 TEST(Router, DynamoDrawsByCostAtATemperature) {
   FleetOptions options{.routing = Routing::dynamo};
