@@ -7,8 +7,6 @@
 namespace kvcap {
 namespace {
 
-constexpr double kQueueLength = 128;  // queue length at which llm-d's queue score is 0
-
 bool less_loaded(const NodeFacts& a, const NodeFacts& b) { return a.turns < b.turns; }
 
 }  // namespace
@@ -102,34 +100,6 @@ std::optional<std::size_t> choose_dynamo(RouterCall& call) {
   return drawn_node(call, [&](const NodeFacts& node) {
     return std::exp(-(cost(node) - low) / (high - low) / router.temperature);
   });
-}
-
-std::optional<std::size_t> choose_weighted(RouterCall& call) {
-  const std::span<const NodeFacts> nodes = call.nodes;
-  const RouterOptions& router = call.options.router;
-  std::vector<uint64_t>& cold = call.memory.cold;
-  cold.resize(nodes.size());
-  const bool is_miss =
-      std::all_of(nodes.begin(), nodes.end(), [](const NodeFacts& node) { return node.all_found() == 0; });
-  const auto score = [&](const NodeFacts& node) {
-    const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
-    const double prefix = (router.gpu_tier_weight * static_cast<double>(found[index(Tier::hbm)]) +
-                           router.dram_tier_weight * static_cast<double>(found[index(Tier::dram)]) +
-                           router.far_tier_weight * static_cast<double>(node.found_beyond_dram())) /
-                          static_cast<double>(call.prompt_tokens);
-    const double queue = 0.5 * std::max(0.0, 1 - static_cast<double>(node.waiting) / kQueueLength);
-    double sum = router.prefix_weight * prefix + router.kv_weight * (1 - node.held_share) +
-                 router.queue_weight * queue;
-    if (!is_miss || router.no_hit_weight <= 0) return sum;
-    const auto place = static_cast<std::size_t>(&node - nodes.data());
-    const auto later =
-        std::count_if(cold.begin(), cold.end(), [&](uint64_t other) { return other > cold[place]; });
-    return sum + router.no_hit_weight * static_cast<double>(later) / static_cast<double>(nodes.size());
-  };
-  const std::optional<std::size_t> chosen =
-      cheapest_node(call, [&](const NodeFacts& node) { return -score(node); });
-  if (chosen && is_miss) cold[*chosen] = ++call.memory.cold_prompts;
-  return chosen;
 }
 
 }  // namespace kvcap
