@@ -346,8 +346,7 @@ double Instance::held_tokens() const { return tokens_of(cache_.pool().held()); }
 
 EngineFacts Instance::facts() const {
   EngineFacts facts{.waiting = waiting()};
-  const KvPool& pool = cache_.pool();
-  facts.held_share = static_cast<double>(pool.held()) / static_cast<double>(pool.total());
+  facts.held_share = held_share();
   facts.held_tokens = std::llround(held_tokens());
   const auto add = [&facts](const Request& request) {
     // The prompts that remain to be computed, without tokens that are being loaded or that another node

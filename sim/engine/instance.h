@@ -87,6 +87,13 @@ class Instance {
     return static_cast<int64_t>(scheduler_.waiting().size() + api_server_.requests().size()) -
            scheduler_.restored_waiting();
   }
+  // Returns the turns in the engine's queue, without those that its API server processes.
+  int64_t queued() const {
+    return static_cast<int64_t>(scheduler_.waiting().size()) - scheduler_.restored_waiting();
+  }
+  double held_share() const {
+    return static_cast<double>(cache_.pool().held()) / static_cast<double>(cache_.pool().total());
+  }
   int64_t pins() const;
   void check_ended() const;
   void record_levels(double now_s);

@@ -26,8 +26,9 @@ inline constexpr double kTimeResolution_s = 2e-9;
 
 // Callbacks from an instance to its fleet.
 struct FleetCallbacks {
-  std::function<void(const Arrival&)> ended;    // a turn was answered or refused
-  std::function<void(Key key)> lost_its_front;  // copies of the context on other nodes became invalid
+  std::function<void(const Arrival&)> ended;            // a turn was answered or refused
+  std::function<void(const Arrival&)> begun = nullptr;  // a turn has its first token
+  std::function<void(Key key)> lost_its_front;          // copies of the context on other nodes became invalid
   // For a router's index. stored: parts that the GPU has computed. evicted: a part of which only the first
   // `first_token` tokens remain since `at_s`.
   std::function<void(std::span<const Part> parts)> stored = nullptr;

@@ -19,6 +19,7 @@ static int64_t sum_of_tokens(const std::vector<Part>& parts) {
 // Notes a token of the answer. after_prompt: the first, or one after a recomputed prompt.
 void Instance::token(Request& request, double now_s, bool after_prompt) {
   if (request.generated == 1) {
+    if (parts_.fleet.begun) parts_.fleet.begun(request.arrival);
     if (parts_.fleet.stored) parts_.fleet.stored(request.text.prompt);
     request.record.ttft_s = now_s - request.record.arrival_s;
     request.record.service_ttft_s = now_s - request.admitted_s;

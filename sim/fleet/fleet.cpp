@@ -59,6 +59,7 @@ void Fleet::start(std::size_t node) {
     parts.handover = nullptr;
   }
   Member& member = members_[node];
+  member = {};
   member.restorer = parts_.make_restorer(node);
   parts.sessions = &sessions_;
   parts.store = &parts_.stores[node];
@@ -70,7 +71,12 @@ void Fleet::start(std::size_t node) {
   };
   parts.number = node;
   parts.sees_arrivals = alone();
-  parts.fleet.ended = [this, node](const Arrival&) {
+  const bool counts = pools_.front().router.counts_tokens_in_flight();
+  if (counts) {
+    parts.fleet.begun = [this, node](const Arrival& turn) { members_[node].view.answered(turn.number); };
+  }
+  parts.fleet.ended = [this, node, counts](const Arrival& turn) {
+    if (counts) members_[node].view.answered(turn.number);
     --facts_[node].turns;
     ++ended_;
   };
@@ -156,13 +162,20 @@ void Fleet::call_again_or_work(Slot unit, double now_s) {
   if (const std::optional<double> busy_until_s = finish(unit, now_s)) {
     due_.insert(unit, {*busy_until_s, unit});
   } else {
+    report_metrics(unit, now_s);
     at_work_.push_back(unit);
   }
 }
 
 // Calls units that are between two steps: they admit requests and begin the next step.
 void Fleet::work(double now_s) {
-  for (Slot unit : at_work_) due_.insert(unit, {proceed(unit, now_s), unit});
+  for (Slot unit : at_work_) {
+    due_.insert(unit, {proceed(unit, now_s), unit});
+    for (std::size_t member = unit * step_ranks(); member < (unit + 1) * step_ranks(); ++member) {
+      members_[member].left_waiting = members_[member].instance->queued();
+      members_[member].begun_s = now_s;
+    }
+  }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
     parts_.instance.recorder->level(stored_in(Tier::remote), parts_.shared->occupied_bytes(Tier::remote),
                                     now_s);
@@ -181,6 +194,34 @@ std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
                   parts_.instance.engine->keeping->chunk_tokens);
 }
 
+// A step of the unit has ended, and its servers update their metrics.
+void Fleet::report_metrics(Slot unit, double now_s) {
+  if (!pools_.front().router.scrapes()) return;
+  for (std::size_t node = unit * step_ranks(); node < (unit + 1) * step_ranks(); ++node) {
+    Member& member = members_[node];
+    member.view.report({member.left_waiting, member.instance->held_share()}, now_s,
+                       parts_.options.router.metrics_period_s);
+  }
+}
+
+// Replaces the current queue and KV usage by those of the last scrape.
+void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
+  Member& member = members_[node];
+  const double period_s = parts_.options.router.metrics_period_s;
+  const double scrape_s = ServerView::scrape_s(now_s, period_s);
+  Steps& steps = member.instance->steps();
+  if (steps.in_long_run() &&
+      scrape_s > std::max(member.begun_s, member.view.reported_s()) + kTimeResolution_s) {
+    // Its steps have ended without events. Arrivals interrupt it unless the queue is blocked.
+    steps.catch_up(scrape_s);
+    const int64_t waiting = member.left_waiting > 0 ? member.instance->waiting() : 0;
+    member.view.report({waiting, member.instance->held_share()}, scrape_s, period_s);
+  }
+  const ServerMetrics& metrics = member.view.scraped(now_s, period_s);
+  facts.waiting = metrics.waiting;
+  facts.held_share = metrics.held_share;
+}
+
 // Updates what the router knows of each node, including the indexed tokens of this prompt.
 void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
   const bool looks = parts_.options.router.index == IndexKind::exact;
@@ -189,10 +230,14 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     facts = {.up = facts.up, .turns = facts.turns};
     if (!facts.up) continue;
     Instance& instance = *members_[node].instance;
+    if (pool.router.scrapes()) scrape(node, facts, now_s);
     instance.steps().catch_up(now_s);
     const EngineFacts engine = instance.facts();
-    facts.waiting = engine.waiting;
-    facts.held_share = engine.held_share;
+    if (!pool.router.scrapes()) {
+      facts.waiting = engine.waiting;
+      facts.held_share = engine.held_share;
+    }
+    facts.tokens_in_flight = members_[node].view.tokens_in_flight();
     facts.prefill_tokens = engine.prefill_tokens;
     facts.decode_tokens = engine.decode_tokens;
     if (looks) {
@@ -228,6 +273,10 @@ std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool
   learn(pool, text, prompt, now_s);
   const std::optional<std::size_t> chosen =
       choose_by_facts(pool, before, text.history_tokens + text.input_tokens);
+  if (chosen && pool.router.counts_tokens_in_flight()) {
+    const int64_t tokens = text.history_tokens + text.input_tokens - facts_[*chosen].all_found();
+    members_[*chosen].view.sent(arrival.number, tokens);
+  }
   if (!chosen || parts_.options.router.index == IndexKind::exact) return chosen;
   int64_t there = 0;
   for (int64_t tokens : members_[*chosen].instance->found_tokens(text)) there += tokens;
@@ -256,6 +305,7 @@ std::optional<std::size_t> Fleet::choose_by_facts(Pool& pool, std::optional<std:
     facts.held_share += facts_[member].held_share / static_cast<double>(parts_.ranks);
     facts.prefill_tokens += facts_[member].prefill_tokens;
     facts.decode_tokens += facts_[member].decode_tokens;
+    facts.tokens_in_flight += facts_[member].tokens_in_flight;
   }
   if (before) before = *before / parts_.ranks;
   const std::optional<std::size_t> node = pool.router.choose(node_facts_, before, prompt_tokens);

@@ -33,6 +33,7 @@
 #include "fleet/options.h"
 #include "fleet/router.h"
 #include "fleet/router_index.h"
+#include "fleet/server_view.h"
 #include "state/orders.h"
 #include "state/store.h"
 
@@ -72,6 +73,9 @@ class Fleet {
   struct Member {
     std::unique_ptr<Restorer> restorer;
     std::unique_ptr<Instance> instance;  // null while the node is down
+    ServerView view;
+    int64_t left_waiting = 0;  // turns that the last plan left in the queue
+    double begun_s = 0;        // beginning of the last step or run of steps
   };
   // A failure or recovery of a node.
   struct Change {
@@ -104,6 +108,8 @@ class Fleet {
   std::optional<std::size_t> assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s);
   std::optional<std::size_t> choose_node(const Arrival& arrival, Pool& pool,
                                          std::optional<std::size_t> before, double now_s);
+  void report_metrics(Slot unit, double now_s);
+  void scrape(std::size_t member, NodeFacts& facts, double now_s);
   void learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s);
   std::vector<Part> prompt_parts(const TurnText& text) const;
   std::optional<std::size_t> choose_by_facts(Pool& pool, std::optional<std::size_t> before,

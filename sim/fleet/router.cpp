@@ -7,8 +7,6 @@
 namespace kvcap {
 namespace {
 
-constexpr double kQueueLength = 128;  // queue length at which llm-d's queue score is 0
-
 bool less_loaded(const NodeFacts& a, const NodeFacts& b) { return a.turns < b.turns; }
 
 }  // namespace
@@ -77,63 +75,31 @@ std::optional<std::size_t> choose_cache_aware(RouterCall& call) {
 std::optional<std::size_t> choose_dynamo(RouterCall& call) {
   const std::span<const NodeFacts> nodes = call.nodes;
   const RouterOptions& router = call.options.router;
+  int64_t least_prefill = std::numeric_limits<int64_t>::max();
+  for (const NodeFacts& node : nodes) {
+    if (node.up) least_prefill = std::min(least_prefill, node.prefill_tokens);
+  }
+  const auto prompt_tokens = static_cast<double>(call.prompt_tokens);
+  const auto credit = [&](const NodeFacts& node) {
+    if (router.overlap_credit <= 0) return 0.0;  // without an index
+    const auto excess = static_cast<double>(node.prefill_tokens - least_prefill);
+    const double decay = 1 + router.overlap_decay * excess / prompt_tokens;
+    return router.overlap_credit / decay * static_cast<double>(node.found_tokens[index(Tier::hbm)]) +
+           router.dram_credit * static_cast<double>(node.found_tokens[index(Tier::dram)]) +
+           router.far_credit * static_cast<double>(node.found_beyond_dram());
+  };
   const auto cost = [&](const NodeFacts& node) {
-    const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
-    const double overlap = static_cast<double>(found[index(Tier::hbm)]) +
-                           router.dram_credit * static_cast<double>(found[index(Tier::dram)]) +
-                           router.far_credit * static_cast<double>(node.found_beyond_dram());
-    const double prefill =
-        static_cast<double>(node.prefill_tokens + call.prompt_tokens) - router.overlap_credit * overlap;
-    return router.prefill_scale * std::max(prefill, 0.0) + static_cast<double>(node.decode_tokens);
+    const double prefill = static_cast<double>(node.prefill_tokens) + prompt_tokens - credit(node);
+    return router.prefill_scale * prefill + static_cast<double>(node.decode_tokens);
   };
   const std::optional<std::size_t> least = cheapest_node(call, cost);
   if (!least || router.temperature <= 0) return least;
-  double low = std::numeric_limits<double>::infinity(), high = 0;
-  for (const NodeFacts& node : nodes) {
-    if (!node.up) continue;
-    low = std::min(low, cost(node));
-    high = std::max(high, cost(node));
-  }
+  const double low = cost(nodes[*least]);
+  const double high = cost(nodes[*cheapest_node(call, [&](const NodeFacts& node) { return -cost(node); })]);
   if (high <= low) return choose_random(call);
-  const auto weight = [&](const NodeFacts& node) {
-    return node.up ? std::exp(-(cost(node) - low) / (high - low) / router.temperature) : 0;
-  };
-  double left = 0;
-  for (const NodeFacts& node : nodes) left += weight(node);
-  left *= call.memory.draw();
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    left -= weight(nodes[i]);
-    if (nodes[i].up && left < 0) return i;
-  }
-  return least;
-}
-
-std::optional<std::size_t> choose_weighted(RouterCall& call) {
-  const std::span<const NodeFacts> nodes = call.nodes;
-  const RouterOptions& router = call.options.router;
-  std::vector<uint64_t>& cold = call.memory.cold;
-  cold.resize(nodes.size());
-  const bool is_miss =
-      std::all_of(nodes.begin(), nodes.end(), [](const NodeFacts& node) { return node.all_found() == 0; });
-  const auto score = [&](const NodeFacts& node) {
-    const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
-    const double prefix = (router.gpu_tier_weight * static_cast<double>(found[index(Tier::hbm)]) +
-                           router.dram_tier_weight * static_cast<double>(found[index(Tier::dram)]) +
-                           router.far_tier_weight * static_cast<double>(node.found_beyond_dram())) /
-                          static_cast<double>(call.prompt_tokens);
-    const double queue = 0.5 * std::max(0.0, 1 - static_cast<double>(node.waiting) / kQueueLength);
-    double sum = router.prefix_weight * prefix + router.kv_weight * (1 - node.held_share) +
-                 router.queue_weight * queue;
-    if (!is_miss || router.no_hit_weight <= 0) return sum;
-    const auto place = static_cast<std::size_t>(&node - nodes.data());
-    const auto later =
-        std::count_if(cold.begin(), cold.end(), [&](uint64_t other) { return other > cold[place]; });
-    return sum + router.no_hit_weight * static_cast<double>(later) / static_cast<double>(nodes.size());
-  };
-  const std::optional<std::size_t> chosen =
-      cheapest_node(call, [&](const NodeFacts& node) { return -score(node); });
-  if (chosen && is_miss) cold[*chosen] = ++call.memory.cold_prompts;
-  return chosen;
+  return drawn_node(call, [&](const NodeFacts& node) {
+    return std::exp(-(cost(node) - low) / (high - low) / router.temperature);
+  });
 }
 
 }  // namespace kvcap

@@ -11,15 +11,15 @@
 //                     factor of more than balance_rel; else the node with most of the prompt, if that is more
 //                     than cache_threshold of it; else the node to which the fewest indexed tokens were sent
 //                     (without an approximate index: with the least KV in use)
-//   dynamo            the lowest cost: prefill_scale x max(the node's prompt tokens not computed yet + those
-//   of
-//                     this prompt - overlap_credit x (GPU + dram_credit x DRAM + far_credit x farther
-//                     tokens), 0) + tokens of decoding sequences; with a temperature a random node, weighted
-//                     by exp(-cost / temperature) of costs scaled to 0..1
-//   weighted          llm-d's: the highest weighted sum of scores. Prefix: share of the prompt by tier, times
-//                     the tier's weight; KV: share of blocks that no request holds; queue: half of 1 -
-//                     waiting turns / 128; no hit: for a prompt without hits, higher the longer ago the node
-//                     got such a prompt
+//   dynamo            the lowest cost: prefill_scale x (the node's prompt tokens not computed yet + those of
+//                     this prompt - overlap_credit x GPU tokens - dram_credit x DRAM - far_credit x farther
+//                     tokens) + tokens of decoding sequences; with a temperature a random node, weighted by
+//                     exp(-cost / temperature) of costs scaled to 0..1. overlap_decay divides overlap_credit
+//                     by 1 + decay x (tokens not computed yet beyond those of the node with the fewest /
+//                     prompt)
+//   weighted          llm-d's (weighted.cpp): a filter, then the weighted sum of scores, of which a picker
+//   takes
+//                     one
 //
 // Load is counted in turns because the length of an answer is unknown before its end. The contents of nodes
 // come from the router's index (router_index.h), which may be stale or wrong.
@@ -45,13 +45,15 @@ namespace kvcap {
 struct NodeFacts {
   bool up = true;
   int64_t turns = 0;    // sent to it and not yet answered
-  int64_t waiting = 0;  // those of `turns` that have not been admitted yet
+  int64_t waiting = 0;  // those of `turns` that have not been admitted yet; weighted: as of the last scrape
   // Prompt tokens that the index lists for the node, each in its nearest tier. Set if needs_beliefs().
   std::array<int64_t, kTiers.size()> found_tokens{};
   int64_t indexed_tokens = 0;  // tokens of all texts that the index lists for the node
-  double held_share = 0;       // share of its KV blocks that requests hold
+  double held_share = 0;       // share of its KV blocks that requests hold; weighted: as of the last scrape
   int64_t prefill_tokens = 0;  // prompt tokens sent to it and not computed yet
   int64_t decode_tokens = 0;   // tokens of sequences that decode there
+  // Prompt tokens of turns without a first token that the router did not find there when it sent them.
+  int64_t tokens_in_flight = 0;
   int64_t all_found() const { return std::accumulate(found_tokens.begin(), found_tokens.end(), int64_t{0}); }
   int64_t found_beyond_dram() const {
     return std::accumulate(found_tokens.begin() + index(Tier::dram) + 1, found_tokens.end(), int64_t{0});
@@ -95,11 +97,34 @@ std::optional<std::size_t> cheapest_node(const RouterCall& call, Cost cost) {
   return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });
 }
 
+// Returns a random node with a probability proportional to `weight` >= 0; nullopt if all weights are 0.
+template <class Weight>
+std::optional<std::size_t> drawn_node(const RouterCall& call, Weight weight) {
+  double left = 0;
+  for (const NodeFacts& node : call.nodes) left += node.up ? weight(node) : 0;
+  if (left <= 0) return std::nullopt;
+  left *= call.memory.draw();
+  std::optional<std::size_t> last;
+  for (std::size_t i = 0; i < call.nodes.size() && left >= 0; ++i) {
+    const double share = call.nodes[i].up ? weight(call.nodes[i]) : 0;
+    if (share > 0) last = i;
+    left -= share;
+  }
+  return last;
+}
+
 class Router {
  public:
   explicit Router(const FleetOptions& options, uint64_t seed = 1);
 
   bool needs_beliefs() const { return routing_row(options_.routing).needs_beliefs; }
+  bool scrapes() const {
+    return options_.routing == Routing::weighted && options_.router.metrics_period_s > 0;
+  }
+  bool counts_tokens_in_flight() const {
+    return options_.routing == Routing::weighted &&
+           (options_.router.token_load_weight > 0 || options_.router.affinity_threshold > 0);
+  }
   // `before`: the node that served the session's last turn. Returns nullopt if no node is up.
   std::optional<std::size_t> choose(std::span<const NodeFacts> nodes, std::optional<std::size_t> before,
                                     int64_t prompt_tokens = 1);

@@ -12,6 +12,10 @@ namespace {
 
 bool is_vllm(const Scenario& scenario) { return scenario.serving.engine == EngineKind::vllm; }
 
+bool routes_as_llm_d(const Scenario& scenario) {
+  return scenario.fleet.routing == Routing::weighted && scenario.fleet.replicas > 1;
+}
+
 constexpr std::array kMoved = {
     MovedDefault{
         "0.2.0", "serving.host_times", "none", "engine",
@@ -69,6 +73,16 @@ constexpr std::array kMoved = {
                  [](const Scenario& s) {
                    return !s.hardware.nvlink && !s.hardware.peer && s.serving.tensor_parallel_size > 1;
                  }},
+    MovedDefault{"0.2.0", "fleet.router.queue_score", "load_aware", "min_max",
+                 "a node with a longer queue than others loses prompts whose prefix it holds",
+                 routes_as_llm_d},
+    MovedDefault{"0.2.0", "fleet.router.queue_weight", "1", "2", "queues weigh more", routes_as_llm_d},
+    MovedDefault{"0.2.0", "fleet.router.kv_weight", "1", "2", "free KV blocks weigh more", routes_as_llm_d},
+    MovedDefault{"0.2.0", "fleet.router.prefix_weight", "2", "3", "hits weigh more", routes_as_llm_d},
+    MovedDefault{"0.2.0", "fleet.router.no_hit_weight", "0", "2", "prompts without hits are spread evenly",
+                 routes_as_llm_d},
+    MovedDefault{"0.2.0", "fleet.router.metrics_period_s", "0", "0.05",
+                 "the router knows queues and KV usage as of the last multiple of 50 ms", routes_as_llm_d},
     MovedDefault{"0.2.0", "billing.storage", "provisioned", "filled",
                  "tiers without a given size are billed by what the run fills", [](const Scenario& s) {
                    return !s.unsized.empty() && *with_preset(s.policy).keep != Keep::none;

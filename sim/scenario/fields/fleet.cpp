@@ -36,18 +36,49 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
           positive_or_absent("approximate: time after the last use until an entry is dropped", "s", "never"));
   v.field("prefix_weight", o.prefix_weight, weight("weighted: weight of the prompt's hit rate on the node"));
   v.field("kv_weight", o.kv_weight, weight("weighted: weight of the share of free KV blocks"));
-  v.field("queue_weight", o.queue_weight,
-          weight("weighted: weight of the queue score, (1 - waiting turns / 128) / 2"));
+  v.field("queue_weight", o.queue_weight, weight("weighted: weight of the queue score"));
   v.field(
       "no_hit_weight", o.no_hit_weight,
       weight(
           "weighted: for prompts without a hit, weight of the time since the node last got such a prompt"));
+  v.field("token_load_weight", o.token_load_weight,
+          weight("weighted: weight of 1 - uncached prompt tokens in flight / 4,194,304"));
+  v.field(
+      "queue_score", o.queue_score,
+      {.meaning = "weighted: queue score: the queue's place between the longest (0) and the shortest (1) of "
+                  "the nodes (min_max), or (1 - waiting turns / 128) / 2 (load_aware)"});
+  v.field(
+      "picker", o.picker,
+      {.meaning = "weighted: the node with the highest score (max_score), or a random one, in proportion to "
+                  "the scores (weighted_random)"});
+  v.field(
+      "metrics_period_s", o.metrics_period_s,
+      not_negative("weighted: period at which the router reads the nodes' queue and KV usage; 0: it knows "
+                   "the current values",
+                   "s"));
+  v.field(
+      "affinity_threshold", o.affinity_threshold,
+      {.meaning = "weighted: only nodes that hold this share of the prompt are scored, if there are any; 0: "
+                  "all nodes",
+       .min = 0,
+       .max = 1});
+  v.field("affinity_penalty_tokens", o.affinity_penalty_tokens,
+          {.meaning = "weighted: uncached prompt tokens in flight beyond those of other nodes, above which "
+                      "affinity_threshold does not apply; 0: no limit",
+           .unit = "tokens",
+           .min = 0,
+           .max = 1e12});
   v.field("gpu_tier_weight", o.gpu_tier_weight, weight("weighted: weight of a hit on the GPU"));
   v.field("dram_tier_weight", o.dram_tier_weight, weight("weighted: weight of a hit in DRAM"));
   v.field("far_tier_weight", o.far_tier_weight, weight("weighted: weight of a hit in a farther tier"));
-  v.field("overlap_credit", o.overlap_credit, weight("dynamo: credit for tokens that need no prefill"));
+  v.field("overlap_credit", o.overlap_credit,
+          weight("dynamo: credit for tokens on the GPU, which need no prefill; 0: the router has no index"));
   v.field("dram_credit", o.dram_credit, weight("dynamo: credit for such tokens in DRAM"));
   v.field("far_credit", o.far_credit, weight("dynamo: credit for such tokens in a farther tier"));
+  v.field(
+      "overlap_decay", o.overlap_decay,
+      weight("dynamo: overlap_credit is divided by 1 + this x the node's tokens to prefill beyond those of "
+             "the node with the fewest / tokens of the prompt"));
   v.field("prefill_scale", o.prefill_scale,
           weight("dynamo: weight of tokens to prefill relative to those that decode"));
   v.field("temperature", o.temperature,

@@ -67,6 +67,9 @@ double per_s(const Turns& turns, OfTurn of) {
   return sum_of(turns, of) / (last_answer_s(turns) - turns.from_s);
 }
 
+// Returns the share of the prompts' tokens that were found.
+double hit_share(const Turns& turns) { return sum_of(turns, hit_tokens) / sum_of(turns, prompt_tokens); }
+
 struct Sum {
   std::string_view name;
   double (*of)(const Turns& turns);
@@ -76,6 +79,7 @@ constexpr Sum kSums[] = {{"count", [](const Turns& t) { return static_cast<doubl
                          {"prompt_tokens", [](const Turns& t) { return sum_of(t, prompt_tokens); }},
                          {"output_tokens", [](const Turns& t) { return sum_of(t, output_tokens); }},
                          {"hit_tokens", [](const Turns& t) { return sum_of(t, hit_tokens); }},
+                         {"hit_share", hit_share},
                          {"gpu_hit_tokens", [](const Turns& t) { return sum_of(t, gpu_hit_tokens); }},
                          {"prompt_tokens_per_s", [](const Turns& t) { return per_s(t, prompt_tokens); }},
                          {"output_tokens_per_s", [](const Turns& t) { return per_s(t, output_tokens); }},

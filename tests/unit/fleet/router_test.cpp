@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "fleet/router_index.h"
+#include "fleet/server_view.h"
 
 namespace kvcap::router_test {
 namespace {
@@ -129,6 +130,43 @@ TEST(Router, DynamoAddsWhatIsToPrefillToWhatDecodes) {
   EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
 }
 
+// A prompt of 100 tokens, of which node 0 holds 80. At a credit of 1.5: 0 + 100 - 120 = -20, and 25 that
+// decode make 5; node 1: 100 - 94 in DRAM x 1 = 6. The credit of DRAM is not multiplied; from 27 on node 1 is
+// cheaper.
+TEST(Router, DynamoLetsACreditAboveOneOffsetDecodes) {
+  FleetOptions options{.routing = Routing::dynamo};
+  options.router.overlap_credit = 1.5;
+  options.router.dram_credit = 1;
+  Nodes nodes = {holds(80), holds(0, 94)};
+  nodes[0].decode_tokens = 25;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+  nodes[0].decode_tokens = 27;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  // Without a credit there is no index: 27 + 100 and 100.
+  options.router.overlap_credit = 0;
+  nodes[0].decode_tokens = 1;
+  nodes[0].found_tokens[index(Tier::dram)] = 20;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+}
+
+// Node 0 has 50 tokens to prefill more than node 1, half a prompt: at a decay of 2 the credit of its 90
+// tokens is halved: 150 - 45 = 105. Node 1: 100 - 0 + 4 that decode = 104; with 6, 106. Without decay node 0
+// costs 60.
+TEST(Router, DynamoDecaysTheCreditOfNodesWithMoreToPrefill) {
+  FleetOptions options{.routing = Routing::dynamo};
+  options.router.overlap_decay = 2;
+  Nodes nodes = {holds(90), holds(0), {.up = false}};
+  nodes[0].prefill_tokens = 70;
+  nodes[1].prefill_tokens = 20;
+  nodes[1].decode_tokens = 4;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  nodes[1].decode_tokens = 6;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+  nodes[1].decode_tokens = 4;
+  options.router.overlap_decay = 0;
+  EXPECT_EQ(Router(options).choose(nodes, 1, 100), 0U);
+}
+
 // Costs 0 and 1 at temperature 0.5: exp(0) : exp(-2), 0.881 of the draws.
 TEST(Router, DynamoDrawsByCostAtATemperature) {
   FleetOptions options{.routing = Routing::dynamo};
@@ -140,10 +178,21 @@ TEST(Router, DynamoDrawsByCostAtATemperature) {
   EXPECT_NEAR(first / 4000.0, 1 / (1 + std::exp(-2.0)), 0.02);
 }
 
+// llm-d's router with the load-aware scorer and one weight each.
+FleetOptions weighted(double prefix, double kv, double queue, double no_hit) {
+  FleetOptions options{.routing = Routing::weighted};
+  options.router.prefix_weight = prefix;
+  options.router.kv_weight = kv;
+  options.router.queue_weight = queue;
+  options.router.no_hit_weight = no_hit;
+  return options;
+}
+
 // Node 0: 2 x 0.8 x 50 / 100 + (1 - 0.5) + 0.5 = 1.8. Node 1: 2 x 30 / 100 + 1 + 0.5 x (1 - 64 / 128) = 1.85;
 // with 96 waiting 1.725.
 TEST(Router, WeightedAddsPrefixRoomAndQueue) {
-  FleetOptions options{.routing = Routing::weighted};
+  FleetOptions options = weighted(2, 1, 1, 0);
+  options.router.queue_score = QueueScore::load_aware;
   Nodes nodes = {holds(0, 50), holds(30)};
   nodes[0].held_share = 0.5;
   nodes[1].waiting = 64;
@@ -153,15 +202,133 @@ TEST(Router, WeightedAddsPrefixRoomAndQueue) {
 }
 
 TEST(Router, WeightedSendsWhatNobodyHasWhereNoneWasSentForLongest) {
-  FleetOptions options{.routing = Routing::weighted};
-  options.router.no_hit_weight = 1;
-  Router router(options);
+  Router router(weighted(2, 1, 1, 1));
   const Nodes nodes = {holds(0), holds(0), holds(0)};
   EXPECT_EQ(router.choose(nodes, 0, 100), 0U);
-  EXPECT_EQ(router.choose({{holds(0), holds(9), holds(0)}}, 0, 10), 1U);  // somebody has it
+  EXPECT_EQ(router.choose({{holds(0), holds(9), holds(0)}}, 0, 10), 1U);  // a node has it
+  EXPECT_EQ(router.choose(nodes, 0, 100), 1U);  // of two that never got one, the first
   EXPECT_EQ(router.choose(nodes, 0, 100), 2U);
-  EXPECT_EQ(router.choose(nodes, 0, 100), 1U);
   EXPECT_EQ(router.choose(nodes, 0, 100), 0U);
+}
+
+// Without hits three nodes score 1, 0.5 and 0. Node 1 makes up for its half point if its free KV exceeds that
+// of node 0 by 0.51.
+TEST(Router, WeightedSpacesTheScoresOfPromptsWithoutHitsEvenly) {
+  Nodes nodes = {holds(0), holds(0), holds(0)};
+  nodes[0].held_share = 0.49;
+  nodes[2].held_share = 1;
+  EXPECT_EQ(Router(weighted(0, 1, 0, 1)).choose(nodes, 0, 100), 0U);
+  nodes[0].held_share = 0.51;
+  EXPECT_EQ(Router(weighted(0, 1, 0, 1)).choose(nodes, 0, 100), 1U);
+}
+
+// Queues of 7, 3 and 5: scores 0, 1 and 0.5. Node 1 leads node 2 by 2 x 0.5, which 3 x 0.33 of a prompt do
+// not offset.
+TEST(Router, WeightedScoresQueuesBetweenTheShortestAndTheLongest) {
+  Nodes nodes = {holds(0), holds(10), holds(0)};
+  nodes[0].waiting = 7;
+  nodes[1].waiting = 3;
+  nodes[2].waiting = 5;
+  nodes[2].found_tokens[index(Tier::hbm)] = 43;  // 3 x 0.33 < 2 x 0.5
+  EXPECT_EQ(Router(weighted(3, 0, 2, 0)).choose(nodes, 0, 100), 1U);
+  nodes[2].found_tokens[index(Tier::hbm)] = 44;
+  EXPECT_EQ(Router(weighted(3, 0, 2, 0)).choose(nodes, 0, 100), 2U);
+  // Node 1 is down: the shortest queue is now node 2's, 1 + 3 x 0.44 against 0 + 3 x 1.
+  nodes[1].up = false;
+  nodes[0].found_tokens[index(Tier::hbm)] = 100;
+  EXPECT_EQ(Router(weighted(3, 0, 1, 0)).choose(nodes, 0, 100), 0U);
+  EXPECT_EQ(Router(weighted(3, 0, 2, 0)).choose(nodes, 0, 100), 2U);
+}
+
+// Equal queues score 1 each, so a turn that waits on every node changes nothing.
+TEST(Router, WeightedScoresEqualQueuesAlike) {
+  Nodes nodes = {holds(0), holds(50)};
+  for (NodeFacts& node : nodes) node.waiting = 4;
+  EXPECT_EQ(Router(weighted(1, 0, 9, 0)).choose(nodes, 0, 100), 1U);
+}
+
+TEST(Router, WeightedHasTodaysWeightsOfLlmD) {
+  const RouterOptions router;
+  EXPECT_EQ(router.prefix_weight, 3);
+  EXPECT_EQ(router.kv_weight, 2);
+  EXPECT_EQ(router.queue_weight, 2);
+  EXPECT_EQ(router.no_hit_weight, 2);
+  EXPECT_EQ(router.token_load_weight, 0);
+  EXPECT_EQ(router.metrics_period_s, 0.05);
+}
+
+// Scores of 3 x 0.2 + 0.2 and 0.2: node 0 gets 0.8 of the draws.
+TEST(Router, WeightedDrawsInProportionToScores) {
+  FleetOptions options = weighted(3, 1, 0, 0);
+  options.router.picker = Picker::weighted_random;
+  Router router(options, 5);
+  Nodes nodes = {holds(20), holds(0), holds(90)};
+  nodes[0].held_share = nodes[1].held_share = 0.8;  // 0.6 + 0.2 against 0.2
+  nodes[2].up = false;
+  int first = 0;
+  for (int i = 0; i < 4000; ++i) first += *router.choose(nodes, 1, 100) == 0;
+  EXPECT_NEAR(first / 4000.0, 0.8, 0.02);
+  // Without any score, the nodes in turn.
+  nodes[0] = nodes[1] = holds(0);
+  nodes[0].held_share = nodes[1].held_share = 1;
+  EXPECT_NE(router.choose(nodes, 1, 100), router.choose(nodes, 1, 100));
+}
+
+// Tokens in flight and those of the prompt that a node lacks: 1,000 + 40 and 950 + 100.
+TEST(Router, WeightedScoresTokensInFlightWithThoseOfThePrompt) {
+  FleetOptions options = weighted(0, 0, 0, 0);
+  options.router.token_load_weight = 1;
+  Nodes nodes = {holds(60), holds(0)};
+  nodes[0].tokens_in_flight = 1000;
+  nodes[1].tokens_in_flight = 950;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
+  nodes[1].tokens_in_flight = 939;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+}
+
+// Node 1 holds 80 of 100 tokens, node 0 79: only node 1 is scored, although its KV memory is full, until it
+// has 501 tokens in flight more than node 0.
+TEST(Router, WeightedKeepsToNodesWithThePrefixUntilTheyHaveMoreInFlight) {
+  FleetOptions options = weighted(0, 1, 0, 0);
+  options.router.affinity_threshold = 0.8;
+  options.router.affinity_penalty_tokens = 500;
+  Nodes nodes = {holds(79), holds(80)};
+  nodes[1].held_share = 1;
+  nodes[0].tokens_in_flight = 20;
+  nodes[1].tokens_in_flight = 520;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  nodes[1].tokens_in_flight = 521;
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
+  options.router.affinity_penalty_tokens = 0;  // no limit
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 1U);
+  nodes[1].found_tokens[index(Tier::hbm)] = 79;  // no node has enough
+  EXPECT_EQ(Router(options).choose(nodes, 0, 100), 0U);
+}
+
+// ---- what is known of a server ----
+
+TEST(ServerView, ShowsTheMetricsThatTheLastScrapeFound) {
+  ServerView view;
+  EXPECT_EQ(view.scraped(0.07, 0.05).waiting, 0);
+  view.report({3, 0.2}, 0.11, 0.05);
+  EXPECT_EQ(view.scraped(0.14, 0.05).waiting, 0);  // scraped at 0.10
+  view.report({4, 0.3}, 0.14, 0.05);
+  view.report({5, 0.4}, 0.16, 0.05);
+  EXPECT_EQ(view.scraped(0.19, 0.05).waiting, 4);  // scraped at 0.15, before the last report
+  EXPECT_EQ(view.scraped(0.19, 0.05).held_share, 0.3);
+  EXPECT_EQ(view.scraped(0.2, 0.05).waiting, 5);
+  EXPECT_EQ(view.scraped(9, 0.05).waiting, 5);
+}
+
+TEST(ServerView, CountsTheTokensOfTurnsWithoutAFirstToken) {
+  ServerView view;
+  view.sent(7, 100);
+  view.sent(8, 20);
+  EXPECT_EQ(view.tokens_in_flight(), 120);
+  view.answered(7);
+  view.answered(7);
+  view.answered(9);
+  EXPECT_EQ(view.tokens_in_flight(), 20);
 }
 
 // ---- what is believed ----

@@ -70,6 +70,7 @@ TEST(MovedDefaults, AreFieldsWithTodaysDefaultsAndAreToldToTheEnginesThatTheyCon
     // The bill of tiers concerns policies that store, and how contexts are loaded a stack.
     std::vector<std::string> policy;
     if (field.starts_with("billing.")) policy = {"policy.name=kv_offload"};
+    if (field.starts_with("fleet.router.")) policy = {"fleet.routing=weighted", "fleet.replicas=2"};
     if (field.starts_with("policy.p")) {
       policy = {row.to == "timeout" ? "policy.name=hicache" : "policy.name=vllm_offload",
                 R"(policy.tiers=[{"kind":"dram"},{"kind":"ssd"}])"};

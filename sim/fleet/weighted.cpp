@@ -1,0 +1,138 @@
+// weighted: llm-d's router.
+//
+// The prefix-affinity filter keeps the nodes that hold at least affinity_threshold of the prompt, unless each
+// of them has affinity_penalty_tokens more tokens in flight than some other node. The score of a remaining
+// node is a weighted sum:
+//   prefix      share of the prompt by tier, times the tier's weight
+//   KV          share of blocks that no request holds
+//   queue       (longest - waiting) / (longest - shortest) queue, 1 if all are equal; or load_aware
+//   no hit      for a prompt without hits, from 1 for the node whose last such prompt is the oldest (nodes
+//   without
+//               one first) to 0; else 0.5
+//   token load  1 - (tokens in flight + those of the prompt that the node lacks) / 4,194,304
+#include <algorithm>
+#include <vector>
+
+#include "fleet/router.h"
+
+namespace kvcap {
+namespace {
+
+constexpr double kLongQueue = 128;       // turns; the load-aware score is 0
+constexpr double kFullLoad = 4'194'304;  // tokens; the token load's score is 0
+
+double share_of(double tokens, const RouterCall& call) {
+  return tokens / static_cast<double>(call.prompt_tokens);
+}
+
+// The nodes that are scored.
+class Candidates {
+ public:
+  explicit Candidates(const RouterCall& call) : call_(call), kept_(call.nodes.size()) {
+    for (std::size_t node = 0; node < kept_.size(); ++node) kept_[node] = call.nodes[node].up;
+    keep_sticky();
+    for (std::size_t node = 0; node < kept_.size(); ++node) {
+      if (!kept_[node]) continue;
+      const NodeFacts& facts = call.nodes[node];
+      shortest_ = count_ == 0 ? facts.waiting : std::min(shortest_, facts.waiting);
+      longest_ = std::max(longest_, facts.waiting);
+      is_miss_ = is_miss_ && facts.all_found() == 0;
+      ++count_;
+    }
+  }
+
+  bool has(const NodeFacts& node) const { return kept_[place_of(node)]; }
+  bool is_miss() const { return is_miss_; }
+
+  double score(const NodeFacts& node) const {
+    const RouterOptions& router = call_.options.router;
+    return router.prefix_weight * prefix_score(node) + router.kv_weight * (1 - node.held_share) +
+           router.queue_weight * queue_score(node) + router.no_hit_weight * no_hit_score(node) +
+           router.token_load_weight * token_load_score(node);
+  }
+
+ private:
+  std::size_t place_of(const NodeFacts& node) const {
+    return static_cast<std::size_t>(&node - call_.nodes.data());
+  }
+
+  void keep_sticky() {
+    const RouterOptions& router = call_.options.router;
+    if (router.affinity_threshold <= 0) return;
+    std::vector<bool> sticky(kept_.size());
+    std::optional<int64_t> least, least_of_others;  // tokens in flight
+    for (std::size_t node = 0; node < kept_.size(); ++node) {
+      if (!kept_[node]) continue;
+      const NodeFacts& facts = call_.nodes[node];
+      sticky[node] = share_of(static_cast<double>(facts.all_found()), call_) >= router.affinity_threshold;
+      std::optional<int64_t>& fewest = sticky[node] ? least : least_of_others;
+      fewest = std::min(facts.tokens_in_flight, fewest.value_or(facts.tokens_in_flight));
+    }
+    const bool is_too_long = least && least_of_others && router.affinity_penalty_tokens > 0 &&
+                             *least - *least_of_others > router.affinity_penalty_tokens;
+    if (least && !is_too_long) kept_ = sticky;
+  }
+
+  double prefix_score(const NodeFacts& node) const {
+    const RouterOptions& router = call_.options.router;
+    const std::array<int64_t, kTiers.size()>& found = node.found_tokens;
+    return share_of(router.gpu_tier_weight * static_cast<double>(found[index(Tier::hbm)]) +
+                        router.dram_tier_weight * static_cast<double>(found[index(Tier::dram)]) +
+                        router.far_tier_weight * static_cast<double>(node.found_beyond_dram()),
+                    call_);
+  }
+
+  double queue_score(const NodeFacts& node) const {
+    if (call_.options.router.queue_score == QueueScore::load_aware) {
+      return 0.5 * std::max(0.0, 1 - static_cast<double>(node.waiting) / kLongQueue);
+    }
+    if (longest_ == shortest_) return 1;
+    return static_cast<double>(longest_ - node.waiting) / static_cast<double>(longest_ - shortest_);
+  }
+
+  double no_hit_score(const NodeFacts& node) const {
+    if (!is_miss_) return 0.5;
+    if (count_ <= 1) return 1;
+    const std::vector<uint64_t>& cold = call_.memory.cold;
+    const std::size_t place = place_of(node);
+    int64_t earlier = 0;
+    for (std::size_t other = 0; other < kept_.size(); ++other) {
+      if (!kept_[other] || other == place) continue;
+      earlier += cold[other] < cold[place] || (cold[other] == cold[place] && other < place);
+    }
+    return 1 - static_cast<double>(earlier) / static_cast<double>(count_ - 1);
+  }
+
+  double token_load_score(const NodeFacts& node) const {
+    const int64_t tokens = node.tokens_in_flight + call_.prompt_tokens - node.all_found();
+    return 1 - std::clamp(static_cast<double>(tokens) / kFullLoad, 0.0, 1.0);
+  }
+
+  const RouterCall& call_;
+  std::vector<bool> kept_;
+  int64_t count_ = 0;
+  int64_t shortest_ = 0, longest_ = 0;  // waiting turns
+  bool is_miss_ = true;
+};
+
+}  // namespace
+
+std::optional<std::size_t> choose_weighted(RouterCall& call) {
+  call.memory.cold.resize(call.nodes.size());
+  const Candidates candidates(call);
+  const auto weight = [&](const NodeFacts& node) {
+    return candidates.has(node) ? std::max(0.0, candidates.score(node)) : 0;
+  };
+  std::optional<std::size_t> chosen;
+  if (call.options.router.picker == Picker::weighted_random) chosen = drawn_node(call, weight);
+  if (!chosen) {
+    chosen = best_node(call, [&](const NodeFacts& a, const NodeFacts& b) {
+      if (candidates.has(a) != candidates.has(b)) return candidates.has(a);
+      return candidates.has(a) && candidates.score(a) > candidates.score(b);
+    });
+  }
+  if (chosen && candidates.is_miss()) call.memory.cold[*chosen] = ++call.memory.cold_prompts;
+  return chosen;
+}
+
+}  // namespace kvcap
