@@ -81,6 +81,8 @@ std::vector<Entry> policies() {
                     {"keeps", row.keeps},     {"restores", row.restores},
                     {"when", row.wins},       {"options", policy_options_help(row.name)}};
     if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
+    if (!row.read_from.empty()) details["read_from"] = row.read_from;
+    if (!row.accuracy.empty()) details["accuracy"] = row.accuracy;
     if (const std::vector<std::string> flags = policy_flag_lines(row.name); !flags.empty()) {
       details["flags"] = flags;
     }

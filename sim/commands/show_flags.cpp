@@ -24,6 +24,7 @@ std::string meaning(const FlagRow& row) {
   switch (row.form) {
     case FlagForm::bytes: {
       const std::string unit = row.unit == 1 ? "bytes" : row.unit > 1073741000 ? "GiB" : "GB";
+      if (row.storage == "lmcache_mp") return unit + " of a node";
       return unit + (row.is_per_rank ? " of each GPU" : " of an engine");
     }
     case FlagForm::blocks:

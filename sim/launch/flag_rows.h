@@ -29,6 +29,10 @@ inline constexpr std::string_view kDramOverGpu = "policy.tiers.dram.capacity_ove
 inline constexpr std::string_view kSsdBytes = "policy.tiers.ssd.capacity_bytes";
 inline constexpr std::string_view kKvDtypes =
     "auto= bfloat16=2 bf16=2 float16=2 fp8=1 fp8_e4m3=1 fp8_e5m2=1 fp8_ds_mla=";
+// Flags of `lmcache server`, which kvcap reads from its own command or from lmcache.mp.autostart.server_args.
+inline constexpr std::string_view kLmcacheServer = "--lmcache-server.";
+// Keys that vLLM's connectors read.
+inline constexpr std::string_view kConnectorExtra = "--kv-transfer-config.kv_connector_extra_config.";
 inline constexpr std::string_view kYesNo = "true=true false=false";
 
 }  // namespace kvcap

@@ -17,6 +17,12 @@ struct Source {
 };
 constexpr Source kSources[] = {
     {"v-args", "vllm/engine/arg_utils.py (vllm#17885)"},
+    {"v-kv",
+     "vllm/config/cache.py@002f10e, v1/kv_cache_interface.py@001cabc; fp8_inc since 0.10, per token and head "
+     "since 0.20 (vllm#38378), nvfp4 since 0.21 (vllm#40177)"},
+    {"v-backend",
+     "vllm/config/vllm.py; lmcache means LMCacheMPConnector since 0.23 (vllm#42865), LMCacheConnectorV1 "
+     "before"},
     {"v-apc", "vllm docs/design/prefix_caching.md@01ff8bf"},
     {"v-schedcfg", "vllm/config/scheduler.py@1f8758d"},
     {"v-queue", "vllm/v1/engine/async_llm.py (vllm#49445, since vllm 0.29)"},
@@ -24,10 +30,11 @@ constexpr Source kSources[] = {
     {"v-off", "vllm docs/features/kv_offloading_usage.md@0078e9d; GiB: vllm/config/vllm.py"},
     {"v-offcode", "vllm/v1/kv_offload/cpu/manager.py@0358cbb, offloading/scheduler.py@0072b0b"},
     {"v-offspec", "vllm/v1/kv_offload/cpu.py (vllm 0.11)"},
-    {"v-simple", "vllm/distributed/kv_transfer/kv_connector/v1/simple_cpu_offload_connector.py"},
+    {"v-simple", "vllm/v1/simple_kv_offload/manager.py@0268d82, simple_cpu_offload_connector.py@040c343"},
     {"v-mc", "vllm docs/features/mooncake_store_connector_usage.md@01529cf"},
     {"l-cfg", "LMCache docs/source/api_reference/configurations.rst@0223da8"},
     {"l-async", "LMCache async_loading.rst@19e9790"},
+    {"l-mp", "LMCache docs/source/mp/configuration.rst@0039822; GiB: lmcache/v1/distributed/config.py"},
     {"l-adapter", "LMCache vllm_v1_adapter.py@0043281"},
     {"d-guide", "dynamo docs/components/kvbm/kvbm-guide.md@04521f4"},
     {"d-args", "dynamo components/src/dynamo/*/backend_args.py@0a6a115"},

@@ -46,13 +46,21 @@ constexpr KnownFlags kVllm[] = {
      "--kv-transfer-config.kv_connector_extra_config.spec_name "
      "--kv-transfer-config.kv_connector_extra_config.spec_module_path "
      "--kv-transfer-config.kv_connector_extra_config.secondary_tiers.root_dir "
+     "--kv-transfer-config.kv_connector_extra_config.proxy_ip "
+     "--kv-transfer-config.kv_connector_extra_config.proxy_port "
+     "--kv-transfer-config.kv_connector_extra_config.proxy_ping_port "
+     "--kv-transfer-config.kv_connector_extra_config.http_port "
+     "--kv-transfer-config.kv_connector_extra_config.handshake_port "
+     "--kv-transfer-config.kv_connector_extra_config.notify_port "
+     "--kv-transfer-config.kv_connector_extra_config.local_ping_port "
+     "--kv-transfer-config.kv_connector_extra_config.host_ip "
      "--override-generation-config.max_new_tokens --override-generation-config.do_sample "
      "--hf-overrides.architectures --hf-overrides.num_nextn_predict_layers VLLM_LOGGING_LEVEL VLLM_API_KEY "
      "VLLM_HOST_IP VLLM_PORT "
      "VLLM_CACHE_ROOT VLLM_WORKER_MULTIPROC_METHOD VLLM_USE_MODELSCOPE VLLM_SERVER_DEV_MODE "
      "VLLM_LOGGING_CONFIG_PATH VLLM_CONFIGURE_LOGGING VLLM_NO_USAGE_STATS VLLM_DO_NOT_TRACK VLLM_RPC_TIMEOUT "
      "VLLM_ENGINE_READY_TIMEOUT_S VLLM_NIXL_SIDE_CHANNEL_HOST VLLM_NIXL_SIDE_CHANNEL_PORT "
-     "VLLM_ALLOW_LONG_MAX_MODEL_LEN VLLM_USE_SIMPLE_KV_OFFLOAD NCCL_DEBUG NCCL_SOCKET_IFNAME "
+     "VLLM_ALLOW_LONG_MAX_MODEL_LEN NCCL_DEBUG NCCL_SOCKET_IFNAME "
      "NCCL_CUMEM_ENABLE",
      "v-args"},
     {vllm, none, texts,
@@ -94,6 +102,8 @@ constexpr KnownFlags kVllm[] = {
      "--cpu-offload-params",
      "v-args", "0 None"},
     {vllm, not_simulated, text, "--max-num-queued-tokens", "v-queue", "None"},
+    {vllm, not_simulated, text,
+     "--kv-transfer-config.kv_connector_extra_config.lazy_offload_min_prefix_tokens", "v-simple", "0"},
     {vllm, not_simulated, text, "--dtype", "v-args", "auto half float16 bfloat16"},
     {vllm, not_simulated, text, "--optimization-level -O", "v-args", "2 3"},
     {vllm, not_simulated, text,
@@ -183,6 +193,51 @@ constexpr KnownFlags kKvStores[] = {
      "LMCACHE_LAZY_MEMORY_STEP_RATIO LMCACHE_LAZY_MEMORY_SAFE_SIZE LMCACHE_ENABLE_CHUNK_STATISTICS "
      "LMCACHE_ENABLE_KV_EVENTS LMCACHE_BLEND_SPECIAL_STR LMCACHE_RUNTIME_PLUGIN_LOCATIONS LMCACHE_APP_ID",
      "l-cfg"},
+    {lmcache, none, text,
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.host "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.port "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.server_urls "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.mq_timeout "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.heartbeat_interval "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.autostart "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.autostart.wait_timeout "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.autostart.server_args "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.mp_transfer_mode "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.isolated_ipc "
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.use_vmm_api "
+     "--lmcache-server.transport --lmcache-server.instance-id --lmcache-server.host --lmcache-server.port "
+     "--lmcache-server.http-host --lmcache-server.http-port --lmcache-server.null-block-id "
+     "--lmcache-server.max-workers --lmcache-server.max-gpu-workers --lmcache-server.max-cpu-workers "
+     "--lmcache-server.grpc-server-workers --lmcache-server.hash-algorithm "
+     "--lmcache-server.supported-transfer-mode --lmcache-server.shm-name "
+     "--lmcache-server.worker-reap-timeout-seconds --lmcache-server.worker-registration-grace-seconds "
+     "--lmcache-server.l1-init-size-gb --lmcache-server.l1-align-bytes "
+     "--lmcache-server.l1-write-ttl-seconds --lmcache-server.l1-read-ttl-seconds "
+     "--lmcache-server.l2-prefetch-max-in-flight --lmcache-server.periodic-notifier-interval-ms "
+     "--lmcache-server.event-bus-queue-size --lmcache-server.otlp-endpoint "
+     "--lmcache-server.prometheus-port --lmcache-server.metrics-sample-rate "
+     "--lmcache-server.extra-logging-interval --lmcache-server.lookup-hash-log-dir",
+     "l-mp"},
+    {lmcache, none, present,
+     "--lmcache-server.isolated-ipc --lmcache-server.no-isolated-ipc --lmcache-server.l1-use-lazy "
+     "--lmcache-server.no-l1-use-lazy --lmcache-server.l1-use-hugepages "
+     "--lmcache-server.no-l1-use-hugepages --lmcache-server.separate-object-groups "
+     "--lmcache-server.no-separate-object-groups --lmcache-server.disable-observability "
+     "--lmcache-server.disable-metrics --lmcache-server.disable-grpc-metrics "
+     "--lmcache-server.disable-logging --lmcache-server.enable-tracing "
+     "--lmcache-server.enable-extra-logging",
+     "l-mp"},
+    {lmcache, not_simulated, text, "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.lazy_offload",
+     "l-mp", "false"},
+    {lmcache, not_simulated, text,
+     "--kv-transfer-config.kv_connector_extra_config.lmcache.mp.nonblocking_lookup_status", "l-mp", "true"},
+    {lmcache, not_simulated, text, "--lmcache-server.eviction-trigger-watermark", "l-mp", "0.8"},
+    {lmcache, not_simulated, text, "--lmcache-server.eviction-ratio", "l-mp", "0.2"},
+    {lmcache, not_simulated, text, "--lmcache-server.engine-type --lmcache-server.l2-store-policy", "l-mp",
+     "default"},
+    {lmcache, not_simulated, text, "--lmcache-server.l2-prefetch-policy", "l-mp", "default retain"},
+    {lmcache, none, FlagForm::json, "--lmcache-server.l2-adapter", "l-mp"},
+    {lmcache, not_simulated, FlagForm::json, "--lmcache-server", "l-mp"},
     {dynamo, not_simulated, text,
      "DYN_KVBM_DISABLE_DISK_OFFLOAD_FILTER DYN_KVBM_CPU_CACHE_OVERRIDE_NUM_BLOCKS "
      "DYN_KVBM_DISK_CACHE_OVERRIDE_NUM_BLOCKS",

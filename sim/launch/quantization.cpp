@@ -62,4 +62,9 @@ bool is_same_quantization(std::string_view of_config, std::string_view of_flag) 
   return false;
 }
 
+double per_token_head_bytes(const ModelSpec& model) {
+  constexpr double kScaleBytes = 4;
+  return 1 + kScaleBytes / static_cast<double>(model.head_dim);
+}
+
 }  // namespace kvcap

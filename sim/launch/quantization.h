@@ -1,8 +1,10 @@
-// Compares the quantization methods that model configurations and engine flags name.
+// Quantization methods and KV formats that model configurations and engine flags name.
 #pragma once
 
 #include <string>
 #include <string_view>
+
+#include "spec/model_spec.h"
 
 namespace kvcap {
 
@@ -12,5 +14,10 @@ std::string quantization_of(const std::string& model);
 
 // True iff a flag names the method of the configuration, or kernels for it: awq_marlin for awq.
 bool is_same_quantization(std::string_view of_config, std::string_view of_flag);
+
+// The value of --kv-cache-dtype's formats with a scale for each token and head, and their bytes per element:
+// a byte, and a share of the 4-byte scale of a head's elements (vllm/v1/kv_cache_interface.py@001cabc).
+inline constexpr std::string_view kPerTokenHead = "per_token_head";
+double per_token_head_bytes(const ModelSpec& model);
 
 }  // namespace kvcap

@@ -14,6 +14,7 @@
 #include "base/input_error.h"
 #include "base/text/json_document.h"
 #include "base/text/plain_text.h"
+#include "launch/flag_rows.h"
 #include "launch/launch_line.h"
 #include "launch/line_words.h"
 #include "launch/named_model.h"
@@ -34,15 +35,27 @@ std::string upper_case(std::string text) {
 }
 
 // Connectors inside a MultiConnector are read as single connectors. LMCache's keys in a connector's
-// configuration are read as its variables.
+// configuration are read as its variables, except those of LMCacheMPConnector.
 std::string plain_flag(std::string flag) {
-  const std::string extra = std::string(kTransfer) + ".kv_connector_extra_config.";
+  const std::string extra(kConnectorExtra);
   std::string name = normal_flag(flag);
   for (const std::string inner = extra + "connectors."; name.starts_with(inner);) {
     name = std::string(kTransfer) + "." + name.substr(inner.size());
   }
+  if (name.starts_with(extra + "lmcache.mp.")) return name;
   if (name.starts_with(extra + "lmcache.")) return "LMCACHE_" + upper_case(name.substr(extra.size() + 8));
   return name.starts_with(extra) || name.starts_with(std::string(kTransfer) + ".") ? name : flag;
+}
+
+// True iff the object configures a connector that moves KV between servers, or a MultiConnector with one.
+bool is_mover(const nlohmann::json& transfer) {
+  const auto connector = transfer.find("kv_connector");
+  if (connector == transfer.end() || !connector->is_string()) return false;
+  if (moves_between_servers(connector->get<std::string>())) return true;
+  const auto place = nlohmann::json::json_pointer("/kv_connector_extra_config/connectors");
+  if (!transfer.contains(place) || !transfer[place].is_array()) return false;
+  return std::any_of(transfer[place].begin(), transfer[place].end(),
+                     [](const nlohmann::json& one) { return one.is_object() && is_mover(one); });
 }
 
 // A flag with its value.
@@ -73,6 +86,23 @@ class Reader {
     const std::string place = place_of(given);
     if (is_of_stack || is_engines(name)) {
       take({.flag = name, .value = value, .place = place, .shown = place + name, .is_variable = true});
+    }
+  }
+
+  // Takes the flags of `lmcache server`, a command before the engine's or arguments in the connector's
+  // configuration. `shown`: the place, with a space.
+  void take_server(const std::vector<LineWord>& words, const std::string& shown) {
+    for (std::size_t i = 0; i < words.size();) {
+      Given one{.flag = words[i].text, .value = {}, .place = place_of(words[i]), .shown = {}};
+      if (!one.flag.starts_with("--")) refuse_value(one.place + shown + "lmcache server", one.flag, "a flag");
+      std::optional<std::string> value = split_value(one);
+      one.shown = one.place + shown + one.flag;
+      one.flag = std::string(kLmcacheServer) + one.flag.substr(2);
+      ++i;
+      const bool has_word = i < words.size() && !is_flag(words[i].text);
+      if (!value && form_of(one.flag) != FlagForm::present && has_word) value = words[i++].text;
+      one.value = expanded(value.value_or(""));
+      take_value(one);
     }
   }
 
@@ -278,7 +308,12 @@ class Reader {
   }
 
   void take_object(const Given& whole, const nlohmann::json& json) {
+    const bool moves = is_mover(json);
     for (const auto& [key, value] : json.items()) {
+      if (moves && key == "kv_role" && (value == "kv_producer" || value == "kv_consumer")) {
+        note_role(whole, value.get<std::string>());
+        continue;
+      }
       Given one = whole;
       one.flag += "." + key;
       one.shown += "." + key;
@@ -295,6 +330,15 @@ class Reader {
         take(one);
       }
     }
+  }
+
+  // A server of one kind is simulated as one that does both.
+  void note_role(const Given& transfer, const std::string& role) {
+    line_.flags.push_back(
+        {transfer.shown.substr(transfer.place.size()) + ".kv_role", role, {}, transfer.place});
+    note(transfer.shown + ".kv_role " + role + ": this server only " +
+         (role == "kv_producer" ? "computes prompts" : "decodes") +
+         "; it is simulated as one that does both, use fleet.disaggregation for servers of both kinds");
   }
 
   void take_entry(const std::string& file, Stack stack, const YamlEntry& entry) {
@@ -329,6 +373,8 @@ class Reader {
   }
 
   void take(const Given& one) {
+    if (one.flag == std::string(kConnectorExtra) + "lmcache.mp.autostart.server_args")
+      take_server(line_words(one.value), one.shown + ": ");
     if (!one.is_of_file) on_line_.push_back(one.flag);
     if (is_ignored(one.flag)) {
       line_.left_out.push_back(one.shown);
@@ -493,6 +539,19 @@ class Reader {
   std::vector<Given> strays_;  // words that belong to no flag
 };
 
+// Returns the flags of `lmcache server`, if this command stands before the engine's.
+std::vector<LineWord> server_words(const std::vector<LineWord>& words, std::size_t begin) {
+  for (std::size_t i = 0; i + 1 < begin; ++i) {
+    const std::string& program = words[i].text;
+    if (program.substr(program.rfind('/') + 1) != "lmcache" || words[i + 1].text != "server") continue;
+    std::vector<LineWord> command(words.begin() + static_cast<std::ptrdiff_t>(i) + 2,
+                                  words.begin() + static_cast<std::ptrdiff_t>(begin));
+    cut_command(command, 0);
+    return command;
+  }
+  return {};
+}
+
 }  // namespace
 
 LaunchLine read_launch_line(std::string_view text, const std::vector<std::string>& ignored) {
@@ -513,6 +572,7 @@ LaunchLine read_launch_words(const LineInput& input) {
   const std::size_t begin = engine->first_flag;
   Reader reader(line, input);
   for (std::size_t i = 0; i < begin; ++i) reader.take_before(words[i]);
+  reader.take_server(server_words(words, begin), "");
   cut_command(words, begin);
   for (std::size_t i = begin; i < words.size();) i = reader.take_at(words, i);
   reader.take_files();

@@ -17,11 +17,12 @@
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
 #include "scenario/load.h"
+#include "spec/engine_version.h"
 
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kTierPrefix = "policy.tiers.";
+constexpr std::string_view kTierPrefix = "policy.tiers.", kKvFormat = "model.kv_bytes_per_element";
 
 // Bytes of a flag, not yet multiplied by the number of ranks.
 struct Bytes {
@@ -45,14 +46,29 @@ double bytes_of(const FlagSetting& setting) {
   return bytes;
 }
 
+// True iff the line's image has a vLLM before this version; a line without a version has the newest.
+bool is_before(const LaunchLine& line, EngineVersion version) {
+  return parse_engine_version(line.engine_version).value_or(version) < version;
+}
+
+// Since this vLLM, --kv-offloading-backend lmcache means LMCache's server (vllm#42865, merged after 0.22).
+constexpr EngineVersion kLmcacheServerVllm{0, 23};
+// Formats of --kv-cache-dtype, and the first vLLM that has them (vllm#38378, vllm#40177).
+constexpr std::pair<std::string_view, EngineVersion> kNewKvFormats[] = {{"fp8_inc", {0, 10}},
+                                                                        {"fp8_per_token_head", {0, 20}},
+                                                                        {"int8_per_token_head", {0, 20}},
+                                                                        {"nvfp4", {0, 21}}};
+
 // Returns the policy that the settings enable; empty if none.
-std::string policy_of(std::span<const FlagSetting> settings) {
+std::string policy_of(std::span<const FlagSetting> settings, const LaunchLine& line) {
   std::string connector, backend, started;
   for (const FlagSetting& one : settings) {
     const FlagRow& row = *one.row;
     if (row.form == FlagForm::storage) {
-      const std::optional<std::string> policy = word_value(row, one.value);
+      std::optional<std::string> policy = word_value(row, one.value);
       if (!policy) continue;
+      if (!row.starts_storage && policy == "lmcache_mp" && is_before(line, kLmcacheServerVllm))
+        policy = "lmcache";
       std::string& said = row.starts_storage ? connector : backend;
       if (row.starts_storage && !said.empty() && said != *policy) {
         throw InputError("--from: " + one.flag + ": found \"" + one.value + "\" beside a connector of " +
@@ -71,7 +87,7 @@ std::string policy_of(std::span<const FlagSetting> settings) {
 class LineOverrides {
  public:
   LineOverrides(LaunchLine& line, std::span<const FlagSetting> settings)
-      : line_(line), policy_(policy_of(settings)) {
+      : line_(line), policy_(policy_of(settings, line)) {
     std::set<std::string_view> read;
     for (const FlagSetting& one : settings) {
       if (!is_read(*one.row)) continue;
@@ -88,6 +104,7 @@ class LineOverrides {
   void finish() {
     if (line_.model.empty()) throw InputError("--from: found no model, allowed: a line that names one");
     settle_quantization();
+    settle_kv_format();
     settle_drafter();
     settle_sampling();
     settle_ranks();
@@ -158,6 +175,7 @@ class LineOverrides {
         return set(row, number_json(number));
       }
       case FlagForm::words:
+        if (row.field == kKvFormat && row.stack == Stack::vllm) check_kv_format(setting);
         if (const std::optional<std::string> said = word_value(row, value)) return set(row, *said);
         if (first_name(row) == "--generation-config" && lower_case(value) != "auto")
           note(flag + " " + value + " is not read; set serving.sampling for its top_k and top_p");
@@ -198,9 +216,10 @@ class LineOverrides {
         drafter_ = setting;
         return;
       case FlagForm::storage:  // policy_of has read it
-        if (value == "NixlConnector" || value == "MooncakeConnector" || value == "P2pNcclConnector") {
+        if (moves_between_servers(value)) {
           note(value + " moves KV between servers; use fleet.disaggregation to simulate it");
         }
+        if (value == "SimpleCPUOffloadConnector") is_simple_ = true;
         return;
       case FlagForm::yaml_file:
       case FlagForm::text:
@@ -257,6 +276,29 @@ class LineOverrides {
     }
     fields_["model.weight_bytes_per_element"] = loads_as;
     fields_["model.activation_bytes_per_element"] = loads_as;
+  }
+
+  void check_kv_format(const FlagSetting& setting) {
+    for (const auto& [format, version] : kNewKvFormats) {
+      if (lower_case(setting.value) != format || !is_before(line_, version)) continue;
+      refuse_value(setting.flag, setting.value,
+                   "this format in vLLM " + std::to_string(version.major) + "." +
+                       std::to_string(version.minor) + " and newer, the line has " + line_.engine_version);
+    }
+    kv_format_ = setting;
+  }
+
+  // Scales of every token and head take room beside the elements, and only Triton's kernels read them.
+  void settle_kv_format() {
+    const auto found = fields_.find(std::string(kKvFormat));
+    if (!kv_format_ || found == fields_.end()) return;
+    const bool has_head_scales = found->second == kPerTokenHead;
+    const ModelSpec model = load_model(line_.model);
+    if (model.latent && (has_head_scales || lower_case(kv_format_->value).starts_with("nvfp4")))
+      refuse_value(kv_format_->flag, kv_format_->value, "auto, fp8, for a model with latent attention");
+    if (!has_head_scales) return;
+    found->second = number_json(per_token_head_bytes(model));
+    fields_.try_emplace("serving.attention_backend", "triton");
   }
 
   // A drafter without a method is a model, unless its name shows another method (vllm/config/speculative.py).
@@ -348,12 +390,21 @@ class LineOverrides {
     fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
   }
 
-  // Each data parallel rank is an engine with its own host cache.
+  // Each data parallel rank is an engine with its own host cache; LMCache's server is one of all.
   void settle_bytes() {
     const int64_t engines = count_of("serving.data_parallel_size");
     const int64_t gpus = engines * count_of("serving.tensor_parallel_size");
+    const bool has_server = policy_ == "lmcache_mp";
+    const bool is_server_sized = std::any_of(bytes_.begin(), bytes_.end(), [&](const Bytes& one) {
+      return has_server && one.row->storage == policy_;
+    });
+    if (has_server && !is_server_sized && !bytes_.empty()) {
+      note("the line has no size of LMCache's server; it gets that of " +
+           std::string(first_name(*bytes_.back().row)) + ", which vLLM does not pass on");
+    }
     for (const Bytes& one : bytes_) {
-      const auto holders = static_cast<double>(one.row->is_per_rank ? gpus : engines);
+      if (is_server_sized && one.row->storage != policy_) continue;
+      const auto holders = static_cast<double>(has_server ? 1 : one.row->is_per_rank ? gpus : engines);
       if (one.bytes > 0 || !one.row->starts_storage) set(*one.row, number_json(one.bytes * holders));
     }
   }
@@ -367,16 +418,33 @@ class LineOverrides {
       note("the line has no size of Mooncake Store; it gets all remote storage of the hardware");
     }
     if (!has_host_cache_) tiers_.erase("dram");
-    if (policy_ == "lmcache" && !has_host_cache_ && tiers_.empty()) {
-      policy_.clear();
-      std::erase_if(fields_, [](const auto& field) { return field.first.starts_with("policy."); });
-      note("LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; it keeps nothing");
-    }
+    if (policy_ == "lmcache" && !has_host_cache_ && tiers_.empty())
+      keep_nothing("LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; it keeps nothing");
     const auto dram = tiers_.find("dram");
     const bool is_sized = (dram != tiers_.end() && !dram->second.empty()) || line_.host_blocks;
-    if ((policy_ == "vllm_offload" || policy_ == "kvbm") && has_host_cache_ && !is_sized) {
+    if (is_simple_ && policy_ == "vllm_offload") return settle_simple(is_sized);
+    const bool has_no_default = policy_ == "vllm_offload" || policy_ == "kvbm" || policy_ == "lmcache_mp";
+    if (has_no_default && has_host_cache_ && !is_sized) {
       note("the line has no size of the host cache; it gets all DRAM of the hardware");
     }
+  }
+
+  // vllm/distributed/kv_transfer/kv_connector/v1/simple_cpu_offload_connector.py@040c343
+  void settle_simple(bool is_sized) {
+    const auto caching = fields_.find("serving.prefix_caching");
+    if (caching != fields_.end() && caching->second == "false") {
+      keep_nothing("SimpleCPUOffloadConnector needs prefix caching; it keeps nothing");
+    } else if (!is_sized) {
+      const double bytes = 8 * 1073741824.0 * static_cast<double>(count_of("serving.data_parallel_size"));
+      tiers_["dram"]["capacity_bytes"] = number_json(bytes);
+      note("the line has no size of the host cache; SimpleCPUOffloadConnector has 8 GiB");
+    }
+  }
+
+  void keep_nothing(const std::string& why) {
+    policy_.clear();
+    std::erase_if(fields_, [](const auto& field) { return field.first.starts_with("policy."); });
+    note(why);
   }
 
   // A size overrides a ratio; a size of 0 means that the ratio is used (SGLang's server_args.py).
@@ -427,13 +495,20 @@ class LineOverrides {
   std::map<std::string, std::map<std::string, std::string>> tiers_;  // JSON texts by kind and key
   bool has_host_cache_ = true;
   bool divides_gpus_ = false;
+  bool is_simple_ = false;  // SimpleCPUOffloadConnector stores KV
   std::vector<Bytes> bytes_;
   std::optional<int64_t> blocks_;
-  std::optional<FlagSetting> quantization_, drafter_;
+  std::optional<FlagSetting> quantization_, kv_format_, drafter_;
   std::vector<std::string> ignored_;  // flags of policies that the line does not enable
 };
 
 }  // namespace
+
+bool moves_between_servers(std::string_view connector) {
+  constexpr std::string_view kMovers[] = {"NixlConnector",     "NixlPullConnector", "NixlPushConnector",
+                                          "MooncakeConnector", "P2pNcclConnector",  "MoRIIOConnector"};
+  return std::find(std::begin(kMovers), std::end(kMovers), connector) != std::end(kMovers);
+}
 
 void apply_settings(std::span<const FlagSetting> settings, LaunchLine& line) {
   LineOverrides(line, settings).finish();

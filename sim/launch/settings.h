@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "launch/launch_line.h"
 
@@ -14,6 +15,9 @@ struct FlagSetting {
   bool is_negated = false;       // --no-enable-prefix-caching
   std::size_t taken = 0;         // index in LaunchLine::flags
 };
+
+// True iff this connector of vLLM moves KV between servers that compute prompts and servers that decode.
+bool moves_between_servers(std::string_view connector);
 
 // Adds the overrides and notes of all settings to the line, and sets its model. Throws InputError.
 void apply_settings(std::span<const FlagSetting> settings, LaunchLine& line);

@@ -41,6 +41,10 @@ std::string tier_json(const TierOptions& own, const std::map<std::string, std::s
   nlohmann::ordered_json json = {{"kind", kind}};
   // The kind of Mooncake Store implies its options.
   if (own.eviction && kind != kMooncakeStore) json["eviction"] = eviction_row(*own.eviction).name;
+  if (own.evict_at && kind != kMooncakeStore) {
+    json["evict_at"] = *own.evict_at;
+    json["evict_share"] = own.evict_share;
+  }
   if (own.after_uses != 1) json["after_uses"] = own.after_uses;
   const bool is_sized = members.contains("capacity_bytes") || members.contains("capacity_over_gpu");
   if (own.capacity_per_gpu_bytes && !is_sized) json["capacity_per_gpu_bytes"] = *own.capacity_per_gpu_bytes;

@@ -7,6 +7,12 @@ namespace {
 using enum Stack;
 using enum FlagForm;
 
+// Bytes per element with scales. per_token_head: 1 byte and 4 bytes of scale a head (settle_kv_format).
+// nvfp4: half a byte and 1 byte of scale for 16 elements.
+constexpr std::string_view kVllmKvDtypes =
+    "auto= bfloat16=2 bf16=2 float16=2 fp8=1 fp8_e4m3=1 fp8_e5m2=1 fp8_inc=1 fp8_ds_mla= "
+    "fp8_per_token_head=per_token_head int8_per_token_head=per_token_head nvfp4=0.5625 nvfp4_4over6=0.5625";
+
 constexpr FlagRow kVllmRows[] = {
     {.stack = vllm, .names = "--model", .field = "model", .form = model, .source = "v-args"},
     {.stack = vllm,
@@ -158,9 +164,9 @@ constexpr FlagRow kVllmRows[] = {
      .names = "--kv-cache-dtype",
      .field = "model.kv_bytes_per_element",
      .form = words,
-     .words = kKvDtypes,
+     .words = kVllmKvDtypes,
      .engine_default = {"auto"},
-     .source = "v-args"},
+     .source = "v-kv"},
     {.stack = vllm,
      .names = "--quantization -q",
      .field = "model.weight_bytes_per_element",
@@ -248,17 +254,17 @@ constexpr FlagRow kVllmRows[] = {
      .names = "--kv-offloading-backend",
      .field = "policy",
      .form = storage,
-     .words = "native=vllm_offload lmcache=lmcache",
+     .words = "native=vllm_offload lmcache=lmcache_mp",
      .engine_default = {"native"},
-     .source = "v-off"},
+     .source = "v-backend"},
     {.stack = vllm,
      .names = "--kv-transfer-config.kv_connector",
      .field = "policy",
      .form = storage,
      .words = "OffloadingConnector=vllm_offload SimpleCPUOffloadConnector=vllm_offload "
-              "LMCacheConnectorV1=lmcache LMCacheMPConnector=lmcache DynamoConnector=kvbm "
-              "MooncakeStoreConnector=vllm_offload NixlConnector= MooncakeConnector= P2pNcclConnector= "
-              "MultiConnector=",
+              "LMCacheConnectorV1=lmcache LMCacheMPConnector=lmcache_mp DynamoConnector=kvbm "
+              "MooncakeStoreConnector=vllm_offload NixlConnector= NixlPullConnector= NixlPushConnector= "
+              "MooncakeConnector= P2pNcclConnector= MoRIIOConnector= MultiConnector=",
      .starts_storage = true,
      .engine_default = {"none"},
      .source = "v-off"},
@@ -338,6 +344,31 @@ constexpr FlagRow kVllmRows[] = {
      .words = "true=false false=true",
      .storage = "vllm_offload",
      .source = "v-off"},
+    // SimpleCPUOffloadConnector saves every full block, also of answers.
+    {.stack = vllm,
+     .names = "--kv-transfer-config.kv_connector",
+     .field = "policy.save_generated",
+     .form = words,
+     .words = "SimpleCPUOffloadConnector=true *=",
+     .storage = "vllm_offload",
+     .engine_default = {"none"},
+     .source = "v-simple"},
+    {.stack = vllm,
+     .names = "--kv-transfer-config.kv_connector_extra_config.lazy_offload",
+     .field = "policy.save_generated",
+     .form = words,
+     .words = "true=true false=",
+     .storage = "vllm_offload",
+     .engine_default = {"false"},
+     .source = "v-simple"},
+    {.stack = vllm,
+     .names = "VLLM_USE_SIMPLE_KV_OFFLOAD",
+     .field = "policy.save_generated",
+     .form = words,
+     .words = "1=true true=true 0= false=",
+     .storage = "vllm_offload",
+     .engine_default = {"0"},
+     .source = "v-simple"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "launch/launch_line.h"
 #include "launch/line_parts.h"
 #include "launch/named_model.h"
+#include "launch/quantization.h"
 #include "launch/values.h"
 #include "scenario/load.h"
 
@@ -69,10 +70,13 @@ const FlagRow* row_of(Stack engine, std::string_view field) {
 // Returns false if the engine has no flag for a format.
 bool add_model(const Scenario& scenario, Stack engine, LineParts& parts) {
   const std::optional<ModelSpec> own = model_without_flags(served_name(scenario.model));
-  const auto add_format = [&](const char* field, double bytes, double own_bytes) {
+  const bool has_head_scales = scenario.model.kv_bytes_per_element == per_token_head_bytes(scenario.model);
+  const auto add_format = [&](std::string_view field, double bytes, double own_bytes) {
     if (bytes == own_bytes) return true;
     const FlagRow* row = row_of(engine, field);
-    const std::optional<std::string_view> word = row ? word_for(*row, number_text(bytes)) : std::nullopt;
+    const bool is_kv = field == "model.kv_bytes_per_element";
+    const std::string value = is_kv && has_head_scales ? std::string(kPerTokenHead) : number_text(bytes);
+    const std::optional<std::string_view> word = row ? word_for(*row, value) : std::nullopt;
     if (word) parts.words.push_back(std::string(first_name(*row)) + " " + std::string(*word));
     return word.has_value();
   };

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/float_values.h"
+#include "launch/flag_rows.h"
 #include "launch/line_parts.h"
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
@@ -88,11 +89,9 @@ Json given_policy(Scenario scenario) {
   return write_scenario(scenario).at("policy");
 }
 
-constexpr std::string_view kExtra = "--kv-transfer-config.kv_connector_extra_config.";
-
 // Adds the scenario's options that differ from the stack's defaults; `extra` gets those that vLLM's connector
-// reads. Returns false if the stack has no flag for one of them.
-bool add_options(const Scenario& scenario, LineParts& parts, Json& extra) {
+// reads, `server` those of `lmcache server`. Returns false if the stack has no flag for one of them.
+bool add_options(const Scenario& scenario, LineParts& parts, Json& extra, std::string& server) {
   const Json stock = stock_policy(scenario), given = given_policy(scenario);
   const std::vector<const FlagRow*> rows = flags_of_policy(scenario.policy.name);
   for (const auto& [key, value] : given.items()) {
@@ -106,9 +105,11 @@ bool add_options(const Scenario& scenario, LineParts& parts, Json& extra) {
       if (row->form == FlagForm::words) word = word_for(*row, plain_text(value));
       if (!word) continue;
       const std::string_view flag = first_name(*row);
-      if (flag.starts_with(kExtra)) {
+      if (flag.starts_with(kConnectorExtra)) {
         const Json read = Json::parse(*word, nullptr, false);
-        extra[std::string(flag.substr(kExtra.size()))] = read.is_discarded() ? Json(*word) : read;
+        extra[std::string(flag.substr(kConnectorExtra.size()))] = read.is_discarded() ? Json(*word) : read;
+      } else if (flag.starts_with(kLmcacheServer)) {
+        server += " --" + std::string(flag.substr(kLmcacheServer.size())) + " " + *word;
       } else if (flag.starts_with("--")) {
         parts.words.push_back(std::string(flag) + " " + *word);
       } else {
@@ -143,6 +144,7 @@ bool add_vllm_offload(const TierBytes& tiers, double engines, Json extra, Words&
   if (tiers.contains("ssd")) extra["secondary_tiers"].push_back({{"type", "fs"}});
   if (tiers.contains("remote")) extra["secondary_tiers"].push_back({{"type", "obj"}});
   if (extra.contains("lazy_offload")) {
+    extra.erase("offload_prompt_only");  // SimpleCPUOffloadConnector saves answers, too
     if (extra.size() > 1) return false;
     extra["cpu_bytes_to_use"] = whole_bytes(bytes);
     words.push_back(transfer_config("SimpleCPUOffloadConnector", extra));
@@ -171,6 +173,23 @@ bool add_lmcache(const TierBytes& tiers, double gpus, Stack engine, LineParts& p
   if (tiers.contains("mooncake_store")) variables.push_back("LMCACHE_REMOTE_URL=mooncakestore://HOST:50051");
   parts.words.push_back(engine == Stack::vllm ? transfer_config("LMCacheConnectorV1", {})
                                               : "--enable-lmcache");
+  return true;
+}
+
+// The connector starts the server, so that one line has the flags of both.
+bool add_lmcache_mp(const TierBytes& tiers, const std::string& options, Json extra, Words& words) {
+  if (!tiers.contains("dram")) return false;
+  std::string server = "--l1-size-gb " + size_text(tiers.at("dram"), kGib);
+  if (options.find("--eviction-policy") == std::string::npos) server += " --eviction-policy LRU";
+  server += options;
+  const FlagRow& adapter = *find_flags(Stack::lmcache, "--lmcache-server.l2-adapter.type").front();
+  for (const auto& [kind, bytes] : tiers) {
+    if (kind == "dram") continue;
+    server += " --l2-adapter " + Json(Json{{"type", word_for(adapter, kind).value()}}.dump()).dump();
+  }
+  extra["lmcache.mp.autostart"] = true;
+  extra["lmcache.mp.autostart.server_args"] = server;
+  words.push_back(transfer_config("LMCacheMPConnector", extra));
   return true;
 }
 
@@ -214,7 +233,8 @@ bool add_trtllm_offload(const TierBytes& tiers, double gpus, Words& words) {
 bool add_storage(const Scenario& scenario, Stack engine, LineParts& parts) {
   Json extra = Json::object();
   LineParts options;
-  if (!add_options(scenario, options, extra)) return false;
+  std::string server;
+  if (!add_options(scenario, options, extra, server)) return false;
   parts.variables = std::move(options.variables);
   const std::string& policy = scenario.policy.name;
   if (policy == "recompute") return true;
@@ -227,6 +247,8 @@ bool add_storage(const Scenario& scenario, Stack engine, LineParts& parts) {
     is_done = add_vllm_offload(*tiers, engines, extra, parts.words);
   } else if (policy == "lmcache" && engine != Stack::trtllm) {
     is_done = add_lmcache(*tiers, gpus, engine, parts);
+  } else if (policy == "lmcache_mp" && engine == Stack::vllm) {
+    is_done = add_lmcache_mp(*tiers, server, extra, parts.words);
   } else if (policy == "kvbm" && engine == Stack::vllm) {
     is_done = add_kvbm(*tiers, engines, parts);
   } else if (policy == "hicache" && engine == Stack::sglang) {

@@ -62,6 +62,8 @@ constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_w
 
 constexpr TierOptions kAllOfDram[] = {{.kind = Tier::dram}};
 constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5368709120}};
+// The server's L1 has no default size. Above 80 % it evicts 20 % of its keys: mp/configuration.rst@0039822.
+constexpr TierOptions kLmcacheMpTiers[] = {{.kind = Tier::dram, .evict_at = 0.8, .evict_share = 0.16}};
 constexpr TierOptions kHicacheTiers[] = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
 // KVBM's SSD filters by frequency: kvbm-guide.md@04521f4.
 constexpr TierOptions kKvbmTiers[] = {{.kind = Tier::dram}, {.kind = Tier::ssd, .after_uses = 2}};
@@ -101,6 +103,21 @@ constexpr auto kLmcache = [](PolicyOptions& options) {
   prefer(options.polled_loads, true);
   prefer_cross_layer(options);
   prefer(options.write, WriteMode::through);
+  prefer(options.eviction_unit, EvictionUnit::block);
+};
+// A lookup starts the prefetch from farther tiers and is polled by the scheduler; lmcache.mp.eager_prefetch
+// starts it when the request arrives (prefetch_on_arrival: wait).
+constexpr auto kLmcacheMp = [](PolicyOptions& options) {
+  prefer(options.chunk_tokens, kLmcacheChunkTokens);
+  prefer(options.save_at, SaveAt::step);
+  prefer(options.save_generated, false);
+  prefer(options.load, LoadMode::parked);
+  prefer(options.polled_loads, true);
+  prefer(options.prefetch_on_arrival, PrefetchOnArrival::at_lookup);
+  prefer(options.loads_first_tier_only, true);
+  prefer_cross_layer(options);
+  prefer(options.write, WriteMode::through);
+  prefer(options.eviction, EvictionKind::lru);
   prefer(options.eviction_unit, EvictionUnit::block);
 };
 constexpr auto kHicache = [](PolicyOptions& options) {
@@ -276,52 +293,104 @@ constexpr std::array kPolicies = {
               "copies KV into the window, then prefills the new tokens",
               "a compromise: an answer longer than half a window pauses for one copy", Keep::kv,
               Restore::copy, kReserve<150>},
-    PolicyRow{"vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
-              "keys and values of prompts in the engine's blocks, with all layers",
-              "loads the blocks that the GPU does not have, while the request is parked and others run",
-              "wins if DRAM holds much more than the GPU's prefix cache; costs little without hits; answers "
-              "are recomputed (save_generated)",
-              Keep::kv, Restore::load, kVllmOffload,
-              "the eviction order arc, a load timeout, transfers between instances", kAllOfDram,
-              kVllmOtherTiers},
-    PolicyRow{"lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
+    PolicyRow{
+        "vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
+        "keys and values of prompts in the engine's blocks, with all layers",
+        "loads the blocks that the GPU does not have, while the request is parked and others run",
+        "wins if DRAM holds much more than the GPU's prefix cache; costs little without hits; answers "
+        "are recomputed (save_generated)",
+        Keep::kv, Restore::load, kVllmOffload,
+        "a load timeout, transfers between instances; of SimpleCPUOffloadConnector: lazy_offload copies "
+        "blocks some steps before the GPU evicts them, save_at: eviction when it does",
+        kAllOfDram, kVllmOtherTiers,
+        "vllm docs/features/kv_offloading_usage.md@0078e9d, v1/kv_offload/cpu/manager.py@0358cbb, "
+        "tiering/manager.py@030ea52, offloading/scheduler.py@0072b0b, "
+        "v1/simple_kv_offload/manager.py@0268d82",
+        "loads of 10,000 to 100,000 tokens on an H100 (vLLM's blog): TTFT within 6 %; throughput at hit "
+        "rates of 50 to 90 % 30 to 82 % too high (the order of hits is not published). llm-d on 16 "
+        "H100s: mean TTFT of a DRAM tier 17 to 68 % too short at 5 to 40 requests/s, throughput within "
+        "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs"},
+    PolicyRow{
+        "lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
+        "keys and values of prompts in chunks, with all layers",
+        "loads before the step in which the request begins; all requests of the step wait (load: "
+        "parked is enable_async_loading)",
+        "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, "
+        "and tokens after the last full chunk are recomputed",
+        Keep::kv, Restore::load, kLmcache,
+        "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a "
+        "whole)",
+        kLmcacheTiers, kSsdAndRemote,
+        "LMCache configurations.rst@0223da8, async_loading.rst@19e9790, vllm_v1_adapter.py@0043281",
+        "two vLLM 0.13 with one store (LLMServingSim): shares of tokens found within 1.5 points. Times: no "
+        "run whose servers and arrivals are published"},
+    PolicyRow{"lmcache_mp",
+              "LMCache as a server of its own: chunks of 256 prompt tokens in its DRAM, asynchronous loads",
               "keys and values of prompts in chunks, with all layers",
-              "loads before the step in which the request begins; all requests of the step wait (load: "
-              "parked is enable_async_loading)",
-              "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, "
-              "and tokens after the last full chunk are recomputed",
-              Keep::kv, Restore::load, kLmcache,
-              "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a "
-              "whole), its multi-process mode",
-              kLmcacheTiers, kSsdAndRemote},
-    PolicyRow{"hicache", "SGLang's HiCache: a host cache of twice the GPU's cache below the radix tree",
-              "keys and values of every layer, answers included",
-              "from DRAM layer by layer during the prefill; from farther tiers only if prefetched to DRAM "
-              "while the request waits",
-              "wins if contexts return soon and the host cache holds them; tiers are inclusive, so that only "
-              "the largest counts. Requests wait for a prefetch; with best_effort and an empty queue, "
-              "farther tiers have no hits",
-              Keep::kv, Restore::load, kHicache,
-              "the minimum of 256 tokens of a prefetch, the limit of 0.8 of the host cache beyond the GPU's "
-              "for prefetches, "
-              "host copies that stay while the GPU has its own, blocking copies of write_back",
-              kHicacheTiers, kSsdAndRemote},
-    PolicyRow{"kvbm", "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",
+              "loads from the server's DRAM while the request is parked and others run; farther tiers are "
+              "prefetched to DRAM from the lookup on, or from the arrival (prefetch_on_arrival: wait is "
+              "lmcache.mp.eager_prefetch)",
+              "as lmcache, but loads stop no other request; a fifth of its DRAM stays free for new chunks. "
+              "Tokens after the last full chunk are recomputed",
+              Keep::kv, Restore::load, kLmcacheMp,
+              "one L1 for several engines of a node: each has a share of its own and finds only its own "
+              "chunks (a remote tier with fleet.shared_remote is one store of all); the deletion of "
+              "prefetched chunks after their use; the step that each lookup without a farther tier takes; "
+              "lazy offload, P2P, compression",
+              kLmcacheMpTiers, kSsdAndRemote,
+              "LMCache docs/source/mp/configuration.rst@0039822, mp/architecture.rst@009ccdf, "
+              "lmcache_mp_connector.py@0039822, eviction_controller.py@064b347; vLLM's default for "
+              "--kv-offloading-backend lmcache since 0.23 (vllm#42865)",
+              "not compared with any run"},
+    PolicyRow{
+        "hicache", "SGLang's HiCache: a host cache of twice the GPU's cache below the radix tree",
+        "keys and values of every layer, answers included",
+        "from DRAM layer by layer during the prefill; from farther tiers only if prefetched to DRAM "
+        "while the request waits",
+        "wins if contexts return soon and the host cache holds them; tiers are inclusive, so that only "
+        "the largest counts. Requests wait for a prefetch; with best_effort and an empty queue, "
+        "farther tiers have no hits",
+        Keep::kv, Restore::load, kHicache,
+        "the minimum of 256 tokens of a prefetch, the limit of 0.8 of the host cache beyond the GPU's "
+        "for prefetches, "
+        "host copies that stay while the GPU has its own, blocking copies of write_back",
+        kHicacheTiers, kSsdAndRemote,
+        "sglang server_arguments.md@004813e, hiradix_cache.py@263bc85, sglang#23309 (April 2026)",
+        "the order of tiers by TTFT is the measured one. Qwen3-8B on an A100-40GB with Mooncake and SSDs: "
+        "mean TTFT 54 to 81 % too short, also without a host cache (its Triton attention is not "
+        "measured); Qwen3-14B on two A10 14 to 92 % too short (GPU from a data sheet)"},
+    PolicyRow{"kvbm",
+              "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",
               "keys and values of every layer, answers included",
               "loads between two passes while others run; load: layerwise is its intra-pass onboarding",
               "wins if some contexts return often: the SSD does not get contexts that are used once. DRAM "
               "has to be larger than the GPU's cache, and SSD larger than DRAM",
-              Keep::kv, Restore::load, kKvbm,
-              "the decay of its frequencies, four transfers of 16 blocks at a time", kKvbmTiers},
-    PolicyRow{"trtllm_offload", "TensorRT-LLM's host cache: blocks that the GPU evicts, until their next use",
+              Keep::kv,
+              Restore::load,
+              kKvbm,
+              "the decay of its frequencies, four transfers of 16 blocks at a time",
+              kKvbmTiers,
+              {},
+              "dynamo docs/components/kvbm/kvbm-guide.md@04521f4, block_manager/offload.rs@003b9e2",
+              "Qwen3-8B on an H100 with 50 GiB of DRAM (dynamo#4774): TTFT 17 % too long without a disk; its "
+              "disk is not comparable"},
+    PolicyRow{"trtllm_offload",
+              "TensorRT-LLM's host cache: blocks that the GPU evicts, until their next use",
               "keys and values that the GPU has evicted; a use moves them back",
               "copies them back before the step that uses them; all its requests wait",
               "wins if DRAM is not much larger than the GPU's cache: tiers are exclusive, so that their "
               "sizes add up",
-              Keep::kv, Restore::load, kTrtllmOffload,
+              Keep::kv,
+              Restore::load,
+              kTrtllmOffload,
               "priorities in the host cache: all blocks have the default of 35, which is offloaded "
               "(serving.retain_first_tokens is a higher one in the GPU's cache)",
-              kAllOfDram},
+              kAllOfDram,
+              {},
+              "TensorRT-LLM docs/source/features/kvcache.md@0076e93, "
+              "paged-attention-ifb-scheduler.md@0c6a62a",
+              "its host cache: not compared, because NVIDIA's runs do not name their prompts; the engine "
+              "alone: TPOT of 346 closed-loop points 7 % off in the median"},
 };
 
 constexpr auto kNames = [] {

@@ -28,6 +28,8 @@ struct PolicyRow {
   std::string_view leaves_out = {};  // features of the paper's system or of the stack that are not modelled
   std::span<const TierOptions> tiers = {};  // used unless the scenario sets tiers; empty: all of the profile
   std::span<const TierOptions> other_tiers = {};  // tiers that options of a stack can add
+  std::string_view read_from = {};  // of a stack: the files with their commits, or the versions, of its facts
+  std::string_view accuracy = {};   // of a stack: errors against published runs, from scenarios/accuracy.md
 };
 
 struct RestoreRow {

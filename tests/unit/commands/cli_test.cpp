@@ -492,6 +492,21 @@ TEST_F(Cli, ShowsTheSchemaOfEachKindOfFile) {
             "kvcap: " + path("s.json") + ": schema: missing, required: \"kvcap.sweep/1\"\n");
 }
 
+TEST_F(Cli, ShowsWhatEachStackWasReadFromAndHowItCompares) {
+  for (const PolicyRow& row : policy_table()) {
+    EXPECT_EQ(row.read_from.empty(), row.tiers.empty()) << row.name;
+    EXPECT_EQ(row.accuracy.empty(), row.tiers.empty()) << row.name;
+  }
+  const std::string source = "LMCache docs/source/mp/configuration.rst@0039822";
+  const Json shown = Json::parse(kvcap({"show", "policies", "lmcache_mp", "--json"}).out);
+  EXPECT_EQ(shown["read_from"].get<std::string>().find(source), 0U) << shown;
+  EXPECT_EQ(shown["accuracy"], "not compared with any run");
+  const std::string text = kvcap({"show", "policies", "lmcache_mp"}).out;
+  EXPECT_NE(text.find("\nread_from: " + source), std::string::npos) << text;
+  EXPECT_NE(text.find("\naccuracy: not compared with any run\n"), std::string::npos) << text;
+  EXPECT_FALSE(Json::parse(kvcap({"show", "policies", "hcache", "--json"}).out).contains("read_from"));
+}
+
 // constant: e of the peak once the GEMM is no longer bound by its bytes, and so a bar of that height.
 TEST_F(Cli, ShowsWhatAMachineOfAFileReachesOfItsPeak) {
   write("mine.json", R"({"schema": "kvcap.hardware/1", "name": "mine",

@@ -48,6 +48,11 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "vllm serve Qwen/Qwen3-8B --kv-transfer-config '{\"kv_connector\":\"OffloadingConnector\","
       "\"kv_connector_extra_config\":{\"cpu_bytes_to_use\":50000000000,"
       "\"secondary_tiers\":[{\"type\":\"fs\"},{\"type\":\"obj\"}]}}'",
+      "lmcache server --l1-size-gb 60 --eviction-policy ARC --l2-adapter '{\"type\":\"s3\"}' & vllm serve "
+      "Qwen/Qwen3-8B -dp 2 --kv-transfer-config '{\"kv_connector\":\"LMCacheMPConnector\","
+      "\"kv_connector_extra_config\":{\"lmcache.mp.eager_prefetch\":true}}'",
+      "vllm serve Qwen/Qwen3-8B --kv-cache-dtype int8_per_token_head",
+      "vllm serve Qwen/Qwen3-8B --kv-cache-dtype nvfp4",
       "vllm serve Qwen/Qwen3-8B --watermark 0.02 --kv-transfer-config "
       "'{\"kv_connector\":\"SimpleCPUOffloadConnector\",\"kv_connector_extra_config\":"
       "{\"cpu_bytes_to_use\":50000000000,\"lazy_offload\":true}}'",
@@ -75,6 +80,17 @@ TEST(LaunchLine, OfDynamoNamesTheModuleOfItsConnector) {
             "DYN_KVBM_CPU_CACHE_GB=100 vllm serve Qwen/Qwen3-8B --kv-transfer-config "
             "'{\"kv_connector\":\"DynamoConnector\","
             "\"kv_role\":\"kv_both\",\"kv_connector_module_path\":\"kvbm.vllm_integration.connector\"}'");
+}
+
+TEST(LaunchLine, OfLmcachesServerStartsItFromTheConnector) {
+  const std::string line =
+      R"(lmcache server --l1-size-gb 60 --eviction-policy LRU --chunk-size 512 --l2-adapter '{"type":"fs"}' & )"
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector LMCacheMPConnector";
+  EXPECT_EQ(launch_line_of(scenario_of(line)),
+            R"(vllm serve Qwen/Qwen3-8B --kv-transfer-config '{"kv_connector":"LMCacheMPConnector",)"
+            R"("kv_role":"kv_both","kv_connector_extra_config":{"lmcache.mp.autostart":true,)"
+            R"("lmcache.mp.autostart.server_args":"--l1-size-gb 60 --eviction-policy LRU --chunk-size 512 )"
+            R"(--l2-adapter \"{\\\"type\\\":\\\"fs\\\"}\""}}')");
 }
 
 // A flag without a size would be no line, and all of the machine's DRAM nobody chose.

@@ -231,6 +231,60 @@ TEST(Connectors, InsideOfMultiConnectorAreRead) {
       "allowed: one connector that stores KV"));
 }
 
+// vLLM's docs of MoRI-IO, and llm-d's guides with a connector of both kinds.
+TEST(Connectors, ThatMoveKvBetweenServersAreNotedWithTheRoleOfTheServer) {
+  const auto line = [](const std::string& mover, const std::string& store, const std::string& role) {
+    return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+           "'{\"kv_connector\":\"MultiConnector\",\"kv_role\":\"" +
+           role + "\",\"kv_connector_extra_config\":{\"connectors\":[{\"kv_connector\":\"" + mover +
+           "\",\"kv_role\":\"kv_both\"},{\"kv_connector\":\"" + store + "\",\"kv_role\":\"kv_both\"}]}}'";
+  };
+  for (const char* mover : {"NixlConnector", "NixlPushConnector", "MoRIIOConnector", "MooncakeConnector"}) {
+    const LaunchLine read = read_launch_line(line(mover, "LMCacheConnectorV1", "kv_producer"));
+    EXPECT_EQ(value_of(read, "policy.name"), "lmcache");
+    ASSERT_EQ(read.notes.size(), 2U) << mover;
+    EXPECT_EQ(
+        read.notes[0],
+        "--kv-transfer-config.kv_role kv_producer: this server only computes prompts; it is simulated as "
+        "one that does both, use fleet.disaggregation for servers of both kinds");
+    EXPECT_TRUE(has(read.notes[1], std::string(mover) + " moves KV between servers"));
+  }
+  EXPECT_TRUE(has(read_launch_line(line("NixlConnector", "DynamoConnector", "kv_consumer")).notes[0],
+                  "this server only decodes"));
+  EXPECT_TRUE(has(error_of(line("MultiConnector", "LMCacheConnectorV1", "kv_producer")),
+                  "kv_role kv_producer affects the result"));
+}
+
+TEST(KvFormats, HaveTheirScalesAndTheVersionsOfVllmThatReadThem) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B --kv-cache-dtype ";
+  const std::string field = "model.kv_bytes_per_element";
+  EXPECT_EQ(value_of(line + "fp8_inc", field), "1");
+  EXPECT_EQ(value_of(line + "nvfp4", field), "0.5625");
+  for (const char* format : {"fp8_per_token_head", "int8_per_token_head"}) {
+    EXPECT_EQ(value_of(line + format, field), "1.03125") << "4 bytes for 128 elements";
+    EXPECT_EQ(value_of(line + format, "serving.attention_backend"), "triton");
+    EXPECT_EQ(value_of("vllm serve meta-llama/Llama-3.2-1B --kv-cache-dtype " + std::string(format), field),
+              "1.0625")
+        << "64 elements";
+    EXPECT_EQ(value_of(line + format + " --attention-backend FLASHINFER", "serving.attention_backend"),
+              "flashinfer");
+  }
+  EXPECT_EQ(
+      error_of("vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --kv-cache-dtype nvfp4"),
+      "--from: --kv-cache-dtype: found \"nvfp4\", allowed: auto, fp8, for a model with latent attention");
+  const auto of_image = [](const std::string& version, const std::string& format) {
+    return error_of("docker run vllm/vllm-openai:" + version + " --model Qwen/Qwen3-8B --kv-cache-dtype " +
+                    format);
+  };
+  EXPECT_EQ(of_image("v0.19.1", "int8_per_token_head"),
+            "--from: --kv-cache-dtype: found \"int8_per_token_head\", allowed: this format in vLLM 0.20 and "
+            "newer, the line has 0.19.1");
+  EXPECT_EQ(of_image("v0.20.0", "fp8_per_token_head"), "accepted");
+  EXPECT_TRUE(has(of_image("v0.20.2", "nvfp4"), "vLLM 0.21 and newer"));
+  EXPECT_EQ(of_image("v0.21.0", "nvfp4"), "accepted");
+  EXPECT_TRUE(has(of_image("v0.9.2", "fp8_inc"), "vLLM 0.10 and newer"));
+}
+
 TEST(Connectors, OfOffloadingEvictByTheOrderThatTheyName) {
   const auto line = [](const std::string& order) {
     return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
@@ -253,6 +307,23 @@ TEST(Connectors, OfSimpleOffloadingHaveItsSizesAndSaveLazily) {
   EXPECT_TRUE(
       has(value_of(line("\"cpu_bytes_to_use_per_rank\":40000000000"), "policy.tiers"), "80000000000.0"));
   EXPECT_EQ(value_of(line("\"lazy_offload\":true"), "policy.save_at"), "eviction");
+  EXPECT_EQ(value_of(line("\"lazy_offload\":false"), "policy.save_at"), "step");
+  EXPECT_TRUE(has(error_of(line("\"lazy_offload_min_prefix_tokens\":64")), "affects the result"));
+}
+
+// vllm/v1/simple_kv_offload/manager.py@0268d82: every full block of a request, and 8 GiB of an engine.
+TEST(Connectors, OfSimpleOffloadingSaveAnswersInDramOfAFixedSize) {
+  const std::string serve = "vllm serve Qwen/Qwen3-8B ";
+  const std::string line = serve + "-dp 2 --kv-transfer-config.kv_connector SimpleCPUOffloadConnector";
+  EXPECT_EQ(value_of(line, "policy.save_generated"), "true");
+  EXPECT_TRUE(has(value_of(line, "policy.tiers"), "17179869184"));
+  EXPECT_EQ(read_launch_line(line).notes,
+            Texts{"the line has no size of the host cache; SimpleCPUOffloadConnector has 8 GiB"});
+  EXPECT_EQ(value_of(line + " --no-enable-prefix-caching", "policy.name"), "recompute");
+  EXPECT_EQ(
+      value_of("VLLM_USE_SIMPLE_KV_OFFLOAD=1 " + serve + "--kv-offloading-size 40", "policy.save_generated"),
+      "true");
+  EXPECT_EQ(value_of(serve + "--kv-offloading-size 40", "policy.save_generated"), "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/input_error.h"
 #include "launch/shell_words.h"
+#include "policy/table.h"
 #include "unit/launch_lines.h"
 
 namespace kvcap::launch_line_test {
@@ -356,10 +357,65 @@ TEST(LaunchLine, OfVllmsBackendAloneTurnsNothingOn) {
   EXPECT_EQ(scenario_of(line + "--kv-offloading-backend native --kv-offloading-size 40").policy.name,
             "vllm_offload");
   // Of all ranks together, as with the native backend.
-  const Scenario lmcache =
-      scenario_of(line + "-tp 2 --kv-offloading-size 40 --kv-offloading-backend lmcache");
+  const Scenario lmcache = scenario_of(
+      "docker run vllm/vllm-openai:v0.22.1 --model Qwen/Qwen3-8B -tp 2 --kv-offloading-size 40 "
+      "--kv-offloading-backend lmcache");
   EXPECT_EQ(lmcache.policy.name, "lmcache");
   EXPECT_EQ(lmcache.policy.tiers->front().capacity_bytes, 40 * 1073741824.0);
+}
+
+// vllm#42865: since 0.23 the backend is LMCache's server, whose size vLLM does not set.
+TEST(LaunchLine, OfVllmsLmcacheBackendMeansTheServerSinceVllm0Point23) {
+  const std::string flags = "-dp 2 --kv-offloading-backend lmcache --kv-offloading-size 40";
+  for (const std::string& line : {"docker run vllm/vllm-openai:v0.23.0 --model Qwen/Qwen3-8B " + flags,
+                                  "vllm serve Qwen/Qwen3-8B " + flags}) {
+    const Scenario scenario = scenario_of(line);
+    EXPECT_EQ(scenario.policy.name, "lmcache_mp");
+    ASSERT_EQ(scenario.policy.tiers->size(), 1U);
+    EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 40 * 1073741824.0) << "one server of all ranks";
+    EXPECT_EQ(
+        read_launch_line(line).notes,
+        Texts{"the line has no size of LMCache's server; it gets that of --kv-offloading-size, which vLLM "
+              "does not pass on"});
+  }
+}
+
+TEST(LaunchLine, OfLmcachesServerIsReadBeforeTheEnginesAndInItsConnector) {
+  const std::string flags =
+      R"(--l1-size-gb 60 --eviction-policy ARC --chunk-size 512 --host 0.0.0.0 --no-l1-use-lazy )"
+      R"(--l2-adapter '{"type": "fs_native", "base_path": "/data"}')";
+  const std::string connector =
+      R"(vllm serve Qwen/Qwen3-8B -tp 2 --kv-transfer-config '{"kv_connector": "LMCacheMPConnector", )"
+      R"("kv_role": "kv_both", "kv_connector_extra_config": {"lmcache.mp.port": 5555, )"
+      R"("lmcache.mp.eager_prefetch": true, "lmcache.mp.save_decode_cache": true)";
+  const std::string inner =
+      R"(, "lmcache.mp.autostart.server_args": "--l1-size-gb 60 --eviction-policy=ARC --chunk-size 512 )"
+      R"(--l2-adapter \"{\\\"type\\\": \\\"fs_native\\\"}\"")";
+  for (const std::string& line :
+       {"lmcache server " + flags + " & " + connector + "}}'", connector + inner + "}}'"}) {
+    const PolicyOptions policy = with_preset(scenario_of(line).policy);
+    EXPECT_EQ(policy.name, "lmcache_mp");
+    EXPECT_EQ(policy.chunk_tokens, 512);
+    EXPECT_EQ(policy.eviction, EvictionKind::arc);
+    EXPECT_EQ(policy.prefetch_on_arrival, PrefetchOnArrival::wait);
+    EXPECT_EQ(policy.save_generated, true);
+    ASSERT_EQ(policy.tiers->size(), 2U) << line;
+    EXPECT_EQ(policy.tiers->front().capacity_bytes, 60 * 1073741824.0);
+    EXPECT_EQ(policy.tiers->front().evict_at, 0.8);
+    EXPECT_EQ(policy.tiers->front().evict_share, 0.16);
+    EXPECT_EQ(policy.tiers->back().kind, Tier::ssd);
+    EXPECT_TRUE(read_launch_line(line).notes.empty());
+  }
+  const std::string line = connector + "}}'";
+  EXPECT_EQ(with_preset(scenario_of(line).policy).load, LoadMode::parked);
+  EXPECT_EQ(read_launch_line(line).notes,
+            Texts{"the line has no size of the host cache; it gets all DRAM of the hardware"});
+  EXPECT_EQ(error_of("lmcache server --l1-size-gb 9 --l2-store-policy skip_l1 & " + line),
+            "--from: --l2-store-policy skip_l1 affects the result and is not simulated; --ignore-flags "
+            "lmcache-server.l2-store-policy leaves it out");
+  EXPECT_EQ(error_of("lmcache server 9 & " + line), "--from: lmcache server: found \"9\", allowed: a flag");
+  EXPECT_EQ(error_of("lmcache server --eviction-policy noop & " + line),
+            "--from: --lmcache-server.eviction-policy: found \"noop\", allowed: LRU, ARC");
 }
 
 // A store of several nodes, and no DRAM of the engine's own.

@@ -72,6 +72,7 @@ std::string flags_beside(const FlagRow& row) {
   const std::string connector = " --kv-transfer-config.kv_connector ";
   if (row.storage == "vllm_offload") return connector + "OffloadingConnector";
   if (row.storage == "lmcache") return connector + "LMCacheConnectorV1";
+  if (row.storage == "lmcache_mp") return connector + "LMCacheMPConnector";
   if (row.storage == "kvbm") return connector + "DynamoConnector";
   if (row.storage == "hicache") return " --enable-hierarchical-cache";
   return "";

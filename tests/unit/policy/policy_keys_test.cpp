@@ -20,8 +20,9 @@ using Names = std::set<std::string>;
 
 const Names kLoading = {"kv_offload", "cached_attention", "prefix_caching",
                         "full_reuse", "map_reduce",       "map_rerank"};
-const Names kStepping = {"vllm_offload", "lmcache", "hicache", "kvbm"};  // that save while they compute
-const Names kVictims = {"trtllm_offload"};                               // and what the GPU evicts
+const Names kStepping = {"vllm_offload", "lmcache", "lmcache_mp", "hicache",
+                         "kvbm"};           // that save while they compute
+const Names kVictims = {"trtllm_offload"};  // and what the GPU evicts
 const Names kNpu = {"npu_copy", "npu_reserve_1_5x", "npu_reserve_2x"};
 const Names kProjecting = {"hcache"};
 const Names kBlending = {"cacheblend"};
