@@ -308,7 +308,7 @@ constexpr std::array kPolicies = {
         "v1/simple_kv_offload/manager.py@0268d82",
         "loads of 10,000 to 100,000 tokens on an H100 (vLLM's blog): TTFT within 6 %; throughput at hit "
         "rates of 50 to 90 % 30 to 82 % too high (the order of hits is not published). llm-d on 16 "
-        "H100s: mean TTFT of a DRAM tier 17 to 68 % too short at 5 to 40 requests/s, throughput within "
+        "H100s: mean TTFT of a DRAM tier 13 to 60 % off at 5 to 40 requests/s, throughput within "
         "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs"},
     PolicyRow{
         "lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
