@@ -16,6 +16,7 @@ struct State {
   Where where = Where::nowhere;
   int64_t prefilled = 0, generated = 0;
   int64_t prefill_blocks = 0, decode_blocks = 0;
+  int64_t unknown_steps = 0;  // ends of decode steps until the decode node knows that its KV has come
   PairOutcome outcome;
 };
 
@@ -37,6 +38,7 @@ class Pair {
     if (link_free_s_ <= now_s) {
       State& state = states_[on_link_.front()];
       state.where = Where::come;
+      state.unknown_steps = decode_ends_s_ == kNever ? 1 : 2;
       state.outcome.arrived_s = now_s;
       state.prefill_blocks = 0;
       on_link_.erase(on_link_.begin());
@@ -50,7 +52,10 @@ class Pair {
       }
     }
     if (prefill_ends_s_ == kNever) begin_prefill_step(now_s);
-    if (decode_ends_s_ == kNever) begin_decode_step(now_s);
+    if (decode_ends_s_ != kNever) return;
+    begin_decode_step(now_s);
+    // Without work the node asks again at once.
+    while (decoding_.empty() && count_unknown() > 0) begin_decode_step(now_s);
   }
 
   double next_s() const {
@@ -65,6 +70,16 @@ class Pair {
   int64_t count(Where where) const {
     return std::count_if(states_.begin(), states_.end(),
                          [where](const State& state) { return state.where == where; });
+  }
+  // Counts the states whose KV has come unnoticed, and notes that a step has ended for them.
+  int64_t count_unknown() {
+    int64_t unknown = 0;
+    for (State& state : states_) {
+      if (state.where != Where::come || state.unknown_steps == 0) continue;
+      --state.unknown_steps;
+      ++unknown;
+    }
+    return unknown;
   }
   int64_t held(int64_t State::*blocks) const {
     int64_t held = 0;
@@ -125,6 +140,7 @@ class Pair {
     for (std::size_t i = 0; i < states_.size(); ++i) {
       State& state = states_[i];
       if (budget <= 0 || count(Where::decode) >= options_.max_num_seqs) break;
+      if (state.where == Where::come && state.unknown_steps > 0) continue;
       if (state.where == Where::come) {
         state.where = Where::decode;
         decoding_.push_back(i);
@@ -152,6 +168,7 @@ class Pair {
       state.where = Where::gone;
       state.decode_blocks = 0;
     }
+    count_unknown();
     decode_ends_s_ = kNever;
   }
 

@@ -1,7 +1,8 @@
 // One node that computes prompts and one that decodes, an event at a time: no prefix cache, one turn a
 // session, steps that are planned one after the other and last the host's time alone. The decode node
 // reserves blocks for a prompt and its whole answer (admission reserve_output), so that nobody is preempted,
-// and pulls. Tests compare sim/engine with it.
+// and pulls. It asks while it begins a step which KV has come, and knows it when the step has ended. Tests
+// compare sim/engine with it.
 #pragma once
 
 #include <cstdint>
