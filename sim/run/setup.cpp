@@ -16,18 +16,20 @@ Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
   return scenario;
 }
 
-// A lookup prefetches to DRAM, from tiers below it.
-PrefetchOnArrival prefetch_of(const Machine& machine) {
-  const PrefetchOnArrival how =
-      machine.options().prefetch_on_arrival.value_or(kPolicyDefaults.prefetch_on_arrival);
-  const bool has_farther = machine.uses(Tier::ssd) || machine.uses(Tier::remote);
-  const bool prefetches = machine.uses(Tier::dram) && has_farther;
-  return how == PrefetchOnArrival::at_lookup && !prefetches ? PrefetchOnArrival::none : how;
+// True iff contexts move to DRAM first. A machine without DRAM loads them from where they are.
+bool moves_to_dram(const Machine& machine) {
+  return machine.uses(Tier::dram) && (machine.uses(Tier::ssd) || machine.uses(Tier::remote));
 }
 
 KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
   const PolicyOptions& options = machine.options();
   const PolicyDefaults& usual = kPolicyDefaults;
+  PrefetchOnArrival prefetch = options.prefetch_on_arrival.value_or(usual.prefetch_on_arrival);
+  bool first_tier_only = options.loads_first_tier_only.value_or(usual.loads_first_tier_only);
+  if (prefetch == PrefetchOnArrival::at_lookup && !moves_to_dram(machine)) {
+    prefetch = PrefetchOnArrival::none;
+    first_tier_only = false;
+  }
   return {.match = machine.match(),
           .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
           .clairvoyant = machine.clairvoyant(),
@@ -47,13 +49,13 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
           .save_at = options.save_at.value_or(usual.save_at),
           .save_generated = options.save_generated.value_or(usual.save_generated),
           .store_after_hits = options.store_after_hits.value_or(usual.store_after_hits),
-          .prefetch_on_arrival = prefetch_of(machine),
+          .prefetch_on_arrival = prefetch,
           .prefetch_timeout_s = options.prefetch_timeout_s.value_or(usual.prefetch_timeout_s),
           .prefetch_timeout_s_per_token =
               options.prefetch_timeout_s_per_token.value_or(usual.prefetch_timeout_s_per_token),
           .prefetch_timeout_max_s =
               options.prefetch_timeout_max_s.value_or(std::numeric_limits<double>::infinity()),
-          .loads_first_tier_only = options.loads_first_tier_only.value_or(usual.loads_first_tier_only),
+          .loads_first_tier_only = first_tier_only,
           .load_min_tokens = options.load_min_tokens.value_or(usual.load_min_tokens),
           .polled_loads = options.polled_loads.value_or(usual.polled_loads),
           .remote_copies = machine.remote_copies(),
