@@ -89,6 +89,8 @@ void Admissions::preempted(Request& request) {
   cache_.release(request);
   parts_.recorder->preempted();
   forecast_.comes_back(request.text.prompt, request.number);
+  request.lookup_round = -1;
+  request.prefetched = false;
 }
 
 // ---- waiting ----
@@ -361,21 +363,19 @@ Request* Admissions::take_restored(double now_s) {
     std::pop_heap(restored_.begin(), restored_.end());
     Restored restored = restored_.back();
     restored_.pop_back();
-    if (report_steps_ == 0 || restored.blocks || restored.request->fused) return end(restored, now_s);
+    if (report_steps_ == 0 || restored.blocks || restored.request->fused) return end(restored);
     restored.reported = rounds_ + report_steps_;
     unreported_.push_back(restored);
   }
   if (unreported_.empty() || unreported_.front().reported > rounds_) return nullptr;
   const Restored reported = unreported_.front();
   unreported_.pop_front();
-  return end(reported, now_s);
+  if (reported.first) reported.request->record.load_s += static_cast<float>(now_s - reported.time_s);
+  return end(reported);
 }
 
-Request* Admissions::end(const Restored& restored, double now_s) {
+Request* Admissions::end(const Restored& restored) {
   Request& request = *restored.request;
-  if (report_steps_ > 0 && restored.first && !request.fused) {
-    request.record.load_s += static_cast<float>(std::max(0.0, now_s - restored.time_s));
-  }
   record_computed(restored.times, restored.times.restored_s);
   cache_.loaded(request);
   saves_.perform_deferred(request);

@@ -94,7 +94,7 @@ class Admissions : public Admitter {
   bool waits_for_index(Request& request);
   bool waits_for_prefetch(Request& request);
   bool waits_for_lookup(Request& request);
-  Request* end(const Restored& restored, double now_s);
+  Request* end(const Restored& restored);
   void record_hits(Request& request, const FoundParts& found, int64_t resident) const;
   Admitted receive(Request& request, const FoundContext& found);
   Admitted restore(Request& request, const FoundContext& context, bool first);

@@ -83,9 +83,9 @@ class ContextCache {
   // Prefetches into the first host tier what a waiting request needs. prefetches(): true while the prefetch
   // runs.
   std::vector<Move> prefetch(const Request& request, Order now);
-  // True iff a tier beyond the first host tier holds the next part of the request's prompt.
-  bool lies_farther(const Request& request) const;
   bool prefetches(const Request& request) const;
+  // True iff a tier beyond DRAM holds a part of the prompt that the request would reuse.
+  bool lies_farther(const Request& request) const;
   // Removes the front of a text. `moved`: its session comes from another node.
   void cut(const Cut& cut, bool moved);
 

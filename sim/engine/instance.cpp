@@ -16,7 +16,7 @@ static std::function<void(Key, int64_t)> report_evictions(const InstanceParts& p
   return [&](Key part, int64_t first_token) { parts.fleet.evicted(part, first_token, steps.eviction_s()); };
 }
 
-// Numbers of arrivals are below kMostArrivals, so arrivals of a lower priority come before all others.
+// Numbers of arrivals are below kMostArrivals, so priorities order before arrivals.
 static Order place_in_queue(const ServingOptions& serving, const Workload& workload, const Arrival& arrival) {
   constexpr double kMostArrivals = 1LL << 42;
   const auto number = static_cast<double>(arrival.number);
