@@ -30,9 +30,8 @@ inline constexpr std::string_view kPickerNames[] = {"max_score", "weighted_rando
 constexpr Names names_of(Picker) { return kPickerNames; }
 
 // Options of production routers and their weights (router.h). Defaults and sources:
-//   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c; dynamo#11714 (a credit
-//   above
-//                1, no floor at 0), #10574 (decay)
+//   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c; dynamo#11714 (no floor,
+//                credits above 1), #10574 (decay)
 //   weighted     llm-d-router, below pkg/epp: plugins/scheduling/scorer/queuedepth/queue.go@2342697,
 //                scorer/nohitlru/no_hit_lru.go@0b59e4e, scorer/tokenload/token_load.go@1b30d10,
 //                filter/prefixcacheaffinity/plugin.go@066c20e, picker/weightedrandom/picker.go@52c3948;

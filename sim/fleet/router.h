@@ -4,8 +4,7 @@
 //   random            any node
 //   least_loaded      the node with the fewest unanswered turns
 //   session_affinity  the session's previous node while it is up; else the least loaded
-//   prefix_aware      among the nodes with at most `load_bound` turns more than the least loaded one: the
-//   node
+//   prefix_aware      among the nodes with at most `load_bound` turns more than the least loaded one: the one
 //                     with the most indexed tokens of the prompt; of equals, the least loaded
 //   cache_aware       SGLang's: the least loaded if loads differ by more than balance_abs turns and by a
 //                     factor of more than balance_rel; else the node with most of the prompt, if that is more
@@ -17,9 +16,7 @@
 //                     exp(-cost / temperature) of costs scaled to 0..1. overlap_decay divides overlap_credit
 //                     by 1 + decay x (tokens not computed yet beyond those of the node with the fewest /
 //                     prompt)
-//   weighted          llm-d's (weighted.cpp): a filter, then the weighted sum of scores, of which a picker
-//   takes
-//                     one
+//   weighted          llm-d's (weighted.cpp): a filter, a weighted sum of scores, and a picker
 //
 // Load is counted in turns because the length of an answer is unknown before its end. The contents of nodes
 // come from the router's index (router_index.h), which may be stale or wrong.

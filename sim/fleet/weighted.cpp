@@ -6,9 +6,8 @@
 //   prefix      share of the prompt by tier, times the tier's weight
 //   KV          share of blocks that no request holds
 //   queue       (longest - waiting) / (longest - shortest) queue, 1 if all are equal; or load_aware
-//   no hit      for a prompt without hits, from 1 for the node whose last such prompt is the oldest (nodes
-//   without
-//               one first) to 0; else 0.5
+//   no hit      for a prompt without hits, from 1 for the node whose last such prompt is the oldest, or that
+//               had none, to 0; else 0.5
 //   token load  1 - (tokens in flight + those of the prompt that the node lacks) / 4,194,304
 #include <algorithm>
 #include <vector>
