@@ -12,7 +12,7 @@
 #include "cost/cost_model.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
-#include "run/setup.h"
+#include "run/ranks.h"
 #include "scenario/load.h"
 
 namespace kvcap {

@@ -189,7 +189,7 @@ class SimgridNode : public Node {
 
   ComputeQueue& restore_compute() override { return compute_; }
 
-  void drop_all() override {
+  void drop_all() {
     for (auto& [tiers, lane] : lanes_) lane->drop_all();
     compute_.drop_all();
   }
@@ -271,8 +271,7 @@ class SignalHandlers {
 
 class SimgridWorld : public World {
  public:
-  SimgridWorld(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-               std::vector<LinkObserver> observers, bool shared_remote,
+  SimgridWorld(std::vector<NodeParts> nodes, bool shared_remote,
                const std::optional<Interconnect>& interconnect)
       : engine_(std::string("kvcap")) {
     caller_.restore();
@@ -283,21 +282,23 @@ class SimgridWorld : public World {
     sg4::Engine::set_config("network/crosstraffic:0");
     // A full zone has a table of all pairs of its hosts. With several nodes, each therefore gets a small zone
     // of its own.
-    const bool many = observers.size() > 1;
+    const bool many = nodes.size() > 1;
     auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
     // SimGrid keeps a cancelled alarm until the next event, so every alarm gets a core.
     clock_host_ = root->create_host("clock", 1)->set_core_count(kMostAlarms);
     sg4::Link* remote = nullptr;
-    if (shared_remote && hardware.remote) {
-      remote = root->create_link("remote", hardware.remote->bandwidth_bytes_per_s)->set_latency(0);
+    if (const std::optional<Remote>& shared = nodes.front().hardware->remote; shared_remote && shared) {
+      remote = root->create_link("remote", shared->bandwidth_bytes_per_s)->set_latency(0);
       remote->seal();
     }
-    if (interconnect) connect(root, *interconnect, observers);
-    for (std::size_t i = 0; i < observers.size(); ++i) {
+    if (interconnect) connect(root, *interconnect, nodes);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::string prefix = many ? std::to_string(i) + "-" : "";
       auto* zone = many ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
-      nodes_.push_back(std::make_unique<SimgridNode>(clock_, agenda_, zone, prefix, std::move(observers[i])));
-      nodes_.back()->build(hardware, tensor_parallel_size, remote);
+      NodeParts& parts = nodes[i];
+      nodes_.push_back(
+          std::make_unique<SimgridNode>(clock_, agenda_, zone, prefix, std::move(parts.observer)));
+      nodes_.back()->build(*parts.hardware, parts.tensor_parallel_size, remote);
       if (zone != root) zone->seal();
     }
     root->seal();
@@ -324,6 +325,13 @@ class SimgridWorld : public World {
     return *found->second;
   }
 
+  void drop_all(std::size_t node) override {
+    nodes_.at(node)->drop_all();
+    for (auto& [ends, lane] : between_) {
+      if (ends.first == node || ends.second == node) lane->drop_all();
+    }
+  }
+
   void wake() override {
     if (in_loop_ || std::exchange(woken_, true)) return;
     agenda_.add([this] {
@@ -341,29 +349,32 @@ class SimgridWorld : public World {
 
  private:
   // Creates a host and a link per node. The lanes of a sender may wait at the same time, so each has a core.
-  void connect(sg4::NetZone* root, const Interconnect& interconnect,
-               const std::vector<LinkObserver>& observers) {
+  void connect(sg4::NetZone* root, const Interconnect& interconnect, const std::vector<NodeParts>& nodes) {
     auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
     std::vector<sg4::Host*> hosts;
     std::vector<sg4::Link*> links;
-    for (std::size_t i = 0; i < observers.size(); ++i) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::string prefix = "interconnect-" + std::to_string(i);
-      hosts.push_back(zone->create_host(prefix, 1)->set_core_count(static_cast<int>(observers.size())));
-      links.push_back(zone->create_link(prefix + "-link", interconnect.route.bytes_per_s())->set_latency(0));
+      const Route& end = i < interconnect.senders ? interconnect.sends : interconnect.receives;
+      hosts.push_back(zone->create_host(prefix, 1)->set_core_count(static_cast<int>(nodes.size())));
+      links.push_back(zone->create_link(prefix + "-link", end.bytes_per_s())->set_latency(0));
       links.back()->seal();
     }
+    const double slower_bytes_per_s = interconnect.route().bytes_per_s();
+    const double sender_part = slower_bytes_per_s / interconnect.sends.bytes_per_s();
+    const double receiver_part = slower_bytes_per_s / interconnect.receives.bytes_per_s();
     for (std::size_t from = 0; from < interconnect.senders; ++from) {
-      for (std::size_t to = interconnect.senders; to < observers.size(); ++to) {
+      for (std::size_t to = interconnect.senders; to < nodes.size(); ++to) {
         const std::vector<sg4::LinkInRoute> way = {sg4::LinkInRoute(links[from]),
                                                    sg4::LinkInRoute(links[to])};
         zone->add_route(hosts[from]->get_netpoint(), hosts[to]->get_netpoint(), nullptr, nullptr, way, false);
-        between_observers_.push_back([sender = observers[from], receiver = observers[to]](
+        between_observers_.push_back([=, sender = nodes[from].observer, receiver = nodes[to].observer](
                                          Resource resource, double busy_s, double from_s, double to_s) {
-          sender(resource, busy_s, from_s, to_s);
-          receiver(resource, busy_s, from_s, to_s);
+          sender(resource, sender_part * busy_s, from_s, to_s);
+          receiver(resource, receiver_part * busy_s, from_s, to_s);
         });
         between_[{from, to}] = std::make_unique<SimgridLane>(clock_, agenda_, hosts[from], hosts[to],
-                                                             interconnect.route, between_observers_.back());
+                                                             interconnect.route(), between_observers_.back());
       }
     }
     zone->seal();
@@ -428,11 +439,9 @@ class SimgridWorld : public World {
 
 }  // namespace
 
-std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                                          std::vector<LinkObserver> observers, bool shared_remote,
+std::unique_ptr<World> make_simgrid_world(std::vector<NodeParts> nodes, bool shared_remote,
                                           const std::optional<Interconnect>& interconnect) {
-  return std::make_unique<SimgridWorld>(hardware, tensor_parallel_size, std::move(observers), shared_remote,
-                                        interconnect);
+  return std::make_unique<SimgridWorld>(std::move(nodes), shared_remote, interconnect);
 }
 
 std::string simgrid_version() {

@@ -52,9 +52,6 @@ class Node {
   // REQUIRES: the tiers differ, and the machine has both.
   virtual Lane& lane(Tier from, Tier to) = 0;
   virtual ComputeQueue& restore_compute() = 0;
-  // For a failure of the machine: drops all requests to its lanes and its queue without calling their
-  // callbacks.
-  virtual void drop_all() = 0;
 };
 
 class World {
@@ -64,6 +61,9 @@ class World {
   virtual Node& node(std::size_t number) = 0;
   // Returns the lane from a sending node to a receiving node. REQUIRES: the World has an Interconnect.
   virtual Lane& between(std::size_t from, std::size_t to) = 0;
+  // For a failure of the machine: drops all requests to its lanes, to lanes from and to it, and to its queue
+  // without calling their callbacks.
+  virtual void drop_all(std::size_t node) = 0;
   // Calls the loop as soon as the current callback returns, unless the loop is due anyway.
   virtual void wake() = 0;
   // Calls loop(now) at time 0, then at each time that it returns and after each wake(). Infinity: only after
@@ -76,18 +76,27 @@ class World {
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
 // Interconnect: the first `senders` nodes send to all others. Each node has one link for it, which the only
-// hop of `route` describes and which all its transfers share.
+// hop of `sends` or `receives` describes and which all its transfers share.
 struct Interconnect {
   std::size_t senders = 0;
-  Route route;
+  Route sends, receives;
+
+  // Returns the route from a sender to a receiver: its slower end.
+  const Route& route() const { return sends.bytes_per_s() <= receives.bytes_per_s() ? sends : receives; }
 };
 
-// Returns a World of SimGrid nodes, one per observer, with a link per device of the profile and a pair of
-// hosts per lane. Nodes share only the link of the remote tier, and only with `shared_remote`. Both end nodes
-// observe the transfers of an interconnect. REQUIRES: this is the only World of the process (SimGrid allows
-// one engine per process).
-std::unique_ptr<World> make_simgrid_world(const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                                          std::vector<LinkObserver> observers, bool shared_remote = false,
+// What a node of the World is made of. The profile is used only while the World is made.
+struct NodeParts {
+  const HardwareProfile* hardware = nullptr;
+  int64_t tensor_parallel_size = 1;
+  LinkObserver observer;
+};
+
+// Returns a World of SimGrid nodes, each with a link per device of its profile and a pair of hosts per lane.
+// Nodes share only the link of the remote tier, that of the first node's profile, and only with
+// `shared_remote`. Both end nodes observe the transfers of an interconnect. REQUIRES: this is the only World
+// of the process (SimGrid allows one engine per process).
+std::unique_ptr<World> make_simgrid_world(std::vector<NodeParts> nodes, bool shared_remote = false,
                                           const std::optional<Interconnect>& interconnect = std::nullopt);
 
 // Returns the version of the linked SimGrid library, e.g. "3.32".

@@ -1,6 +1,7 @@
 #include "engine/handover.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -9,12 +10,16 @@
 namespace kvcap {
 
 HandoverPlan handover_plan(const DisaggregationOptions& options, const ModelSpec& model,
-                           int64_t tensor_parallel_size, const Route& route) {
-  return {.options = options,
-          .route = route,
-          .kinds = kv_layers(model, tensor_parallel_size),
-          .gpus = tensor_parallel_size,
-          .layers = model.num_hidden_layers};
+                           int64_t tensor_parallel_size, const Route& route, const ModelSpec* drafter) {
+  HandoverPlan plan = {.options = options,
+                       .route = route,
+                       .kinds = kv_layers(model, tensor_parallel_size),
+                       .gpus = tensor_parallel_size,
+                       .layers = model.num_hidden_layers};
+  if (!drafter) return plan;
+  std::ranges::copy(kv_layers(*drafter, tensor_parallel_size), std::back_inserter(plan.kinds));
+  plan.layers += drafter->num_hidden_layers;
+  return plan;
 }
 
 // ---- bytes ----
@@ -41,8 +46,9 @@ double HandoverPlan::last_bytes(int64_t prompt_tokens, int64_t missing) const {
 
 // ---- the prefill node ----
 
-Handover::Handover(const HandoverPlan& plan, const Node& clock, Recorder& recorder, int64_t prompt_tokens)
-    : plan_(plan), clock_(clock), recorder_(recorder), prompt_tokens_(prompt_tokens) {}
+Handover::Handover(const HandoverPlan& plan, const Node& clock, Recorder& recorder, std::size_t sender,
+                   int64_t prompt_tokens)
+    : plan_(plan), clock_(clock), recorder_(recorder), sender_(sender), prompt_tokens_(prompt_tokens) {}
 
 // computed_ never decreases: a preempted request may compute tokens again.
 void Handover::begins(int64_t first, int64_t tokens, double layer_s) {
@@ -66,6 +72,7 @@ void Handover::ended(const TurnRecord& record, double admitted_s, std::function<
   ended_s_ = clock_.now_s();
   computed_ = prompt_tokens_;
   is_ended_ = true;
+  if (has_failed_) return free_both();
   send();
   arrived();
 }
@@ -76,7 +83,7 @@ double Handover::lease_end_s() const {
 }
 
 void Handover::give_up() {
-  if (received() || is_given_up_ || is_abandoned_) return;
+  if (received() || is_given_up_ || is_abandoned_ || has_failed_) return;
   is_given_up_ = true;
   recorder_.gave_up_handover();
   release_();
@@ -88,6 +95,18 @@ void Handover::abandon() {
   if (is_over_ || is_given_up_) return;
   is_abandoned_ = true;
   arrived();
+}
+
+void Handover::sender_failed() {
+  release_ = nullptr;
+  receiver_failed();
+}
+
+void Handover::receiver_failed() {
+  if (is_over_ || is_given_up_) return;
+  has_failed_ = true;
+  under_way_ = 0;
+  free_both();
 }
 
 // ---- the decode node ----

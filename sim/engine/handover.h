@@ -36,8 +36,8 @@ namespace kvcap {
 struct HandoverPlan {
   DisaggregationOptions options;
   Route route;
-  // Layers per GPU, for `gpus` pairs of GPUs. If there are fewer KV heads than GPUs, every GPU gets its copy,
-  // as it always does of latents.
+  // Layers of a decode node's GPU, of which there are `gpus`. If there are fewer KV heads than GPUs, every
+  // GPU gets its copy, as it always does of latents.
   std::vector<KvLayers> kinds;
   int64_t gpus = 1;
   int64_t layers = 1;
@@ -49,13 +49,17 @@ struct HandoverPlan {
   double last_bytes(int64_t prompt_tokens, int64_t missing) const;
 };
 
+// `tensor_parallel_size`: of a decode node. `drafter`: its KV moves, too (nullptr: there is none).
 HandoverPlan handover_plan(const DisaggregationOptions& options, const ModelSpec& model,
-                           int64_t tensor_parallel_size, const Route& route);
+                           int64_t tensor_parallel_size, const Route& route,
+                           const ModelSpec* drafter = nullptr);
 
 class Handover {
  public:
-  // All arguments but `prompt_tokens` outlive it.
-  Handover(const HandoverPlan& plan, const Node& clock, Recorder& recorder, int64_t prompt_tokens);
+  // `sender`: the number of the prefill node. The first three arguments outlive it.
+  Handover(const HandoverPlan& plan, const Node& clock, Recorder& recorder, std::size_t sender,
+           int64_t prompt_tokens);
+  std::size_t sender() const { return sender_; }
 
   // ---- the prefill node ----
 
@@ -77,6 +81,11 @@ class Handover {
 
   // Abandons the turn: both nodes release their blocks when the running transfers have ended.
   void abandon();
+  // One of the nodes has failed, whose transfers were dropped: the other one releases its blocks, the prefill
+  // node as soon as it has computed the prompt. REQUIRES: the World drops these transfers.
+  void sender_failed();
+  void receiver_failed();
+  bool has_failed() const { return has_failed_; }
 
   // ---- the decode node ----
 
@@ -102,6 +111,7 @@ class Handover {
   const Node& clock_;
   Recorder& recorder_;
   Lane* lane_ = nullptr;
+  std::size_t sender_;
   int64_t prompt_tokens_;
 
   // Tokens of the prompt: computed; in the running step; and sent in all their layers.
@@ -111,7 +121,8 @@ class Handover {
   int64_t sent_ = 0;
   int64_t early_tokens_ = 0;  // tokens after sent_ that are sent in all layers but the last
   int64_t resident_ = -1;     // tokens that the decode node already has; negative: it has no blocks yet
-  bool is_ended_ = false, is_given_up_ = false, is_abandoned_ = false, is_over_ = false;
+  bool is_ended_ = false, is_given_up_ = false, is_abandoned_ = false, has_failed_ = false;
+  bool is_over_ = false;
   int64_t under_way_ = 0;  // running transfers
 
   TurnRecord record_;

@@ -26,6 +26,7 @@ constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 
 // Options of the nodes of one pool, which override `serving`; absent: those of `serving`.
 struct PoolOptions {
+  std::optional<int64_t> tensor_parallel_size, data_parallel_size;
   std::optional<int64_t> max_num_seqs;
   std::optional<int64_t> max_num_batched_tokens;
 };

@@ -10,8 +10,8 @@ namespace kvcap {
 // The one token marks the end of the prompt's computation.
 void Handovers::open(Request& request) const {
   request.output_tokens = 1;
-  request.handover =
-      std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder, request.prompt_tokens());
+  request.handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
+                                                parts_.number, request.prompt_tokens());
 }
 
 void Handovers::admitted(const Request& request) const {
@@ -35,7 +35,7 @@ void Handovers::hand_over(const Request& request, std::function<void()> release)
 void Handovers::end_leases(double now_s) {
   for (; !handed_over_.empty(); handed_over_.pop_front()) {
     Handover& first = *handed_over_.front();
-    if (first.received()) continue;
+    if (first.received() || first.has_failed()) continue;
     if (first.lease_end_s() > now_s + kTimeResolution_s) return;
     first.give_up();
   }

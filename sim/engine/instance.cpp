@@ -120,6 +120,7 @@ Instance::Plan Instance::plan_step(double now_s) {
   bool has_work = steps_.plan();
   while (!has_work && admissions_.pass_round()) {
     take_restored(now_s);
+    drop_leaving(now_s);
     has_work = steps_.plan();
   }
   // A load that has just started may block all requests.
@@ -150,7 +151,7 @@ void Instance::look_around(double now_s) {
   admissions_.begin_round();
   join(now_s);
   take_restored(now_s);
-  drop_given_up(now_s);
+  drop_leaving(now_s);
   handovers_.end_leases(now_s);
   if (keeping_.expires) parts_.store->expire(now_s);
   if (parts_.check_invariants) check(now_s);
@@ -306,23 +307,50 @@ std::vector<Arrival> Instance::fail(double now_s) {
   steps_.fail(now_s);
   admissions_.fail(now_s);
   std::vector<Arrival> lost;
+  // A turn whose prompt is not computed yet stays on its prefill node.
+  const auto lose = [&](const Request& request) {
+    const bool waits_for_prompt = handovers_.is_receiver(request);
+    if (!waits_for_prompt || request.handover->is_ended()) lost.push_back(request.arrival);
+    if (waits_for_prompt) request.handover->receiver_failed();
+  };
   for (const auto* list : {&scheduler_.running(), &scheduler_.loading()}) {
     for (const RequestPtr& request : *list) {
       cache_.release(*request);
-      lost.push_back(request->arrival);
+      lose(*request);
     }
   }
   for (const RequestPtr& request : scheduler_.waiting()) {
     if (request->restored) cache_.release(*request);
-    lost.push_back(request->arrival);
+    lose(*request);
   }
-  for (const RequestPtr& request : api_server_.requests()) lost.push_back(request->arrival);
+  for (const RequestPtr& request : api_server_.requests()) lose(*request);
   std::erase_if(lost, [&](const Arrival& arrival) {
     if (!arrival.is_given_up(now_s)) return false;
     parts_.recorder->dropped(now_s - arrival.time_s);
     return true;
   });
   std::sort(lost.begin(), lost.end(), [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+  return lost;
+}
+
+std::vector<Arrival> Instance::lose_prompts_of(std::size_t node, double now_s) {
+  std::vector<Arrival> lost;
+  bool any = false;
+  const auto lose = [&](Request& request) {
+    if (!handovers_.is_receiver(request) || request.handover->sender() != node) return;
+    request.handover->sender_failed();
+    if (!request.handover->has_failed() || request.given_up) return;
+    request.is_lost = any = true;
+    deadlines_.remove(request);
+    leaving_.push_back(&request);
+    if (request.handover->is_ended()) lost.push_back(request.arrival);
+  };
+  for (const RequestPtr& request : scheduler_.loading()) lose(*request);
+  for (const RequestPtr& request : scheduler_.waiting()) lose(*request);
+  for (const RequestPtr& request : api_server_.requests()) lose(*request);
+  if (!any) return lost;
+  newcomer_s_ = now_s;  // ends the running steps
+  parts_.wake();
   return lost;
 }
 

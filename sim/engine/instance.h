@@ -71,6 +71,9 @@ class Instance {
   // Fails the node, which loses all turns and their state. Returns the turns whose clients still wait; the
   // caller routes them to other nodes. REQUIRES: no further calls.
   std::vector<Arrival> fail(double now_s);
+  // Another node, which computed prompts for this one, has failed: requests that wait for its KV end between
+  // two steps. Returns their turns, without those whose prompts are not computed yet.
+  std::vector<Arrival> lose_prompts_of(std::size_t node, double now_s);
 
   // Returns the prompt tokens that this node stores, in the prefix cache or in its own tiers.
   std::array<int64_t, kTiers.size()> found_tokens(const TurnText& text) const {
@@ -128,11 +131,12 @@ class Instance {
   void complete(Request& request, double now_s);
   void hand_over(Request& request);
   void release(const Request& request);
-  void drop_given_up(double now_s);
+  void drop_leaving(double now_s);
   bool may_leave(const Request& request) const {
     return request.phase != RequestPhase::loading && !steps_.computes(request);
   }
   void drop(Request& request, double now_s);
+  void note_abandoned(Request& request, double now_s);
   int64_t prompt_tokens_computed(Request& request) const;
 
   void record_level(Level which, double value, double now_s);
@@ -157,7 +161,7 @@ class Instance {
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
 
   Deadlines deadlines_;
-  std::vector<Request*> leaving_;                  // abandoned requests that have not been dropped, in order
+  std::vector<Request*> leaving_;                  // abandoned or lost requests that are still here, in order
   double recorded_s_ = 0;                          // time of the last recorded levels
   int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()

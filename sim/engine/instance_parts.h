@@ -36,6 +36,8 @@ struct FleetCallbacks {
   // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
   // iff some decode node can ever hold a sequence of `tokens` tokens.
   std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
+  // A turn starts over, since the other node of its handover has failed.
+  std::function<void(const Arrival&)> lost;
   std::function<bool(int64_t tokens)> fits_decoder;
 };
 

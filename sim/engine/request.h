@@ -60,6 +60,7 @@ struct Request {
   std::shared_ptr<Handover> handover;
 
   bool given_up = false;      // its client has given up: no further step is planned
+  bool is_lost = false;       // the node that computed its prompt has failed: likewise
   bool used_tiers = false;    // its use of the tiers has been counted
   bool restored = false;      // since its admission, its context has been restored from the tiers
   bool fused = false;         // its restoration also computes its prompt

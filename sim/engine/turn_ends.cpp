@@ -93,6 +93,7 @@ void Instance::hand_over(Request& request) {
   const RequestPtr gone = scheduler_.remove(request);
   ++completed_;
   if (parts_.fleet.ended) parts_.fleet.ended(gone->arrival);
+  if (gone->handover->has_failed()) parts_.fleet.lost(gone->arrival);
   handovers_.hand_over(*gone, std::move(release));
 }
 
@@ -103,7 +104,7 @@ void Instance::hand_over(Request& request) {
 // from its input queue between steps). Work on it that is under way ends first: a step planned ahead, a load,
 // KV from another node. Its blocks are released as after a normal end: named blocks stay cached, and no more
 // saves start. The tokenizer still processes its prompt.
-void Instance::drop_given_up(double now_s) {
+void Instance::drop_leaving(double now_s) {
   while (Request* request = deadlines_.take(now_s)) {
     request->given_up = true;
     leaving_.push_back(request);
@@ -114,10 +115,14 @@ void Instance::drop_given_up(double now_s) {
   leaving_.erase(gone, leaving_.end());
 }
 
-void Instance::drop(Request& request, double now_s) {
+void Instance::note_abandoned(Request& request, double now_s) {
   // The token that a prefill node samples is not sent to the client.
   parts_.recorder->wasted(prompt_tokens_computed(request), parts_.handover ? 0 : request.generated);
   parts_.recorder->dropped(now_s - request.arrival.time_s);
+}
+
+void Instance::drop(Request& request, double now_s) {
+  if (!request.is_lost) note_abandoned(request, now_s);
   release(request);
   if (request.handover) request.handover->abandon();
   saves_.keep_blocks(request);

@@ -1,7 +1,9 @@
 #include "fleet/fleet.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 #include "base/check.h"
@@ -21,17 +23,16 @@ Fleet::Fleet(const FleetParts& parts)
       index_(parts.options.router, parts.stores.size()),
       members_(parts.stores.size()),
       facts_(parts.stores.size()) {
-  const auto add_pool = [&](std::size_t first, std::size_t members) {
+  for (const PoolParts& pool : parts.pools) {
     pools_.push_back(
-        {.first = first,
-         .members = members,
+        {.engine = pool.engine,
+         .first = pools_.empty() ? 0 : pools_.front().members,
+         .members = pool.nodes * pool.ranks,
+         .ranks = pool.ranks,
+         .step_ranks = pool.in_lockstep ? pool.ranks : 1,
          .router = Router(parts.options, parts.seed),
          .last_node = std::vector<uint32_t>(parts.instance.workload->sessions.size(), kNowhere)});
-  };
-  const std::optional<DisaggregationOptions>& disaggregation = parts.options.disaggregation;
-  add_pool(0, disaggregation ? static_cast<std::size_t>(disaggregation->prefill_replicas) : members_.size());
-  const std::size_t first_decode = pools_.front().members;
-  if (disaggregation) add_pool(first_decode, members_.size() - first_decode);
+  }
   for (const NodeFailure& failure : parts.options.failures) {
     const auto node = static_cast<std::size_t>(failure.replica);
     changes_.push_back({failure.at_s, node, false});
@@ -50,14 +51,17 @@ Fleet::Fleet(const FleetParts& parts)
     }
   }
   for (std::size_t node = 0; node < members_.size(); ++node) start(node);
+  if (!disaggregated()) return;
+  const Instance& decoder = *members_.back().instance;
+  const auto lengths = std::views::iota(int64_t{1}, pools_.back().engine->max_model_len + 1);
+  most_decoded_tokens_ =
+      *std::ranges::partition_point(lengths, [&](int64_t tokens) { return decoder.fits(tokens); }) - 1;
 }
 
 void Fleet::start(std::size_t node) {
   InstanceParts parts = parts_.instance;
-  if (decodes_only(node)) {
-    parts.engine = parts_.decode;
-    parts.handover = nullptr;
-  }
+  parts.engine = pool_of(node).engine;
+  if (decodes_only(node)) parts.handover = nullptr;
   Member& member = members_[node];
   member = {};
   member.restorer = parts_.make_restorer(node);
@@ -101,7 +105,8 @@ void Fleet::start(std::size_t node) {
     parts.fleet.hands_over = [this, node](const Arrival& arrival, const std::shared_ptr<Handover>& handover) {
       handed_over_.push_back({arrival, node, handover});
     };
-    parts.fleet.fits_decoder = [this](int64_t tokens) { return members_.back().instance->fits(tokens); };
+    parts.fleet.lost = [this](const Arrival& arrival) { lost_.push_back(arrival); };
+    parts.fleet.fits_decoder = [this](int64_t tokens) { return tokens <= most_decoded_tokens_; };
   }
   member.instance = std::make_unique<Instance>(parts);
   facts_[node].up = true;
@@ -127,7 +132,7 @@ double Fleet::advance(double now_s) {
     ended_s_ = now_s;
     return -1;
   }
-  if (!handed_over_.empty()) return now_s;
+  if (!handed_over_.empty() || !lost_.empty()) return now_s;
   double next_s = std::min(sessions_.arrivals.next_s(), sessions_.arrivals.next_give_up_s());
   if (due_.first() != kNoSlot) next_s = std::min(next_s, due_.first_rank().value);
   if (next_change_ < changes_.size()) next_s = std::min(next_s, changes_[next_change_].at_s);
@@ -171,9 +176,9 @@ void Fleet::call_again_or_work(Slot unit, double now_s) {
 void Fleet::work(double now_s) {
   for (Slot unit : at_work_) {
     due_.insert(unit, {proceed(unit, now_s), unit});
-    for (std::size_t member = unit * step_ranks(); member < (unit + 1) * step_ranks(); ++member) {
-      members_[member].left_waiting = members_[member].instance->queued();
-      members_[member].begun_s = now_s;
+    for (Member& member : members_of(unit)) {
+      member.left_waiting = member.instance->queued();
+      member.begun_s = now_s;
     }
   }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
@@ -197,8 +202,7 @@ std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
 // A step of the unit has ended, and its servers update their metrics.
 void Fleet::report_metrics(Slot unit, double now_s) {
   if (!pools_.front().router.scrapes()) return;
-  for (std::size_t node = unit * step_ranks(); node < (unit + 1) * step_ranks(); ++node) {
-    Member& member = members_[node];
+  for (Member& member : members_of(unit)) {
     member.view.report({member.left_waiting, member.instance->held_share()}, now_s,
                        parts_.options.router.metrics_period_s);
   }
@@ -287,39 +291,46 @@ std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool
 
 std::optional<std::size_t> Fleet::choose_by_facts(Pool& pool, std::optional<std::size_t> before,
                                                   int64_t prompt_tokens) {
-  if (parts_.ranks == 1) {
-    if (before) before = *before - pool.first;
-    const std::optional<std::size_t> chosen =
-        pool.router.choose(std::span(facts_).subspan(pool.first, pool.members), before, prompt_tokens);
-    if (!chosen) return std::nullopt;
-    return pool.first + *chosen;
-  }
-  node_facts_.assign(members_.size() / parts_.ranks, {});
-  for (std::size_t member = 0; member < members_.size(); ++member) {
-    NodeFacts& facts = node_facts_[member / parts_.ranks];
-    facts.up = facts_[member].up;
-    facts.turns += facts_[member].turns;
-    if (facts_[member].all_found() > facts.all_found()) facts.found_tokens = facts_[member].found_tokens;
-    facts.waiting += facts_[member].waiting;
-    facts.indexed_tokens += facts_[member].indexed_tokens;
-    facts.held_share += facts_[member].held_share / static_cast<double>(parts_.ranks);
-    facts.prefill_tokens += facts_[member].prefill_tokens;
-    facts.decode_tokens += facts_[member].decode_tokens;
-    facts.tokens_in_flight += facts_[member].tokens_in_flight;
-  }
-  if (before) before = *before / parts_.ranks;
-  const std::optional<std::size_t> node = pool.router.choose(node_facts_, before, prompt_tokens);
-  if (!node) return std::nullopt;
-  return least_loaded_rank(*node);
+  if (before) before = *before - pool.first;
+  const std::optional<std::size_t> chosen =
+      pool.ranks == 1
+          ? pool.router.choose(std::span(facts_).subspan(pool.first, pool.members), before, prompt_tokens)
+          : choose_rank(pool, before, prompt_tokens);
+  if (!chosen) return std::nullopt;
+  return pool.first + *chosen;
 }
 
-std::size_t Fleet::least_loaded_rank(std::size_t node) const {
+// Returns the number of a member in its pool: a rank of the node that the router chooses. `before`: another.
+std::optional<std::size_t> Fleet::choose_rank(Pool& pool, std::optional<std::size_t> before,
+                                              int64_t prompt_tokens) {
+  node_facts_.assign(pool.members / pool.ranks, {});
+  for (std::size_t rank = 0; rank < pool.members; ++rank) {
+    const NodeFacts& of_rank = facts_[pool.first + rank];
+    NodeFacts& facts = node_facts_[rank / pool.ranks];
+    facts.up = of_rank.up;
+    facts.turns += of_rank.turns;
+    if (of_rank.all_found() > facts.all_found()) facts.found_tokens = of_rank.found_tokens;
+    facts.waiting += of_rank.waiting;
+    facts.indexed_tokens += of_rank.indexed_tokens;
+    facts.held_share += of_rank.held_share / static_cast<double>(pool.ranks);
+    facts.prefill_tokens += of_rank.prefill_tokens;
+    facts.decode_tokens += of_rank.decode_tokens;
+    facts.tokens_in_flight += of_rank.tokens_in_flight;
+  }
+  if (before) before = *before / pool.ranks;
+  const std::optional<std::size_t> node = pool.router.choose(node_facts_, before, prompt_tokens);
+  if (!node) return std::nullopt;
+  return least_loaded(pool.first + *node * pool.ranks, pool.ranks) - pool.first;
+}
+
+// Returns the least loaded of `ranks` members.
+std::size_t Fleet::least_loaded(std::size_t first, std::size_t ranks) const {
   const auto load = [this](std::size_t member) {
     const Instance& instance = *members_[member].instance;
     return 3 * instance.waiting() + instance.turns();  // 4 * waiting + running
   };
-  std::size_t least = node * parts_.ranks;
-  for (std::size_t member = least + 1; member < (node + 1) * parts_.ranks; ++member) {
+  std::size_t least = first;
+  for (std::size_t member = first + 1; member < first + ranks; ++member) {
     if (load(member) < load(least)) least = member;
   }
   return least;
@@ -329,9 +340,7 @@ void Fleet::route(Arrival arrival, double now_s) {
   const std::optional<std::size_t> chosen = assign(arrival, pools_.front(), arrival.moved, now_s);
   if (!chosen) {
     held_.push_back(arrival);
-    // Recorded for the first node: no node is up.
-    parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
-    return;
+    return level_held(now_s);
   }
   members_[*chosen].instance->take(arrival);
   tell(*chosen, now_s);
@@ -346,16 +355,33 @@ void Fleet::tell(std::size_t member, double now_s) {
 
 // A handed-over turn may end a step on its decode node, and then more turns may be handed over.
 void Fleet::route_handed_over(double now_s) {
-  while (!handed_over_.empty()) {
-    for (const HandedOver& turn : std::exchange(handed_over_, {})) {
-      bool moved = false;
-      const std::optional<std::size_t> chosen = assign(turn.arrival, pools_.back(), moved, now_s);
-      KVCAP_CHECK(chosen.has_value());
-      turn.handover->send_through(parts_.world->between(turn.from, *chosen));
-      members_[*chosen].instance->take_over(turn.arrival, turn.handover);
-      tell(*chosen, now_s);
-    }
+  while (!handed_over_.empty() || !lost_.empty()) {
+    start_over(std::exchange(lost_, {}), now_s);
+    for (const HandedOver& turn : std::exchange(handed_over_, {})) hand_over(turn, now_s);
   }
+}
+
+void Fleet::hand_over(const HandedOver& turn, double now_s) {
+  bool moved = false;
+  const std::optional<std::size_t> chosen = assign(turn.arrival, pools_.back(), moved, now_s);
+  if (!chosen) {
+    held_for_decode_.push_back(turn);
+    return level_held(now_s);
+  }
+  turn.handover->send_through(parts_.world->between(turn.from, *chosen));
+  members_[*chosen].instance->take_over(turn.arrival, turn.handover);
+  tell(*chosen, now_s);
+}
+
+// Records the held turns for the first node of a pool: no node of it is up.
+void Fleet::level_held(double now_s) const {
+  Recorder& recorder = *parts_.instance.recorder;
+  const auto level = [&](const Pool& pool, std::size_t held) {
+    if (facts_[pool.first].up) return;
+    recorder.level(Level::waiting, static_cast<double>(held), now_s, pool.first);
+  };
+  level(pools_.front(), held_.size());
+  if (disaggregated()) level(pools_.back(), held_for_decode_.size());
 }
 
 // ---- clients that give up ----
@@ -381,9 +407,16 @@ void Fleet::give_up_one(double now_s) {
 // Drops a turn that waits while no node is up.
 void Fleet::drop_held(const Arrival& given_up, double now_s) {
   const auto same = [&](const Arrival& one) { return one.number == given_up.number; };
-  if (std::erase_if(held_, same) == 0) return;
-  parts_.instance.recorder->dropped(now_s - given_up.time_s);
-  parts_.instance.recorder->level(Level::waiting, static_cast<double>(held_.size()), now_s);
+  bool is_dropped = std::erase_if(held_, same) > 0;
+  std::erase_if(held_for_decode_, [&](const HandedOver& turn) {
+    if (!same(turn.arrival)) return false;
+    // The prefill node drops a turn whose prompt it still computes.
+    is_dropped = turn.handover->is_ended();
+    turn.handover->abandon();
+    return true;
+  });
+  if (is_dropped) parts_.instance.recorder->dropped(now_s - given_up.time_s);
+  level_held(now_s);
 }
 
 // ---- failures ----
@@ -395,22 +428,63 @@ void Fleet::change_nodes(double now_s) {
       fail(change.node, now_s);
       continue;
     }
-    for (std::size_t rank = 0; rank < parts_.ranks; ++rank) start(change.node * parts_.ranks + rank);
+    const auto [first, ranks] = ranks_of(change.node);
+    const bool decodes = decodes_only(first);
+    for (std::size_t member = first; member < first + ranks; ++member) start(member);
+    if (decodes) {
+      std::ranges::move(std::exchange(held_for_decode_, {}), std::back_inserter(handed_over_));
+      parts_.instance.recorder->level(Level::waiting, 0, now_s, pools_.back().first);
+      continue;
+    }
     const std::deque<Arrival> waiting = std::exchange(held_, {});
     if (!waiting.empty()) parts_.instance.recorder->level(Level::waiting, 0, now_s);
     for (const Arrival& arrival : waiting) route(arrival, now_s);
   }
 }
 
+// Returns the members of a node; the prefill nodes come first.
+Fleet::NodeMembers Fleet::ranks_of(std::size_t node) const {
+  const Pool& first = pools_.front();
+  const std::size_t nodes = first.members / first.ranks;
+  if (node < nodes) return {node * first.ranks, first.ranks};
+  return {first.members + (node - nodes) * pools_.back().ranks, pools_.back().ranks};
+}
+
 // Takes the node and all its ranks down.
 void Fleet::fail(std::size_t node, double now_s) {
   std::vector<Arrival> lost;
-  for (std::size_t rank = 0; rank < parts_.ranks; ++rank) {
-    fail_rank(node * parts_.ranks + rank, now_s, lost);
+  const auto [first, ranks] = ranks_of(node);
+  for (std::size_t member = first; member < first + ranks; ++member) fail_rank(member, now_s, lost);
+  if (disaggregated() && !decodes_only(first)) {
+    for (std::size_t member = first; member < first + ranks; ++member) lose_prompts_of(member, now_s, lost);
   }
-  std::stable_sort(lost.begin(), lost.end(),
-                   [](const Arrival& a, const Arrival& b) { return a.number < b.number; });
+  start_over(std::move(lost), now_s);
+}
+
+// Takes the turns whose prompts a failed node still had.
+void Fleet::lose_prompts_of(std::size_t member, double now_s, std::vector<Arrival>& all_lost) {
+  for (std::size_t decoder = pools_.back().first; decoder < members_.size(); ++decoder) {
+    if (!members_[decoder].instance) continue;
+    const std::vector<Arrival> lost = members_[decoder].instance->lose_prompts_of(member, now_s);
+    all_lost.insert(all_lost.end(), lost.begin(), lost.end());
+  }
+  const auto is_lost = [&](const HandedOver& turn) {
+    if (turn.from != member) return false;
+    if (turn.handover->is_ended()) all_lost.push_back(turn.arrival);
+    return true;
+  };
+  std::erase_if(held_for_decode_, is_lost);
+  std::erase_if(handed_over_, is_lost);
+}
+
+// Routes turns again, in order of arrival.
+void Fleet::start_over(std::vector<Arrival> lost, double now_s) {
+  std::ranges::stable_sort(lost, {}, &Arrival::number);
   for (Arrival& arrival : lost) {
+    if (arrival.is_given_up(now_s)) {
+      parts_.instance.recorder->dropped(now_s - arrival.time_s);
+      continue;
+    }
     ++arrival.retries;
     parts_.instance.recorder->retried();
     route(arrival, now_s);
@@ -421,7 +495,7 @@ void Fleet::fail_rank(std::size_t node, double now_s, std::vector<Arrival>& all_
   Member& member = members_[node];
   const std::vector<Arrival> lost = member.instance->fail(now_s);
   all_lost.insert(all_lost.end(), lost.begin(), lost.end());
-  parts_.world->node(node).drop_all();
+  parts_.world->drop_all(node);
   member.instance.reset();
   member.restorer.reset();
   parts_.stores[node].fail();

@@ -3,7 +3,9 @@
 //
 // A failing node loses its turns, its own tiers and all transfers on its links. Its turns are immediately
 // routed again in order of arrival and start over from their prompts: TTFT counts from the first arrival to
-// the first token of the completed answer. While no node is up, turns wait. A node recovers empty.
+// the first token of the completed answer. While no node is up, turns wait. A node recovers empty. With
+// disaggregation so do turns whose KV still was on the prefill node or under way to the decode node that
+// fails; a prompt that is being computed goes on, and its turn starts over afterwards.
 //
 // A node with data_parallel_size ranks has one member per rank, each an engine with its own queue, KV blocks
 // and tiers. The router chooses a node, and the node's least loaded rank takes the turn: the first one with
@@ -39,20 +41,25 @@
 
 namespace kvcap {
 
+// Nodes of a fleet that do the same work.
+struct PoolParts {
+  const EngineModel* engine = nullptr;
+  std::size_t nodes = 1;
+  std::size_t ranks = 1;     // per node
+  bool in_lockstep = false;  // the ranks of a node step together
+};
+
 // Collaborators of a fleet; all outlive it.
 struct FleetParts {
   World* world = nullptr;  // has one node per store
   FleetOptions options;
-  uint64_t seed = 1;         // seeds the random choices of a router
-  std::size_t ranks = 1;     // per node
-  bool in_lockstep = false;  // the ranks of a node step together
-  std::span<Store> stores;   // one per rank and node
-  Store* shared = nullptr;   // the tier that all of them share, or nullptr
+  uint64_t seed = 1;             // seeds the random choices of a router
+  std::vector<PoolParts> pools;  // one; or those that compute prompts and have a handover plan, and those
+                                 // that decode (fleet.disaggregation)
+  std::span<Store> stores;       // one per rank and node, in the order of the pools
+  Store* shared = nullptr;       // the tier that all of them share, or nullptr
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
   InstanceParts instance;  // fields that differ between nodes are unset
-  // Engine of the nodes that only decode; set iff fleet.disaggregation is present. The other nodes then have
-  // a handover plan.
-  const EngineModel* decode = nullptr;
 };
 
 // Returns the node on which a preloaded context is stored.
@@ -86,20 +93,32 @@ class Fleet {
 
   // Nodes among which the router chooses; `first` and `members` count members.
   struct Pool {
+    const EngineModel* engine = nullptr;
     std::size_t first = 0, members = 0;
+    std::size_t ranks = 1, step_ranks = 1;  // members of a node; those that step together
     Router router;
     // by session: the member that served its last turn; kNowhere before its first turn
     std::vector<uint32_t> last_node;
   };
 
-  bool decodes_only(std::size_t member) const { return parts_.decode && member >= pools_.front().members; }
+  bool disaggregated() const { return pools_.size() > 1; }
+  bool decodes_only(std::size_t member) const { return disaggregated() && member >= pools_.back().first; }
+  const Pool& pool_of(std::size_t member) const {
+    return decodes_only(member) ? pools_.back() : pools_.front();
+  }
   // True iff every session has ended and no engine still works on abandoned requests.
   bool has_ended() const { return sessions_.arrivals.ended() && routed_ == ended_; }
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
   double advance_only(double now_s);
-  std::size_t step_ranks() const { return parts_.in_lockstep ? parts_.ranks : 1; }
-  // Returns the unit of a member: the members that step together. due_ and at_work_ contain units.
-  Slot unit_of(std::size_t member) const { return static_cast<Slot>(member / step_ranks()); }
+  // Returns the unit of a member: the first of the members that step together. due_ and at_work_ contain
+  // units.
+  Slot unit_of(std::size_t member) const {
+    const Pool& pool = pool_of(member);
+    return static_cast<Slot>(member - (member - pool.first) % pool.step_ranks);
+  }
+  std::span<Member> members_of(Slot unit) {
+    return std::span(members_).subspan(unit, pool_of(unit).step_ranks);
+  }
   void start(std::size_t member);
   void call_again_or_work(Slot unit, double now_s);
   std::optional<double> finish(Slot unit, double now_s);
@@ -116,13 +135,23 @@ class Fleet {
                                              int64_t prompt_tokens);
   void tell(std::size_t member, double now_s);
   void route_handed_over(double now_s);
-  std::size_t least_loaded_rank(std::size_t node) const;
+  void hand_over(const HandedOver& turn, double now_s);
+  void start_over(std::vector<Arrival> lost, double now_s);
+  std::optional<std::size_t> choose_rank(Pool& pool, std::optional<std::size_t> before,
+                                         int64_t prompt_tokens);
+  std::size_t least_loaded(std::size_t first, std::size_t ranks) const;
   void give_up(double now_s);
   void give_up_one(double now_s);
   void drop_held(const Arrival& given_up, double now_s);
+  void level_held(double now_s) const;
   void change_nodes(double now_s);
+  struct NodeMembers {
+    std::size_t first = 0, ranks = 1;
+  };
+  NodeMembers ranks_of(std::size_t node) const;
   void fail(std::size_t node, double now_s);
   void fail_rank(std::size_t member, double now_s, std::vector<Arrival>& lost);
+  void lose_prompts_of(std::size_t member, double now_s, std::vector<Arrival>& lost);
   void route_arrivals(double now_s);
   void route(Arrival arrival, double now_s);
   void work(double now_s);
@@ -140,10 +169,13 @@ class Fleet {
   std::vector<NodeFacts> node_facts_;  // scratch of choose_node()
   std::vector<Change> changes_;        // ordered by time
   std::size_t next_change_ = 0;
-  std::deque<Arrival> held_;             // turns that wait while no node is up
-  std::vector<HandedOver> handed_over_;  // turns that need a decode node
-  SlotHeap due_;                         // units by the time of their next call
-  std::vector<Slot> at_work_;            // scratch of advance(): units between two steps
+  std::deque<Arrival> held_;                // turns that wait while no node is up
+  std::vector<HandedOver> handed_over_;     // turns that need a decode node
+  std::deque<HandedOver> held_for_decode_;  // those of them that wait while no decode node is up
+  std::vector<Arrival> lost_;               // turns that start over, since their decode nodes have failed
+  int64_t most_decoded_tokens_ = 0;         // longest sequence that a decode node can ever hold
+  SlotHeap due_;                            // units by the time of their next call
+  std::vector<Slot> at_work_;               // scratch of advance(): units between two steps
   int64_t routed_ = 0, ended_ = 0;
   double ended_s_ = 0;
 };

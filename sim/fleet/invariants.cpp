@@ -7,7 +7,7 @@ namespace kvcap {
 
 void Fleet::check(double now_s) const {
   int64_t outstanding = 0;
-  bool any_up = false;
+  bool any_up = false, any_decodes = false;
   for (std::size_t node = 0; node < members_.size(); ++node) {
     const NodeFacts& facts = facts_[node];
     const Instance* instance = members_[node].instance.get();
@@ -16,10 +16,11 @@ void Fleet::check(double now_s) const {
     // Exactly the units that are up have a next call.
     KVCAP_INVARIANT("INV-NODES", due_.contains(unit_of(node)) == facts.up);
     outstanding += facts.turns;
-    any_up = any_up || facts.up;
+    (decodes_only(node) ? any_decodes : any_up) |= facts.up;
   }
   KVCAP_INVARIANT("INV-TURNS", routed_ == ended_ + outstanding);
   KVCAP_INVARIANT("INV-NODES", held_.empty() || !any_up);
+  KVCAP_INVARIANT("INV-NODES", held_for_decode_.empty() || !any_decodes);
   KVCAP_INVARIANT("INV-NODES", next_change_ == changes_.size() || changes_[next_change_].at_s > now_s);
   if (parts_.shared) parts_.shared->check_in_turn();
   check_pins();
@@ -40,7 +41,8 @@ void Fleet::check_ended() const {
   for (const Member& member : members_) {
     if (member.instance) member.instance->check_ended();
   }
-  KVCAP_INVARIANT("INV-EMPTY", held_.empty() && handed_over_.empty() && routed_ == ended_);
+  KVCAP_INVARIANT("INV-EMPTY", held_.empty() && handed_over_.empty() && held_for_decode_.empty() &&
+                                   lost_.empty() && routed_ == ended_);
   if (parts_.shared) parts_.shared->check();
   check_pins();
 }

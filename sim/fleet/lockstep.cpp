@@ -7,7 +7,7 @@
 namespace kvcap {
 // Ends the step if it is over on all members; otherwise returns the end on the slowest one.
 std::optional<double> Fleet::finish(Slot unit, double now_s) {
-  const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
+  const std::span<Member> members = members_of(unit);
   if (members.size() == 1) return members.front().instance->finish(now_s);
   std::optional<double> end_s;
   for (Member& member : members) {
@@ -22,7 +22,7 @@ std::optional<double> Fleet::finish(Slot unit, double now_s) {
 // Begins the next step of all members if some member has work and none is blocked. Returns the time of the
 // next call.
 double Fleet::proceed(Slot unit, double now_s) {
-  const std::span<Member> members = std::span(members_).subspan(unit * step_ranks(), step_ranks());
+  const std::span<Member> members = members_of(unit);
   if (members.size() == 1) return members.front().instance->proceed(now_s);
   bool has_work = false, is_blocked = false;
   int64_t rows = 0;

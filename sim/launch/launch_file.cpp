@@ -179,17 +179,23 @@ std::map<std::string, std::string> fields_of(const LaunchLine& line) {
   return fields;
 }
 
-// Servers for prefill and decode may differ in these fields of `serving`.
-constexpr const char* kOfPool[] = {"max_num_seqs", "max_num_batched_tokens"};
+// Servers for prefill and decode may differ in these fields of `serving`: batches, and the GPUs of a server.
+constexpr const char* kOfBatch[] = {"max_num_seqs", "max_num_batched_tokens"};
+constexpr const char* kOfGpus[] = {"tensor_parallel_size", "data_parallel_size"};
 
-// Throws InputError for the first field in which the servers differ, other than those of `kOfPool`.
+// Throws InputError for the first field in which the servers differ, other than those above.
 void refuse_difference(const LaunchLine& prefill, const LaunchLine& decode, const std::string& path) {
   std::map<std::string, std::string> ours = fields_of(prefill), others = fields_of(decode);
-  for (const char* name : kOfPool) {
+  for (const char* name : kOfBatch) {
     const std::string field = std::string("serving.") + name;
     if (!ours.contains(field) || !others.contains(field)) continue;
     ours.erase(field);
     others.erase(field);
+  }
+  for (auto* fields : {&ours, &others}) {
+    // A pod of idle GPUs is paid for, which a server of other parallelism does not say.
+    if (fields->contains("hardware.gpu.count")) continue;
+    for (const char* name : kOfGpus) fields->erase(std::string("serving.") + name);
   }
   for (const auto& [field, value] : others) ours.try_emplace(field, "");
   for (const auto& [field, value] : ours) {
@@ -198,9 +204,28 @@ void refuse_difference(const LaunchLine& prefill, const LaunchLine& decode, cons
     const auto shown = [](const std::string& text) {
       return text.empty() ? "no value" : beginning(text, 40);
     };
-    throw InputError("--from: " + path + ": prefill and decode differ in " + field + ": found " +
-                     shown(value) + " and " + shown(other == others.end() ? "" : other->second) +
-                     ", allowed: the same for both; only max_num_seqs and max_num_batched_tokens may differ");
+    throw InputError(
+        "--from: " + path + ": prefill and decode differ in " + field + ": found " + shown(value) + " and " +
+        shown(other == others.end() ? "" : other->second) +
+        ", allowed: the same for both; max_num_seqs, max_num_batched_tokens, tensor_parallel_size "
+        "and data_parallel_size may differ");
+  }
+}
+
+// Sets the batches and the GPUs of each pool where the two servers differ.
+void set_pools(LaunchLine& line, const LaunchLine& prefill, const std::string& place) {
+  const std::string group = "fleet.disaggregation.";
+  for (const char* name : kOfBatch) {
+    const std::string own = value_of_field(prefill, std::string("serving.") + name);
+    if (own == value_of_field(line, std::string("serving.") + name)) continue;
+    set_field(line, group + "prefill." + name, own, std::string("prefill ") + name, place);
+  }
+  for (const char* name : kOfGpus) {
+    const int64_t first = count_of_field(prefill, std::string("serving.") + name);
+    const int64_t second = count_of_field(line, std::string("serving.") + name);
+    if (first == second) continue;
+    set_field(line, group + "prefill." + name, std::to_string(first), std::string("prefill ") + name, place);
+    set_field(line, group + "decode." + name, std::to_string(second), std::string("decode ") + name, place);
   }
 }
 
@@ -219,11 +244,7 @@ LaunchLine read_pair(const ManifestEngine& prefill, const ManifestEngine& decode
   LaunchLine line = line_without_role(decode);
   refuse_difference(first, line, file.path);
   const std::string group = "fleet.disaggregation.";
-  for (const char* name : kOfPool) {
-    const std::string own = value_of_field(first, std::string("serving.") + name);
-    if (own == value_of_field(line, std::string("serving.") + name)) continue;
-    set_field(line, group + "prefill." + name, own, std::string("prefill ") + name, prefill.instances.place);
-  }
+  set_pools(line, first, prefill.instances.place);
   set_field(line, "fleet.replicas", std::to_string(prefill.instances.count + decode.instances.count),
             "replicas", decode.instances.place);
   set_field(line, group + "prefill_replicas", std::to_string(prefill.instances.count), "prefill replicas",

@@ -53,8 +53,13 @@ double kwh_drawn(const Recorded& recorded, const RunFacts& facts, const Window& 
   if (facts.gpu_busy_w < 0) return kNaN;
   const double busy_s =
       recorded.busy[static_cast<std::size_t>(Resource::gpu)].integral(window.from_s, window.to_s);
+  const double decoding_s = facts.prefill_replicas > 0
+                                ? busy_s - recorded.prefill_gpu_busy.integral(window.from_s, window.to_s)
+                                : 0;
+  const double busy_gpu_s = static_cast<double>(facts.gpus_per_group) * (busy_s - decoding_s) +
+                            static_cast<double>(facts.gpus_per_decoding_group) * decoding_s;
   double joules = static_cast<double>(facts.gpus) * facts.gpu_idle_w * window.length_s() +
-                  static_cast<double>(facts.gpus_per_group) * (facts.gpu_busy_w - facts.gpu_idle_w) * busy_s;
+                  (facts.gpu_busy_w - facts.gpu_idle_w) * busy_gpu_s;
   for (Tier tier : kTiers)
     joules += billed_share(recorded, facts, tier) * facts.tier_w[index(tier)] * window.length_s();
   return facts.pue * joules / kJoulesPerKwh;

@@ -45,7 +45,9 @@ struct RunFacts {
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile; NaN: not known
   int64_t gpus = 1;             // number of GPUs
-  int64_t gpus_per_group = 1;   // GPUs that work in lockstep; `busy` and `reused` count seconds of a group
+  // GPUs that work in lockstep; `busy` and `reused` count seconds of a group. The second: of nodes that only
+  // decode.
+  int64_t gpus_per_group = 1, gpus_per_decoding_group = 1;
   bool gpus_are_bought = false;
   PerTier tier_usd_per_hour{};  // provisioned capacity; NaN: not known
   PerTier tier_free_bytes{};    // provisioned bytes that the GPUs' rent includes

@@ -9,6 +9,7 @@
 #include "base/text/format.h"
 #include "base/text/note.h"
 #include "metrics/cost.h"
+#include "run/ranks.h"
 #include "spec/tiers.h"
 
 namespace kvcap {
@@ -93,6 +94,24 @@ double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
   return options.capacity_bytes.value_or(tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
 }
 
+// Nodes that only decode have no tiers.
+int64_t storing_replicas(const Scenario& scenario) {
+  const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
+  return disaggregation ? disaggregation->prefill_replicas : scenario.fleet.replicas;
+}
+
+// Every node is in servers of its own.
+void add_gpus(const Scenario& scenario, RunFacts& facts) {
+  const auto add = [&](const Scenario& pool, int64_t nodes) {
+    facts.gpus += nodes * billed_gpus(pool.hardware.gpu, pool.billing.whole_servers);
+    return pool.serving.tensor_parallel_size;
+  };
+  facts.gpus = 0;
+  const int64_t first = storing_replicas(scenario), decoding = scenario.fleet.replicas - first;
+  facts.gpus_per_group = add(prefill_scenario(scenario), first);
+  if (decoding > 0) facts.gpus_per_decoding_group = add(decode_scenario(scenario), decoding);
+}
+
 void add_gpu_price(const HardwareProfile& hardware, RunFacts& facts) {
   const double usd_per_hour = gpu_usd_per_hour(hardware);
   facts.gpu_usd_per_hour = usd_per_hour > 0 ? static_cast<double>(facts.gpus) * usd_per_hour : kNaN;
@@ -119,15 +138,11 @@ void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
 
 }  // namespace
 
-void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, RunFacts& facts) {
+void add_prices(const Scenario& fleet, const std::vector<StoreTier>& tiers, RunFacts& facts) {
+  const Scenario scenario = prefill_scenario(fleet);
   const HardwareProfile& hardware = scenario.hardware;
-  const int64_t replicas = scenario.fleet.replicas;
-  // Nodes that only decode have no tiers.
-  const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
-  const int64_t storing = disaggregation ? disaggregation->prefill_replicas : replicas;
-  // Every node is in servers of its own.
-  facts.gpus = replicas * billed_gpus(hardware.gpu, scenario.billing.whole_servers);
-  facts.gpus_per_group = scenario.serving.tensor_parallel_size;
+  const int64_t storing = storing_replicas(fleet);
+  add_gpus(fleet, facts);
   add_gpu_price(hardware, facts);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (Tier tier : kTiers) facts.machine_has[index(tier)] = has_tier(hardware, tier);
@@ -159,9 +174,8 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
 
 Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
   if (!scenario.policy.tiers) return scenario;
-  const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation;
-  const int64_t engines = disaggregation ? disaggregation->prefill_replicas : scenario.fleet.replicas;
-  const ServingOptions& serving = scenario.serving;
+  const int64_t nodes = storing_replicas(scenario);
+  const ServingOptions serving = prefill_scenario(scenario).serving;
   constexpr double kGib = 1073741824;
   const double step_bytes =
       kGib * static_cast<double>(serving.tensor_parallel_size * serving.data_parallel_size);
@@ -172,7 +186,7 @@ Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
     const bool is_filled = scenario.billing.storage == StorageBilled::filled;
     const std::string metric =
         (is_filled ? "billed_bytes." : "peak_stored_bytes.") + std::string(name(tier.kind));
-    const double bytes = result.number(metric) / (is_shared ? 1 : static_cast<double>(engines));
+    const double bytes = result.number(metric) / (is_shared ? 1 : static_cast<double>(nodes));
     if (!(bytes > 0)) continue;
     tier.capacity_bytes = std::min(tier_facts(scenario.hardware, tier.kind)->capacity_bytes,
                                    std::ceil(bytes / step_bytes) * step_bytes);

@@ -33,9 +33,11 @@ class FinishedRun {
     check_series();
     // A turn that is refused after the failure of its node has waited, but this wait is not recorded.
     const bool refused_late = !scenario_.fleet.failures.empty() && result_.number("rejected") > 0;
-    // A turn whose decode node has reserved blocks before its prompt is computed is on both nodes.
+    // A turn whose decode node has reserved blocks before its prompt is computed is on both nodes. One that
+    // starts over may not have left its decode node yet.
     const std::optional<DisaggregationOptions>& disaggregation = scenario_.fleet.disaggregation;
-    const bool is_on_two = disaggregation && disaggregation->transfer == KvTransfer::push;
+    const bool is_on_two =
+        disaggregation && (disaggregation->transfer == KvTransfer::push || !scenario_.fleet.failures.empty());
     if (!divided() && !refused_late && !is_on_two) check_littles_law();
   }
 

@@ -9,6 +9,11 @@
 
 namespace kvcap {
 
+// Return the scenario of the nodes that compute prompts (without disaggregation, the scenario itself), and
+// that of the nodes that decode and have no cache but the engine's prefix cache: a replica's parallelism and
+// its part of the machine included. decode_scenario() REQUIRES: fleet.disaggregation is present.
+Scenario prefill_scenario(const Scenario& scenario);
+Scenario decode_scenario(const Scenario& scenario);
 // Returns the number of engines of all replicas.
 int64_t engines(const Scenario& scenario);
 // Returns the number of engines that have tiers: all but those that only decode.
@@ -18,8 +23,8 @@ int64_t ranks_in_lockstep(const Scenario& scenario);
 // Returns the placement of the model's experts; empty if it has none.
 ExpertPlacement expert_placement(const Scenario& scenario);
 // Returns the share of the node that one of its data_parallel_size engines has: an equal part of the capacity
-// and bandwidth of DRAM, SSDs and the remote tier's link, as if the other engines always used theirs. PCIe
-// and NVLink belong to GPUs and are not divided.
+// and bandwidth of DRAM, SSDs, NICs and the remote tier's link, as if the other engines always used theirs.
+// PCIe and NVLink belong to GPUs and are not divided.
 HardwareProfile share_of_rank(const Scenario& scenario);
 // Returns the rank's part of `bytes` of a node's tier.
 double rank_bytes(const Scenario& scenario, Tier tier, double bytes);

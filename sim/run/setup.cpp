@@ -9,13 +9,6 @@
 namespace kvcap {
 namespace {
 
-Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
-  ServingOptions& serving = scenario.serving;
-  serving.max_num_seqs = pool.max_num_seqs.value_or(serving.max_num_seqs);
-  serving.max_num_batched_tokens = pool.max_num_batched_tokens.value_or(serving.max_num_batched_tokens);
-  return scenario;
-}
-
 // True iff contexts move to DRAM first. A machine without DRAM loads them from where they are.
 bool moves_to_dram(const Machine& machine) {
   return machine.uses(Tier::dram) && (machine.uses(Tier::ssd) || machine.uses(Tier::remote));
@@ -73,43 +66,22 @@ std::optional<Workload> divided(const Workload& asked, const PolicyOptions& opti
               .map_tokens = static_cast<uint32_t>(options.map_tokens.value_or(kPolicyDefaults.map_tokens))});
 }
 
-// Returns the route of KV between two nodes.
-Route transfer_route(const Scenario& scenario) {
-  const HardwareProfile& hardware = scenario.hardware;
-  if (scenario.fleet.disaggregation->link == TransferLink::nic) {
+// Returns an engine's end of the links between nodes.
+Route end_of_link(const EngineSetup& engine) {
+  const HardwareProfile& hardware = engine.machine.hardware();
+  if (engine.scenario.fleet.disaggregation->link == TransferLink::nic) {
     const Nic& nic = *hardware.nic;
     return {.hops = {{.resource = Resource::nic,
                       .bytes_per_s = static_cast<double>(nic.count) * nic.bandwidth_bytes_per_s}},
             .latency_s = nic.latency_s};
   }
-  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  const auto gpus = static_cast<double>(engine.scenario.serving.tensor_parallel_size);
   return {
       .hops = {{.resource = Resource::nvlink, .bytes_per_s = gpus * hardware.nvlink->bandwidth_bytes_per_s}},
       .latency_s = hardware.nvlink->latency_s};
 }
 
 }  // namespace
-
-Scenario prefill_scenario(const Scenario& scenario) {
-  if (!scenario.fleet.disaggregation) return scenario;
-  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->prefill);
-  // Prevents a deadlock: a prompt with blocks reserved on a decode node must not wait for blocks of another
-  // prompt, which may itself wait for a reservation.
-  if (scenario.fleet.disaggregation->transfer == KvTransfer::push) {
-    result.serving.admission = Admission::reserve_output;
-  }
-  return result;
-}
-
-// Turns are refused on arrival, so only the prefill nodes have a queue limit.
-Scenario decode_scenario(const Scenario& scenario) {
-  Scenario result = with_pool(scenario, scenario.fleet.disaggregation->decode);
-  result.policy = {.name = "recompute",
-                   .tiers = std::vector<TierOptions>(),
-                   .polled_loads = scenario.serving.engine == EngineKind::vllm};
-  result.serving.max_queued_turns = result.serving.max_num_queued_reqs = std::nullopt;
-  return result;
-}
 
 EngineSetup::EngineSetup(Scenario scenario_of_kind, const Workload& workload)
     : scenario(std::move(scenario_of_kind)),
@@ -138,9 +110,11 @@ Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
   if (const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation) {
     decode.emplace(decode_scenario(scenario), asked);
     decode->model.max_model_len = engine.model.max_model_len;  // sequences come from the other nodes
-    const Route route = transfer_route(scenario);
-    handover = handover_plan(*disaggregation, scenario.model, scenario.serving.tensor_parallel_size, route);
-    interconnect = {storing_nodes, route};
+    interconnect = {.senders = storing_nodes, .sends = end_of_link(engine), .receives = end_of_link(*decode)};
+    const std::optional<ModelSpec> drafter =
+        drafter_of(scenario.serving.speculative.value_or(SpeculativeOptions()), scenario.model);
+    handover = handover_plan(*disaggregation, scenario.model, decode->scenario.serving.tensor_parallel_size,
+                             interconnect->route(), drafter ? &*drafter : nullptr);
   }
   const PolicyOptions& policy = engine.machine.options();
   // Pieces are only found whole.

@@ -15,12 +15,6 @@
 
 namespace kvcap {
 
-// Return the scenario of the nodes that compute prompts (without disaggregation, the scenario itself), and
-// that of the nodes that decode and have no cache but the engine's prefix cache. decode_scenario() REQUIRES:
-// fleet.disaggregation is present.
-Scenario prefill_scenario(const Scenario& scenario);
-Scenario decode_scenario(const Scenario& scenario);
-
 // What engines of one kind share: their scenario, the machine of each, and the EngineModel.
 struct EngineSetup {
   EngineSetup(Scenario scenario_of_kind, const Workload& workload);

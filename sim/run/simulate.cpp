@@ -82,6 +82,15 @@ std::vector<Store> stores_of(const Setup& setup, Store* shared) {
   return stores;
 }
 
+// Returns the nodes of `engines` engines.
+PoolParts pool_of(const EngineSetup& setup, std::size_t engines) {
+  const auto ranks = static_cast<std::size_t>(setup.scenario.serving.data_parallel_size);
+  return {.engine = &setup.model,
+          .nodes = engines / ranks,
+          .ranks = ranks,
+          .in_lockstep = ranks_in_lockstep(setup.scenario) > 1};
+}
+
 // Returns a note on the TTFTs of each priority; empty if there is only one.
 std::string ttft_by_priority(const Workload& asked, std::span<const TurnRecord> turns) {
   std::map<int, std::vector<double>> ttfts_ms;
@@ -115,18 +124,23 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
       recorder.busy(resource, busy_s, from_s, to_s, node);
     };
   };
-  std::vector<LinkObserver> observers;
-  for (std::size_t node = 0; node < setup.nodes; ++node) observers.push_back(observer_of(node));
+  std::vector<NodeParts> nodes;
+  for (std::size_t node = 0; node < setup.nodes; ++node) {
+    const EngineSetup& engine = node < setup.storing_nodes ? setup.engine : *setup.decode;
+    nodes.push_back({.hardware = &engine.machine.hardware(),
+                     .tensor_parallel_size = engine.scenario.serving.tensor_parallel_size,
+                     .observer = observer_of(node)});
+  }
   const std::unique_ptr<World> world =
-      make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
-                         scenario.fleet.shared_remote, setup.interconnect);
+      make_simgrid_world(std::move(nodes), scenario.fleet.shared_remote, setup.interconnect);
+  std::vector<PoolParts> pools = {pool_of(setup.engine, setup.storing_nodes)};
+  if (setup.decode) pools.push_back(pool_of(*setup.decode, setup.nodes - setup.storing_nodes));
   // There is no closed form for buffered loads: their layers are simulated.
   const Fidelity restores = machine.buffers_loads() ? Fidelity::layer : scenario.fidelity;
   Fleet fleet({.world = world.get(),
                .options = scenario.fleet,
                .seed = static_cast<uint64_t>(scenario.seed),
-               .ranks = static_cast<std::size_t>(scenario.serving.data_parallel_size),
-               .in_lockstep = ranks_in_lockstep(scenario) > 1,
+               .pools = std::move(pools),
                .stores = stores,
                .shared = shared_or_none,
                .make_restorer =
@@ -140,8 +154,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
                             .fidelity = scenario.fidelity,
                             .check_invariants = checks,
                             .finished_turns = hooks.finished_turns,
-                            .handover = setup.handover ? &*setup.handover : nullptr},
-               .decode = setup.decode ? &setup.decode->model : nullptr});
+                            .handover = setup.handover ? &*setup.handover : nullptr}});
   bool is_too_long = false;
   world->run([&](double now_s) {
     const double next_s = fleet.advance(now_s);

@@ -39,13 +39,21 @@ bool buys_whole_servers(const Json& document) {
   return found != billing->end() && *found == true;
 }
 
-// Returns the GPUs that one engine uses.
+// Returns the GPUs that a node uses; if pools of nodes differ, the larger one.
 double engine_gpus(Json& document) {
-  double gpus = 1;
-  for (const char* key : {"tensor_parallel_size", "data_parallel_size"}) {
-    if (const Json* size = amount_at(document, "serving", key, 1, kMaxCount)) gpus *= size->get<double>();
+  const Json fleet = document.value("fleet", Json());
+  Json pools = fleet.is_object() ? fleet.value("disaggregation", Json()) : Json();
+  double most_gpus = 0;
+  for (const char* pool : {"prefill", "decode"}) {
+    double gpus = 1;
+    for (const char* key : {"tensor_parallel_size", "data_parallel_size"}) {
+      const Json* size = pools.is_object() ? amount_at(pools, pool, key, 1, kMaxCount) : nullptr;
+      if (!size) size = amount_at(document, "serving", key, 1, kMaxCount);
+      if (size) gpus *= size->get<double>();
+    }
+    most_gpus = std::max(most_gpus, gpus);
   }
-  return gpus;
+  return most_gpus;
 }
 
 // Returns the profile's bytes of a tier that a share divides; 0 if there is none or the user sizes it.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "metrics/serialize.h"
 #include "reference/dice.h"
 #include "reference/literal_pair.h"
+#include "run/ranks.h"
 
 namespace kvcap::laws::disaggregation_laws_test {
 namespace {
@@ -302,6 +304,115 @@ TEST(Disaggregation, PoolsHaveBatchesOfTheirOwn) {
   for (int64_t first = 0; first < 1000; first += 250) prefill_s += parts.cost().prefill_s({250, first});
   prefill_s -= 3 * parts.cost().head_s(1);
   EXPECT_NEAR(result.number("ttft_breakdown_ms.prefill"), 1e3 * prefill_s, 1e-2);
+}
+
+// ---- pools of different parallelism ----
+
+TEST(Disaggregation, EachPoolHasItsOwnGpusAndTheSlowerEndSetsTheRate) {
+  Scenario machine = pair(16e9);
+  machine.hardware.gpu.count = 4;
+  machine.hardware.gpu.price_usd_per_hour = 2;
+  machine.hardware.nvlink = Nvlink{.bandwidth_bytes_per_s = 100e9, .latency_s = 1e-5};
+  machine.hardware.nic->count = 4;  // 8e9 bytes/s each
+  machine.fleet.replicas = 3;
+  machine.fleet.disaggregation->prefill_replicas = 2;
+  machine.fleet.disaggregation->decode.tensor_parallel_size = 4;
+  machine.fleet.disaggregation->prefill.tensor_parallel_size = 2;
+  const Workload workload = prompts({{0, 1000, 5}});
+  const RunResult result = run(machine, workload);
+  const Scenario prefill = prefill_scenario(machine), decode = decode_scenario(machine);
+  const double prefill_s = Machine(prefill, 0, 0).cost().prefill_s({1000, 0});
+  const double step_s = Machine(decode, 0, 0).cost().prefill_s({1, 999});
+  // The prefill node is half the machine and sends over 2 of its 4 NICs.
+  const double transfer_s = kLatency_s + 1000 * kTokenBytes / 16e9;
+  EXPECT_EQ(prefill.hardware.gpu.count, 2);
+  EXPECT_EQ(prefill.hardware.dram->capacity_bytes, machine.hardware.dram->capacity_bytes / 2);
+  EXPECT_EQ(decode.hardware.gpu.count, 4);
+  EXPECT_NEAR(result.turns.front().ttft_s, prefill_s + transfer_s + step_s, kNear_s);
+  EXPECT_NEAR(result.turns.front().transfer_s, transfer_s, kNear_s);
+  EXPECT_NEAR(result.number("cost.usd_per_hour"), 2 * (2 * 2 + 4), 1e-9);
+}
+
+TEST(Disaggregation, RanksOfAPoolDivideItsNodeAndItsTurns) {
+  Scenario machine = pair(16e9);
+  machine.hardware.gpu.count = 2;
+  machine.fleet.disaggregation->decode.data_parallel_size = 2;
+  const RunResult result = run(machine, prompts({{0, 1000, 200}, {1, 1000, 200}}));
+  // One prefill engine, and two decode ranks with a turn each, which get half the NICs' rate.
+  EXPECT_EQ(result.turns[0].node, 1);
+  EXPECT_EQ(result.turns[1].node, 2);
+  EXPECT_NEAR(result.turns[1].transfer_s, kLatency_s + 1000 * kTokenBytes / 8e9, kNear_s);
+  EXPECT_NEAR(result.turns[0].e2el_s, result.turns[1].e2el_s, 1e-6);
+}
+
+TEST(Disaggregation, TheDraftersKvMovesWithThePrompt) {
+  Scenario machine = pair(10e9);
+  machine.serving.speculative = SpeculativeOptions{
+      .method = DraftMethod::layers, .draft_tokens = 3, .acceptance_length = 4, .draft_layers = 2};
+  const RunResult result = run(machine, prompts({{0, 1000, 21}}));
+  EXPECT_EQ(number(result, "transfer_bytes"), 1000 * kTokenBytes * 34 / 32);
+  // After the first token, five steps of four tokens each.
+  Scenario alone = machine;
+  alone.fleet = {};
+  const RunResult together = run(alone, prompts({{0, 1000, 21}}));
+  EXPECT_NEAR(result.turns[0].e2el_s - result.turns[0].ttft_s,
+              together.turns[0].e2el_s - together.turns[0].ttft_s, kNear_s);
+}
+
+// ---- failures ----
+
+// Times of a lone turn of 1,000 + 50 tokens: while its prompt is computed, moves, and is answered.
+struct Stages {
+  double prefilling_s, moving_s, decoding_s;
+};
+Stages stages(const Scenario& machine) {
+  const TurnRecord turn = run(machine, prompts({{0, 1000, 50}})).turns.front();
+  const double prefilled_s = turn.ttft_s - turn.first_step_s - turn.transfer_s;
+  return {prefilled_s / 2, prefilled_s + turn.transfer_s / 2, (turn.ttft_s + turn.e2el_s) / 2};
+}
+
+TEST(Disaggregation, ATurnWhoseNodeFailsStartsOverOnAnotherOne) {
+  for (const bool pushes : {false, true}) {
+    Scenario machine = pair(1e9, 2, 2);
+    if (pushes) machine = pushing(machine, TransferGranularity::layerwise);
+    const Workload workload = prompts({{0, 1000, 50}});
+    const RunResult whole = run(machine, workload);
+    const double ttft_s = whole.turns.front().ttft_s;
+    const auto [prefilling_s, moving_s, decoding_s] = stages(machine);
+    const auto failing = [&](int64_t replica, double at_s) {
+      Scenario one = machine;
+      one.fleet.failures = {{.replica = replica, .at_s = at_s, .down_s = 1000}};
+      return run(one, workload);
+    };
+    // Session affinity: nodes 0 and 2. What the failing node had to do, it no longer has once it is done.
+    const std::vector<std::tuple<int64_t, double, bool>> cases = {
+        {0, prefilling_s, true}, {0, moving_s, true},   {0, decoding_s, false},
+        {2, moving_s, true},     {2, decoding_s, true}, {2, prefilling_s, false}};
+    for (const auto& [replica, at_s, starts_over] : cases) {
+      SCOPED_TRACE(std::to_string(replica) + " at " + std::to_string(at_s) + (pushes ? ", push" : ", pull"));
+      const RunResult result = failing(replica, at_s);
+      const TurnRecord& turn = result.turns.front();
+      const bool is_prompt_again = starts_over || (pushes && replica == 2 && at_s == prefilling_s);
+      EXPECT_EQ(turn.retries, is_prompt_again ? 1 : 0);
+      if (starts_over) {
+        EXPECT_NEAR(turn.ttft_s, at_s + ttft_s, 1e-6);
+        EXPECT_NEAR(turn.e2el_s, at_s + whole.turns.front().e2el_s, 1e-6);
+      }
+      EXPECT_EQ(result.number("completed"), 1);
+    }
+  }
+}
+
+TEST(Disaggregation, PromptsWaitWhileNoDecodeNodeIsUp) {
+  Scenario machine = pair(10e9);
+  machine.fleet.failures = {{.replica = 1, .at_s = 0.001, .down_s = 20}};
+  const Workload workload = prompts({{1, 1000, 5}, {2, 500, 5}});
+  const RunResult result = run(machine, workload);
+  Scenario whole = machine;
+  whole.fleet.failures = {};
+  const double transfer_s = run(whole, workload).turns.front().transfer_s;
+  EXPECT_NEAR(result.turns[0].ttft_s, 20.001 - 1 + transfer_s + result.turns[0].first_step_s, 1e-6);
+  EXPECT_EQ(result.number("retried"), 0);
 }
 
 // ---- an event at a time ----

@@ -553,8 +553,8 @@ class Generator {
                          {"latency_s", dice_.spread(1e-6, 1e-2)}};
     }
     Json& fleet = json_["fleet"];
-    if (fleet.is_object()) fleet.erase("failures");
-    const int64_t replicas = dice_.between(2, 5);
+    const int64_t before_replicas = fleet.is_object() ? fleet.value("replicas", int64_t{1}) : 1;
+    const int64_t replicas = std::max(dice_.between(2, 5), before_replicas);
     fleet["replicas"] = replicas;
     Json options = {{"prefill_replicas", dice_.between(1, replicas - 1)}};
     const bool pushes = dice_.chance(0.5);
@@ -567,6 +567,21 @@ class Generator {
     if (dice_.chance(0.3) && !known_.model.is_recurrent())
       options["prefill"]["max_num_batched_tokens"] = dice_.tokens(64, 8192);
     fleet["disaggregation"] = options;
+    if (is_refused()) {
+      json_ = before;
+      return;
+    }
+    resize_pools();
+  }
+
+  // Gives the pools parallelism of their own, unless another setting forbids it.
+  void resize_pools() {
+    const Json before = json_;
+    Json& options = json_["fleet"]["disaggregation"];
+    for (const char* pool : {"prefill", "decode"}) {
+      if (dice_.chance(0.3)) options[pool]["tensor_parallel_size"] = int64_t{1} << dice_.between(0, 2);
+      if (dice_.chance(0.3)) options[pool]["data_parallel_size"] = dice_.between(1, 3);
+    }
     if (is_refused()) json_ = before;
   }
 

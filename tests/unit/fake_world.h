@@ -26,7 +26,7 @@ class FakeWorld : public World, public Node {
     return lanes_.try_emplace({from, to}, FakeLane(*this)).first->second;
   }
   ComputeQueue& restore_compute() override { return compute_; }
-  void drop_all() override {
+  void drop_all(std::size_t) override {
     events_ = {};
     lanes_.clear();
     compute_.drop();

@@ -416,16 +416,16 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"link":"nvlink"}}})",
      R"(chat.json: fleet.disaggregation.link: found "nvlink", allowed: nic (the hardware has no nvlink))",
      true},
-    {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"failures":[{"replica":0,"at_s":5,"down_s":1}],"disaggregation":{"prefill_replicas":1}}})",
-     "chat.json: fleet.failures: found 1 failures, allowed: none with fleet.disaggregation (failures of its "
-     "nodes are not simulated)",
+    {R"({"hardware":{"gpu":{"count":1},"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"prefill":{"tensor_parallel_size":2}}}})",
+     "chat.json: fleet.disaggregation.prefill.tensor_parallel_size: found 2, allowed: at most "
+     "hardware.gpu.count = 1",
      true},
     {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1}},"policy":{"name":"cacheblend"}})",
      R"(chat.json: policy.restore: found "blend", allowed: none, recompute, load, project, fastest with fleet.disaggregation (decode nodes receive the whole KV of a prompt))",
      true},
-    {R"({"hardware":{"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1}},"serving":{"data_parallel_size":2}})",
-     "chat.json: serving.data_parallel_size: found 2, allowed: 1 with fleet.disaggregation (ranks are not "
-     "simulated there)",
+    {R"({"hardware":{"gpu":{"count":1},"nic":{"bandwidth_bytes_per_s":1e9}},"fleet":{"replicas":2,"disaggregation":{"prefill_replicas":1,"decode":{"data_parallel_size":2}}}})",
+     "chat.json: fleet.disaggregation.decode.data_parallel_size: found a node of 2 GPUs, allowed: at most "
+     "hardware.gpu.count = 1",
      true},
     {R"({"fleet":{"failures":[{"replica":0,"at_s":5}]}})",
      "chat.json: fleet.failures.0.down_s: missing, required"},

@@ -58,6 +58,7 @@ class Engine {
         .kv_capacity_tokens = machine_.kv_capacity_tokens(),
         .max_model_len = machine_.max_model_len()};
     Fleet fleet({.world = &world,
+                 .pools = {{.engine = &model}},
                  .stores = {&store_, 1},
                  .make_restorer =
                      [&](std::size_t) {

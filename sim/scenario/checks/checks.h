@@ -19,6 +19,9 @@ namespace kvcap {
 
 // Checks the policy's rules for layers that keep a window or a state.
 void check_group_rules(const Scenario& scenario, const Places& places);
+// `path`: of the size.
+void check_tensor_parallel_size(const Scenario& scenario, int64_t size, const std::string& path,
+                                const Places& places);
 void check_serving(Scenario& scenario, const Places& places);
 void check_speculative(Scenario& scenario, const Places& places);
 void check_policy(const Scenario& scenario, const Places& places);

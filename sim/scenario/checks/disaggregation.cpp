@@ -17,7 +17,6 @@ class DisaggregationCheck {
     check_pools();
     check_transfer();
     check_link();
-    check_rest();
     check_policy();
   }
 
@@ -38,6 +37,23 @@ class DisaggregationCheck {
       fail(own("prefill_replicas"), std::to_string(options_.prefill_replicas),
            "less than fleet.replicas = " + std::to_string(replicas) + " (the other nodes decode)");
     }
+    check_parallelism("prefill.", options_.prefill);
+    check_parallelism("decode.", options_.decode);
+  }
+
+  void check_parallelism(const std::string& pool, const PoolOptions& options) const {
+    if (options.tensor_parallel_size) {
+      check_tensor_parallel_size(scenario_, *options.tensor_parallel_size, own(pool + "tensor_parallel_size"),
+                                 places_);
+    }
+    if (!options.tensor_parallel_size && !options.data_parallel_size) return;
+    const ServingOptions& serving = scenario_.serving;
+    const int64_t ranks = options.data_parallel_size.value_or(serving.data_parallel_size);
+    const int64_t gpus = ranks * options.tensor_parallel_size.value_or(serving.tensor_parallel_size);
+    if (gpus <= scenario_.hardware.gpu.count) return;
+    fail(own(pool + (options.data_parallel_size ? "data_parallel_size" : "tensor_parallel_size")),
+         "a node of " + std::to_string(gpus) + " GPUs",
+         "at most hardware.gpu.count = " + std::to_string(scenario_.hardware.gpu.count));
   }
 
   void check_transfer() const {
@@ -62,22 +78,6 @@ class DisaggregationCheck {
     }
     if (options_.link == TransferLink::nvlink && !scenario_.hardware.nvlink) {
       fail(own("link"), "\"nvlink\"", "nic (the hardware has no nvlink)");
-    }
-  }
-
-  // Rejects options that are not modelled with disaggregation.
-  void check_rest() const {
-    if (!scenario_.fleet.failures.empty()) {
-      fail("fleet.failures", std::to_string(scenario_.fleet.failures.size()) + " failures",
-           "none with fleet.disaggregation (failures of its nodes are not simulated)");
-    }
-    if (scenario_.serving.data_parallel_size > 1) {
-      fail("serving.data_parallel_size", std::to_string(scenario_.serving.data_parallel_size),
-           "1 with fleet.disaggregation (ranks are not simulated there)");
-    }
-    if (scenario_.serving.speculative && scenario_.serving.speculative->draft_tokens > 0) {
-      fail("serving.speculative.draft_tokens", std::to_string(scenario_.serving.speculative->draft_tokens),
-           "0 with fleet.disaggregation (the drafter's KV is not transferred)");
     }
   }
 

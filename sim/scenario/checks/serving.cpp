@@ -10,9 +10,10 @@ namespace {
 
 constexpr int64_t kMaxEngines = 65535;  // a turn's record has 16 bits for the engine
 
-void check_parallelism(const Scenario& scenario, const Places& places) {
-  const int64_t size = scenario.serving.tensor_parallel_size;
-  const char* path = "serving.tensor_parallel_size";
+}  // namespace
+
+void check_tensor_parallel_size(const Scenario& scenario, int64_t size, const std::string& path,
+                                const Places& places) {
   if (size > scenario.hardware.gpu.count) {
     fail(places, path, std::to_string(size),
          "at most hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
@@ -29,6 +30,8 @@ void check_parallelism(const Scenario& scenario, const Places& places) {
          "a divisor of the " + std::to_string(heads) + " heads of model.layer_groups." + std::to_string(i));
   }
 }
+
+namespace {
 
 // Checks that all ranks of a replica fit on the GPUs of one node, and the options of experts.
 void check_experts(const Scenario& scenario, const Places& places) {
@@ -78,7 +81,8 @@ void check_engine(const Scenario& scenario, const Places& places) {
 }  // namespace
 
 void check_serving(Scenario& scenario, const Places& places) {
-  check_parallelism(scenario, places);
+  check_tensor_parallel_size(scenario, scenario.serving.tensor_parallel_size, "serving.tensor_parallel_size",
+                             places);
   check_experts(scenario, places);
   check_engine(scenario, places);
   check_speculative(scenario, places);

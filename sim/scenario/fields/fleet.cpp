@@ -99,6 +99,20 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
 }
 
 static void describe(FieldVisitor& v, PoolOptions& o) {
+  v.field(
+      "tensor_parallel_size", o.tensor_parallel_size,
+      {.meaning = "value for these nodes; a node of fewer GPUs than hardware.gpu.count is that part of the "
+                  "machine, and is billed as such",
+       .unit = "GPUs",
+       .min = 1,
+       .max = kMaxCount,
+       .absent = "serving.tensor_parallel_size"});
+  v.field("data_parallel_size", o.data_parallel_size,
+          {.meaning = "value for these nodes",
+           .unit = "ranks",
+           .min = 1,
+           .max = kMaxCount,
+           .absent = "serving.data_parallel_size"});
   v.field("max_num_seqs", o.max_num_seqs,
           {.meaning = "value for these nodes",
            .unit = "requests",

@@ -311,10 +311,14 @@ TEST_F(Manifests, OfModelserviceGiveServersForPrefillAndDecode) {
   EXPECT_EQ(value_of(line, "fleet.disaggregation.prefill_replicas"), "3");
   EXPECT_EQ(value_of(line, "fleet.disaggregation.prefill.max_num_seqs"), "16");
   EXPECT_TRUE(line.notes.empty()) << line.notes.front();
-  EXPECT_EQ(refused(service("3", ", --max-num-seqs, '16'", "4")),
-            "--from: a.yaml: prefill and decode differ in serving.tensor_parallel_size: found 4 and 2, "
-            "allowed: the same "
-            "for both; only max_num_seqs and max_num_batched_tokens may differ");
+  const LaunchLine wide = read(service("3", ", --max-num-seqs, '16'", "4"));
+  EXPECT_EQ(value_of(wide, "fleet.disaggregation.prefill.tensor_parallel_size"), "4");
+  EXPECT_EQ(value_of(wide, "fleet.disaggregation.decode.tensor_parallel_size"), "2");
+  EXPECT_EQ(value_of(wide, "fleet.disaggregation.prefill.data_parallel_size"), "");
+  EXPECT_EQ(refused(service("3", ", --max-num-seqs, '16', --max-model-len, '4096'")),
+            "--from: a.yaml: prefill and decode differ in serving.max_model_len: found 4096 and no value, "
+            "allowed: the same for both; max_num_seqs, max_num_batched_tokens, tensor_parallel_size and "
+            "data_parallel_size may differ");
   EXPECT_TRUE(has(refused(service("3")), "differ in serving.max_num_seqs: found no value and 256"));
   EXPECT_EQ(value_of(read(service("0")), "fleet.replicas"), "") << "one decode server does both";
   EXPECT_EQ(value_of(read(service("3"), "#prefill"), "fleet.replicas"), "3");

@@ -30,7 +30,8 @@ class SimgridWorld : public OwnProcess {
   void SetUp() override {
     OwnProcess::SetUp();
     if (IsSkipped()) return;
-    world_ = make_simgrid_world(host_machine(), 1, {[](Resource, double, double, double) {}});
+    world_ =
+        make_simgrid_world({{.hardware = &hardware_, .observer = [](Resource, double, double, double) {}}});
   }
 
   Node& node() const { return world_->node(0); }
@@ -53,6 +54,7 @@ class SimgridWorld : public OwnProcess {
     for (std::size_t i = 0; i < dates.size(); ++i) EXPECT_NEAR(dates[i], expected[i], 1e-8) << i;
   }
 
+  const HardwareProfile hardware_ = host_machine();
   std::unique_ptr<World> world_;
   std::vector<double> began_s_, ended_s_;
 };
@@ -208,7 +210,7 @@ TEST_F(SimgridWorld, TellsNothingOfWhatWasLostWithItsNode) {
       return 0.5;
     }
     if (now_s < 1) {
-      node().drop_all();
+      world_->drop_all(0);
       EXPECT_EQ(node().lane(Tier::dram, Tier::hbm).pending_s(), 0);
       EXPECT_EQ(node().restore_compute().pending_s(), 0);
       return 4;

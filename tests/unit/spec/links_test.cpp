@@ -169,7 +169,8 @@ TEST(Route, MoreBlocksOfOneSizeTakeLonger) {
 
 std::vector<double> ends_of_both_directions(const HardwareProfile& hardware, double in_bytes,
                                             double out_bytes, double block_bytes) {
-  const auto world = make_simgrid_world(hardware, 1, {[](Resource, double, double, double) {}});
+  const auto world =
+      make_simgrid_world({{.hardware = &hardware, .observer = [](Resource, double, double, double) {}}});
   std::vector<double> ends_s = {0, 0};
   const auto move = [&](Tier from, Tier to, double bytes, double& end_s) {
     const double alone_s = route(hardware, 1, from, to).seconds(bytes, bytes / block_bytes);
