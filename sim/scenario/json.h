@@ -22,6 +22,7 @@ struct Document {
   Places places;
   double profile_gpus = 0;                               // gpu.count of the profile's file; 0: no file
   double profile_dram_bytes = 0, profile_ssd_bytes = 0;  // of the profile's file
+  double profile_memory_bytes = 0;                       // its gpu.memory_bytes
   std::string prices_file = {};                          // empty: no prices file
   std::vector<std::string> notes = {};                   // about the steps of resolution
 };

@@ -143,6 +143,7 @@ double amount_of(const Json& hardware, const char* part, const char* key, double
 
 void note_profile(const Json& hardware, Document& document) {
   document.profile_gpus = amount_of(hardware, "gpu", "count", 1);
+  document.profile_memory_bytes = amount_of(hardware, "gpu", "memory_bytes", 0);
   document.profile_dram_bytes = amount_of(hardware, "dram", "capacity_bytes", 0);
   document.profile_ssd_bytes =
       amount_of(hardware, "ssd", "count", 1) * amount_of(hardware, "ssd", "capacity_bytes", 0);
@@ -327,6 +328,20 @@ Override override_of(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1), place, {}};
 }
 
+// The driver of a GPU whose memory the user sets reports the same part of it as the profile's.
+static void scale_reported_memory(Document& document) {
+  const auto is_of_profile = [&](const char* key) {
+    return document.places.is_reference("hardware.gpu." + std::string(key));
+  };
+  if (is_of_profile("memory_bytes") || !is_of_profile("reported_memory_bytes")) return;
+  Json& gpu = document.json["hardware"]["gpu"];
+  const auto is_number = [&](const char* key) { return gpu.contains(key) && gpu[key].is_number(); };
+  if (!is_number("memory_bytes") || !is_number("reported_memory_bytes")) return;
+  if (document.profile_memory_bytes <= 0) return;
+  const double scale = gpu["memory_bytes"].get<double>() / document.profile_memory_bytes;
+  gpu["reported_memory_bytes"] = scale * gpu["reported_memory_bytes"].get<double>();
+}
+
 Document resolve_scenario(std::string_view text, const std::string& file,
                           const std::vector<Override>& overrides) {
   Document document{parse_json(text, file), {}};
@@ -345,6 +360,7 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   label_outdated_notes(written, document.json);
   take_prices(document);
   take_share(document);
+  scale_reported_memory(document);
   drop_old_dates(document);
   take_engine(document);
   return document;

@@ -329,6 +329,20 @@ TEST(Override, ReachesIntoWhatTheScenarioRefersToByName) {
             "--set model.hidden_size=0: found 0, allowed: an integer from 1 to 1000000");
 }
 
+TEST(Override, OfMemoryScalesWhatTheDriverReports) {
+  const std::string text = R"({"schema": "kvcap.scenario/1", "model": "qwen3-8b", "hardware": "a100-80g-sxm",
+      "policy": "recompute", "workload": {"source": {"kind": "chat"}}})";
+  const auto gpu = [&](const std::vector<std::string>& overrides) {
+    return parse_scenario(text, "chat.json", overrides).hardware.gpu;
+  };
+  const double reported_bytes = *gpu({}).reported_memory_bytes;
+  EXPECT_EQ(gpu({"hardware.gpu.memory_bytes=42949672960"}).reported_memory_bytes, reported_bytes / 2);
+  EXPECT_EQ(gpu({"hardware.gpu.memory_bytes=42949672960", "hardware.gpu.reported_memory_bytes=42e9"})
+                .reported_memory_bytes,
+            42e9);
+  EXPECT_EQ(gpu({"hardware.gpu.count=1"}).reported_memory_bytes, reported_bytes);
+}
+
 TEST(Catalogue, HoldsOnlyFilesThatLoad) {
   EXPECT_FALSE(catalogue(Catalogue::models).empty());
   EXPECT_FALSE(catalogue(Catalogue::hardware).empty());
