@@ -29,6 +29,12 @@ double key_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape&
   return flops / (gpu.peak_flops * efficiency.efficiency / static_cast<double>(gpu.sm_count));
 }
 
+int64_t longest_rows(std::span<const PrefillChunk> chunks) {
+  int64_t rows = 0;
+  for (const PrefillChunk& chunk : chunks) rows = std::max(rows, chunk.new_tokens);
+  return rows;
+}
+
 // The time of thread blocks that start one after the other on all multiprocessors.
 class Waves {
  public:
@@ -70,6 +76,13 @@ class Grid {
         window_(shape.window),
         groups_(groups) {
     groups_.clear();
+  }
+
+  // Adds the blocks of a prompt that have no query, if the longest prompt of the call has `rows` rows.
+  void pad(PrefillChunk chunk, int64_t rows) {
+    const int64_t blocks = row_blocks(rows) - row_blocks(chunk.new_tokens);
+    if (chunk.new_tokens == 0 || blocks == 0 || chunk.cached_tokens == 0) return;
+    groups_.push_back({heads_ * blocks, in_window(static_cast<double>(chunk.cached_tokens), 0)});
   }
 
   // Calls `visit` for the groups of a prompt, those with most keys first.
@@ -142,7 +155,10 @@ double grid_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const Pref
   Grid grid(efficiency, shape, groups);
   const double one_key_s = key_s(efficiency, gpu, shape);
   if (chunks.size() == 1 && rows.sequences == 0) return grid.seconds(chunks[0], one_key_s, gpu.sm_count);
-  for (const PrefillChunk chunk : chunks) grid.add(chunk);
+  for (const PrefillChunk chunk : chunks) {
+    grid.add(chunk);
+    if (efficiency.padded_rows) grid.pad(chunk, longest_rows(chunks));
+  }
   grid.add(rows);
   return grid.seconds(one_key_s, gpu.sm_count);
 }
@@ -152,7 +168,8 @@ struct Traffic {
   double bytes = 0;
 };
 
-Traffic traffic_of(std::span<const PrefillChunk> chunks, const AttentionShape& shape, DecodeRows rows) {
+Traffic traffic_of(const Efficiency& efficiency, std::span<const PrefillChunk> chunks,
+                   const AttentionShape& shape, DecodeRows rows) {
   const double query_bytes = static_cast<double>(shape.query_heads * (shape.key_dim + shape.value_dim)) *
                              shape.query_bytes_per_element;  // Q and O
   const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
@@ -167,7 +184,9 @@ Traffic traffic_of(std::span<const PrefillChunk> chunks, const AttentionShape& s
     const auto queries = static_cast<double>(chunk.new_tokens);
     const int64_t cached =
         shape.window > 0 ? std::min(chunk.cached_tokens, shape.window) : chunk.cached_tokens;
-    traffic.flops += shape.pair_flops() * causal_pairs(chunk, shape.window);
+    const int64_t padding = efficiency.padded_rows ? longest_rows(chunks) - chunk.new_tokens : 0;
+    traffic.flops += shape.pair_flops() * (causal_pairs(chunk, shape.window) +
+                                           static_cast<double>(padding) * static_cast<double>(cached));
     traffic.bytes += queries * query_bytes + (static_cast<double>(cached) + queries) * token_bytes;
   }
   return traffic;
@@ -203,7 +222,7 @@ void split_at_chunks(PrefillChunk chunk, int64_t size, std::vector<PrefillChunk>
 double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,
                            const AttentionShape& shape, DecodeRows rows) {
   KVCAP_CHECK(efficiency.model != EfficiencyModel::table);
-  const Traffic traffic = traffic_of(chunks, shape, rows);
+  const Traffic traffic = traffic_of(efficiency, chunks, shape, rows);
   if (traffic.flops == 0) return 0;
   if (!runs_in_blocks(efficiency)) {
     return roofline_s(efficiency, gpu, traffic.flops, traffic.bytes) + fixed_s(efficiency);

@@ -95,9 +95,13 @@ Machine::Machine(const Scenario& scenario, const Workload& workload)
 // Returns the hardware with the engine's kernels in place of vLLM's.
 static HardwareProfile engine_hardware(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
+  HardwareProfile hardware = scenario.hardware;
+  if (serving.engine == EngineKind::sglang && serving.attention_backend == AttentionBackend::triton) {
+    hardware.gpu.attention.padded_rows = true;
+  }
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
-  if (!version || serving.host_times == HostTimes::none) return scenario.hardware;
-  return with_slower_kernels(scenario.hardware, host_times_of(serving.engine, *version).kernel_factor);
+  if (!version || serving.host_times == HostTimes::none) return hardware;
+  return with_slower_kernels(hardware, host_times_of(serving.engine, *version).kernel_factor);
 }
 
 Machine::Machine(const Scenario& scenario, const Expected& expected)

@@ -49,7 +49,9 @@ struct Efficiency {
   double block_s = 0;               // per thread block, besides the time of its keys: blocks
   double wave_tail = 1;             // share of the idle time at the ends of waves that counts: blocks
   bool packed_heads = false;        // a block's rows belong to all query heads of a KV head: blocks
-  std::vector<GemmPoint> points;    // table
+  // All prompts of a call have as many rows as the longest; blocks without a query read their whole prefix.
+  bool padded_rows = false;
+  std::vector<GemmPoint> points;  // table
   // Share of the memory bandwidth that the kernel reaches which quantises A before an FP8 or FP4 GEMM. It
   // reads A with the bytes per element of the output and writes it with those of A. Absent: the kernel is
   // fused into another one. Plain GEMMs only.

@@ -25,6 +25,10 @@ static void describe_efficiency(FieldVisitor& v, Efficiency& o, Names models) {
   v.field("block_s", o.block_s, not_negative("blocks: constant time of a thread block", "s"));
   v.field("wave_tail", o.wave_tail,
           {.meaning = "blocks: counted share of the idle time at the end of a wave", .min = 0, .max = 1});
+  v.field(
+      "padded_rows", o.padded_rows,
+      {.meaning = "all prompts of a call take as many rows as the longest, which read the whole prefix (set "
+                  "for SGLang's Triton kernels)"});
   v.field("packed_heads", o.packed_heads,
           {.meaning = "blocks: a thread block has rows of all query heads of a KV head"});
   v.field("points", o.points, {.meaning = "table: measured GEMMs"});
@@ -75,7 +79,9 @@ void describe(FieldVisitor& v, Gpu& o) {
   v.field("memory_bytes", o.memory_bytes,
           positive("memory as sold, in actual bytes (40 GiB, not 40e9)", "bytes"));
   v.field("reported_memory_bytes", o.reported_memory_bytes,
-          positive_or_absent("memory that the driver reports (cudaMemGetInfo)", "bytes", "not known"));
+          positive_or_absent("memory that the driver reports (cudaMemGetInfo); follows memory_bytes where "
+                             "only that is set",
+                             "bytes", "not known"));
   v.field("context_bytes", o.context_bytes,
           not_negative("part of it that a process's CUDA context takes", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,

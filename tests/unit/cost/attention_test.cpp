@@ -99,6 +99,21 @@ TEST(AttentionBlocks, OfAPersistentKernelWaitForNoWave) {
               1e-14);
 }
 
+TEST(AttentionBlocks, OfPaddedRowsReadTheWholePrefixOfShorterPrompts) {
+  // 128 and 1 rows over 1000 keys: row blocks of 1128, 1064 and 1001 keys, and one of 1000 keys that has no
+  // query, 32 of each on 100 SMs.
+  Efficiency padded = blocks(0);
+  padded.padded_rows = true;
+  const std::vector<PrefillChunk> prompts = {{128, 1000}, {1, 1000}};
+  const double work_s = (1128 + 1064 + 1001 + 1000) * 0.32 * kKey_s + 1.28 * 2e-6;
+  EXPECT_NEAR(cost_of(padded).attention_layer_s(prompts), work_s + 5e-6, 1e-14);
+  // Without a prefix there is nothing to read, and a prompt alone has no others' rows.
+  EXPECT_EQ(cost_of(padded).attention_layer_s(std::vector<PrefillChunk>{{128, 0}, {1, 0}}),
+            cost_of(blocks(0)).attention_layer_s(std::vector<PrefillChunk>{{128, 0}, {1, 0}}));
+  EXPECT_EQ(cost_of(padded).attention_layer_s(PrefillChunk{200, 1000}),
+            cost_of(blocks(0)).attention_layer_s(PrefillChunk{200, 1000}));
+}
+
 TEST(AttentionBlocks, PackTheQueryHeadsOfAKvHead) {
   // Four query heads share a KV head: 16 tokens are 64 rows, one block for each of the eight KV heads. Of 30
   // tokens, 120 rows, the first block ends with token 16.
