@@ -26,6 +26,7 @@ bool Steps::plan() {
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
   if (engine_.speculation) current_.settle();
+  if (engine_.keeping->load == LoadMode::blocking && !current_.empty()) scheduler_.add_restored(current_);
   // If all running requests have been preempted, others may fit.
   do {
     if (current_.empty()) scheduler_.plan(current_);

@@ -115,6 +115,14 @@ void Scheduler::plan(StepPlan& step) {
   if (step.decodes_only() && !step.empty()) note_decodes(1);
 }
 
+void Scheduler::add_restored(StepPlan& step) {
+  if (restored_waiting_ == 0 || step.preempted) return;
+  if (serving_.schedule == StepOrder::prefill_first && step.decoding > 0) return;
+  int64_t budget = serving_.max_num_batched_tokens;
+  for (const Slice& slice : step.slices) budget -= slice.tokens;
+  plan_waiting(step, budget, true);
+}
+
 void Scheduler::note_decodes(int64_t steps) {
   const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
   output_share_ =
@@ -189,8 +197,8 @@ bool Scheduler::make_room(StepPlan& step, int64_t& budget, std::size_t& place, i
   return true;
 }
 
-void Scheduler::plan_waiting(StepPlan& step, int64_t& budget) {
-  bool blocked = false;
+void Scheduler::plan_waiting(StepPlan& step, int64_t& budget, bool only_restored) {
+  bool blocked = only_restored;
   for (std::size_t place = 0; place < waiting_.size() && budget > 0 && slot_is_free();) {
     // A restored request already holds blocks and may pass requests that hold none.
     if (blocked && restored_waiting_ == 0) return;

@@ -130,6 +130,9 @@ class Scheduler {
   void add(RequestPtr request);
   // Plans the next step.
   void plan(StepPlan& step);
+  // Adds to a plan the restored requests for which it has room: those whose contexts were loaded before its
+  // step begins.
+  void add_restored(StepPlan& step);
   // Counts every slice of `step`, and of the `following` plan if any, `steps` more times. Calls `begins` with
   // the number of a step, from 1 on, before the blocks of its plan are taken. REQUIRES: all slices decode,
   // and most_steps() allows it.
@@ -182,7 +185,7 @@ class Scheduler {
  private:
   void plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts);
   bool make_room(StepPlan& step, int64_t& budget, std::size_t& place, int64_t tokens);
-  void plan_waiting(StepPlan& step, int64_t& budget);
+  void plan_waiting(StepPlan& step, int64_t& budget, bool only_restored = false);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
   bool fits(const Request& request, const Found& found, int64_t budget);
   bool has_room(const Request& request, const Found& found) const;
