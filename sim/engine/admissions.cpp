@@ -245,6 +245,10 @@ void Admissions::start(Request& request, Restoration restoration, int64_t tokens
                                                   host](RestoreTimes times) {
     const RestoreTimes on_gpu = times;
     times.restored_s += host;
+    if (blocks) {
+      times.loaded_s = std::max(times.loaded_s, now_s + keeping_.load_enqueue_s);
+      times.restored_s = std::max(times.restored_s, times.loaded_s);
+    }
     request.restored_s = times.restored_s;
     if (first) {
       // Fused computation is the prefill of the new tokens, so it is not part of the restoration.

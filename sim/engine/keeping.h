@@ -34,6 +34,7 @@ struct KeepingOptions {
   double prefetch_timeout_max_s = std::numeric_limits<double>::infinity();
   bool loads_first_tier_only = false;  // state in lower tiers must first be moved to the first tier
   int64_t load_min_tokens = 1;         // a smaller hit is computed instead of loaded
+  double load_enqueue_s = 0;           // of all layers: a blocking load ends no sooner
   bool polled_loads = false;           // the scheduler knows the end of a load only some steps later
   double remote_copies = 1;            // copies per write to a remote tier
   double lookup_s = 0;                 // time of a lookup in the remote tier's index, once per turn

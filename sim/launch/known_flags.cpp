@@ -263,7 +263,7 @@ constexpr KnownFlags kSglang[] = {
      "--nccl-init-addr --download-dir --base-gpu-id --gpu-id-step --decode-log-interval "
      "--gc-warning-threshold-secs --otlp-traces-endpoint --export-metrics-to-file-dir "
      "--mm-attention-backend --grammar-backend --sampling-backend --hicache-io-backend "
-     "--hicache-mem-layout --constrained-json-whitespace-pattern --device --max-prefill-tokens "
+     "--constrained-json-whitespace-pattern --device --max-prefill-tokens "
      "--quantization-param-path --priority-scheduling-preemption-threshold --max-lora-chunk-size "
      "--speculative-draft-model-revision --speculative-draft-load-format --custom-sigquit-handler "
      "--tokenizer-metrics-custom-labels-header --debug-tensor-dump-output-folder SGLANG_LOG_LEVEL "

@@ -305,6 +305,16 @@ inline constexpr std::tuple kTable{
                 .fallback = kDefaults.load_min_tokens},
                in_host_tiers),
     policy_key(
+        "load_enqueue_s", &O::load_enqueue_s,
+        {.meaning = "load blocking: time per layer in which the scheduler enqueues the copies of a load; "
+                    "the load ends no sooner",
+         .unit = "s",
+         .min = 0,
+         .max = 10,
+         .absent = "0",
+         .fallback = kDefaults.load_enqueue_s},
+        [](const KeyUse& use) { return use.where.host_tiers && use.options.load == LoadMode::blocking; }),
+    policy_key(
         "polled_loads", &O::polled_loads,
         {.meaning = "load parked: the end of a load is reported with the result of the next step, or of "
                     "the one after it with async_scheduling",

@@ -148,6 +148,9 @@ struct PolicyOptions {
   // Load only from the first host tier; state in farther tiers has to be prefetched there first.
   std::optional<bool> loads_first_tier_only;
   std::optional<int64_t> load_min_tokens;  // fewer tokens are computed instead
+  // Blocking loads: time per layer in which the scheduler enqueues the copies of a load (HiCache with
+  // page_first_direct: sglang#38472).
+  std::optional<double> load_enqueue_s;
   // The worker asks once a step, while it launches the step, which loads have ended, and reports them with
   // the step's result (vLLM's KV connectors: kv_connector_model_runner_mixin.py@00f4240).
   std::optional<bool> polled_loads;
@@ -189,6 +192,7 @@ struct PolicyDefaults {
   double prefetch_timeout_s_per_token = 0;
   bool loads_first_tier_only = false;
   int64_t load_min_tokens = 1;
+  double load_enqueue_s = 0;
   bool polled_loads = false;
 };
 inline constexpr PolicyDefaults kPolicyDefaults;

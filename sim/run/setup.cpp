@@ -50,6 +50,8 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
               options.prefetch_timeout_max_s.value_or(std::numeric_limits<double>::infinity()),
           .loads_first_tier_only = first_tier_only,
           .load_min_tokens = options.load_min_tokens.value_or(usual.load_min_tokens),
+          .load_enqueue_s = options.load_enqueue_s.value_or(usual.load_enqueue_s) *
+                            static_cast<double>(machine.cost().model().num_hidden_layers),
           .polled_loads = options.polled_loads.value_or(usual.polled_loads),
           .remote_copies = machine.remote_copies(),
           .lookup_s = machine.uses(Tier::remote) ? machine.hardware().remote->lookup_s : 0,

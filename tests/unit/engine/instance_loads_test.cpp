@@ -61,6 +61,26 @@ double decode_step_s() {
   return (decodes.e2el_s - decodes.ttft_s) / 199;
 }
 
+// The load begins when the running step has ended, and the next step computes both requests.
+TEST(Instance, RunsARequestInTheStepThatHasWaitedForItsLoad) {
+  const double load_s = 4000 * 524288 / 26e9;
+  const auto ttft_s = [](const KeepingOptions& keeping) {
+    return serve(caching("kv_offload"), one_decodes_one_loads(), keeping).result.turns[1].ttft_s;
+  };
+  const Engine engine = serve(caching("kv_offload"), one_decodes_one_loads(), {.load = LoadMode::blocking});
+  const double step_s = decode_step_s();
+  const double rest_s = step_s - std::fmod(0.5 - engine.result.turns[0].ttft_s, step_s);
+  const double both_s = engine.result.turns[1].ttft_s - rest_s - load_s;
+  EXPECT_GT(both_s, step_s);
+  EXPECT_LT(both_s, 1.8 * step_s);
+  // All copies have been made before they have been enqueued.
+  EXPECT_NEAR(ttft_s({.load = LoadMode::blocking, .load_enqueue_s = load_s + 1}) -
+                  ttft_s({.load = LoadMode::blocking}),
+              1, 1e-6);
+  EXPECT_EQ(ttft_s({.load = LoadMode::blocking, .load_enqueue_s = load_s / 2}),
+            ttft_s({.load = LoadMode::blocking}));
+}
+
 // The first answer after the load of session 1, which ends in the middle of a step of session 0.
 double ttft_beside_s(bool async, const KeepingOptions& keeping) {
   Scenario beside = caching("kv_offload");
