@@ -318,7 +318,7 @@ constexpr KnownFlags kSglang[] = {
      "--disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device "
      "--num-reserved-decode-tokens --moe-dense-tp-size --torchao-config --modelopt-quant "
      "--tbo-token-distribution-threshold --offload-group-size --offload-num-in-group "
-     "--offload-prefetch-step --pp-max-micro-batch-size --elastic-ep-backend",
+     "--speculative-adaptive-config --offload-prefetch-step --pp-max-micro-batch-size --elastic-ep-backend",
      "s-args"},
     {sglang, kernels, text,
      "--prefill-attention-backend --decode-attention-backend --fp4-gemm-backend --deepep-config "
@@ -336,6 +336,7 @@ constexpr KnownFlags kSglang[] = {
      "--schedule-low-priority-values-first --disable-chunked-prefix-cache --enable-dynamic-chunking "
      "--disable-hybrid-swa-memory --enable-deterministic-inference --enable-prefill-delayer "
      "--enable-fp32-lm-head --flashinfer-mla-disable-ragged --enable-multi-layer-eagle "
+     "--speculative-adaptive "
      "--enable-return-hidden-states --enable-return-routed-experts --enable-attn-tp-input-scattered "
      "--enable-dsa-prefill-context-parallel --enable-nsa-prefill-context-parallel "
      "--enable-lora-overlap-loading --encoder-only --disaggregation-decode-enable-offload-kvcache "

@@ -239,6 +239,19 @@ const Drafting kDraftings[] = {
      false,
      0},
     {"NgramsOnARealGpu", {.draft_tokens = 2, .acceptance_length = 1.7}, true, false, -1},
+    {"FewerInLargerBatches",
+     {.draft_tokens = 4, .drafts_by_batch = {{1, 4}, {3, 1}, {5, 0}}, .acceptance_by_position = {{0.9, 0.5}}},
+     false,
+     false,
+     -1},
+    {"FewerOfLayersOnARealGpu",
+     {.method = DraftMethod::layers,
+      .draft_tokens = 5,
+      .drafts_by_batch = {{1, 5}, {2, 3}, {4, 0}},
+      .acceptance_length = 3},
+     true,
+     false,
+     -1},
     {"WithSlidingLayers", {.draft_tokens = 4, .acceptance_length = 2.5}, false, true, -1},
 };
 
@@ -260,6 +273,9 @@ TEST_P(SpeculativeEngineLaws, TheEngineVerifiesDraftsAsTheLiteralOneDoes) {
   for (RandomCase& one : cases) {
     EngineOptions& engine = one.options;
     engine.draft_tokens = options.draft_tokens;
+    if (!options.drafts_by_batch.empty()) {
+      engine.drafts_by_batch = [&options](int64_t requests) { return drafts_of_batch(options, requests); };
+    }
     engine.lookahead_tokens = options.method == DraftMethod::ngram ? 0 : options.draft_tokens;
     engine.drops_last_block = options.method == DraftMethod::layers;
     Scenario scenario = machine;

@@ -24,6 +24,7 @@ struct Sequence {
   int64_t computed = 0;        // done
   int64_t tokens_ahead = 0;    // that steps under way or planned will yield if all drafts are accepted
   int64_t drafts_ahead = 0;    // of them
+  int64_t drafted = 0;         // tokens that its last step drafted
   int64_t steps_orphaned = 0;  // such steps, of a sequence that has been preempted since
   int64_t prefill_end = 0;     // tokens that were known when it was admitted
   bool was_admitted = false;
@@ -138,6 +139,8 @@ class LiteralEngine {
       if (!slice.what.yields_token) continue;
       slice.sequence->tokens_ahead += 1 + slice.what.drafts;
       slice.sequence->drafts_ahead += slice.what.drafts;
+      slice.sequence->drafted =
+          options_.drafts_by_batch ? options_.drafts_by_batch(std::ssize(step)) : options_.draft_tokens;
     }
     return step;
   }
@@ -187,8 +190,7 @@ class LiteralEngine {
       if (sequence->drafts_ahead > 0 && rows_left < 1) continue;
       int64_t drafts = 0;
       if (decodes)
-        drafts =
-            std::max<int64_t>(0, std::min({options_.draft_tokens, most_of_one(budget) - 1, rows_left - 1}));
+        drafts = std::max<int64_t>(0, std::min({sequence->drafted, most_of_one(budget) - 1, rows_left - 1}));
       while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens + drafts)) {
         preempt_last(step, budget);
         preempted = true;

@@ -239,7 +239,13 @@ class Generator {
   Json speculative(bool may_take_memory) {
     Json options = {{"draft_tokens", dice_.pick({0, 1, 2, 3, 5, 16})}};
     const int64_t most = options["draft_tokens"].get<int64_t>() + 1;
-    if (dice_.chance(0.5)) {
+    if (dice_.chance(0.3)) {
+      options["drafts_by_batch"] = {{{"from_sequences", 1}, {"draft_tokens", dice_.between(0, most)}},
+                                    {{"from_sequences", dice_.between(2, 40)}, {"draft_tokens", 0}}};
+    }
+    if (dice_.chance(0.3)) {
+      options["acceptance_by_position"] = {0.9, 0.5, 0.5, 0.1};
+    } else if (dice_.chance(0.5)) {
       options["acceptance_length"] = dice_.within(1, static_cast<double>(most));
     } else {
       options["acceptance_rate"] = dice_.pick({0.0, 0.3, 0.8, 1.0});

@@ -93,8 +93,17 @@ int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (tokens_.draft_tokens == 0) return 0;
   // No sequence grows beyond max_model_len, and its last token is not computed.
   const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
-  return std::max<int64_t>(0,
-                           std::min({tokens_.draft_tokens, serving_.slice_budget(budget) - 1, in_sequence}));
+  const int64_t drafted = request.drafted < 0 ? tokens_.draft_tokens : request.drafted;
+  return std::max<int64_t>(0, std::min({drafted, serving_.slice_budget(budget) - 1, in_sequence}));
+}
+
+// The step drafts for the requests that it yields a token of; their next slices verify these drafts.
+void Scheduler::prepare_drafts(const StepPlan& step) const {
+  if (!tokens_.drafts_of_batch || step.empty()) return;
+  const int64_t drafted = tokens_.drafts_of_batch(std::ssize(step.slices));
+  for (const Slice& slice : step.slices) {
+    if (slice.yields) slice.request->drafted = drafted;
+  }
 }
 
 // ---- planning ----
@@ -103,16 +112,12 @@ void Scheduler::plan(StepPlan& step) {
   step.clear();
   lacks_blocks_ = false;
   int64_t budget = serving_.max_num_batched_tokens;
-  if (serving_.schedule == StepOrder::mixed) {
-    plan_running(step, budget, true, true);
-    if (!step.preempted) plan_waiting(step, budget);
-    if (step.decodes_only() && !step.empty()) note_decodes(1);
-    return;
-  }
-  plan_running(step, budget, false, true);
+  const bool mixes = serving_.schedule == StepOrder::mixed;
+  plan_running(step, budget, mixes, true);
   if (!step.preempted) plan_waiting(step, budget);
-  if (step.empty()) plan_running(step, budget, true, false);
+  if (!mixes && step.empty()) plan_running(step, budget, true, false);
   if (step.decodes_only() && !step.empty()) note_decodes(1);
+  prepare_drafts(step);
 }
 
 void Scheduler::note_decodes(int64_t steps) {

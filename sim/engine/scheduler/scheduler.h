@@ -114,8 +114,10 @@ class Admitter {
 
 // Limits and tokens of a sequence besides those of its prompt and answer.
 struct SequenceTokens {
-  int64_t least_tokens = 0;      // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
-  int64_t draft_tokens = 0;      // drafts per decode
+  int64_t least_tokens = 0;  // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
+  int64_t draft_tokens = 0;  // most drafts per decode
+  // Returns the drafts per decode that a step with so many slices prepares; null: draft_tokens.
+  std::function<int64_t(int64_t)> drafts_of_batch = nullptr;
   int64_t lookahead_tokens = 0;  // slots that a drafter writes after the drafts
   // Tokens of the longest sequence; limits drafts and lookahead. REQUIRES: no sequence is longer.
   int64_t max_model_len = std::numeric_limits<int64_t>::max();
@@ -196,6 +198,7 @@ class Scheduler {
   int64_t in_blocks(const Request& request, int64_t tokens) const;
   int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
   int64_t draft_tokens(const Request& request, int64_t budget) const;
+  void prepare_drafts(const StepPlan& step) const;
   int64_t with_lookahead(int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);

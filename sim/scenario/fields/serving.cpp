@@ -22,6 +22,17 @@ void describe(FieldVisitor& v, Sampling& o) {
           {.meaning = "kernel of the top_k and top_p filter", .absent = "the engine's, by version"});
 }
 
+static void describe(FieldVisitor& v, DraftsOfBatch& o) {
+  v.field("from_sequences", o.from_sequences,
+          required_count("sequences of a step, from which on this holds"));
+  v.field("draft_tokens", o.draft_tokens,
+          {.meaning = "draft tokens per sequence; at most serving.speculative.draft_tokens are used",
+           .unit = "tokens",
+           .min = 0,
+           .max = 1024,
+           .required = true});
+}
+
 static void describe(FieldVisitor& v, SpeculativeOptions& o) {
   v.field("method", o.method,
           {.meaning = "drafter: n-grams of the text, on the host (ngram); additional layers of the model, as "
@@ -31,6 +42,16 @@ static void describe(FieldVisitor& v, SpeculativeOptions& o) {
            .unit = "tokens",
            .min = 0,
            .max = 1024});
+  v.field("drafts_by_batch", o.drafts_by_batch,
+          {.meaning = "draft tokens by the sequences of a step, in ascending order from 1 on",
+           .absent = "draft_tokens in every step"});
+  v.field("acceptance_by_position", o.acceptance_by_position,
+          {.meaning = "probabilities that the drafts up to each position are accepted; further positions "
+                      "continue with the last ratio",
+           .min = 0,
+           .max = 1,
+           .absent = "from acceptance_length or acceptance_rate",
+           .least = 1});
   v.field("acceptance_length", o.acceptance_length,
           {.meaning = "mean tokens per step and sequence: accepted drafts plus one",
            .unit = "tokens",
