@@ -41,7 +41,8 @@ Instance::Instance(const InstanceParts& parts)
               .workload = parts.workload,
               .sessions = parts.sessions,
               .store = parts.store,
-              .evicted = report_evictions(parts_, steps_)}),
+              .evicted = report_evictions(parts_, steps_),
+              .now_s = [this] { return steps_.eviction_s(); }}),
       api_server_(serving_),
       scheduler_(serving_,
                  {.least_tokens =

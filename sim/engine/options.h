@@ -12,6 +12,7 @@
 #include "spec/kv_capacity_model.h"
 #include "spec/kv_groups.h"
 #include "spec/sampling.h"
+#include "state/retention.h"
 
 namespace kvcap {
 
@@ -109,6 +110,7 @@ struct ServingOptions {
   bool cache_generated = true;  // also cache blocks of answers
   // The prefix cache evicts blocks of the first `retain_first_tokens` tokens of each prompt last.
   int64_t retain_first_tokens = 0;
+  std::optional<Retention> retention;  // priorities of the prefix cache's blocks; absent: all alike
   // Positions at which states of recurrent layers are cached (vLLM's mamba_cache_mode).
   Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;

@@ -208,7 +208,8 @@ void Steps::skip_before(int64_t step) {
   const int64_t steps = step - (ends ? 2 : 1) - step_.skipped;
   if (steps > 0) {
     std::function<void(int64_t)> begins;
-    if (parts_.fleet.evicted) begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
+    if (parts_.fleet.evicted || cache_.pool().has_durations())
+      begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
     scheduler_.skip(current_, serving_.async_scheduling ? &following_ : nullptr, steps, begins);
     step_.skipped += steps;
   }

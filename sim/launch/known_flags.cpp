@@ -387,7 +387,6 @@ constexpr KnownFlags kTrtllm[] = {
      "--extra_llm_api_options.quant_config.quant_algo "
      "--extra_llm_api_options.kv_cache_config.enable_partial_reuse "
      "--extra_llm_api_options.kv_cache_config.copy_on_partial_reuse "
-     "--extra_llm_api_options.kv_cache_config.secondary_offload_min_priority "
      "--extra_llm_api_options.kv_cache_config.sink_token_length "
      "--extra_llm_api_options.cache_transceiver_config.backend "
      "--extra_llm_api_options.cache_transceiver_config.max_tokens_in_buffer --server_role "

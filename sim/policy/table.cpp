@@ -384,8 +384,8 @@ constexpr std::array kPolicies = {
               Keep::kv,
               Restore::load,
               kTrtllmOffload,
-              "priorities in the host cache: all blocks have the default of 35, which is offloaded "
-              "(serving.retain_first_tokens is a higher one in the GPU's cache)",
+              "priorities in the host cache, whose blocks leave in LRU order (serving.retention has those of "
+              "the GPU's cache, and which blocks are offloaded)",
               kAllOfDram,
               {},
               "TensorRT-LLM docs/source/features/kvcache.md@0076e93, "

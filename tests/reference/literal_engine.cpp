@@ -52,8 +52,7 @@ class LiteralEngine {
         gpu_s_(gpu_s),
         yields_(yields),
         groups_(groups_of(options)),
-        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching,
-              options.retain_first_tokens) {
+        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching, options.retention) {
     run_.outcomes.resize(requests.size());
     sequences_.resize(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -130,6 +129,8 @@ class LiteralEngine {
   // ---- the plan of a step ----
 
   Step plan() {
+    pool_.pool().set_time(now_s_);
+    pool_.pool().expire();
     take_arrivals();
     Step step;
     int64_t budget = options_.max_num_batched_tokens;
@@ -291,7 +292,8 @@ class LiteralEngine {
   // Names those of the first `tokens` tokens whose contents are known.
   void name_blocks(Sequence& sequence, int64_t tokens) {
     pool_.name(sequence.holding,
-               std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt));
+               std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt),
+               sequence.prompt);
   }
 
   void preempt_last(Step& step, int64_t& budget) {
@@ -315,6 +317,7 @@ class LiteralEngine {
   // ---- the end of a step ----
 
   void finish(const Step& step) {
+    pool_.pool().set_time(now_s_);
     for (const Slice& slice : step) {
       Sequence& sequence = *slice.sequence;
       const int64_t drafts = slice.what.drafts;

@@ -51,7 +51,7 @@ struct EngineOptions {
   bool prefix_caching = true;
   bool async_scheduling = true;
   bool cache_generated = true;
-  int64_t retain_first_tokens = 0;
+  Retention retention;
   // Of a model whose layers differ in what they keep; empty: one group that keeps every token. Then
   // block_size says nothing, and a step computes up to the end of a block as vLLM's "align" mode has it.
   std::vector<KvGroup> groups;

@@ -235,6 +235,16 @@ class Generator {
     if (dice_.chance(0.3)) serving["request_overhead_s"] = dice_.spread(1e-4, 1);
   }
 
+  Json retention() {
+    const int64_t first = dice_.between(1, 2000);
+    Json early = {{"to_token", first}, {"priority", dice_.between(0, 100)}};
+    Json late = {{"from_token", first + dice_.between(0, 100)}, {"priority", dice_.between(0, 100)}};
+    if (dice_.chance(0.5)) late["duration_s"] = dice_.spread(0.1, 100);
+    return {{"ranges", {early, late}},
+            {"decode_priority", dice_.between(0, 100)},
+            {"offload_min_priority", dice_.between(0, 100)}};
+  }
+
   // A drafter takes GPU memory, which may be short if memory determines the KV capacity.
   Json speculative(bool may_take_memory) {
     Json options = {{"draft_tokens", dice_.pick({0, 1, 2, 3, 5, 16})}};

@@ -111,6 +111,7 @@ void Scheduler::prepare_drafts(const StepPlan& step) const {
 void Scheduler::plan(StepPlan& step) {
   step.clear();
   lacks_blocks_ = false;
+  pool_.expire();
   int64_t budget = serving_.max_num_batched_tokens;
   const bool mixes = serving_.schedule == StepOrder::mixed;
   plan_running(step, budget, mixes, true);
@@ -312,7 +313,7 @@ bool Scheduler::grow(Request& request, int64_t tokens) {
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
   const int64_t most = serving_.cache_generated ? request.known_tokens() : request.prompt_tokens();
-  pool_.name(request.chain, std::min(tokens, most), request.holding);
+  pool_.name(request.chain, std::min(tokens, most), request.holding, request.prompt_tokens());
 }
 
 // Returns the place of the running request that is preempted first.
@@ -421,6 +422,7 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
     if (request.named) {
       growth.chain = request.chain;
       growth.nameable = serving_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
+      growth.prompt_tokens = request.prompt_tokens();
     }
     growths_.push_back(growth);
   }

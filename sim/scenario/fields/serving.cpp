@@ -22,6 +22,33 @@ void describe(FieldVisitor& v, Sampling& o) {
           {.meaning = "kernel of the top_k and top_p filter", .absent = "the engine's, by version"});
 }
 
+static void describe(FieldVisitor& v, RetentionRange& o) {
+  v.field("from_token", o.from_token, {.meaning = "first token of the range", .min = 0, .max = kMaxCount});
+  v.field(
+      "to_token", o.to_token,
+      {.meaning = "token after the range", .min = 1, .max = kMaxCount, .absent = "the end of the prompt"});
+  v.field("priority", o.priority,
+          {.meaning = "priority of the blocks that begin in the range; the lowest is evicted first",
+           .min = 0,
+           .max = kMaxPriority,
+           .required = true});
+  v.field("duration_s", o.duration_s,
+          not_negative("time after the last use at which the priority becomes 35", "s", "never"));
+}
+
+static void describe(FieldVisitor& v, Retention& o) {
+  v.field("ranges", o.ranges,
+          {.meaning = "priorities of ranges of each prompt, in ascending order", .absent = "none"});
+  v.field("decode_priority", o.decode_priority,
+          {.meaning = "priority of blocks of answers", .min = 0, .max = kMaxPriority});
+  v.field("decode_duration_s", o.decode_duration_s,
+          not_negative("time after the last use at which it becomes 35", "s", "never"));
+  v.field("offload_min_priority", o.offload_min_priority,
+          {.meaning = "save_at eviction: blocks with a lower priority are dropped",
+           .min = 0,
+           .max = kMaxPriority});
+}
+
 static void describe(FieldVisitor& v, DraftsOfBatch& o) {
   v.field("from_sequences", o.from_sequences,
           required_count("sequences of a step, from which on this holds"));
@@ -189,6 +216,9 @@ void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "first tokens of each prompt that the prefix cache evicts last",
            .min = 0,
            .max = kMaxCount});
+  v.field("retention", o.retention,
+          {.meaning = "priorities of the prefix cache's blocks (TensorRT-LLM's KvCacheRetentionConfig)",
+           .absent = "all blocks have 35"});
   v.field("admission", o.admission,
           {.meaning = "KV blocks that must be free before a request runs: for its prompt (full_prompt), its "
                       "first prefill slice (chunk), its prompt and answer (reserve_output), or these and a "
