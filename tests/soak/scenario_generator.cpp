@@ -225,7 +225,11 @@ class Generator {
   void add_engine(Json& serving) {
     if (dice_.chance(0.3)) serving["prefix_caching"] = dice_.chance(0.3);
     if (dice_.chance(0.2)) serving["cache_generated"] = dice_.chance(0.3);
-    if (dice_.chance(0.1)) serving["retain_first_tokens"] = dice_.between(1, 2000);
+    if (dice_.chance(0.1))
+      serving["retain_first_tokens"] = dice_.between(1, 2000);
+    else if (dice_.chance(0.2))
+      serving["retention"] = retention();
+    if (dice_.chance(0.1)) serving["prefill_schedule_interval"] = dice_.between(1, 6);
     if (dice_.chance(0.5)) serving["admission"] = dice_.pick(kAdmissionNames);
     if (dice_.chance(0.4)) serving["schedule"] = dice_.pick(kStepOrderNames);
     if (dice_.chance(0.4)) serving["async_scheduling"] = dice_.chance(0.5);

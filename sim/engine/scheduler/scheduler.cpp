@@ -108,14 +108,18 @@ void Scheduler::prepare_drafts(const StepPlan& step) const {
 
 // ---- planning ----
 
-void Scheduler::plan(StepPlan& step) {
+void Scheduler::plan(StepPlan& step, bool throttles) {
   step.clear();
   lacks_blocks_ = false;
   pool_.expire();
   int64_t budget = serving_.max_num_batched_tokens;
   const bool mixes = serving_.schedule == StepOrder::mixed;
-  plan_running(step, budget, mixes, true);
-  if (!step.preempted) plan_waiting(step, budget);
+  const bool defers = throttles && !left_waiting_ && decodes_something();
+  plan_running(step, budget, mixes, !defers);
+  if (!step.preempted && !defers) {
+    plan_waiting(step, budget);
+    left_waiting_ = !waiting_.empty();
+  }
   if (!mixes && step.empty()) plan_running(step, budget, true, false);
   if (step.decodes_only() && !step.empty()) note_decodes(1);
   prepare_drafts(step);
@@ -125,6 +129,11 @@ void Scheduler::note_decodes(int64_t steps) {
   const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
   output_share_ =
       std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
+}
+
+bool Scheduler::decodes_something() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const RequestPtr& one) { return one->planned >= one->prompt_end; });
 }
 
 // Returns the KV tokens that admission reserves for the request.

@@ -130,8 +130,9 @@ class Scheduler {
 
   // Adds the request to the queue.
   void add(RequestPtr request);
-  // Plans the next step.
-  void plan(StepPlan& step);
+  // Plans the next step. `throttles`: it defers all prompts if a running request decodes, unless the last
+  // step that computed prompts left requests waiting.
+  void plan(StepPlan& step, bool throttles = false);
   // Counts every slice of `step`, and of the `following` plan if any, `steps` more times. Calls `begins` with
   // the number of a step, from 1 on, before the blocks of its plan are taken. REQUIRES: all slices decode,
   // and most_steps() allows it.
@@ -198,6 +199,7 @@ class Scheduler {
   int64_t in_blocks(const Request& request, int64_t tokens) const;
   int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
   int64_t draft_tokens(const Request& request, int64_t budget) const;
+  bool decodes_something() const;
   void prepare_drafts(const StepPlan& step) const;
   int64_t with_lookahead(int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
@@ -224,6 +226,7 @@ class Scheduler {
   double output_share_;
   int64_t computing_beside_ = 0;  // requests in loading_ that take a sequence slot
   bool lacks_blocks_ = false;
+  bool left_waiting_ = false;     // the last plan that could admit requests left some waiting
   int64_t restored_waiting_ = 0;  // requests in waiting_ whose contexts are restored
 };
 

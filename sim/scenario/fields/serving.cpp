@@ -242,6 +242,10 @@ void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("attention_backend", o.attention_backend,
           {.meaning = "library of the attention kernels; sets mixed_attention",
            .absent = "the engine's for the GPU"});
+  v.field(
+      "prefill_schedule_interval", o.prefill_schedule_interval,
+      count(
+          "ranks in lockstep: steps from one that computes prompts to the next, as long as a rank decodes"));
   v.field("mixed_attention", o.mixed_attention,
           {.meaning = "attention of a step with prompts and decodes: separate kernels (two_calls), or the "
                       "prefill kernel for all (one_call)"});
