@@ -123,6 +123,8 @@ constexpr KnownFlags kVllm[] = {
      "--lora-dtype",
      "v-args", "auto None"},
     {vllm, kernels, text, "--moe-backend --linear-backend", "v-args", "auto None"},
+    {vllm, not_simulated, text, "--prefix-match-unit", "v-args", "None"},
+    {vllm, of_hybrids, text, "--prefix-cache-retention-interval", "v-hyb"},
     {vllm, not_simulated, text,
      "--data-parallel-size-local -dpl "
      "--scheduler-cls --ubatch-size --dbo-decode-token-threshold --dbo-prefill-token-threshold "
