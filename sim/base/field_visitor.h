@@ -59,6 +59,11 @@ class FieldVisitor {
   // that are only read, so other visitors ignore them.
   virtual void json_value(std::string_view, nlohmann::ordered_json&, bool*, const FieldSpec&) {}
   virtual void members(std::string_view, bool, bool*, const FieldSpec&, const DescribeMember&) {}
+  // Visits a list of `size` values, each under its index. Visitors that read may add values.
+  virtual void values(std::string_view name, std::size_t, bool* present, const FieldSpec& spec,
+                      const DescribeMember& describe_value) {
+    members(name, true, present, spec, describe_value);
+  }
 
   // Called by the tables: selects one of the functions above by the type of the value.
   template <class T>
@@ -116,8 +121,10 @@ class FieldVisitor {
   // `spec` also applies to each value, except for the number of values.
   template <FieldLeaf T>
   void any(std::string_view name, std::vector<T>& items, bool* present, const FieldSpec& spec) {
-    members(name, true, present, spec, [&](FieldVisitor& visitor, const std::string& key) {
-      visitor.field(key, items.emplace_back(), spec.of_one());
+    values(name, items.size(), present, spec, [&](FieldVisitor& visitor, const std::string& key) {
+      const std::size_t i = std::stoul(key);
+      if (i >= items.size()) items.resize(i + 1);
+      visitor.field(key, items[i], spec.of_one());
     });
   }
   template <class T>

@@ -82,6 +82,9 @@ std::vector<Entry> policies() {
                     {"when", row.wins},       {"options", policy_options_help(row.name)}};
     if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
     if (!row.read_from.empty()) details["read_from"] = row.read_from;
+    if (const std::string older = older_preset_text(row, kNewestVllm); !older.empty()) {
+      details["assumed"] = older;
+    }
     if (!row.accuracy.empty()) details["accuracy"] = row.accuracy;
     if (const std::vector<std::string> flags = policy_flag_lines(row.name); !flags.empty()) {
       details["flags"] = flags;

@@ -46,6 +46,8 @@ std::string meaning(const FlagRow& row) {
       return "KV blocks of an engine";
     case FlagForm::quantization:
       return std::string(row.words) + ", or what the checkpoint has";
+    case FlagForm::batches:
+      return "[[1,64,3],[65,512,0]]: 3 drafts per sequence for batches of 1 to 64, none for larger ones";
     case FlagForm::yaml_file:
       return "a YAML file; its keys are flags";
     case FlagForm::integer:

@@ -11,7 +11,15 @@ namespace kvcap {
 
 namespace {
 
-KvPoolOptions pool_options(const EngineModel& engine) {
+// retain_first_tokens is a range of the highest priority.
+Retention retention_of(const ServingOptions& serving) {
+  Retention retention = serving.retention.value_or(Retention());
+  const int64_t first = serving.retain_first_tokens;
+  if (first > 0) retention.ranges = {{.to_token = first, .priority = kMaxPriority}};
+  return retention;
+}
+
+KvPoolOptions pool_options(const EngineModel& engine, std::function<double()> now_s) {
   const ServingOptions& serving = *engine.serving;
   KvPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
@@ -19,7 +27,8 @@ KvPoolOptions pool_options(const EngineModel& engine) {
   // ahead.
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
-  options.retained_tokens = serving.retain_first_tokens;
+  options.retention = retention_of(serving);
+  options.now_s = std::move(now_s);
   options.caching = serving.prefix_caching && engine.policy->traits().reuse != Reuse::everything;
   options.layout = *engine.kv_layout;
   options.blocks = options.layout.blocks_of(engine.kv_capacity_tokens);
@@ -49,14 +58,15 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
       engine_(*parts.engine),
       serving_(*engine_.serving),
       keeping_(*engine_.keeping),
-      pool_(pool_options(engine_)),
+      pool_(pool_options(engine_, parts.now_s)),
       ends_(found_ends(engine_, pool_.hit_tokens())),
       farthest_(farthest_tier(keeping_, *parts.store)) {
   const bool saves = keeping_.save_at == SaveAt::eviction && engine_.policy->traits().reuse == Reuse::stored;
   if (!saves && !parts.evicted) return;
-  pool_.on_eviction([this, saves](std::size_t group, const BlockRun& run) {
+  const int64_t least = serving_.retention ? serving_.retention->offload_min_priority : 0;
+  pool_.on_eviction([this, saves, least](std::size_t group, const BlockRun& run, int64_t priority) {
     if (group > 0) return;  // the first group stands for all
-    if (saves) note_evicted(run);
+    if (saves && priority >= least) note_evicted(run);
     if (parts_.evicted) report_evicted(run);
   });
 }

@@ -39,6 +39,7 @@ struct ContextCacheParts {
   Sessions* sessions = nullptr;
   Store* store = nullptr;
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
+  std::function<double()> now_s = nullptr;  // asked only if the retention has durations
 };
 
 // Cached parts of a prompt.

@@ -24,6 +24,11 @@ static Order place_in_queue(const ServingOptions& serving, const Workload& workl
   return kMostArrivals * workload.sessions[arrival.session].priority + number;
 }
 
+static std::function<int64_t(int64_t)> drafts_of_batch(const Speculation* speculation) {
+  if (!speculation || !speculation->adapts()) return nullptr;
+  return [speculation](int64_t sequences) { return speculation->drafts_of(sequences); };
+}
+
 Instance::Instance(const InstanceParts& parts)
     : parts_(parts),
       engine_(*parts.engine),
@@ -36,12 +41,14 @@ Instance::Instance(const InstanceParts& parts)
               .workload = parts.workload,
               .sessions = parts.sessions,
               .store = parts.store,
-              .evicted = report_evictions(parts_, steps_)}),
+              .evicted = report_evictions(parts_, steps_),
+              .now_s = [this] { return steps_.eviction_s(); }}),
       api_server_(serving_),
       scheduler_(serving_,
                  {.least_tokens =
                       static_cast<int64_t>(std::ceil(engine_.policy->traits().kv_buffer.reserved_tokens)),
                   .draft_tokens = engine_.speculation ? engine_.speculation->draft_tokens() : 0,
+                  .drafts_of_batch = drafts_of_batch(engine_.speculation),
                   .lookahead_tokens = engine_.speculation ? engine_.speculation->lookahead_tokens() : 0,
                   .max_model_len = engine_.max_model_len},
                  cache_.pool(), admissions_),

@@ -12,6 +12,7 @@
 #include "spec/kv_capacity_model.h"
 #include "spec/kv_groups.h"
 #include "spec/sampling.h"
+#include "state/retention.h"
 
 namespace kvcap {
 
@@ -109,12 +110,16 @@ struct ServingOptions {
   bool cache_generated = true;  // also cache blocks of answers
   // The prefix cache evicts blocks of the first `retain_first_tokens` tokens of each prompt last.
   int64_t retain_first_tokens = 0;
+  std::optional<Retention> retention;  // priorities of the prefix cache's blocks; absent: all alike
   // Positions at which states of recurrent layers are cached (vLLM's mamba_cache_mode).
   Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;
   double reserved_output_share = 0.7;  // reserve_share: initial share of the running answers
   double watermark = 0;                // share of the blocks that an admission leaves free while others run
   StepOrder schedule = StepOrder::mixed;
+  // Ranks in lockstep compute prompts in every so many steps of theirs as long as they decode (vLLM's
+  // prefill_schedule_interval, vllm#44558); 1: in every step.
+  int64_t prefill_schedule_interval = 1;
   std::optional<AttentionBackend> attention_backend;  // absent: the engine's choice for the GPU
   MixedAttention mixed_attention = MixedAttention::two_calls;
   OneTokenSlices one_token_slices = OneTokenSlices::prefill;

@@ -46,6 +46,7 @@ struct Request {
   int64_t generated = 0;           // known tokens of the answer
   int64_t ahead = 0;               // most tokens that planned steps will yield
   int64_t drafts_ahead = 0;        // drafts among them, which may be rejected
+  int64_t drafted = -1;            // drafts that its last step has prepared; -1: as many as allowed
   int64_t orphans = 0;             // planned steps from before it was preempted
   int64_t planned = 0;             // tokens that are computed or planned, including planned drafts
   int64_t computed = 0;            // tokens computed or found

@@ -2,8 +2,12 @@
 //
 // A step computes 1 + k rows per decoding sequence: its last known token and k drafts. Drafts are accepted
 // from the front up to the first rejection; the model's own token replaces the rejected draft or follows the
-// last one. If every draft has the same acceptance probability r, a step yields at least i + 1 tokens with
-// probability r^i, and a = 1 + r + ... + r^k on average. If a is given, this is solved for r.
+// last one. A step yields at least i + 1 tokens with the probability of position i, so the mean is 1 plus
+// their sum. If only this mean a is given, every draft after accepted ones has the same probability r, and
+// a = 1 + r + ... + r^k is solved for r.
+//
+// Step N drafts the tokens that the sequence's next step verifies; if their number depends on the batch, on
+// the sequences of step N, prompts included (vllm/v1/core/sched/scheduler.py, dynamic_sd_lookup).
 //
 // The tokens per step are drawn, not rounded from the mean: the number of steps per answer varies, and with
 // it TPOT and E2EL (by 1/sqrt(steps)); a mean would hide their tails. A draw depends only on the seed, the
@@ -11,13 +15,14 @@
 // and a preempted request repeats its draws.
 //
 // A drafter's first pass in a step computes the same rows as the step, to update its own state; k - 1 more
-// passes compute one row per sequence.
+// passes compute one row per sequence. It computes the first pass even if it drafts nothing.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/random.h"
 #include "cost/cost_model.h"
@@ -26,12 +31,9 @@
 
 namespace kvcap {
 
-// Returns the r that solves 1 + r + ... + r^k = a. REQUIRES: 1 <= acceptance_length <= draft_tokens + 1.
-double solve_chance(int64_t draft_tokens, double acceptance_length);
-// Returns the acceptance length a for acceptance probability `chance`.
-double acceptance_length_of(int64_t draft_tokens, double chance);
-// Returns how many tokens a step with `drafts` drafts yields for a `uniform` number in (0, 1).
-int64_t tokens_of_step(double uniform, int64_t drafts, double chance);
+// Returns how many tokens a step with `drafts` drafts yields for a `uniform` number in (0, 1). `chances`:
+// as of chances_of().
+int64_t tokens_of_step(double uniform, int64_t drafts, std::span<const double> chances);
 
 // Returns the model that drafts; nullopt if drafting uses no GPU. `model`: the verifying model.
 std::optional<ModelSpec> drafter_of(const SpeculativeOptions& options, const ModelSpec& model);
@@ -45,15 +47,18 @@ class Speculation {
   Speculation(const SpeculativeOptions& options, const ModelSpec& model, const HardwareProfile& hardware,
               int64_t tensor_parallel_size, uint64_t seed, const ExpertPlacement& placement = {});
 
-  int64_t draft_tokens() const { return draft_tokens_; }
-  // Returns the probability that a draft is accepted if all drafts before it are.
-  double chance() const { return chance_; }
-  double acceptance_length() const { return acceptance_length_of(draft_tokens_, chance_); }
+  int64_t draft_tokens() const { return options_.draft_tokens; }
+  // Returns how many tokens a step with `sequences` sequences drafts for each.
+  int64_t drafts_of(int64_t sequences) const { return drafts_of_batch(options_, sequences); }
+  bool adapts() const { return !options_.drafts_by_batch.empty(); }
+  const std::vector<double>& chances() const { return chances_; }
+  // Returns the mean tokens of a step with `drafts` drafts.
+  double acceptance_length(int64_t drafts) const;
   // Returns the KV slots that a drafter writes ahead of verified tokens (vLLM's num_lookahead_tokens).
-  int64_t lookahead_tokens() const { return drafter_ ? draft_tokens_ : 0; }
+  int64_t lookahead_tokens() const { return drafter_ ? options_.draft_tokens : 0; }
   // True iff a prompt's last cached block is computed again, because drafting layers need the hidden states
   // of preceding tokens (vLLM drops the block for EAGLE and MTP).
-  bool drops_last_block() const { return method_ == DraftMethod::layers; }
+  bool drops_last_block() const { return options_.method == DraftMethod::layers; }
 
   // Returns how many tokens a step with `drafts` drafts yields after the first `position` tokens of a turn's
   // answer.
@@ -62,13 +67,11 @@ class Speculation {
   // `decodes`. Assumes that other ranks that share its experts have the same number of rows.
   double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
   // Returns the seconds of drafting per step besides the drafter's passes.
-  double draft_step_s() const { return draft_step_s_; }
+  double draft_step_s() const { return options_.draft_step_s; }
 
  private:
-  DraftMethod method_;
-  int64_t draft_tokens_;
-  double chance_;
-  double draft_step_s_;
+  SpeculativeOptions options_;
+  std::vector<double> chances_;
   RandomStream stream_;
   std::unique_ptr<CostModel> drafter_;  // null for ngram
 };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/text/names.h"
 #include "spec/model_spec.h"
@@ -40,11 +41,27 @@ inline constexpr AssumedAcceptance kAssumedAcceptances[] = {
 
 inline constexpr int64_t kDraftLayers = 1;
 
+// A step with `from_sequences` sequences or more drafts `draft_tokens` tokens for each of them.
+struct DraftsOfBatch {
+  int64_t from_sequences = 1;
+  int64_t draft_tokens = 0;
+};
+
 struct SpeculativeOptions {
   DraftMethod method = DraftMethod::ngram;
   int64_t draft_tokens = 0;  // drafts per sequence that a step verifies; 0: no speculation
+  // Fewer drafts in larger batches; the last row that applies counts, at most draft_tokens. Empty:
+  // draft_tokens in every step. vLLM's num_speculative_tokens_per_batch_size
+  // (docs/features/speculative_decoding/dynamic_speculative_decoding.md@015a47e).
+  std::vector<DraftsOfBatch> drafts_by_batch;
+  // One of the next three gives the acceptance; without them kAssumedAcceptances does.
+  //
+  // Probability that a draft and all before it are accepted, by its position: vLLM's
+  // spec_decode_num_accepted_tokens_per_pos over spec_decode_num_drafts. Further positions continue with the
+  // ratio of the last two.
+  std::optional<std::vector<double>> acceptance_by_position;
   // Mean tokens per step and sequence, including the verifier's own: 1 + accepted drafts (vLLM's "mean
-  // acceptance length"). From 1 to draft_tokens + 1. If this and the rate are absent: kAssumedAcceptances.
+  // acceptance length"). From 1 to draft_tokens + 1.
   std::optional<double> acceptance_length;
   // Alternative: the share of accepted drafts (vLLM's "draft acceptance rate"). The length is then 1 +
   // draft_tokens times the rate.
@@ -61,7 +78,17 @@ inline const AssumedAcceptance& assumed_acceptance(const SpeculativeOptions& opt
   return kAssumedAcceptances[is_own ? 3 : static_cast<std::size_t>(options.method)];
 }
 
-// Returns the mean tokens per step, as given or assumed.
+// Returns the r that solves 1 + r + ... + r^k = a. REQUIRES: 1 <= acceptance_length <= draft_tokens + 1.
+double solve_chance(int64_t draft_tokens, double acceptance_length);
+// Returns the acceptance length if each draft is accepted with probability `chance` after accepted ones.
+double acceptance_length_of(int64_t draft_tokens, double chance);
+
+// Returns, for each position of draft_tokens, the probability that its draft and all before it are accepted,
+// as given or assumed.
+std::vector<double> chances_of(const SpeculativeOptions& options, const ModelSpec& model);
+// Returns the mean tokens per step with draft_tokens drafts, as given or assumed.
 double mean_tokens_of_step(const SpeculativeOptions& options, const ModelSpec& model);
+// Returns how many tokens a step with `sequences` sequences drafts for each.
+int64_t drafts_of_batch(const SpeculativeOptions& options, int64_t sequences);
 
 }  // namespace kvcap

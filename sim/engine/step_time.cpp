@@ -12,7 +12,7 @@ double floor_s(const SaveFloor& floor, int64_t rows, int64_t decoding) {
                   floor.write_s_per_sequence * static_cast<double>(decoding));
 }
 
-constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kUnlimitedSteps = std::numeric_limits<int64_t>::max();
 constexpr double kFarSteps = 1e15;  // later than the end of any run
 const ServingOptions kWithoutHostTime;
 
@@ -66,7 +66,7 @@ DecodeRun DecodeRun::at_least(double seconds) const {
     if (short_steps == ramp.steps) continue;
     ramps.push_back({.first_s = ramp.first_s + ramp.growth_s * static_cast<double>(short_steps),
                      .growth_s = ramp.growth_s,
-                     .steps = ramp.steps == kForever ? kForever : ramp.steps - short_steps});
+                     .steps = ramp.steps == kUnlimitedSteps ? kUnlimitedSteps : ramp.steps - short_steps});
   }
   return DecodeRun(std::move(ramps));
 }
@@ -140,11 +140,11 @@ DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extr
   // linear; a ramp ends with its piece, or where the sum crosses a floor.
   std::vector<Ramp> ramps;
   int64_t begin = 0;
-  while (begin != kForever) {
+  while (begin != kUnlimitedSteps) {
     const double context = static_cast<double>(context_tokens) + growth * static_cast<double>(begin);
     const double layer_s = linear_s + attention.at_s(context);
     const double layer_growth_s = attention.slope_s(context) * growth;
-    int64_t end = kForever;
+    int64_t end = kUnlimitedSteps;
     const double last_step = (attention.piece_end(context) - context) / growth;
     if (last_step < kFarSteps) end = begin + static_cast<int64_t>(last_step) + 1;
     int64_t growing_layers = unsaved_layers_;
@@ -161,7 +161,7 @@ DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extr
     }
     ramps.push_back({.first_s = layers_s(layer_s, decoding, decoding) + head_s + extra_s,
                      .growth_s = layer_growth_s * static_cast<double>(growing_layers),
-                     .steps = end == kForever ? kForever : end - begin});
+                     .steps = end == kUnlimitedSteps ? kUnlimitedSteps : end - begin});
     begin = end;
   }
   return DecodeRun(std::move(ramps));

@@ -29,8 +29,9 @@ bool Steps::plan() {
   if (engine_.keeping->load == LoadMode::blocking && !current_.empty()) scheduler_.add_restored(current_);
   // If all running requests have been preempted, others may fit.
   do {
-    if (current_.empty()) scheduler_.plan(current_);
+    if (current_.empty()) scheduler_.plan(current_, throttles(step_number_));
   } while (current_.empty() && current_.preempted);
+  if (current_.empty() && throttles(step_number_)) scheduler_.plan(current_);  // nothing decodes after all
   return !current_.empty();
 }
 
@@ -42,7 +43,13 @@ void Steps::begin(double now_s) {
   step_.running = true;
   step_.start_s = now_s;
   step_.progress_s = parts_.restorer->progress_s(now_s);
+  ++step_number_;
   time_step();
+}
+
+// Ranks in lockstep begin their steps together, so their numbers agree.
+bool Steps::throttles(int64_t number) const {
+  return engine_.cost->placement().ranks > 1 && number % serving_.prefill_schedule_interval != 0;
 }
 
 // Sets the duration of the step, and how many such steps may follow if no event occurs.
@@ -64,7 +71,7 @@ void Steps::time_step() {
   step_.gpu_s = mixed_step_s(current_) + copies_s;
   step_.gpu_s += drafter_s();
   step_.work_s = step_time_.step_s(step_.gpu_s, host) + step_time_.draft_step_s();
-  if (serving_.async_scheduling) scheduler_.plan(following_);
+  if (serving_.async_scheduling) scheduler_.plan(following_, throttles(step_number_));
 }
 
 // Times a step of decodes, which at most `most` alike steps follow.
@@ -82,7 +89,7 @@ void Steps::time_run(double host_s, double copies_s, int64_t most) {
     // A save must be issued with the step that fills it: later it would meet other saves in the write queue.
     most = std::min(most, cache_.tokens_before_save(request));
   }
-  if (async) scheduler_.plan(following_);
+  if (async) scheduler_.plan(following_, throttles(step_number_));
   step_.most_steps = most_steps_alike(std::min(most, on_.most_steps()));
   step_.gpu_s = step_.gpu_run.sum_s(1);
   step_.work_s = step_.run.sum_s(1);
@@ -209,7 +216,8 @@ void Steps::skip_before(int64_t step) {
   const int64_t steps = step - (ends ? 2 : 1) - step_.skipped;
   if (steps > 0) {
     std::function<void(int64_t)> begins;
-    if (parts_.fleet.evicted) begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
+    if (parts_.fleet.evicted || cache_.pool().has_durations())
+      begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
     scheduler_.skip(current_, serving_.async_scheduling ? &following_ : nullptr, steps, begins);
     step_.skipped += steps;
   }

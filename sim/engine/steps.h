@@ -96,6 +96,7 @@ class Steps {
   void time_step();
   void time_run(double host_s, double copies_s, int64_t most);
   double mixed_step_s(const StepPlan& plan);
+  bool throttles(int64_t number) const;
   double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
   int64_t tokens_of(const Slice& slice) const;
   int64_t copies_due(int64_t& for_steps) const;
@@ -115,6 +116,7 @@ class Steps {
   StepCallbacks on_;
   StepPlan current_, following_;
   Step step_;
+  int64_t step_number_ = 0;               // of the step that begins next
   std::optional<int64_t> evicting_step_;  // step of the run that causes the current evictions
   std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
   Decodes decodes_;                       // scratch, with chunks_

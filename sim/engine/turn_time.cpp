@@ -42,10 +42,12 @@ double linear_of_steps_s(double decode_rows, double prompt_rows, double slice_ro
 // token budget.
 double StepTime::turn_s(const MeanTurn& turn,
                         const std::function<double(double tokens)>& sequences_at_once) const {
-  const int64_t drafts = speculation_ ? speculation_->draft_tokens() : 0;
+  const int64_t at_once = std::llround(sequences_at_once(turn.prompt_tokens + turn.output_tokens / 2));
+  const int64_t drafts = speculation_ ? speculation_->drafts_of(std::min(serving_.max_num_seqs, at_once)) : 0;
   const double outputs = std::max(1.0, turn.output_tokens);
   // Number of steps in which a turn takes part.
-  const double steps = std::max(1.0, speculation_ ? outputs / speculation_->acceptance_length() : outputs);
+  const double steps =
+      std::max(1.0, speculation_ ? outputs / speculation_->acceptance_length(drafts) : outputs);
   const double context = turn.prompt_tokens + outputs / 2;
   const double rows_of_sequence = static_cast<double>(1 + drafts) + turn.computed_tokens / steps;
   const double most = std::min({static_cast<double>(serving_.max_num_seqs), sequences_at_once(context),

@@ -17,6 +17,9 @@ struct Source {
 };
 constexpr Source kSources[] = {
     {"v-args", "vllm/engine/arg_utils.py (vllm#17885)"},
+    {"t-evict", "TensorRT-LLM cpp/tensorrt_llm/batch_manager/evictionPolicy.cpp@05a9191"},
+    {"v-cadence", "vllm/config/scheduler.py (vllm#44558)"},
+    {"v-dsd", "vllm docs/features/speculative_decoding/dynamic_speculative_decoding.md@015a47e"},
     {"v-kv",
      "vllm/config/cache.py@002f10e, v1/kv_cache_interface.py@001cabc; fp8_inc since 0.10, per token and head "
      "since 0.20 (vllm#38378), nvfp4 since 0.21 (vllm#40177)"},

@@ -31,24 +31,25 @@ enum class FlagEffect : uint8_t { sets, none, not_simulated, of_hybrids, of_leng
 
 // The syntax of a value, and its meaning in the unit of the field.
 enum class FlagForm : uint8_t {
-  integer,      // 8192; vLLM's 8k is 8000 and 8K is 8192
-  number,       // 0.92, times FlagRow::unit
-  words,        // FlagRow::words maps words to values
-  present,      // no value: the flag alone sets FlagRow::words
-  bytes,        // times FlagRow::unit, per engine or per rank
-  blocks,       // KV blocks; sets tokens
-  ranks,        // divides the tensor parallel GPUs among data parallel ranks; words: on or off
-  tier,         // words map the value to a tier
-  host_cache,   // words: whether the stack has a DRAM tier
-  storage,      // words map the value to a policy
-  model,        // a name on Hugging Face or a path
-  yaml_file,    // a file whose keys are flags
-  text,         // a value that is not read
-  texts,        // one or more values that are not read
-  json,         // a JSON object; its members have rows, or are handled like the flag itself
-  kv_bytes,     // KV bytes per GPU; sets tokens
-  host_blocks,  // KV blocks; sets the bytes of a tier
-  quantization  // words: formats it quantises to at load; otherwise the format of the checkpoint
+  integer,       // 8192; vLLM's 8k is 8000 and 8K is 8192
+  number,        // 0.92, times FlagRow::unit
+  words,         // FlagRow::words maps words to values
+  present,       // no value: the flag alone sets FlagRow::words
+  bytes,         // times FlagRow::unit, per engine or per rank
+  blocks,        // KV blocks; sets tokens
+  ranks,         // divides the tensor parallel GPUs among data parallel ranks; words: on or off
+  tier,          // words map the value to a tier
+  host_cache,    // words: whether the stack has a DRAM tier
+  storage,       // words map the value to a policy
+  model,         // a name on Hugging Face or a path
+  yaml_file,     // a file whose keys are flags
+  text,          // a value that is not read
+  texts,         // one or more values that are not read
+  json,          // a JSON object; its members have rows, or are handled like the flag itself
+  kv_bytes,      // KV bytes per GPU; sets tokens
+  host_blocks,   // KV blocks; sets the bytes of a tier
+  quantization,  // words: formats it quantises to at load; otherwise the format of the checkpoint
+  batches        // [[1,64,3],[65,512,0]]: the first and last size of a batch, and its drafts per sequence
 };
 
 // The engine's value if a line does not set the flag: an integer, a number or a word of the row's form; on or

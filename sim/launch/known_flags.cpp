@@ -123,6 +123,8 @@ constexpr KnownFlags kVllm[] = {
      "--lora-dtype",
      "v-args", "auto None"},
     {vllm, kernels, text, "--moe-backend --linear-backend", "v-args", "auto None"},
+    {vllm, not_simulated, text, "--prefix-match-unit", "v-args", "None"},
+    {vllm, of_hybrids, text, "--prefix-cache-retention-interval", "v-hyb"},
     {vllm, not_simulated, text,
      "--data-parallel-size-local -dpl "
      "--scheduler-cls --ubatch-size --dbo-decode-token-threshold --dbo-prefill-token-threshold "
@@ -318,7 +320,7 @@ constexpr KnownFlags kSglang[] = {
      "--disaggregation-transfer-backend --disaggregation-bootstrap-port --disaggregation-ib-device "
      "--num-reserved-decode-tokens --moe-dense-tp-size --torchao-config --modelopt-quant "
      "--tbo-token-distribution-threshold --offload-group-size --offload-num-in-group "
-     "--offload-prefetch-step --pp-max-micro-batch-size --elastic-ep-backend",
+     "--speculative-adaptive-config --offload-prefetch-step --pp-max-micro-batch-size --elastic-ep-backend",
      "s-args"},
     {sglang, kernels, text,
      "--prefill-attention-backend --decode-attention-backend --fp4-gemm-backend --deepep-config "
@@ -336,6 +338,7 @@ constexpr KnownFlags kSglang[] = {
      "--schedule-low-priority-values-first --disable-chunked-prefix-cache --enable-dynamic-chunking "
      "--disable-hybrid-swa-memory --enable-deterministic-inference --enable-prefill-delayer "
      "--enable-fp32-lm-head --flashinfer-mla-disable-ragged --enable-multi-layer-eagle "
+     "--speculative-adaptive "
      "--enable-return-hidden-states --enable-return-routed-experts --enable-attn-tp-input-scattered "
      "--enable-dsa-prefill-context-parallel --enable-nsa-prefill-context-parallel "
      "--enable-lora-overlap-loading --encoder-only --disaggregation-decode-enable-offload-kvcache "
@@ -386,7 +389,6 @@ constexpr KnownFlags kTrtllm[] = {
      "--extra_llm_api_options.quant_config.quant_algo "
      "--extra_llm_api_options.kv_cache_config.enable_partial_reuse "
      "--extra_llm_api_options.kv_cache_config.copy_on_partial_reuse "
-     "--extra_llm_api_options.kv_cache_config.secondary_offload_min_priority "
      "--extra_llm_api_options.kv_cache_config.sink_token_length "
      "--extra_llm_api_options.cache_transceiver_config.backend "
      "--extra_llm_api_options.cache_transceiver_config.max_tokens_in_buffer --server_role "

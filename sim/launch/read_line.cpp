@@ -320,7 +320,7 @@ class Reader {
       if (value.is_null()) continue;
       if (value.is_object()) {
         take_object(one, value);
-      } else if (value.is_array() && !value.empty() && value.front().is_structured()) {
+      } else if (value.is_array() && !value.empty() && value.front().is_object()) {
         for (const nlohmann::json& element : value) {
           if (element.is_object()) take_object(one, element);
         }

@@ -202,6 +202,8 @@ class LineOverrides {
       case FlagForm::quantization:
         quantization_ = setting;
         return;
+      case FlagForm::batches:
+        return set(row, drafts_by_batch(flag, value));
       case FlagForm::ranks:
         divides_gpus_ = row.words.empty() || word_value(row, value) == "true";
         return;
@@ -227,6 +229,27 @@ class LineOverrides {
       case FlagForm::json:
         return;
     }
+  }
+
+  // vllm/v1/spec_decode/dynamic/utils.py@14b450c: batches between two rows have the drafts of the row before.
+  static std::string drafts_by_batch(const std::string& flag, const std::string& value) {
+    const nlohmann::json rows = nlohmann::json::parse(value, nullptr, false);
+    nlohmann::json result = nlohmann::json::array();
+    int64_t last = 0;
+    for (const nlohmann::json& row : rows.is_array() ? rows : nlohmann::json::array({nullptr})) {
+      const bool is_row =
+          row.is_array() && row.size() == 3 &&
+          std::all_of(row.begin(), row.end(), [](const auto& one) { return one.is_number_unsigned(); });
+      if (!is_row || row[0] <= last || row[1] < row[0] || (last == 0 && row[0] != 1)) {
+        refuse_value(
+            flag, value,
+            "ascending rows [first batch size, last batch size, draft tokens] from 1 on (rows by context "
+            "length are not simulated)");
+      }
+      last = row[1];
+      result.push_back({{"from_sequences", row[0]}, {"draft_tokens", row[2]}});
+    }
+    return result.dump();
   }
 
   // vllm/utils/argparse_utils.py: human_readable_int_or_auto.

@@ -99,11 +99,25 @@ std::optional<std::string> drafter_name(const SpeculativeOptions& options) {
   return options.draft_layers ? std::optional<std::string>("DRAFT_HEAD") : std::nullopt;
 }
 
+std::optional<std::string> batches_flag(const std::string& flag, const Scenario& scenario) {
+  const std::vector<DraftsOfBatch>& rows = scenario.serving.speculative->drafts_by_batch;
+  if (rows.empty()) return std::nullopt;
+  Json json = Json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int64_t first = rows[i].from_sequences;
+    const int64_t last =
+        i + 1 < rows.size() ? rows[i + 1].from_sequences - 1 : std::max(first, scenario.serving.max_num_seqs);
+    json.push_back({first, last, std::min(rows[i].draft_tokens, scenario.serving.speculative->draft_tokens)});
+  }
+  return flag + " '" + json.dump() + "'";
+}
+
 std::optional<std::string> speculative_flag(const FlagRow& row, const Json& json, const Scenario& scenario) {
   if (!scenario.serving.speculative) return std::nullopt;
   const std::string flag(first_name(row));
   if (row.field.ends_with(".method"))
     return flag + " " + std::string(method_word(row, *scenario.serving.speculative));
+  if (row.form == FlagForm::batches) return batches_flag(flag, scenario);
   if (!row.field.ends_with(".draft_model")) return serving_flag(row, json, scenario);
   const std::optional<std::string> name = drafter_name(*scenario.serving.speculative);
   return name ? std::optional(flag + " " + *name) : std::nullopt;

@@ -310,7 +310,8 @@ constexpr std::array kPolicies = {
         "loads of 10,000 to 100,000 tokens on an H100 (vLLM's blog): TTFT within 6 %; throughput at hit "
         "rates of 50 to 90 % 30 to 82 % too high (the order of hits is not published). llm-d on 16 "
         "H100s: mean TTFT of a DRAM tier 13 to 60 % off at 5 to 40 requests/s, throughput within "
-        "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs"},
+        "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs",
+        EngineVersion{0, 25}},  // has tiering/async_lookup.py, which 0.23 has not
     PolicyRow{
         "lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
         "keys and values of prompts in chunks, with all layers",
@@ -385,8 +386,8 @@ constexpr std::array kPolicies = {
               Keep::kv,
               Restore::load,
               kTrtllmOffload,
-              "priorities in the host cache: all blocks have the default of 35, which is offloaded "
-              "(serving.retain_first_tokens is a higher one in the GPU's cache)",
+              "priorities in the host cache, whose blocks leave in LRU order (serving.retention has those of "
+              "the GPU's cache, and which blocks are offloaded)",
               kAllOfDram,
               {},
               "TensorRT-LLM docs/source/features/kvcache.md@0076e93, "
@@ -535,6 +536,12 @@ std::optional<std::vector<TierOptions>> preset_tiers(std::string_view name,
 }
 
 bool stores(const PolicyOptions& options) { return options.keep == Keep::kv || options.keep == Keep::hidden; }
+
+std::string older_preset_text(const PolicyRow& row, EngineVersion version) {
+  if (!row.read_version || version <= *row.read_version) return "";
+  return fmt::format("{} works in vLLM {}.{} as in {}.{}, the version that it was read from", row.name,
+                     version.major, version.minor, row.read_version->major, row.read_version->minor);
+}
 
 std::string policy_summary(const PolicyOptions& options) {
   const PolicyRow& row = policy_row(options.name);

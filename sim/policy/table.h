@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/policy.h"
+#include "spec/engine_version.h"
 
 namespace kvcap {
 
@@ -30,6 +31,8 @@ struct PolicyRow {
   std::span<const TierOptions> other_tiers = {};  // tiers that options of a stack can add
   std::string_view read_from = {};  // of a stack: the files with their commits, or the versions, of its facts
   std::string_view accuracy = {};   // of a stack: errors against published runs, from scenarios/accuracy.md
+  // Of a stack that is part of vLLM: the version of the files in `read_from`.
+  std::optional<EngineVersion> read_version = {};
 };
 
 struct RestoreRow {
@@ -60,6 +63,9 @@ std::optional<std::vector<TierOptions>> preset_tiers(std::string_view name,
                                                      const std::function<bool(Tier)>& has);
 // True iff contexts are kept in host tiers.
 bool stores(const PolicyOptions& options);
+// Returns "vllm_offload works in vLLM 0.30 as in 0.25, the version that it was read from" if the version is
+// newer than what the row was read from; else "".
+std::string older_preset_text(const PolicyRow& row, EngineVersion version);
 // Returns the summary of the name, and the options that replace its form and restoration.
 std::string policy_summary(const PolicyOptions& options);
 // Returns the known loss of quality of answers, from state that the policy leaves out and from its kind of

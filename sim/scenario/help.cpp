@@ -46,6 +46,11 @@ class HelpFields : public FieldVisitor {
     describe_item(inner, 0);
   }
 
+  void values(std::string_view name, std::size_t, bool*, const FieldSpec& spec,
+              const DescribeMember&) override {
+    line(name, "an array, each " + allowed_numbers(spec), absent(spec), spec);
+  }
+
  private:
   static std::string absent(const FieldSpec& spec) {
     const std::string text = default_text(spec);

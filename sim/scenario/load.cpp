@@ -183,6 +183,13 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
 }
 
+// Returns how a policy that was read from an older version than the engine's is simulated.
+std::string older_preset_text(const Scenario& scenario) {
+  const std::optional<EngineVersion> version = parse_engine_version(scenario.serving.engine_version);
+  if (scenario.serving.engine != EngineKind::vllm || !version) return "";
+  return older_preset_text(policy_row(scenario.policy.name), std::min(*version, kNewestVllm));
+}
+
 // Returns a note if the engine's version is outside those that were examined.
 std::vector<std::string> notes_of_version(const ServingOptions& serving) {
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
@@ -265,6 +272,9 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   scenario.kvcap_version = written_by;
   const std::vector<std::string> version = notes_of_version(scenario.serving);
   scenario.notes.insert(scenario.notes.end(), version.begin(), version.end());
+  if (const std::string older = older_preset_text(scenario); !older.empty()) {
+    scenario.notes.push_back(noted(NoteKind::assumption, older));
+  }
   scenario.notes.insert(scenario.notes.end(), moved.begin(), moved.end());
   scenario.notes.insert(scenario.notes.end(), document.notes.begin(), document.notes.end());
   scenario.prices_file = document.prices_file;

@@ -42,6 +42,15 @@ class WriteFields : public FieldVisitor {
     put(name, present, std::move(items));
   }
 
+  void values(std::string_view name, std::size_t size, bool* present, const FieldSpec&,
+              const DescribeMember& describe_value) override {
+    WriteFields inner;
+    for (std::size_t i = 0; i < size; ++i) describe_value(inner, std::to_string(i));
+    Json items = Json::array();
+    for (Json& item : inner.json) items.push_back(std::move(item));
+    put(name, present, std::move(items));
+  }
+
  private:
   void put(std::string_view name, const bool* present, Json value) {
     json[std::string(name)] = present && !*present ? Json(nullptr) : std::move(value);

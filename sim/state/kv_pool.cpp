@@ -27,15 +27,15 @@ KvPool::KvPool(const KvPoolOptions& options)
       unit_tokens_(options.layout.unit_tokens),
       hit_tokens_(options.layout.hit_tokens()),
       caching_(options.caching),
+      retention_(options.retention),
       tree_(unit_tokens_),
-      named_(tree_, which_drop(options.layout)) {
+      named_(tree_, which_drop(options.layout), options.now_s) {
   for (const KvGroup& group : options.layout.groups) add_group(group, options);
 }
 
 void KvPool::add_group(KvGroup is, const KvPoolOptions& options) {
   Group group{.units = is.block_tokens / unit_tokens_};
   group.most_blocks = is.most_blocks(kEndless, options.step_tokens, options.checkpoints);
-  group.retained_blocks = (options.retained_tokens + is.block_tokens - 1) / is.block_tokens;
   if (is.rule == KvRule::checkpoint) {
     group.sparse = options.checkpoints == Checkpoints::align;
     if (options.checkpoints == Checkpoints::none) {
@@ -50,16 +50,17 @@ void KvPool::add_group(KvGroup is, const KvPoolOptions& options) {
 }
 
 void KvPool::on_eviction(Evicted evicted) {
-  named_.on_eviction([this, evicted = std::move(evicted)](const NamedBlocks::Cell& cell, int64_t begin) {
-    const int64_t units = groups_[cell.group].units;
-    if (units == 1) {
-      evicted(cell.group, tree_.run(cell.node, begin, cell.end - begin));
-      return;
-    }
-    for (int64_t end = cell.end; end > begin; --end) {
-      evicted(cell.group, tree_.run(cell.node, end * units - 1, 1));
-    }
-  });
+  named_.on_eviction(
+      [this, evicted = std::move(evicted)](const NamedBlocks::Cell& cell, int64_t begin, int64_t priority) {
+        const int64_t units = groups_[cell.group].units;
+        if (units == 1) {
+          evicted(cell.group, tree_.run(cell.node, begin, cell.end - begin), priority);
+          return;
+        }
+        for (int64_t end = cell.end; end > begin; --end) {
+          evicted(cell.group, tree_.run(cell.node, end * units - 1, 1), priority);
+        }
+      });
 }
 
 // ---- lookups ----
@@ -205,8 +206,9 @@ void KvPool::hold_stretch(const Stretch& stretch, KvHolding& holding) {
     for (int64_t at = std::max(of.front, groups_[g].first_in(stretch)); at < last;) {
       const uint32_t cell = named_.find(stretch.node, g, at);
       KVCAP_CHECK(cell != kNone);
-      const int64_t until = std::min<int64_t>(last, named_.cell(cell).end);
-      of.pieces.push_back({at, until, named_.hold(cell, at, until)});
+      const LevelUntil level = prompt_level(groups_[g], at);
+      const int64_t until = std::min({last, int64_t{named_.cell(cell).end}, level.until});
+      of.pieces.push_back({at, until, named_.hold(cell, at, until, level.level)});
       of.held += until - at;
       holding.blocks_ += until - at;
       at = until;
@@ -228,40 +230,68 @@ void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
   settle(tokens, holding);
 }
 
-void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding) {
+void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
+                  int64_t prompt_tokens) {
   if (!caching_ || tokens < named_tokens(holding) + unit_tokens_) return;
   const int64_t units = std::min(tokens, holding.until_) / unit_tokens_;
   while (holding.named_units_ < units) {
     const Stretch stretch = advance(chain, units - holding.named_units_, holding);
-    for (uint32_t g = 0; g < groups_.size(); ++g) name_stretch(stretch, g, holding.groups_[g].pieces);
+    for (uint32_t g = 0; g < groups_.size(); ++g) {
+      name_stretch(stretch, g, prompt_tokens, holding.groups_[g].pieces);
+    }
   }
 }
 
-void KvPool::name_stretch(const Stretch& stretch, uint32_t g, std::vector<Piece>& pieces) {
+// A range applies to the blocks that begin in it.
+KvPool::LevelUntil KvPool::prompt_level(const Group& group, int64_t block) const {
+  const int64_t token = block * group.is.block_tokens;
+  for (const RetentionRange& range : retention_.ranges) {
+    if (token < range.from_token) return {{}, group.blocks_of(range.from_token)};
+    if (range.to_token && token >= *range.to_token) continue;
+    return {RetentionLevel{static_cast<int32_t>(range.priority), range.duration_s.value_or(kForever)},
+            range.to_token ? group.blocks_of(*range.to_token) : kEndless};
+  }
+  return {{}, kEndless};
+}
+
+KvPool::LevelUntil KvPool::level_of(const Group& group, int64_t block, int64_t prompt_tokens) const {
+  if (retention_.ranges.empty() && retention_.decode_priority == kDefaultPriority) return {{}, kEndless};
+  if (block * group.is.block_tokens >= prompt_tokens) {
+    return {RetentionLevel{static_cast<int32_t>(retention_.decode_priority),
+                           retention_.decode_duration_s.value_or(kForever)},
+            kEndless};
+  }
+  LevelUntil level = prompt_level(group, block);
+  if (prompt_tokens < kEndless) level.until = std::min(level.until, group.blocks_of(prompt_tokens));
+  return level;
+}
+
+void KvPool::name_stretch(const Stretch& stretch, uint32_t g, int64_t prompt_tokens,
+                          std::vector<Piece>& pieces) {
   const int64_t begin = groups_[g].first_in(stretch), end = groups_[g].last_in(stretch);
   std::size_t i = pieces.size();
   while (i > 0 && pieces[i - 1].end > begin) --i;
   while (i < pieces.size() && pieces[i].begin < end) {
     const bool is_named = pieces[i].copy != kNone || pieces[i].passed;
-    i = is_named ? i + 1 : name_piece(stretch.node, g, end, pieces, i);
+    i = is_named ? i + 1 : name_piece(stretch.node, g, end, prompt_tokens, pieces, i);
   }
 }
 
 // Names the blocks of a nameless piece before `end`. Returns the index of the first piece after them.
-std::size_t KvPool::name_piece(uint32_t node, uint32_t g, int64_t end, std::vector<Piece>& pieces,
-                               std::size_t i) {
+std::size_t KvPool::name_piece(uint32_t node, uint32_t g, int64_t end, int64_t prompt_tokens,
+                               std::vector<Piece>& pieces, std::size_t i) {
   const int64_t stop = std::min(end, pieces[i].end);
   while (pieces[i].begin < stop) {
     const int64_t begin = pieces[i].begin;
-    // All blocks of a cell are retained, or none.
-    const bool is_retained = begin < groups_[g].retained_blocks;
-    const int64_t until = is_retained ? std::min(stop, groups_[g].retained_blocks) : stop;
+    const LevelUntil of_range = level_of(groups_[g], begin, prompt_tokens);
+    const RetentionLevel level = of_range.level.value_or(RetentionLevel());
+    const int64_t until = std::min(stop, of_range.until);
     const bool follows = i > 0 && pieces[i - 1].copy != kNone && pieces[i - 1].end == begin;
-    int64_t named = follows ? named_.extend(pieces[i - 1].copy, node, begin, until, is_retained) : begin;
+    int64_t named = follows ? named_.extend(pieces[i - 1].copy, node, begin, until, level) : begin;
     if (named > begin) {
       pieces[i - 1].end = named;
     } else {
-      const NamedBlocks::Added added = named_.add(node, g, begin, until, is_retained);
+      const NamedBlocks::Added added = named_.add(node, g, begin, until, level);
       named = added.end;
       pieces.insert(pieces.begin() + static_cast<std::ptrdiff_t>(i++), {begin, named, added.copy});
     }
@@ -425,13 +455,17 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
     if (step <= steps) events.emplace(step, i);
   };
   for (std::size_t i = 0; i < requests.size(); ++i) expect(i, 0);
+  int64_t begun = 0;
   while (!events.empty()) {
     const auto [step, i] = events.top();
     events.pop();
     const KvGrowth& one = requests[i];
     const int64_t tokens = one.computed + step;
     if (begins) begins(step);
-    if (drops_ && !one.chain.empty()) name(one.chain, std::min(tokens - 1, one.nameable), *one.holding);
+    if (std::exchange(begun, step) != step) expire();
+    if (drops_ && !one.chain.empty()) {
+      name(one.chain, std::min(tokens - 1, one.nameable), *one.holding, one.prompt_tokens);
+    }
     KVCAP_CHECK(grow(tokens - 1, tokens, *one.holding));
     expect(i, step);
   }

@@ -12,8 +12,7 @@
 //   - Nameless free blocks are taken first; then the named block that has been unreferenced for the longest
 //     time is evicted. A request releases its blocks group by group, each from last to first, so tails are
 //     evicted before heads.
-//   - The blocks before `retained_tokens` of every chain may be retained: they are evicted only when no other
-//     block is left (TensorRT-LLM: a higher retention priority for tokens at the beginning of prompts).
+//   - Blocks may have priorities by their position (retention.h): the lowest is evicted first.
 //   - A group needs only some positions of a sequence: its rule says which blocks a running request drops
 //     before it takes more, from last to first, and which must be cached for a prompt to hit. A dropped block
 //     keeps its name. A hit ends at the last multiple of hit_tokens() at which every group has what it needs.
@@ -25,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,6 +32,7 @@
 #include "state/block_runs.h"
 #include "state/chain_tree.h"
 #include "state/named_blocks.h"
+#include "state/retention.h"
 
 namespace kvcap {
 
@@ -39,9 +40,10 @@ struct KvPoolOptions {
   int64_t blocks = 0;
   KvLayout layout;
   Checkpoints checkpoints = Checkpoints::align;
-  int64_t step_tokens = 2048;   // most tokens per request and step
-  bool caching = true;          // false: blocks get no names
-  int64_t retained_tokens = 0;  // blocks that begin before this position of a chain are evicted last
+  int64_t step_tokens = 2048;  // most tokens per request and step
+  bool caching = true;         // false: blocks get no names
+  Retention retention;
+  std::function<double()> now_s;  // the time; asked only if the retention has durations
 };
 
 // The blocks of one request.
@@ -89,13 +91,14 @@ struct KvGrowth {
   int64_t computed = 0;
   std::span<const BlockRun> chain = {};
   int64_t nameable = 0;
+  int64_t prompt_tokens = std::numeric_limits<int64_t>::max();  // as in name()
 };
 
 class KvPool {
  public:
   // Called when blocks of `group` have left the pool, last block first. `run` names them: where a block has
   // several units, each is reported by its last one.
-  using Evicted = std::function<void(std::size_t group, const BlockRun& run)>;
+  using Evicted = std::function<void(std::size_t group, const BlockRun& run, int64_t priority)>;
 
   explicit KvPool(const KvPoolOptions& options);
   KvPool(const KvPool&) = delete;
@@ -146,7 +149,12 @@ class KvPool {
   // Takes the blocks needed after the first `tokens` tokens, which a tier loads. REQUIRES: they are free.
   void take_loaded(int64_t tokens, KvHolding& holding);
   // Names the full blocks of the first `tokens` tokens. The chain may be longer than in the previous call.
-  void name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding);
+  // Blocks that begin after `prompt_tokens` have the priority of decoding.
+  void name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
+            int64_t prompt_tokens = std::numeric_limits<int64_t>::max());
+  // Ends the durations that are over; called before each step's blocks are taken.
+  void expire() { named_.expire(); }
+  bool has_durations() const { return retention_.has_durations(); }
   int64_t named_tokens(const KvHolding& holding) const { return holding.named_units_ * unit_tokens_; }
   void give_back(KvHolding& holding);
 
@@ -167,7 +175,6 @@ class KvPool {
     bool sparse = false;
     int64_t most_blocks = 0;  // maximum at any time
     int64_t units = 1;        // per block
-    int64_t retained_blocks = 0;
 
     // Returns how many blocks `tokens` tokens fill, the last one perhaps in part.
     int64_t blocks_of(int64_t tokens) const { return (tokens + is.block_tokens - 1) / is.block_tokens; }
@@ -185,9 +192,17 @@ class KvPool {
   void count(uint32_t g, KvHits& hits) const;
   int64_t missing_after(const KvHolding& holding, int64_t tokens) const;
   Stretch advance(std::span<const BlockRun> chain, int64_t most, KvHolding& holding);
+  // The level of blocks from one on, and up to which block it holds; no level: that of no range.
+  struct LevelUntil {
+    std::optional<RetentionLevel> level;
+    int64_t until = 0;
+  };
+  LevelUntil prompt_level(const Group& group, int64_t block) const;
+  LevelUntil level_of(const Group& group, int64_t block, int64_t prompt_tokens) const;
   void hold_stretch(const Stretch& stretch, KvHolding& holding);
-  void name_stretch(const Stretch& stretch, uint32_t g, std::vector<Piece>& pieces);
-  std::size_t name_piece(uint32_t node, uint32_t g, int64_t end, std::vector<Piece>& pieces, std::size_t i);
+  void name_stretch(const Stretch& stretch, uint32_t g, int64_t prompt_tokens, std::vector<Piece>& pieces);
+  std::size_t name_piece(uint32_t node, uint32_t g, int64_t end, int64_t prompt_tokens,
+                         std::vector<Piece>& pieces, std::size_t i);
   int64_t growth(const Group& group, const OfGroup& of, int64_t tokens) const;
   int64_t next_change(const KvHolding& holding, int64_t computed) const {
     return std::max(computed, std::min(holding.until_, holding.drops_at_)) + 1;
@@ -209,6 +224,7 @@ class KvPool {
   bool caching_;
   bool drops_ = false;  // some group drops blocks
   std::vector<Group> groups_;
+  Retention retention_;
   ChainTree tree_;
   NamedBlocks named_;
   mutable std::vector<Stretch> path_;  // of the chain that is looked up

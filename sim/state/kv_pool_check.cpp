@@ -36,8 +36,19 @@ std::vector<uint32_t> KvPool::check_holders(std::span<const KvHolding* const> ho
   return holders;
 }
 
-// In a group that keeps all tokens a block stays cached as long as any block after it.
+// True iff a block's priority is never below that of a block after it.
+static bool heads_stay(const Retention& retention) {
+  if (retention.decode_priority != kDefaultPriority || retention.ranges.size() > 1) return false;
+  return std::all_of(retention.ranges.begin(), retention.ranges.end(), [](const RetentionRange& one) {
+    return one.from_token == 0 && one.priority >= kDefaultPriority && !one.duration_s;
+  });
+}
+
+// In a group that keeps all tokens a block stays cached as long as any block after it, unless its priority is
+// lower. Then those after it are not found until it has been computed again. (TensorRT-LLM forgets them at
+// once, while they keep their places in the order of eviction.)
 void KvPool::check_heads() const {
+  if (!heads_stay(retention_)) return;
   named_.for_each_cell([this](const NamedBlocks::Cell& cell) {
     const Group& group = groups_[cell.group];
     if (group.is.rule != KvRule::all || cell.begin == 0) return;

@@ -1,6 +1,7 @@
 #include "state/named_blocks.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -22,8 +23,8 @@ uint32_t take_slot(std::vector<Slot>& slots, std::vector<uint32_t>& free) {
 
 }  // namespace
 
-NamedBlocks::NamedBlocks(ChainTree& tree, std::vector<bool> counts_shared)
-    : tree_(tree), counts_shared_(std::move(counts_shared)) {}
+NamedBlocks::NamedBlocks(ChainTree& tree, std::vector<bool> counts_shared, Clock now_s)
+    : tree_(tree), counts_shared_(std::move(counts_shared)), now_s_(std::move(now_s)) {}
 
 // ---- cells ----
 
@@ -110,6 +111,7 @@ void NamedBlocks::remove_copy(uint32_t copy) {
 uint32_t NamedBlocks::cut(uint32_t cell, int64_t at) {
   Cell front = cells_[cell];
   KVCAP_CHECK(front.begin < at && at < front.end);
+  for (uint32_t copy = front.oldest; copy != kNone; copy = copies_[copy].newer) expiring_.erase(due(copy));
   Row& cells = rows_[front.node * counts_shared_.size() + front.group];
   cells[place(cells, front.begin) - 1].begin = cells_[cell].begin = front.end = static_cast<int32_t>(at);
   front.oldest = front.newest = kNone;
@@ -118,6 +120,7 @@ uint32_t NamedBlocks::cut(uint32_t cell, int64_t at) {
     const uint32_t cut_off = add_copy(added);
     copies_[cut_off].holders = copies_[copy].holders;
     copies_[cut_off].front = copies_[copy].front;
+    copies_[cut_off].level = copies_[copy].level;
     copies_[copy].front = cut_off;
     if (copies_[copy].holders == 0) link_behind(cut_off, copy);
   }
@@ -126,27 +129,71 @@ uint32_t NamedBlocks::cut(uint32_t cell, int64_t at) {
 
 // ---- the order of eviction ----
 
+uint32_t NamedBlocks::first_out() const {
+  for (std::size_t word = 0; word < occupied_.size(); ++word) {
+    if (occupied_[word] != 0) return out_[64 * word + std::countr_zero(occupied_[word])].first;
+  }
+  return kNone;
+}
+
 void NamedBlocks::link_last(uint32_t copy) {
-  Ends& ends = out_[cells_[copies_[copy].cell].is_retained];
+  const auto priority = static_cast<std::size_t>(copies_[copy].level.priority);
+  Ends& ends = out_[priority];
   copies_[copy].before = ends.last;
   copies_[copy].behind = kNone;
   (ends.last == kNone ? ends.first : copies_[ends.last].behind) = copy;
   ends.last = copy;
+  occupied_[priority / 64] |= uint64_t{1} << priority % 64;
 }
 
+// Links a copy that was cut off the front of another one.
 void NamedBlocks::link_behind(uint32_t copy, uint32_t where) {
   const uint32_t behind = copies_[where].behind;
   copies_[copy].before = where;
   copies_[copy].behind = behind;
   copies_[where].behind = copy;
-  (behind == kNone ? out_[cells_[copies_[where].cell].is_retained].last : copies_[behind].before) = copy;
+  const auto priority = static_cast<std::size_t>(copies_[where].level.priority);
+  (behind == kNone ? out_[priority].last : copies_[behind].before) = copy;
+  if (copies_[where].expires_s == kForever) return;
+  copies_[copy].expires_s = copies_[where].expires_s;
+  copies_[copy].release = copies_[where].release;
+  expiring_.insert(due(where));
+  expiring_.insert(due(copy));
 }
 
 void NamedBlocks::unlink(uint32_t copy) {
-  const Copy& one = copies_[copy];
-  Ends& ends = out_[cells_[one.cell].is_retained];
+  Copy& one = copies_[copy];
+  const auto priority = static_cast<std::size_t>(one.level.priority);
+  Ends& ends = out_[priority];
   (one.before == kNone ? ends.first : copies_[one.before].behind) = one.behind;
   (one.behind == kNone ? ends.last : copies_[one.behind].before) = one.before;
+  if (ends.first == kNone) occupied_[priority / 64] &= ~(uint64_t{1} << priority % 64);
+  if (one.expires_s == kForever) return;
+  expiring_.erase(due(copy));
+  one.expires_s = kForever;
+}
+
+NamedBlocks::Due NamedBlocks::due(uint32_t copy) const {
+  const Copy& one = copies_[copy];
+  return {one.expires_s, one.release, -cells_[one.cell].begin, copy};
+}
+
+void NamedBlocks::start_duration(uint32_t copy) {
+  Copy& one = copies_[copy];
+  if (one.level.duration_s == kForever || one.level.priority == kDefaultPriority) return;
+  one.expires_s = now_s_() + one.level.duration_s;
+  one.release = ++releases_;
+  expiring_.insert(due(copy));
+}
+
+void NamedBlocks::expire() {
+  if (expiring_.empty()) return;
+  for (const double now_s = now_s_(); !expiring_.empty() && std::get<0>(*expiring_.begin()) <= now_s;) {
+    const uint32_t copy = std::get<3>(*expiring_.begin());
+    unlink(copy);
+    copies_[copy].level = {};
+    link_last(copy);
+  }
 }
 
 void NamedBlocks::drop_holder(uint32_t copy) {
@@ -157,6 +204,7 @@ void NamedBlocks::drop_holder(uint32_t copy) {
     return;
   }
   link_last(copy);
+  start_duration(copy);
   cached_ += of.blocks();
 }
 
@@ -167,7 +215,7 @@ void NamedBlocks::evict(int64_t blocks) {
     const uint32_t cell = copies_[copy].cell;
     const int64_t gone = std::min(blocks, cells_[cell].blocks());
     const int64_t left_end = cells_[cell].end - gone;
-    if (evicted_) evicted_(cells_[cell], left_end);
+    if (evicted_) evicted_(cells_[cell], left_end, copies_[copy].level.priority);
     const bool is_part = gone < cells_[cell].blocks();
     if (is_part && cells_[cell].oldest == cells_[cell].newest) {
       cells_[cell].end = static_cast<int32_t>(left_end);
@@ -183,7 +231,8 @@ void NamedBlocks::evict(int64_t blocks) {
 
 // ---- holders ----
 
-uint32_t NamedBlocks::hold(uint32_t cell, int64_t begin, int64_t end) {
+uint32_t NamedBlocks::hold(uint32_t cell, int64_t begin, int64_t end,
+                           const std::optional<RetentionLevel>& level) {
   if (end < cells_[cell].end) cell = cut(cell, end);
   if (begin > cells_[cell].begin) cut(cell, begin);
   const Cell& of = cells_[cell];
@@ -194,17 +243,17 @@ uint32_t NamedBlocks::hold(uint32_t cell, int64_t begin, int64_t end) {
     unlink(of.oldest);
     cached_ -= of.blocks();
   }
+  copy.level = level.value_or(RetentionLevel{.priority = copy.level.priority});
   return of.oldest;
 }
 
 NamedBlocks::Added NamedBlocks::add(uint32_t node, uint32_t group, int64_t begin, int64_t end,
-                                    bool is_retained) {
+                                    RetentionLevel level) {
   uint32_t cell = find(node, group, begin);
   if (cell == kNone) {
     end = border(node, group, begin, end);
     cell = add_cell({.node = node,
                      .group = static_cast<uint16_t>(group),
-                     .is_retained = is_retained,
                      .begin = static_cast<int32_t>(begin),
                      .end = static_cast<int32_t>(end)});
   } else {
@@ -214,13 +263,14 @@ NamedBlocks::Added NamedBlocks::add(uint32_t node, uint32_t group, int64_t begin
   }
   const uint32_t copy = add_copy(cell);
   copies_[copy].holders = 1;
+  copies_[copy].level = level;
   return {copy, end};
 }
 
-int64_t NamedBlocks::extend(uint32_t copy, uint32_t node, int64_t begin, int64_t end, bool is_retained) {
+int64_t NamedBlocks::extend(uint32_t copy, uint32_t node, int64_t begin, int64_t end, RetentionLevel level) {
   Cell& of = cells_[copies_[copy].cell];
   const bool is_alone = copies_[copy].holders == 1 && of.oldest == of.newest;
-  if (!is_alone || of.node != node || of.end != begin || of.is_retained != is_retained) return begin;
+  if (!is_alone || of.node != node || of.end != begin || copies_[copy].level != level) return begin;
   of.end = static_cast<int32_t>(border(node, of.group, of.begin, end));
   return of.end;
 }

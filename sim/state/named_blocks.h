@@ -6,7 +6,8 @@
 // which is found. Every holder of a copy holds all its blocks. Unreferenced copies form one list in the
 // order of their release, and eviction trims the tail of the list's first copy. Where a run is used in part
 // it is cut in two. So each operation takes O(runs touched), not O(blocks), with the same hits and evictions
-// as a pool with a record per block.
+// as a pool with a record per block. There is one such list per priority (retention.h); a lower priority
+// leaves first.
 #pragma once
 
 #include <array>
@@ -14,9 +15,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <set>
+#include <tuple>
 #include <vector>
 
 #include "state/chain_tree.h"
+#include "state/retention.h"
 
 namespace kvcap {
 
@@ -28,7 +32,6 @@ class NamedBlocks {
   struct Cell {
     uint32_t node = ChainTree::kNone;  // names the blocks' last units
     uint16_t group = 0;
-    bool is_retained = false;  // evicted only when nothing else is left
     int32_t begin = 0, end = 0;
     uint32_t oldest = kNone, newest = kNone;  // copies
 
@@ -39,10 +42,12 @@ class NamedBlocks {
     int64_t end = 0;
   };
   // Called when blocks [begin, cell.end) of a cell have left, last block first.
-  using Evicted = std::function<void(const Cell& cell, int64_t begin)>;
+  using Evicted = std::function<void(const Cell& cell, int64_t begin, int64_t priority)>;
+  // Returns the time; asked only if some level has a duration.
+  using Clock = std::function<double()>;
 
   // `counts_shared[g]`: references beyond the first to blocks of group g count as shared().
-  NamedBlocks(ChainTree& tree, std::vector<bool> counts_shared);
+  NamedBlocks(ChainTree& tree, std::vector<bool> counts_shared, Clock now_s = nullptr);
   void on_eviction(Evicted evicted) { evicted_ = std::move(evicted); }
 
   int64_t cached() const { return cached_; }
@@ -56,18 +61,21 @@ class NamedBlocks {
   // Returns the end of the node's last cell that ends at block `at` or before; 0 if there is none.
   int64_t end_before(uint32_t node, uint32_t group, int64_t at) const;
 
-  // Adds a holder to the part of a cell that lies in [begin, end). Returns its copy.
-  uint32_t hold(uint32_t cell, int64_t begin, int64_t end);
+  // Adds a holder to the part of a cell that lies in [begin, end), which gets the level, or keeps its own
+  // without a duration. Returns its copy.
+  uint32_t hold(uint32_t cell, int64_t begin, int64_t end, const std::optional<RetentionLevel>& level);
   // Names held blocks from `begin` on, up to `end` or the next border of a cell. add() returns their copy,
   // which has one holder. extend() adds them to the copy of the blocks before, if that has one holder, and
   // returns where they end: `begin` if it cannot.
-  Added add(uint32_t node, uint32_t group, int64_t begin, int64_t end, bool is_retained);
-  int64_t extend(uint32_t copy, uint32_t node, int64_t begin, int64_t end, bool is_retained);
+  Added add(uint32_t node, uint32_t group, int64_t begin, int64_t end, RetentionLevel level);
+  int64_t extend(uint32_t copy, uint32_t node, int64_t begin, int64_t end, RetentionLevel level);
   // Takes one holder off blocks [begin, end) of those before the end of `copy`, last block first. Blocks
   // from `end` on stay held.
   void release(uint32_t copy, int64_t begin, int64_t end);
   // REQUIRES: at least that many are cached.
   void evict(int64_t blocks);
+  // Returns blocks whose durations have ended to the default priority, as if they were released now.
+  void expire();
 
   // Calls `visit(copy, cell)` for the copies that make up the blocks from `begin` to the end of `copy`, the
   // last one first.
@@ -97,7 +105,12 @@ class NamedBlocks {
     uint32_t newer = kNone;                   // the next copy of its cell
     uint32_t front = kNone;                   // copy of the cell that was cut off its front
     uint32_t before = kNone, behind = kNone;  // neighbours in the eviction order, if unreferenced
+    RetentionLevel level;
+    double expires_s = kForever;  // if unreferenced
+    uint64_t release = 0;         // number of the release from which it expires
   };
+  // Orders copies by the ends of their durations; of one release the tails come first.
+  using Due = std::tuple<double, uint64_t, int64_t, uint32_t>;  // time, release, -begin, copy
   struct Entry {
     int32_t begin = 0;  // of the cell
     uint32_t cell = kNone;
@@ -116,7 +129,9 @@ class NamedBlocks {
   void link_last(uint32_t copy);
   void link_behind(uint32_t copy, uint32_t where);
   void unlink(uint32_t copy);
-  uint32_t first_out() const { return out_[0].first != kNone ? out_[0].first : out_[1].first; }
+  uint32_t first_out() const;
+  Due due(uint32_t copy) const;
+  void start_duration(uint32_t copy);
   void check_order() const;
   void check_row(const Row& cells) const;
 
@@ -130,7 +145,11 @@ class NamedBlocks {
   struct Ends {
     uint32_t first = kNone, last = kNone;
   };
-  std::array<Ends, 2> out_;  // eviction order of normal copies, and of retained ones
+  std::array<Ends, kMaxPriority + 1> out_;                  // eviction order of each priority
+  std::array<uint64_t, kMaxPriority / 64 + 1> occupied_{};  // bit set: the priority has copies
+  std::set<Due> expiring_;
+  uint64_t releases_ = 0;
+  Clock now_s_;
   Evicted evicted_;
 };
 

@@ -7,18 +7,24 @@ namespace kvcap {
 // The cached copies are those of the eviction orders; every unreferenced copy is in one of them.
 void NamedBlocks::check_order() const {
   int64_t listed = 0;
-  for (const bool is_retained : {false, true}) {
-    const Ends& ends = out_[is_retained];
+  std::size_t expiring = 0;
+  for (std::size_t priority = 0; priority < out_.size(); ++priority) {
+    const Ends& ends = out_[priority];
+    KVCAP_INVARIANT("INV-TREE",
+                    (ends.first != kNone) == ((occupied_[priority / 64] >> priority % 64) % 2 == 1));
     for (uint32_t copy = ends.first; copy != kNone; copy = copies_[copy].behind) {
       const Copy& one = copies_[copy];
       listed += cells_[one.cell].blocks();
       KVCAP_INVARIANT("INV-BLOCKS", one.holders == 0);
-      KVCAP_INVARIANT("INV-TREE", cells_[one.cell].is_retained == is_retained);
+      KVCAP_INVARIANT("INV-TREE", static_cast<std::size_t>(one.level.priority) == priority);
+      KVCAP_INVARIANT("INV-TREE", one.expires_s == kForever || expiring_.contains(due(copy)));
+      expiring += one.expires_s != kForever;
       KVCAP_INVARIANT("INV-TREE",
                       one.behind == kNone ? ends.last == copy : copies_[one.behind].before == copy);
     }
   }
   KVCAP_INVARIANT("INV-BLOCKS", listed == cached_);
+  KVCAP_INVARIANT("INV-TREE", expiring == expiring_.size());
 }
 
 // Checks that the cells of a row are in order, and where they are found.

@@ -37,7 +37,13 @@ ServingOptions serving(const EngineOptions& options) {
   serving.prefix_caching = options.prefix_caching;
   serving.async_scheduling = options.async_scheduling;
   serving.cache_generated = options.cache_generated;
-  serving.retain_first_tokens = options.retain_first_tokens;
+  // retain_first_tokens is a range that begins with the prompt, of the highest priority.
+  const std::vector<RetentionRange>& ranges = options.retention.ranges;
+  if (ranges.size() == 1 && ranges[0].from_token == 0 && ranges[0].priority == kMaxPriority) {
+    serving.retain_first_tokens = ranges[0].to_token.value();
+  } else if (!ranges.empty()) {
+    serving.retention = options.retention;
+  }
   serving.step_overhead_s = options.step_overhead_s;
   serving.step_overhead_per_sequence_s = options.step_overhead_per_sequence_s;
   serving.request_overhead_s = 0;
@@ -91,12 +97,29 @@ void add_priorities(RandomCase& one) {
   for (Request& request : one.requests) request.priority = request.id * 7 % 3 - 1;
 }
 
+// Low, default and high priorities, some of which end after a few steps.
+Retention priorities(int64_t n) {
+  Retention retention;
+  retention.ranges = {{.from_token = n % 5,
+                       .to_token = 8 + n % 30,
+                       .priority = 80,
+                       .duration_s = 0.003 * static_cast<double>(n % 7)},
+                      {.from_token = 40 + n % 9, .to_token = 70, .priority = n % 40},
+                      {.from_token = 90, .priority = 36 + n % 9}};
+  if (n % 2 == 0) retention.ranges[0].duration_s.reset();
+  retention.decode_priority = 7 * n % 100;
+  if (n % 4 < 2) retention.decode_duration_s = 0.01 * static_cast<double>(1 + n % 3);
+  return retention;
+}
+
 std::vector<RandomCase> random_cases(uint64_t count) {
   std::vector<RandomCase> cases;
   for (uint64_t number = 1; number <= count; ++number) {
     cases.push_back(random_case(number));
     EngineOptions& options = cases.back().options;
-    if (number % 3 == 0) options.retain_first_tokens = static_cast<int64_t>(number);
+    const auto n = static_cast<int64_t>(number);
+    if (n % 3 == 0) options.retention.ranges = {{.to_token = n, .priority = kMaxPriority}};
+    if (n % 3 == 1) options.retention = priorities(n);
     if (number % 5 < 2) options.long_prefill_token_threshold = static_cast<int64_t>(1 + number % 37);
     if (number % 7 < 3) add_priorities(cases.back());
   }
@@ -239,6 +262,19 @@ const Drafting kDraftings[] = {
      false,
      0},
     {"NgramsOnARealGpu", {.draft_tokens = 2, .acceptance_length = 1.7}, true, false, -1},
+    {"FewerInLargerBatches",
+     {.draft_tokens = 4, .drafts_by_batch = {{1, 4}, {3, 1}, {5, 0}}, .acceptance_by_position = {{0.9, 0.5}}},
+     false,
+     false,
+     -1},
+    {"FewerOfLayersOnARealGpu",
+     {.method = DraftMethod::layers,
+      .draft_tokens = 5,
+      .drafts_by_batch = {{1, 5}, {2, 3}, {4, 0}},
+      .acceptance_length = 3},
+     true,
+     false,
+     -1},
     {"WithSlidingLayers", {.draft_tokens = 4, .acceptance_length = 2.5}, false, true, -1},
 };
 
@@ -260,6 +296,9 @@ TEST_P(SpeculativeEngineLaws, TheEngineVerifiesDraftsAsTheLiteralOneDoes) {
   for (RandomCase& one : cases) {
     EngineOptions& engine = one.options;
     engine.draft_tokens = options.draft_tokens;
+    if (!options.drafts_by_batch.empty()) {
+      engine.drafts_by_batch = [&options](int64_t requests) { return drafts_of_batch(options, requests); };
+    }
     engine.lookahead_tokens = options.method == DraftMethod::ngram ? 0 : options.draft_tokens;
     engine.drops_last_block = options.method == DraftMethod::layers;
     Scenario scenario = machine;

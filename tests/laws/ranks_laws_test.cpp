@@ -166,6 +166,36 @@ TEST(Ranks, FailTogether) {
   }
 }
 
+// Two turns decode on each rank when a third and a fourth one arrive. With more steps between prompts than
+// there are, these wait until those have ended; a rank that decodes nothing computes prompts at once.
+TEST(PrefillCadence, OfRanksKeepsPromptsBehindDecodesForSoManySteps) {
+  const Workload workload = asks({{0, 500, 200}, {0, 500, 200}, {0.1, 300, 5}, {0.1, 300, 5}});
+  const auto third_s = [&](int64_t interval) {
+    Scenario ranks = sparse(2);
+    ranks.serving.prefill_schedule_interval = interval;
+    const RunResult result = run(ranks, workload);
+    EXPECT_EQ(result.number("completed"), 4);
+    return std::pair(0.1 + turn_of(result, 2).ttft_s, double{turn_of(result, 0).e2el_s});
+  };
+  const auto [at_once_s, end_s] = third_s(1);
+  ASSERT_GT(end_s, 0.15) << "the first ones decode when the others arrive";
+  EXPECT_LT(at_once_s, end_s);
+  const auto [late_s, undisturbed_s] = third_s(1'000'000);
+  EXPECT_GT(late_s, undisturbed_s);
+  EXPECT_LT(undisturbed_s, end_s);
+  const auto [soon_s, same_s] = third_s(4);
+  EXPECT_GE(soon_s, at_once_s);
+  EXPECT_LT(soon_s, late_s);
+}
+
+TEST(PrefillCadence, IsThatOfRanksInLockstepAlone) {
+  Scenario alone = scenario("recompute");
+  const Workload workload = chats(12, 2, 3, 1);
+  const double every_ms = run(alone, workload).number("mean_ttft_ms");
+  alone.serving.prefill_schedule_interval = 5;
+  EXPECT_EQ(run(alone, workload).number("mean_ttft_ms"), every_ms);
+}
+
 TEST(Ranks, ServeEveryTurnUnderEveryPolicyAndSayTheSameTwice) {
   const Workload workload = chats(12, 2, 3, 1);
   std::vector<Case> cases;

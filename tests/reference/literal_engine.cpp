@@ -24,6 +24,7 @@ struct Sequence {
   int64_t computed = 0;        // done
   int64_t tokens_ahead = 0;    // that steps under way or planned will yield if all drafts are accepted
   int64_t drafts_ahead = 0;    // of them
+  int64_t drafted = 0;         // tokens that its last step drafted
   int64_t steps_orphaned = 0;  // such steps, of a sequence that has been preempted since
   int64_t prefill_end = 0;     // tokens that were known when it was admitted
   bool was_admitted = false;
@@ -51,8 +52,7 @@ class LiteralEngine {
         gpu_s_(gpu_s),
         yields_(yields),
         groups_(groups_of(options)),
-        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching,
-              options.retain_first_tokens) {
+        pool_(options.blocks, groups_, options.checkpoints, options.prefix_caching, options.retention) {
     run_.outcomes.resize(requests.size());
     sequences_.resize(requests.size());
     for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -129,6 +129,8 @@ class LiteralEngine {
   // ---- the plan of a step ----
 
   Step plan() {
+    pool_.pool().set_time(now_s_);
+    pool_.pool().expire();
     take_arrivals();
     Step step;
     int64_t budget = options_.max_num_batched_tokens;
@@ -138,6 +140,8 @@ class LiteralEngine {
       if (!slice.what.yields_token) continue;
       slice.sequence->tokens_ahead += 1 + slice.what.drafts;
       slice.sequence->drafts_ahead += slice.what.drafts;
+      slice.sequence->drafted =
+          options_.drafts_by_batch ? options_.drafts_by_batch(std::ssize(step)) : options_.draft_tokens;
     }
     return step;
   }
@@ -187,8 +191,7 @@ class LiteralEngine {
       if (sequence->drafts_ahead > 0 && rows_left < 1) continue;
       int64_t drafts = 0;
       if (decodes)
-        drafts =
-            std::max<int64_t>(0, std::min({options_.draft_tokens, most_of_one(budget) - 1, rows_left - 1}));
+        drafts = std::max<int64_t>(0, std::min({sequence->drafted, most_of_one(budget) - 1, rows_left - 1}));
       while (is_running(sequence) && !grow(*sequence, sequence->scheduled + tokens + drafts)) {
         preempt_last(step, budget);
         preempted = true;
@@ -289,7 +292,8 @@ class LiteralEngine {
   // Names those of the first `tokens` tokens whose contents are known.
   void name_blocks(Sequence& sequence, int64_t tokens) {
     pool_.name(sequence.holding,
-               std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt));
+               std::min(tokens, options_.cache_generated ? sequence.known() : sequence.prompt),
+               sequence.prompt);
   }
 
   void preempt_last(Step& step, int64_t& budget) {
@@ -313,6 +317,7 @@ class LiteralEngine {
   // ---- the end of a step ----
 
   void finish(const Step& step) {
+    pool_.pool().set_time(now_s_);
     for (const Slice& slice : step) {
       Sequence& sequence = *slice.sequence;
       const int64_t drafts = slice.what.drafts;

@@ -51,7 +51,7 @@ struct EngineOptions {
   bool prefix_caching = true;
   bool async_scheduling = true;
   bool cache_generated = true;
-  int64_t retain_first_tokens = 0;
+  Retention retention;
   // Of a model whose layers differ in what they keep; empty: one group that keeps every token. Then
   // block_size says nothing, and a step computes up to the end of a block as vLLM's "align" mode has it.
   std::vector<KvGroup> groups;
@@ -60,6 +60,8 @@ struct EngineOptions {
   // and no row or slot beyond the longest sequence. A layer that drafts computes a prompt's last found block
   // again.
   int64_t draft_tokens = 0;
+  // Drafts that a step of so many requests makes for the next step of each of them; empty: draft_tokens.
+  std::function<int64_t(int64_t requests)> drafts_by_batch;
   int64_t lookahead_tokens = 0;
   int64_t max_model_len = 1 << 20;
   bool drops_last_block = false;

@@ -9,6 +9,7 @@
 
 #include "reference/literal_pool.h"
 #include "spec/kv_groups.h"
+#include "state/retention.h"
 
 namespace kvcap::reference {
 
@@ -24,12 +25,15 @@ struct LiteralRequest {
 
 class LiteralGroups {
  public:
-  // Blocks that begin within the first `retained` tokens leave after all others.
   LiteralGroups(int64_t blocks, std::vector<KvGroup> groups, Checkpoints checkpoints, bool caching = true,
-                int64_t retained = 0)
-      : pool_(blocks, caching), groups_(std::move(groups)), checkpoints_(checkpoints), retained_(retained) {}
+                Retention retention = {})
+      : pool_(blocks, caching),
+        groups_(std::move(groups)),
+        checkpoints_(checkpoints),
+        retention_(std::move(retention)) {}
 
   const LiteralPool& pool() const { return pool_; }
+  LiteralPool& pool() { return pool_; }
   struct Evicted {
     std::size_t group = 0;
     Token last;
@@ -93,7 +97,7 @@ class LiteralGroups {
         LiteralPool::Block block = LiteralPool::kNoBlock;
         if (needs_block(groups_[g], found, at)) {
           block = pool_.find(names[g][static_cast<std::size_t>(at)]);
-          pool_.hold(block);
+          pool_.hold(block, level_of_prompt(static_cast<int64_t>(at) * groups_[g].block_tokens));
         }
         request.blocks[g].push_back(block);
         request.kept[g].push_back(true);
@@ -131,16 +135,19 @@ class LiteralGroups {
     return true;
   }
 
-  // Of the first `tokens` tokens, which are computed.
-  void name(LiteralRequest& request, int64_t tokens) {
+  // Of the first `tokens` tokens, which are computed; an answer begins behind `prompt` tokens.
+  void name(LiteralRequest& request, int64_t tokens, int64_t prompt = 1 << 30) {
     const BlockNames& names = request.names;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
       for (std::size_t at = 0; at < names[g].size() && at < request.blocks[g].size(); ++at) {
         const bool is_full =
             static_cast<int64_t>(at + 1) * groups_[g].block_tokens <= tokens && request.kept[g][at];
         if (is_full && request.blocks[g][at] != LiteralPool::kNoBlock) {
-          const bool retained = static_cast<int64_t>(at) * groups_[g].block_tokens < retained_;
-          pool_.name(request.blocks[g][at], names[g][at], retained);
+          const int64_t first = static_cast<int64_t>(at) * groups_[g].block_tokens;
+          const Level level = first < prompt
+                                  ? level_of_prompt(first).value_or(Level())
+                                  : Level{retention_.decode_priority, retention_.decode_duration_s};
+          pool_.name(request.blocks[g][at], names[g][at], level);
         }
       }
     }
@@ -154,6 +161,15 @@ class LiteralGroups {
   }
 
  private:
+  // That of the range in which a block begins with `token`.
+  std::optional<Level> level_of_prompt(int64_t token) const {
+    for (const RetentionRange& range : retention_.ranges) {
+      const bool is_in = token >= range.from_token && (!range.to_token || token < *range.to_token);
+      if (is_in) return Level{range.priority, range.duration_s};
+    }
+    return {};
+  }
+
   bool is_sparse(std::size_t g) const {
     return groups_[g].rule == KvRule::checkpoint && checkpoints_ == Checkpoints::align;
   }
@@ -204,7 +220,7 @@ class LiteralGroups {
   LiteralPool pool_;
   std::vector<KvGroup> groups_;
   Checkpoints checkpoints_;
-  int64_t retained_;
+  Retention retention_;
   Chains chains_;
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -56,25 +57,36 @@ class Chains {
   std::vector<int64_t> lengths_;
 };
 
+// Priority of a block, and for how long it has it after its last use.
+struct Level {
+  int64_t priority = 35;
+  std::optional<double> duration_s;
+};
+
 class LiteralPool {
  public:
   using Block = int64_t;
   static constexpr Block kNoBlock = -1;
 
   LiteralPool(int64_t blocks, bool caching) : caching_(caching), records_(static_cast<std::size_t>(blocks)) {
-    for (Block block = 0; block < blocks; ++block) record(block).place = free_.insert(free_.end(), block);
+    for (Block block = 0; block < blocks; ++block) put(block, kNameless);
   }
 
-  int64_t free() const { return std::ssize(free_) + std::ssize(retained_); }
+  void set_time(double now_s) { now_s_ = now_s; }
+  int64_t free() const {
+    return std::count_if(records_.begin(), records_.end(),
+                         [](const Record& one) { return one.references == 0; });
+  }
   int64_t held() const { return std::ssize(records_) - free(); }
   int64_t cached() const {
-    return std::ssize(retained_) + std::count_if(free_.begin(), free_.end(),
-                                                 [this](Block block) { return chain_of(block) != kNoChain; });
+    return std::count_if(records_.begin(), records_.end(),
+                         [](const Record& one) { return one.references == 0 && one.chain != kNoChain; });
   }
   bool is_free(Block block) const { return records_[static_cast<std::size_t>(block)].references == 0; }
   Chain chain_of(Block block) const { return records_[static_cast<std::size_t>(block)].chain; }
-  // Chains whose blocks left the pool, in order.
+  // Chains whose blocks left the pool, in order, and their priorities.
   const std::vector<Chain>& evicted() const { return evicted_; }
+  const std::vector<int64_t>& evicted_priorities() const { return evicted_priorities_; }
 
   // Of the blocks with this name the one that got it first.
   Block find(Chain chain) const {
@@ -82,35 +94,32 @@ class LiteralPool {
     return named == named_.end() ? kNoBlock : named->second.front();
   }
 
-  void hold(Block block) {
-    if (is_free(block)) (record(block).retained ? retained_ : free_).erase(record(block).place);
-    ++record(block).references;
+  // A prompt has found the block. Without a level it keeps its priority, for good.
+  void hold(Block block, std::optional<Level> level = {}) {
+    Record& found = record(block);
+    if (found.references == 0) free_[found.list].remove(block);
+    ++found.references;
+    found.level = level.value_or(Level{found.level.priority, {}});
   }
 
   // REQUIRES: free() > 0.
   Block take() {
-    std::list<Block>& from = free_.empty() ? retained_ : free_;
-    KVCAP_CHECK(!from.empty());
-    const Block block = from.front();
-    from.pop_front();
-    Record& taken = record(block);
-    if (taken.chain != kNoChain) {
-      evicted_.push_back(taken.chain);
-      std::vector<Block>& same_name = named_.at(taken.chain);
-      std::erase(same_name, block);
-      if (same_name.empty()) named_.erase(taken.chain);
-      taken.chain = kNoChain;
+    for (auto& [list, blocks] : free_) {
+      if (blocks.empty()) continue;
+      const Block block = blocks.front();
+      blocks.pop_front();
+      if (list != kNameless) forget(block);
+      record(block) = {.references = 1};
+      return block;
     }
-    taken.references = 1;
-    taken.retained = false;
-    return block;
+    KVCAP_CHECK(false);
+    return kNoBlock;
   }
 
-  // `retained`: it leaves after all that are not.
-  void name(Block block, Chain chain, bool retained = false) {
+  void name(Block block, Chain chain, Level level = {}) {
     if (!caching_ || chain_of(block) != kNoChain) return;
     record(block).chain = chain;
-    record(block).retained = retained;
+    record(block).level = level;
     named_[chain].push_back(block);
   }
 
@@ -119,25 +128,67 @@ class LiteralPool {
     for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
       Record& given = record(*block);
       if (--given.references > 0) continue;
-      std::list<Block>& to = given.retained ? retained_ : free_;
-      given.place = to.insert(given.chain == kNoChain ? to.begin() : to.end(), *block);
+      put(*block, given.chain == kNoChain ? kNameless : given.level.priority);
+      given.release = ++releases_;
+      if (given.level.duration_s && given.level.priority != 35)
+        given.expires_s = now_s_ + *given.level.duration_s;
+    }
+  }
+
+  // Free blocks whose duration is over have the default priority, as if they had been given back now.
+  void expire() {
+    while (true) {
+      Block next = kNoBlock;
+      for (Block block = 0; block < std::ssize(records_); ++block) {
+        const Record& one = record(block);
+        if (one.references > 0 || !one.expires_s || *one.expires_s > now_s_) continue;
+        if (next == kNoBlock || std::pair(*one.expires_s, one.release) <
+                                    std::pair(*record(next).expires_s, record(next).release)) {
+          next = block;
+        }
+      }
+      if (next == kNoBlock) return;
+      free_[record(next).list].remove(next);
+      record(next).level = {};
+      record(next).expires_s.reset();
+      put(next, 35);
     }
   }
 
  private:
+  static constexpr int64_t kNameless = -1;  // their list is used first
   struct Record {
     int64_t references = 0;
     Chain chain = kNoChain;
-    bool retained = false;
-    std::list<Block>::iterator place;  // in free_ or retained_, where nobody holds it
+    Level level;
+    int64_t list = kNameless;  // of free_, where nobody holds it
+    int64_t release = 0;
+    std::optional<double> expires_s;
   };
   Record& record(Block block) { return records_[static_cast<std::size_t>(block)]; }
 
+  void put(Block block, int64_t list) {
+    record(block).list = list;
+    record(block).expires_s.reset();
+    free_[list].push_back(block);
+  }
+
+  void forget(Block block) {
+    const Chain chain = record(block).chain;
+    evicted_.push_back(chain);
+    evicted_priorities_.push_back(record(block).level.priority);
+    std::erase(named_.at(chain), block);
+    if (named_.at(chain).empty()) named_.erase(chain);
+  }
+
   bool caching_;
+  double now_s_ = 0;
+  int64_t releases_ = 0;
   std::vector<Record> records_;
-  std::list<Block> free_, retained_;                     // the first one is used first
+  std::map<int64_t, std::list<Block>> free_;             // by priority; the first one is used first
   std::unordered_map<Chain, std::vector<Block>> named_;  // oldest name first
   std::vector<Chain> evicted_;
+  std::vector<int64_t> evicted_priorities_;
 };
 
 }  // namespace kvcap::reference

@@ -225,7 +225,11 @@ class Generator {
   void add_engine(Json& serving) {
     if (dice_.chance(0.3)) serving["prefix_caching"] = dice_.chance(0.3);
     if (dice_.chance(0.2)) serving["cache_generated"] = dice_.chance(0.3);
-    if (dice_.chance(0.1)) serving["retain_first_tokens"] = dice_.between(1, 2000);
+    if (dice_.chance(0.1))
+      serving["retain_first_tokens"] = dice_.between(1, 2000);
+    else if (dice_.chance(0.2))
+      serving["retention"] = retention();
+    if (dice_.chance(0.1)) serving["prefill_schedule_interval"] = dice_.between(1, 6);
     if (dice_.chance(0.5)) serving["admission"] = dice_.pick(kAdmissionNames);
     if (dice_.chance(0.4)) serving["schedule"] = dice_.pick(kStepOrderNames);
     if (dice_.chance(0.4)) serving["async_scheduling"] = dice_.chance(0.5);
@@ -235,11 +239,27 @@ class Generator {
     if (dice_.chance(0.3)) serving["request_overhead_s"] = dice_.spread(1e-4, 1);
   }
 
+  Json retention() {
+    const int64_t first = dice_.between(1, 2000);
+    Json early = {{"to_token", first}, {"priority", dice_.between(0, 100)}};
+    Json late = {{"from_token", first + dice_.between(0, 100)}, {"priority", dice_.between(0, 100)}};
+    if (dice_.chance(0.5)) late["duration_s"] = dice_.spread(0.1, 100);
+    return {{"ranges", {early, late}},
+            {"decode_priority", dice_.between(0, 100)},
+            {"offload_min_priority", dice_.between(0, 100)}};
+  }
+
   // A drafter takes GPU memory, which may be short if memory determines the KV capacity.
   Json speculative(bool may_take_memory) {
     Json options = {{"draft_tokens", dice_.pick({0, 1, 2, 3, 5, 16})}};
     const int64_t most = options["draft_tokens"].get<int64_t>() + 1;
-    if (dice_.chance(0.5)) {
+    if (dice_.chance(0.3)) {
+      options["drafts_by_batch"] = {{{"from_sequences", 1}, {"draft_tokens", dice_.between(0, most)}},
+                                    {{"from_sequences", dice_.between(2, 40)}, {"draft_tokens", 0}}};
+    }
+    if (dice_.chance(0.3)) {
+      options["acceptance_by_position"] = {0.9, 0.5, 0.5, 0.1};
+    } else if (dice_.chance(0.5)) {
       options["acceptance_length"] = dice_.within(1, static_cast<double>(most));
     } else {
       options["acceptance_rate"] = dice_.pick({0.0, 0.3, 0.8, 1.0});

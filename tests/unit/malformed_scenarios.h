@@ -212,6 +212,22 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"serving":{"tensor_parallel_size":true}})",
      "chat.json: serving.tensor_parallel_size: found true, allowed: an integer from 1 to 1024"},
     {R"({"serving":7})", "chat.json: serving: found 7, allowed: an object"},
+    {R"({"serving":{"retention":{"ranges":[{"to_token":9,"priority":50},{"from_token":8,"priority":1}]}}})",
+     "chat.json: serving.retention.ranges.1.from_token: found 8, allowed: at least 9, the end of the range "
+     "before",
+     true},
+    {R"({"serving":{"retention":{"ranges":[{"priority":50},{"from_token":8,"priority":1}]}}})",
+     "chat.json: serving.retention.ranges.0.to_token: found none, allowed: a token, because another range "
+     "follows",
+     true},
+    {R"({"serving":{"retention":{"ranges":[{"from_token":5,"to_token":5,"priority":50}]}}})",
+     "chat.json: serving.retention.ranges.0.to_token: found 5, allowed: more than from_token = 5", true},
+    {R"({"serving":{"retention":{"ranges":[{"priority":101}]}}})",
+     "chat.json: serving.retention.ranges.0.priority: found 101, allowed: an integer from 0 to 100"},
+    {R"({"serving":{"retention":{},"retain_first_tokens":5}})",
+     "chat.json: serving.retain_first_tokens: found 5, allowed: 0 beside serving.retention (a range with a "
+     "priority above 35 retains its blocks)",
+     true},
     {R"({"serving":{"speculative":{"method":"n_gram"}}})",
      R"(chat.json: serving.speculative.method: found "n_gram", allowed: ngram, layers, draft_model; did you mean "ngram"?)"},
     {R"({"serving":{"speculative":{"method":"draft_model","draft_tokens":2,"acceptance_rate":0.5}}})",

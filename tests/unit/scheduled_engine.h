@@ -63,9 +63,9 @@ class Engine : private Admitter {
     }
     return text;
   }
-  StepPlan plan() {
+  StepPlan plan(bool throttles = false) {
     StepPlan plan;
-    scheduler_.plan(plan);
+    scheduler_.plan(plan, throttles);
     check();
     return plan;
   }
@@ -79,8 +79,8 @@ class Engine : private Admitter {
     check();
   }
   // Steps one after the other, none planned ahead.
-  std::string step() {
-    const StepPlan now = plan();
+  std::string step(bool throttles = false) {
+    const StepPlan now = plan(throttles);
     finish(now);
     return told(now);
   }

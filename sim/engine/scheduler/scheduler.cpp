@@ -93,26 +93,36 @@ int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (tokens_.draft_tokens == 0) return 0;
   // No sequence grows beyond max_model_len, and its last token is not computed.
   const int64_t in_sequence = tokens_.max_model_len - 1 - (request.planned + 1);
-  return std::max<int64_t>(0,
-                           std::min({tokens_.draft_tokens, serving_.slice_budget(budget) - 1, in_sequence}));
+  const int64_t drafted = request.drafted < 0 ? tokens_.draft_tokens : request.drafted;
+  return std::max<int64_t>(0, std::min({drafted, serving_.slice_budget(budget) - 1, in_sequence}));
+}
+
+// The step drafts for the requests that it yields a token of; their next slices verify these drafts.
+void Scheduler::prepare_drafts(const StepPlan& step) const {
+  if (!tokens_.drafts_of_batch || step.empty()) return;
+  const int64_t drafted = tokens_.drafts_of_batch(std::ssize(step.slices));
+  for (const Slice& slice : step.slices) {
+    if (slice.yields) slice.request->drafted = drafted;
+  }
 }
 
 // ---- planning ----
 
-void Scheduler::plan(StepPlan& step) {
+void Scheduler::plan(StepPlan& step, bool throttles) {
   step.clear();
   lacks_blocks_ = false;
+  pool_.expire();
   int64_t budget = serving_.max_num_batched_tokens;
-  if (serving_.schedule == StepOrder::mixed) {
-    plan_running(step, budget, true, true);
-    if (!step.preempted) plan_waiting(step, budget);
-    if (step.decodes_only() && !step.empty()) note_decodes(1);
-    return;
+  const bool mixes = serving_.schedule == StepOrder::mixed;
+  const bool defers = throttles && !left_waiting_ && decodes_something();
+  plan_running(step, budget, mixes, !defers);
+  if (!step.preempted && !defers) {
+    plan_waiting(step, budget);
+    left_waiting_ = !waiting_.empty();
   }
-  plan_running(step, budget, false, true);
-  if (!step.preempted) plan_waiting(step, budget);
-  if (step.empty()) plan_running(step, budget, true, false);
+  if (!mixes && step.empty()) plan_running(step, budget, true, false);
   if (step.decodes_only() && !step.empty()) note_decodes(1);
+  prepare_drafts(step);
 }
 
 void Scheduler::add_restored(StepPlan& step) {
@@ -127,6 +137,11 @@ void Scheduler::note_decodes(int64_t steps) {
   const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
   output_share_ =
       std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
+}
+
+bool Scheduler::decodes_something() const {
+  return std::any_of(running_.begin(), running_.end(),
+                     [](const RequestPtr& one) { return one->planned >= one->prompt_end; });
 }
 
 // Returns the KV tokens that admission reserves for the request.
@@ -315,7 +330,7 @@ bool Scheduler::grow(Request& request, int64_t tokens) {
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
   const int64_t most = serving_.cache_generated ? request.known_tokens() : request.prompt_tokens();
-  pool_.name(request.chain, std::min(tokens, most), request.holding);
+  pool_.name(request.chain, std::min(tokens, most), request.holding, request.prompt_tokens());
 }
 
 // Returns the place of the running request that is preempted first.
@@ -424,6 +439,7 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
     if (request.named) {
       growth.chain = request.chain;
       growth.nameable = serving_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
+      growth.prompt_tokens = request.prompt_tokens();
     }
     growths_.push_back(growth);
   }

@@ -114,8 +114,10 @@ class Admitter {
 
 // Limits and tokens of a sequence besides those of its prompt and answer.
 struct SequenceTokens {
-  int64_t least_tokens = 0;      // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
-  int64_t draft_tokens = 0;      // drafts per decode
+  int64_t least_tokens = 0;  // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
+  int64_t draft_tokens = 0;  // most drafts per decode
+  // Returns the drafts per decode that a step with so many slices prepares; null: draft_tokens.
+  std::function<int64_t(int64_t)> drafts_of_batch = nullptr;
   int64_t lookahead_tokens = 0;  // slots that a drafter writes after the drafts
   // Tokens of the longest sequence; limits drafts and lookahead. REQUIRES: no sequence is longer.
   int64_t max_model_len = std::numeric_limits<int64_t>::max();
@@ -128,8 +130,9 @@ class Scheduler {
 
   // Adds the request to the queue.
   void add(RequestPtr request);
-  // Plans the next step.
-  void plan(StepPlan& step);
+  // Plans the next step. `throttles`: it defers all prompts if a running request decodes, unless the last
+  // step that computed prompts left requests waiting.
+  void plan(StepPlan& step, bool throttles = false);
   // Adds to a plan the restored requests for which it has room: those whose contexts were loaded before its
   // step begins.
   void add_restored(StepPlan& step);
@@ -199,6 +202,8 @@ class Scheduler {
   int64_t in_blocks(const Request& request, int64_t tokens) const;
   int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
   int64_t draft_tokens(const Request& request, int64_t budget) const;
+  bool decodes_something() const;
+  void prepare_drafts(const StepPlan& step) const;
   int64_t with_lookahead(int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
@@ -224,6 +229,7 @@ class Scheduler {
   double output_share_;
   int64_t computing_beside_ = 0;  // requests in loading_ that take a sequence slot
   bool lacks_blocks_ = false;
+  bool left_waiting_ = false;     // the last plan that could admit requests left some waiting
   int64_t restored_waiting_ = 0;  // requests in waiting_ whose contexts are restored
 };
 

@@ -29,10 +29,10 @@ constexpr std::array kEngines = {
         }},
     EngineRow{EngineKind::trtllm, "trtllm",
               "TensorRT-LLM: admission reserves blocks for prompt and answer; blocks of 32 tokens",
-              "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a",
-              "reuse inside a block (enable_partial_reuse), priorities of token ranges that do not begin at "
-              "token 0 "
-              "(retain_first_tokens), durations of priorities",
+              "docs/source/features/kvcache.md@0076e93, paged-attention-ifb-scheduler.md@0c6a62a, "
+              "cpp/tensorrt_llm/batch_manager/evictionPolicy.cpp@05a9191",
+              "reuse inside a block (enable_partial_reuse), priorities that differ between requests "
+              "(serving.retention holds for all)",
               [](ServingOptions& options) {
                 options.engine_version = "1.0";  // the version whose times were measured (host_times.cpp)
                 options.block_size = 32;

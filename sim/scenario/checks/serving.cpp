@@ -78,6 +78,30 @@ void check_engine(const Scenario& scenario, const Places& places) {
   fail(places, "serving.engine_version", "\"" + version + "\"", "a version of vLLM: \"0.19\", \"0.15.1\"");
 }
 
+void check_retention(const Scenario& scenario, const Places& places) {
+  if (!scenario.serving.retention) return;
+  if (scenario.serving.retain_first_tokens > 0) {
+    fail(places, "serving.retain_first_tokens", std::to_string(scenario.serving.retain_first_tokens),
+         "0 beside serving.retention (a range with a priority above 35 retains its blocks)");
+  }
+  int64_t from = 0;
+  const std::vector<RetentionRange>& ranges = scenario.serving.retention->ranges;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::string path = "serving.retention.ranges." + std::to_string(i);
+    if (ranges[i].from_token < from) {
+      fail(places, path + ".from_token", std::to_string(ranges[i].from_token),
+           "at least " + std::to_string(from) + ", the end of the range before");
+    }
+    if (!ranges[i].to_token && i + 1 < ranges.size()) {
+      fail(places, path + ".to_token", "none", "a token, because another range follows");
+    }
+    from = ranges[i].to_token.value_or(ranges[i].from_token + 1);
+    if (from > ranges[i].from_token) continue;
+    fail(places, path + ".to_token", std::to_string(from),
+         "more than from_token = " + std::to_string(ranges[i].from_token));
+  }
+}
+
 }  // namespace
 
 void check_serving(Scenario& scenario, const Places& places) {
@@ -85,6 +109,7 @@ void check_serving(Scenario& scenario, const Places& places) {
                              places);
   check_experts(scenario, places);
   check_engine(scenario, places);
+  check_retention(scenario, places);
   check_speculative(scenario, places);
 }
 

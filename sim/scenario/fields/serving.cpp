@@ -22,6 +22,44 @@ void describe(FieldVisitor& v, Sampling& o) {
           {.meaning = "kernel of the top_k and top_p filter", .absent = "the engine's, by version"});
 }
 
+static void describe(FieldVisitor& v, RetentionRange& o) {
+  v.field("from_token", o.from_token, {.meaning = "first token of the range", .min = 0, .max = kMaxCount});
+  v.field(
+      "to_token", o.to_token,
+      {.meaning = "token after the range", .min = 1, .max = kMaxCount, .absent = "the end of the prompt"});
+  v.field("priority", o.priority,
+          {.meaning = "priority of the blocks that begin in the range; the lowest is evicted first",
+           .min = 0,
+           .max = kMaxPriority,
+           .required = true});
+  v.field("duration_s", o.duration_s,
+          not_negative("time after the last use at which the priority becomes 35", "s", "never"));
+}
+
+static void describe(FieldVisitor& v, Retention& o) {
+  v.field("ranges", o.ranges,
+          {.meaning = "priorities of ranges of each prompt, in ascending order", .absent = "none"});
+  v.field("decode_priority", o.decode_priority,
+          {.meaning = "priority of blocks of answers", .min = 0, .max = kMaxPriority});
+  v.field("decode_duration_s", o.decode_duration_s,
+          not_negative("time after the last use at which it becomes 35", "s", "never"));
+  v.field("offload_min_priority", o.offload_min_priority,
+          {.meaning = "save_at eviction: blocks with a lower priority are dropped",
+           .min = 0,
+           .max = kMaxPriority});
+}
+
+static void describe(FieldVisitor& v, DraftsOfBatch& o) {
+  v.field("from_sequences", o.from_sequences,
+          required_count("sequences of a step, from which on this holds"));
+  v.field("draft_tokens", o.draft_tokens,
+          {.meaning = "draft tokens per sequence; at most serving.speculative.draft_tokens are used",
+           .unit = "tokens",
+           .min = 0,
+           .max = 1024,
+           .required = true});
+}
+
 static void describe(FieldVisitor& v, SpeculativeOptions& o) {
   v.field("method", o.method,
           {.meaning = "drafter: n-grams of the text, on the host (ngram); additional layers of the model, as "
@@ -31,6 +69,16 @@ static void describe(FieldVisitor& v, SpeculativeOptions& o) {
            .unit = "tokens",
            .min = 0,
            .max = 1024});
+  v.field("drafts_by_batch", o.drafts_by_batch,
+          {.meaning = "draft tokens by the sequences of a step, in ascending order from 1 on",
+           .absent = "draft_tokens in every step"});
+  v.field("acceptance_by_position", o.acceptance_by_position,
+          {.meaning = "probabilities that the drafts up to each position are accepted; further positions "
+                      "continue with the last ratio",
+           .min = 0,
+           .max = 1,
+           .absent = "from acceptance_length or acceptance_rate",
+           .least = 1});
   v.field("acceptance_length", o.acceptance_length,
           {.meaning = "mean tokens per step and sequence: accepted drafts plus one",
            .unit = "tokens",
@@ -168,6 +216,9 @@ void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "first tokens of each prompt that the prefix cache evicts last",
            .min = 0,
            .max = kMaxCount});
+  v.field("retention", o.retention,
+          {.meaning = "priorities of the prefix cache's blocks (TensorRT-LLM's KvCacheRetentionConfig)",
+           .absent = "all blocks have 35"});
   v.field("admission", o.admission,
           {.meaning = "KV blocks that must be free before a request runs: for its prompt (full_prompt), its "
                       "first prefill slice (chunk), its prompt and answer (reserve_output), or these and a "
@@ -191,6 +242,10 @@ void describe(FieldVisitor& v, ServingOptions& o) {
   v.field("attention_backend", o.attention_backend,
           {.meaning = "library of the attention kernels; sets mixed_attention",
            .absent = "the engine's for the GPU"});
+  v.field(
+      "prefill_schedule_interval", o.prefill_schedule_interval,
+      count(
+          "ranks in lockstep: steps from one that computes prompts to the next, as long as a rank decodes"));
   v.field("mixed_attention", o.mixed_attention,
           {.meaning = "attention of a step with prompts and decodes: separate kernels (two_calls), or the "
                       "prefill kernel for all (one_call)"});

@@ -507,6 +507,17 @@ TEST_F(Cli, ShowsWhatEachStackWasReadFromAndHowItCompares) {
   EXPECT_FALSE(Json::parse(kvcap({"show", "policies", "hcache", "--json"}).out).contains("read_from"));
 }
 
+TEST_F(Cli, SaysThatAStackWasReadFromAnOlderVersionThanTheEngines) {
+  const std::string older = "vllm_offload works in vLLM 0.30 as in 0.25, the version that it was read from";
+  const Json shown = Json::parse(kvcap({"show", "policies", "vllm_offload", "--json"}).out);
+  EXPECT_EQ(shown["assumed"], older);
+  EXPECT_FALSE(Json::parse(kvcap({"show", "policies", "hicache", "--json"}).out).contains("assumed"));
+  EXPECT_EQ(older_preset_text(policy_row("vllm_offload"), {0, 26}),
+            "vllm_offload works in vLLM 0.26 as in 0.25, the version that it was read from");
+  EXPECT_EQ(older_preset_text(policy_row("vllm_offload"), {0, 25}), "");
+  EXPECT_EQ(older_preset_text(policy_row("hicache"), {0, 30}), "");
+}
+
 // constant: e of the peak once the GEMM is no longer bound by its bytes, and so a bar of that height.
 TEST_F(Cli, ShowsWhatAMachineOfAFileReachesOfItsPeak) {
   write("mine.json", R"({"schema": "kvcap.hardware/1", "name": "mine",

@@ -42,6 +42,42 @@ TEST(Scheduler, LetsTheNextTurnFindTheAnswer) {
   }
 }
 
+// ---- prefill cadence ----
+
+TEST(PrefillCadence, DefersPromptsWhileARequestDecodes) {
+  Engine engine(with_budget(8, 10), 100);
+  engine.ask(text(12), 3);
+  EXPECT_EQ(engine.step(true), "0:0+10");  // nothing decodes
+  EXPECT_EQ(engine.step(true), "0:10+2!");
+  engine.ask(text(12, kOther), 1);
+  EXPECT_EQ(engine.step(true), "0:12+1!");
+  EXPECT_EQ(engine.step(), "0:13+1! 1:0+9");
+  EXPECT_EQ(engine.step(true), "1:9+3!");  // the other one has ended
+}
+
+TEST(PrefillCadence, DefersTheSlicesOfRunningPromptsToo) {
+  Engine engine(with_budget(8, 10), 100);
+  engine.ask(text(8), 9);
+  engine.step();
+  engine.ask(text(12, kOther), 1);
+  EXPECT_EQ(engine.step(), "0:8+1! 1:0+9");
+  EXPECT_EQ(engine.step(true), "0:9+1!");
+  EXPECT_EQ(engine.step(), "0:10+1! 1:9+3!");
+}
+
+// 10 tokens per step are too few for the requests, so prompts go on in every step.
+TEST(PrefillCadence, DefersNothingWhereTheLastPromptsLeftRequestsWaiting) {
+  Engine engine(with_budget(8, 10), 100);
+  engine.ask(text(8), 9);
+  engine.step();
+  engine.ask(text(12, kOther), 1);
+  engine.ask(text(5, 9), 1);
+  EXPECT_EQ(engine.step(), "0:8+1! 1:0+9");
+  EXPECT_EQ(engine.step(true), "0:9+1! 1:9+3! 2:0+5!");
+  engine.ask(text(5, 10), 1);
+  EXPECT_EQ(engine.step(true), "0:10+1!");  // nobody waited any more
+}
+
 // ---- admission ----
 
 TEST(Scheduler, SharesTheTokenBudgetInOrder) {

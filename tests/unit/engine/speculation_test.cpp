@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "cost/gpu_memory.h"
@@ -36,11 +37,47 @@ TEST(Speculation, SolvesTheChanceThatALengthStandsFor) {
     EXPECT_NEAR(acceptance_length_of(7, solve_chance(7, length)), length, 1e-12);
   }
   const Speculation given({.draft_tokens = 3, .acceptance_length = 1.875}, llama_2_7b(), a100(), 1, 1);
-  EXPECT_NEAR(given.chance(), 0.5, 1e-15);
+  EXPECT_NEAR(given.chances()[0], 0.5, 1e-15);
+  EXPECT_NEAR(given.chances()[2], 0.125, 1e-15);
   // 0.875 of three drafts
   const Speculation rate({.draft_tokens = 3, .acceptance_rate = 0.875 / 3}, llama_2_7b(), a100(), 1, 1);
-  EXPECT_NEAR(rate.chance(), 0.5, 1e-14);
-  EXPECT_NEAR(rate.acceptance_length(), 1.875, 1e-14);
+  EXPECT_NEAR(rate.chances()[0], 0.5, 1e-14);
+  EXPECT_NEAR(rate.acceptance_length(3), 1.875, 1e-14);
+  EXPECT_NEAR(rate.acceptance_length(2), 1.75, 1e-14);
+}
+
+// As vLLM counts them: of 100 drafts the first token was accepted 80 times, the second 40 times. A third one
+// would be accepted as often as the second after the first: 0.4 x 0.5; a fourth 0.1.
+TEST(Speculation, GoesOnWithTheLastRatioBehindThePositionsThatAreGiven) {
+  SpeculativeOptions options{.draft_tokens = 4, .acceptance_by_position = {{0.8, 0.4}}};
+  EXPECT_EQ(chances_of(options, llama_2_7b()), (std::vector<double>{0.8, 0.4, 0.2, 0.1}));
+  EXPECT_DOUBLE_EQ(mean_tokens_of_step(options, llama_2_7b()), 2.5);
+  options.acceptance_by_position = {{0.5}};
+  EXPECT_EQ(chances_of(options, llama_2_7b()), (std::vector<double>{0.5, 0.25, 0.125, 0.0625}));
+  options.acceptance_by_position = {{0.5, 0, 0}};
+  EXPECT_EQ(chances_of(options, llama_2_7b()), (std::vector<double>{0.5, 0, 0, 0}));
+  // A shorter draft is worth what its positions are.
+  options = {.draft_tokens = 1, .acceptance_by_position = {{0.8, 0.4}}};
+  EXPECT_DOUBLE_EQ(mean_tokens_of_step(options, llama_2_7b()), 1.8);
+}
+
+// Both yield 2.2 tokens with two drafts; with four drafts 0.8 + 0.4 + 0.2 + 0.1 are 2.5, and 0.6 + 0.6 + 0.6
+// + 0.6 are 3.4.
+TEST(Speculation, KnowsWhatALongerDraftIsWorthFromThePositions) {
+  const auto length = [](int64_t drafts, const std::vector<double>& chances) {
+    return mean_tokens_of_step({.draft_tokens = drafts, .acceptance_by_position = chances}, llama_2_7b());
+  };
+  EXPECT_NEAR(length(2, {0.8, 0.4}), length(2, {0.6, 0.6}), 1e-12);
+  EXPECT_NEAR(length(4, {0.8, 0.4}), 2.5, 1e-12);
+  EXPECT_NEAR(length(4, {0.6, 0.6}), 3.4, 1e-12);
+}
+
+TEST(Speculation, DraftsByTheLastRowThatTheBatchReaches) {
+  const SpeculativeOptions options{.draft_tokens = 3, .drafts_by_batch = {{1, 5}, {65, 1}, {129, 0}}};
+  for (const auto& [sequences, drafts] : {std::pair{1, 3}, {64, 3}, {65, 1}, {128, 1}, {129, 0}, {5000, 0}}) {
+    EXPECT_EQ(drafts_of_batch(options, sequences), drafts) << sequences;
+  }
+  EXPECT_EQ(drafts_of_batch({.draft_tokens = 3}, 1000), 3);
 }
 
 // MTP layers of the checkpoint: 1 + 0.76, and 1 + 0.76 + 0.76 x 0.65 = 2.254. Heads of others: 1 + 0.6 + 0.6
@@ -56,7 +93,8 @@ TEST(Speculation, AssumesTheLowEndOfWhatIsPublishedWhereNoAcceptanceIsGiven) {
   EXPECT_NEAR(mean_tokens_of_step({.draft_tokens = 2}, own), 1.3429, 1e-12);
   EXPECT_NEAR(mean_tokens_of_step({.method = DraftMethod::draft_model, .draft_tokens = 2}, own), 1.8109,
               1e-12);
-  EXPECT_NEAR(Speculation(two, own, a100(), 1, 1).acceptance_length(), 2.254, 1e-9);
+  EXPECT_NEAR(Speculation(two, own, a100(), 1, 1).acceptance_length(2), 2.254, 1e-12);
+  EXPECT_NEAR(Speculation(two, own, a100(), 1, 1).acceptance_length(1), 1.76, 1e-12);
   // None is above what its sources print.
   const auto of = [&](DraftMethod method, int64_t drafts, const ModelSpec& model) {
     return mean_tokens_of_step({.method = method, .draft_tokens = drafts}, model);
@@ -70,14 +108,15 @@ TEST(Speculation, AssumesTheLowEndOfWhatIsPublishedWhereNoAcceptanceIsGiven) {
 
 // With r = 1/2 a second token comes with the chance 1/2, a third with 1/4, a fourth with 1/8.
 TEST(Speculation, AcceptsDraftsFromTheFrontUntilOneIsNot) {
-  EXPECT_EQ(tokens_of_step(0.51, 3, 0.5), 1);
-  EXPECT_EQ(tokens_of_step(0.49, 3, 0.5), 2);
-  EXPECT_EQ(tokens_of_step(0.24, 3, 0.5), 3);
-  EXPECT_EQ(tokens_of_step(0.12, 3, 0.5), 4);
-  EXPECT_EQ(tokens_of_step(0.12, 2, 0.5), 3);  // of two drafts
-  EXPECT_EQ(tokens_of_step(0.12, 0, 0.5), 1);
-  EXPECT_EQ(tokens_of_step(1e-9, 3, 0), 1);
-  EXPECT_EQ(tokens_of_step(1 - 1e-9, 3, 1), 4);
+  const std::vector<double> half = {0.5, 0.25, 0.125};
+  EXPECT_EQ(tokens_of_step(0.51, 3, half), 1);
+  EXPECT_EQ(tokens_of_step(0.49, 3, half), 2);
+  EXPECT_EQ(tokens_of_step(0.24, 3, half), 3);
+  EXPECT_EQ(tokens_of_step(0.12, 3, half), 4);
+  EXPECT_EQ(tokens_of_step(0.12, 2, half), 3);  // of two drafts
+  EXPECT_EQ(tokens_of_step(0.12, 0, half), 1);
+  EXPECT_EQ(tokens_of_step(1e-9, 3, std::vector<double>{0, 0, 0}), 1);
+  EXPECT_EQ(tokens_of_step(1 - 1e-9, 3, std::vector<double>{1, 1, 1}), 4);
 }
 
 TEST(Speculation, YieldsTheLengthInTheMeanAndEachNumberOfTokensWithItsChance) {
@@ -144,6 +183,25 @@ TEST(Speculation, OfADraftModelTakesAPassOverTheStepAndOneForEachFurtherDraft) {
   EXPECT_NEAR(speculation.drafter_s(prompt, decodes), first_s + further_s, 1e-12);
   EXPECT_EQ(speculation.lookahead_tokens(), 3);
   EXPECT_FALSE(speculation.drops_last_block());
+}
+
+// 0 drafts: the pass over the step's rows remains. 2 sequences and a prompt are a batch of 3.
+TEST(Speculation, PassesAsOftenAsTheBatchHasDrafts) {
+  SpeculativeOptions options{.method = DraftMethod::layers, .draft_tokens = 2, .acceptance_rate = 0.5};
+  const auto drafter_s = [&options] {
+    const std::vector<PrefillChunk> prompt = {{100, 0}};
+    const Decodes decodes{.sequences = 2, .context_tokens = 999, .drafts = 2};
+    return Speculation(options, llama_2_7b(), a100(), 1, 1).drafter_s(prompt, decodes);
+  };
+  const double two_s = drafter_s();
+  options.drafts_by_batch = {{1, 2}, {3, 1}};
+  const double one_s = drafter_s();
+  options.drafts_by_batch = {{1, 2}, {3, 0}};
+  EXPECT_EQ(drafter_s(), one_s);
+  options.drafts_by_batch = {{1, 2}, {4, 1}};
+  EXPECT_EQ(drafter_s(), two_s);
+  EXPECT_LT(one_s, two_s);
+  EXPECT_GT(one_s, 0);
 }
 
 TEST(Speculation, OfLayersTakesAsLongAsAModelOfThoseLayers) {

@@ -237,6 +237,34 @@ TEST(LaunchLine, SaysWhereHandoversAreSimulated) {
   EXPECT_TRUE(has_note(line, "fleet.disaggregation"));
 }
 
+// Batches between two rows and after the last one have the drafts of the row before.
+TEST(LaunchLine, DraftsByTheBatchAsTheRowsOfVllmSay) {
+  const std::string line =
+      "vllm serve Qwen/Qwen3-8B --max-num-seqs 256 --speculative-config.method ngram "
+      "--speculative-config.num_speculative_tokens 3 ";
+  const std::string flag = "--speculative-config.num_speculative_tokens_per_batch_size ";
+  const Scenario scenario = scenario_of(line + flag + "'[[1,64,3],[100,128,1],[200,512,0]]'");
+  const std::vector<DraftsOfBatch>& rows = scenario.serving.speculative->drafts_by_batch;
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[0].draft_tokens, 3);
+  EXPECT_EQ(rows[1].from_sequences, 100);
+  EXPECT_EQ(rows[2].draft_tokens, 0);
+  EXPECT_NE(launch_line_of(scenario).find(flag + "'[[1,99,3],[100,199,1],[200,256,0]]'"), std::string::npos)
+      << launch_line_of(scenario);
+  const std::string json =
+      R"(vllm serve Qwen/Qwen3-8B --speculative-config '{"method":"ngram",)"
+      R"("num_speculative_tokens":3,"num_speculative_tokens_per_batch_size":[[1,8,2]]}')";
+  EXPECT_EQ(scenario_of(json).serving.speculative->drafts_by_batch[0].draft_tokens, 2);
+  for (const std::string rows_of_line : {"'[[2,8,1]]'", "'[[1,8,1],[8,9,0]]'", "'[[1,8,1,4096,2]]'",
+                                         "'[[8,1,1]]'", "'[[1,8,-1]]'", "'{}'", "3", "'[['"}) {
+    EXPECT_NE(error_of(line + flag + rows_of_line).find("allowed: ascending rows [first batch size"),
+              std::string::npos)
+        << rows_of_line << ": " << error_of(line + flag + rows_of_line);
+  }
+  EXPECT_NE(error_of("sglang serve Qwen/Qwen3-8B --speculative-algorithm NGRAM --speculative-adaptive"),
+            "accepted");
+}
+
 TEST(LaunchLine, DraftsByAnotherLayerForHeadsThatAreInNoCatalogue) {
   const std::string line =
       R"(vllm serve Qwen/Qwen3-8B --speculative-config '{"method":"eagle3","model":"yuhuili/EAGLE3-Q","num_speculative_tokens":3}')";

@@ -46,6 +46,8 @@ Texts values_for(const FlagRow& row) {
       return {"100"};
     case FlagForm::quantization:
       return {"fp8"};
+    case FlagForm::batches:
+      return {"'[[1,64,1],[129,256,0]]'"};
     case FlagForm::present:
     case FlagForm::yaml_file:
     case FlagForm::text:
@@ -78,9 +80,12 @@ std::string flags_beside(const FlagRow& row) {
   return "";
 }
 
+constexpr char kAcceptance[] = "serving.speculative.acceptance_length=1.5";
+
 // Overrides for what no engine's line says, or another of its flags.
 Texts overrides_beside(const FlagRow& row, const std::string& value) {
-  if (row.field == "serving.speculative.draft_tokens") return {"serving.speculative.acceptance_length=1.5"};
+  if (row.form == FlagForm::batches) return {"serving.speculative.draft_tokens=2", kAcceptance};
+  if (row.field == "serving.speculative.draft_tokens") return {kAcceptance};
   if (row.field == "serving.chunked_prefill" && value == "false") return {"serving.max_model_len=8192"};
   const bool is_model = value == "draft_model" || value == "STANDALONE" || value == "DraftTarget";
   return is_model ? Texts{"serving.speculative.draft_model=qwen3-8b"} : Texts{};

@@ -58,7 +58,8 @@ TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
                     "assumed: serving.speculative.acceptance_length 1.6, the low end of published values for "
                     "EAGLE heads (vllm-project/vllm#16035"));
   EXPECT_TRUE(notes(with(layers),
-                    "set it, or serving.speculative.acceptance_rate, to the value in your server's log"));
+                    "set it, or serving.speculative.acceptance_rate or "
+                    "serving.speculative.acceptance_by_position, to the value in your server's log"));
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1"}),
                     "acceptance_length 1.76, the low end of published values "
                     "for MTP layers (DeepSeek-V3 report, section 5.4.3"));
@@ -66,6 +67,49 @@ TEST(SpeculativeScenario, SaysWhichAcceptanceItAssumesAndWhichFieldSetsIt) {
   EXPECT_TRUE(notes(with({layers[0], "model.draft_layers=1", "serving.speculative.draft_layers=1"}),
                     "acceptance_length 1.6, the low end of published values for EAGLE heads"));
   EXPECT_FALSE(notes(with({layers[0], "serving.speculative.acceptance_rate=0.5"}), "assumed"));
+}
+
+TEST(SpeculativeScenario, TakesAcceptanceByPositionAndSaysHowItGoesOn) {
+  const std::string given = R"(serving.speculative={"draft_tokens":3,"acceptance_by_position":[0.8,0.5]})";
+  const Scenario longer = with({given});
+  EXPECT_EQ(*longer.serving.speculative->acceptance_by_position, (std::vector<double>{0.8, 0.5}));
+  EXPECT_TRUE(notes(longer,
+                    "assumed: serving.speculative.acceptance_by_position is given, not computed; "
+                    "positions after the 2 given ones continue with the last ratio"));
+  EXPECT_FALSE(notes(with({given, "serving.speculative.draft_tokens=2"}), "assumed: serving.speculative"));
+  EXPECT_EQ(parse_scenario(longer.resolved_json, "chat.json", {}).resolved_json, longer.resolved_json);
+  EXPECT_EQ(
+      error_of({given, "serving.speculative.acceptance_by_position=[0.5,0.6]"}),
+      "--set serving.speculative.acceptance_by_position=[0.5,0.6]: "
+      "serving.speculative.acceptance_by_position.1: found 0.6, allowed: at most 0.5, the probability of "
+      "the position before");
+  EXPECT_NE(
+      error_of({given, "serving.speculative.acceptance_rate=0.5"})
+          .find("found 2 positions, allowed: none beside acceptance_rate (each determines the acceptance)"),
+      std::string::npos);
+  EXPECT_NE(error_of({"serving.speculative.acceptance_by_position=[]"}), "accepted");
+  EXPECT_NE(error_of({"serving.speculative.acceptance_by_position=[1.5]"}), "accepted");
+}
+
+TEST(SpeculativeScenario, TakesDraftsByTheBatch) {
+  const std::string rows =
+      R"([{"from_sequences":1,"draft_tokens":3},{"from_sequences":65,"draft_tokens":0}])";
+  const std::vector<std::string> given = {"serving.speculative.draft_tokens=3",
+                                          "serving.speculative.drafts_by_batch=" + rows};
+  const Scenario scenario = with(given);
+  ASSERT_EQ(scenario.serving.speculative->drafts_by_batch.size(), 2U);
+  EXPECT_EQ(scenario.serving.speculative->drafts_by_batch[1].from_sequences, 65);
+  EXPECT_EQ(parse_scenario(scenario.resolved_json, "chat.json", {}).resolved_json, scenario.resolved_json);
+  const Scenario ranks = with({given[0], given[1], "serving.data_parallel_size=2", "model=mixtral-8x7b"});
+  EXPECT_TRUE(ranks.serving.speculative->drafts_by_batch.empty());
+  EXPECT_TRUE(notes(ranks, "no effect: serving.speculative.drafts_by_batch"));
+  const auto wrong = [&](const std::string& set) { return error_of({given[0], given[1], set}); };
+  EXPECT_NE(wrong("serving.speculative.drafts_by_batch.0.from_sequences=2")
+                .find("found 2, allowed: 1 in the first"),
+            std::string::npos);
+  EXPECT_NE(wrong("serving.speculative.drafts_by_batch.1.from_sequences=1")
+                .find("found 1, allowed: more than that of the row before, 1"),
+            std::string::npos);
 }
 
 TEST(SpeculativeScenario, TakesItsDraftModelByNameFromTheScenarioOrFromSet) {

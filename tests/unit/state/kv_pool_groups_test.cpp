@@ -208,7 +208,7 @@ TEST_P(KvPoolOfGroupsAtRandom, DoesWhatAPoolDoesThatAsksForEveryToken) {
                  .checkpoints = GetParam().checkpoints,
                  .step_tokens = 16});
     std::vector<LiteralGroups::Evicted> evicted;
-    pool.on_eviction([&](std::size_t group, const BlockRun& run) {
+    pool.on_eviction([&](std::size_t group, const BlockRun& run, int64_t) {
       for (int64_t i = run.blocks; i-- > 0;) {
         evicted.push_back({group, {run.text, run.first + (i + 1) * GetParam().unit - 1}});
       }

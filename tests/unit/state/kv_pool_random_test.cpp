@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <string>
@@ -19,6 +20,7 @@ namespace {
 
 using reference::Chain;
 using reference::Chains;
+using reference::Level;
 using reference::LiteralPool;
 using reference::Token;
 
@@ -35,19 +37,23 @@ std::vector<BlockName> names_of(const std::vector<BlockRun>& runs, int64_t block
 
 class Twins {
  public:
-  Twins(uint64_t seed, int64_t block_size, int64_t blocks, bool caching, int64_t retained)
+  Twins(uint64_t seed, int64_t block_size, int64_t blocks, bool caching, const Retention& retention)
       : dice_(seed),
         size_(block_size),
-        retained_(retained),
+        retention_(retention),
         pool_({.blocks = blocks,
                .layout = {.groups = {{KvRule::all, 0, block_size}},
                           .group_layers = 1,
                           .unit_tokens = block_size},
                .caching = caching,
-               .retained_tokens = retained * block_size}),
+               .retention = retention,
+               .now_s = [this] { return now_s_; }}),
         literal_(blocks, caching) {
-    pool_.on_eviction([this](std::size_t, const BlockRun& run) {
-      for (int64_t i = run.blocks; i-- > 0;) evicted_.push_back({run.text, run.first + i * size_});
+    pool_.on_eviction([this](std::size_t, const BlockRun& run, int64_t priority) {
+      for (int64_t i = run.blocks; i-- > 0;) {
+        evicted_.push_back({run.text, run.first + i * size_});
+        priorities_.push_back(priority);
+      }
     });
     for (int64_t left = between(2, 4); left > 0; --left) lengths_.push_back(between(1, 7 * size_ + 3));
   }
@@ -55,6 +61,12 @@ class Twins {
   void run(int operations) {
     for (int i = 0; i < operations && !testing::Test::HasFailure(); ++i) {
       SCOPED_TRACE("operation " + std::to_string(i));
+      now_s_ += static_cast<double>(between(0, 2));
+      literal_.set_time(now_s_);
+      if (between(0, 2) == 0) {
+        literal_.expire();
+        pool_.expire();
+      }
       const int64_t which = between(0, 9);
       if (which < 3 || requests_.empty()) {
         admit();
@@ -92,6 +104,7 @@ class Twins {
  private:
   struct Request {
     int64_t tokens = 0;
+    int64_t prompt_blocks = 0;
     std::vector<BlockRun> runs;
     std::vector<Chain> chains;
     KvHolding holding;
@@ -122,6 +135,8 @@ class Twins {
       for (int64_t i = 0; i < text.tokens; ++i) tokens.push_back({text.text, text.first + i});
     }
     request.tokens = std::ssize(tokens);
+    request.prompt_blocks =
+        between(0, 1) == 0 ? request.tokens / size_ + 1 : between(0, request.tokens / size_ + 1);
     request.runs = block_runs(texts, size_);
     request.chains = chains_.of(tokens, size_);
     const std::vector<BlockName> names = names_of(request.runs, size_);
@@ -150,7 +165,9 @@ class Twins {
     ASSERT_EQ(hits.unheld, unheld);
     if (blocks - std::ssize(request.blocks) > literal_.free() - unheld) return;
     hits_ += std::ssize(request.blocks);
-    for (const LiteralPool::Block block : request.blocks) literal_.hold(block);
+    for (std::size_t i = 0; i < request.blocks.size(); ++i) {
+      literal_.hold(request.blocks[i], prompt_level(static_cast<int64_t>(i)));
+    }
     pool_.hold(request.runs, hits.tokens, request.holding);
     compare();
     requests_.push_back(std::move(request));
@@ -174,9 +191,21 @@ class Twins {
           literal_.find(request.chains[at]) != LiteralPool::kNoBlock) {
         ++duplicates_;
       }
-      literal_.name(request.blocks[at], request.chains[at], i < retained_);
+      const Level decode{retention_.decode_priority, retention_.decode_duration_s};
+      const Level level = i < request.prompt_blocks ? prompt_level(i).value_or(Level()) : decode;
+      literal_.name(request.blocks[at], request.chains[at], level);
     }
-    pool_.name(request.runs, named * size_, request.holding);
+    // The answer begins in the last block of the prompt.
+    pool_.name(request.runs, named * size_, request.holding, request.prompt_blocks * size_ - size_ / 2);
+  }
+
+  std::optional<Level> prompt_level(int64_t block) const {
+    for (const RetentionRange& range : retention_.ranges) {
+      const int64_t token = block * size_;
+      if (token < range.from_token || token >= range.to_token.value_or(token + 1)) continue;
+      return Level{range.priority, range.duration_s};
+    }
+    return {};
   }
 
   void give_back(Request& request) {
@@ -194,6 +223,7 @@ class Twins {
     ASSERT_EQ(evicted_.size(), literal_.evicted().size());
     for (; compared_ < evicted_.size(); ++compared_) {
       ASSERT_EQ(evicted_[compared_], names_.at(literal_.evicted()[compared_])) << "eviction " << compared_;
+      ASSERT_EQ(priorities_[compared_], literal_.evicted_priorities()[compared_]) << "eviction " << compared_;
     }
   }
 
@@ -204,7 +234,9 @@ class Twins {
   }
 
   std::mt19937_64 dice_;
-  int64_t size_, retained_;
+  int64_t size_;
+  Retention retention_;
+  double now_s_ = 0;
   KvPool pool_;
   LiteralPool literal_;
   Chains chains_;
@@ -212,6 +244,7 @@ class Twins {
   std::vector<int64_t> lengths_;  // of the texts
   Requests requests_;
   std::vector<BlockName> evicted_;
+  std::vector<int64_t> priorities_;
   std::size_t compared_ = 0;
   int64_t hits_ = 0, duplicates_ = 0;
 };
@@ -220,11 +253,27 @@ struct Setting {
   int64_t block_size, blocks;
   bool caching;
   int64_t retained = 0;  // blocks at the beginning of each sequence
+  bool has_priorities = false;
+
+  Retention retention() const {
+    if (retained > 0) return {.ranges = {{.to_token = retained * block_size, .priority = kMaxPriority}}};
+    if (!has_priorities) return {};
+    // The second range begins and ends within blocks.
+    return {.ranges = {{.to_token = 2 * block_size, .priority = 80, .duration_s = 40},
+                       {.from_token = 3 * block_size - block_size / 2,
+                        .to_token = 5 * block_size + 1,
+                        .priority = 10,
+                        .duration_s = 7},
+                       {.from_token = 7 * block_size, .priority = 36}},
+            .decode_priority = 20,
+            .decode_duration_s = 25};
+  }
 };
 std::string called(const Setting& setting) {
   return "Of" + std::to_string(setting.blocks) + "BlocksOf" + std::to_string(setting.block_size) +
          (setting.caching ? "Tokens" : "TokensWithoutNames") +
-         (setting.retained > 0 ? std::to_string(setting.retained) + "Retained" : "");
+         (setting.retained > 0 ? std::to_string(setting.retained) + "Retained" : "") +
+         (setting.has_priorities ? "WithPriorities" : "");
 }
 std::ostream& operator<<(std::ostream& out, const Setting& setting) { return out << called(setting); }
 
@@ -236,7 +285,7 @@ TEST_P(KvPoolAtRandom, DoesWhatARecordOfEveryBlockDoes) {
   int64_t hits = 0, duplicates = 0;
   for (uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    Twins twins(seed, setting.block_size, setting.blocks, setting.caching, setting.retained);
+    Twins twins(seed, setting.block_size, setting.blocks, setting.caching, setting.retention());
     twins.run(150);
     evictions += twins.evictions();
     hits += twins.hits();
@@ -253,7 +302,9 @@ INSTANTIATE_TEST_SUITE_P(Pools, KvPoolAtRandom,
                                          Setting{4, 10, true}, Setting{4, 40, true}, Setting{4, 400, true},
                                          Setting{16, 12, true}, Setting{16, 60, true}, Setting{4, 40, false},
                                          Setting{1, 40, true, 3}, Setting{4, 10, true, 1},
-                                         Setting{4, 40, true, 2}, Setting{16, 60, true, 4}),
+                                         Setting{4, 40, true, 2}, Setting{16, 60, true, 4},
+                                         Setting{1, 40, true, 0, true}, Setting{4, 40, true, 0, true},
+                                         Setting{16, 12, true, 0, true}, Setting{16, 60, true, 0, true}),
                          [](const testing::TestParamInfo<Setting>& test) { return called(test.param); });
 
 }  // namespace

@@ -24,13 +24,14 @@ class KvPoolStory : public testing::Test {
     KvHolding holding;
   };
 
-  void open(int64_t blocks, bool caching = true, int64_t retained = 0) {
+  void open(int64_t blocks, bool caching = true, const Retention& retention = {}) {
     pool_ = std::make_unique<KvPool>(
         KvPoolOptions{.blocks = blocks,
                       .layout = {.groups = {{KvRule::all, 0, 1}}, .group_layers = 1, .unit_tokens = 1},
                       .caching = caching,
-                      .retained_tokens = retained});
-    pool_->on_eviction([this](std::size_t, const BlockRun& run) {
+                      .retention = retention,
+                      .now_s = [this] { return now_s_; }});
+    pool_->on_eviction([this](std::size_t, const BlockRun& run, int64_t) {
       for (int64_t i = run.blocks; i-- > 0;) evicted_.push_back({run.text, run.first + i});
     });
   }
@@ -66,6 +67,7 @@ class KvPoolStory : public testing::Test {
 
   std::unique_ptr<KvPool> pool_;
   std::vector<BlockName> evicted_;
+  double now_s_ = 0;
 };
 using Names = std::vector<BlockName>;
 
@@ -97,11 +99,49 @@ TEST_F(KvPoolStory, BlocksThatAreUsedAgainBecomeTheYoungest) {
 }
 
 TEST_F(KvPoolStory, RetainedHeadsLeaveAfterYoungerBlocksThatAreNot) {
-  open(6, true, 2);
+  open(6, true, {.ranges = {{.to_token = 2, .priority = 36}}});
   give_back(compute({{1, 0, 3}}));
   give_back(compute({{2, 0, 3}}));
   EXPECT_EQ(evict(5), (Names{{1, 2}, {2, 2}, {1, 1}, {1, 0}, {2, 1}}));
   EXPECT_EQ(find({{2, 0, 3}}).tokens, 1);
+}
+
+// Blocks 0 and 1 of a prompt have 80 for 10 s, those from 3 on 10; block 2 has the default.
+TEST_F(KvPoolStory, BlocksLeaveInTheOrderOfTheirPriorities) {
+  open(5, true,
+       {.ranges = {{.to_token = 2, .priority = 80, .duration_s = 10}, {.from_token = 3, .priority = 10}}});
+  give_back(compute({{1, 0, 5}}));
+  EXPECT_EQ(evict(5), (Names{{1, 4}, {1, 3}, {1, 2}, {1, 1}, {1, 0}}));
+  give_back(compute({{2, 0, 2}}));
+  give_back(compute({{1, 2, 3}}));  // (1, 4) is block 2 of this prompt
+  EXPECT_EQ(evict(5), (Names{{1, 4}, {2, 1}, {2, 0}, {1, 3}, {1, 2}}));
+}
+
+TEST_F(KvPoolStory, APriorityEndsSoLongAfterTheLastUse) {
+  open(4, true, {.ranges = {{.to_token = 2, .priority = 80, .duration_s = 10}}});
+  give_back(compute({{1, 0, 2}}));
+  now_s_ = 5;
+  give_back(hold({{1, 0, 2}}, 2));  // until 15
+  now_s_ = 14;
+  pool_->expire();
+  auto other = compute({{2, 0, 1}, {3, 0, 1}});
+  now_s_ = 15;
+  pool_->expire();  // the first blocks are now the youngest of the default's
+  EXPECT_EQ(pool_->cached(), 2);
+  give_back(other);  // 80, until 25
+  EXPECT_EQ(evict(4), (Names{{1, 1}, {1, 0}, {3, 0}, {2, 0}}));
+}
+
+TEST_F(KvPoolStory, ABlockOfAnAnswerHasItsPriorityUntilAPromptFindsIt) {
+  open(4, true, {.ranges = {{.to_token = 3, .priority = 50}}, .decode_priority = 20});
+  auto request = std::make_unique<Request>();
+  request->chain = block_runs(std::vector<TextRun>{{1, 0, 4}}, 1);
+  take(4, request->holding);
+  pool_->name(request->chain, 4, request->holding, 1);
+  give_back(request);
+  EXPECT_EQ(evict(1), (Names{{1, 3}}));
+  give_back(hold({{1, 0, 2}}, 2));  // block 2 stays one of an answer
+  EXPECT_EQ(evict(4), (Names{{1, 2}, {1, 1}, {1, 0}}));
 }
 
 TEST_F(KvPoolStory, ASharedHeadIsAsYoungAsItsYoungestUse) {
@@ -275,7 +315,7 @@ KvPoolOptions options(std::vector<KvGroup> groups, int64_t blocks) {
 class Decoding {
  public:
   Decoding(const std::vector<KvGroup>& groups, unsigned seed) : pool_(options(groups, 400)) {
-    pool_.on_eviction([this](std::size_t group, const BlockRun& run) {
+    pool_.on_eviction([this](std::size_t group, const BlockRun& run, int64_t) {
       for (int64_t i = run.blocks; i-- > 0 && group == 0;) {
         gone_ += std::to_string(run.text) + ":" + std::to_string(run.first + i * kBlock) + " ";
       }

@@ -1,0 +1,49 @@
+// Retention: the priorities of blocks in the prefix cache, by their positions in a prompt (TensorRT-LLM's
+// KvCacheRetentionConfig and evictionPolicy.cpp@05a9191).
+//
+// Blocks of a lower priority are evicted first, and blocks of one priority in LRU order. A range applies to
+// the blocks that begin in it. A block of a prompt outside of all ranges keeps the priority that it has, and
+// one that is new has the default. Blocks of answers have the priority of decoding until a prompt finds them.
+// A priority with a duration returns to the default so long after the last request released the block.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace kvcap {
+
+inline constexpr int64_t kDefaultPriority = 35, kMaxPriority = 100;
+
+struct RetentionRange {
+  int64_t from_token = 0;
+  std::optional<int64_t> to_token;  // absent: the end of the prompt
+  int64_t priority = kDefaultPriority;
+  std::optional<double> duration_s;
+};
+
+inline constexpr double kForever = std::numeric_limits<double>::infinity();
+
+// What a block has of it.
+struct RetentionLevel {
+  int32_t priority = kDefaultPriority;
+  double duration_s = kForever;
+  bool operator==(const RetentionLevel&) const = default;
+};
+
+struct Retention {
+  std::vector<RetentionRange> ranges;  // ascending, without overlaps
+  int64_t decode_priority = kDefaultPriority;
+  std::optional<double> decode_duration_s;
+  int64_t offload_min_priority = 30;  // blocks below it are dropped, not moved to the host cache
+
+  bool has_durations() const {
+    return decode_duration_s || std::any_of(ranges.begin(), ranges.end(), [](const RetentionRange& one) {
+             return one.duration_s.has_value();
+           });
+  }
+};
+
+}  // namespace kvcap
