@@ -94,7 +94,7 @@ std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenar
   }
   if (line.host_blocks) {
     // A block is divided among the ranks; each data parallel rank has its own blocks.
-    const int64_t block = scenario.policy.chunk_tokens.value_or(scenario.serving.block_size);
+    const int64_t block = scenario.policy.chunk_tokens.value_or(scenario.serving.block_tokens());
     const double bytes =
         static_cast<double>(*line.host_blocks * block * scenario.serving.data_parallel_size) *
         scenario.model.kv_bytes_per_token();

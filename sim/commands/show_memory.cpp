@@ -181,7 +181,7 @@ void print_rest(const Shown& shown) {
 // groups of layers share (16 tokens a block in 1, 32 tokens in 3)".
 std::string blocks_text(const Shown& shown, const KvLayout& layout) {
   const GpuMemory& memory = shown.memory;
-  const int64_t block_size = shown.scenario.serving.block_size;
+  const int64_t block_size = shown.scenario.serving.block_tokens();
   std::string text = format_count(memory.blocks, "block") + " of ";
   if (layout.is_plain()) {
     const double token_kib = memory.block_bytes / static_cast<double>(block_size) / 1024;

@@ -390,7 +390,8 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
 // Converts the memory that the terms leave into whole blocks.
 static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const HardwareProfile& hardware,
                         const EngineSettings& settings) {
-  const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size);
+  const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size,
+                                       settings.decode_context_parallel_size);
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.block_bytes = settings.draft.block_bytes(layout);
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));

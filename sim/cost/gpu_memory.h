@@ -38,6 +38,7 @@ namespace kvcap {
 struct EngineSettings {
   EngineVersion version = {0, 19};
   int64_t tensor_parallel_size = 1;
+  int64_t decode_context_parallel_size = 1;
   ExpertPlacement placement = {};  // for models with experts
   double gpu_memory_utilization = 0.9;
   int64_t max_num_batched_tokens = 2048;

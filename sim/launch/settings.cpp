@@ -386,7 +386,8 @@ class LineOverrides {
 
   void settle_blocks() {
     if (!blocks_) return;
-    const int64_t tokens = integer_of("serving.block_size").value_or(16);
+    const int64_t tokens =
+        integer_of("serving.block_size").value_or(16) * count_of("serving.decode_context_parallel_size");
     fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
   }
 

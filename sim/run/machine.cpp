@@ -104,7 +104,7 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
     : options_(with_preset(scenario.policy)),
       hardware_(with_staging(share_of_rank(scenario), tiers_of(scenario))),
       cost_(scenario.model, engine_hardware(scenario), scenario.serving.tensor_parallel_size,
-            expert_placement(scenario)) {
+            expert_placement(scenario), scenario.serving.decode_context_parallel_size) {
   const ServingOptions& serving = scenario.serving;
   if (serving.sampling && serving.sampling->filters() && serving.sampling->method) {
     cost_.filter_logits(sampler_time(*serving.sampling->method));
@@ -324,7 +324,7 @@ void Machine::divide_into_objects(const Scenario& scenario, bool has_pieces) {
     if (!divides) {
       tier.eviction = EvictionKind::lru;
     } else if (!options_.chunk_tokens) {
-      options_.chunk_tokens = scenario.serving.block_size;
+      options_.chunk_tokens = scenario.serving.block_tokens();
     }
   }
 }
@@ -399,7 +399,7 @@ void Machine::choose_kv_capacity(const Scenario& scenario) {
   if (kv_capacity_tokens_ < block_tokens) {
     throw InputError(fmt::format(
         "serving.kv_capacity_tokens: found {}, allowed: at least {} = {}", kv_capacity_tokens_,
-        block_tokens == serving.block_size ? "serving.block_size" : "the model's block size", block_tokens));
+        block_tokens == serving.block_size ? "serving.block_size" : "the tokens of a block", block_tokens));
   }
   notes_.push_back(fmt::format("serving.kv_capacity_tokens sets the KV capacity to {} tokens (derived: {})",
                                kv_capacity_tokens_, derived.tokens));
@@ -444,7 +444,7 @@ void Machine::set_hbm_tier_apart(const Scenario& scenario) {
   StoreTier& tier = tiers_.front();
   if (tier.capacity_bytes <= 0) tier.capacity_bytes = 0.5 * all_bytes;
   const auto tier_tokens = static_cast<int64_t>(std::ceil(tier.capacity_bytes / kv_bytes));
-  if (tier_tokens + scenario.serving.block_size > kv_capacity_tokens_) {
+  if (tier_tokens + scenario.serving.block_tokens() > kv_capacity_tokens_) {
     throw InputError(fmt::format(
         "policy.tiers: hbm: found capacity_bytes {:g}, allowed: less than the GPU's KV memory, {:g}",
         tier.capacity_bytes, all_bytes));

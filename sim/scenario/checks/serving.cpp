@@ -1,6 +1,8 @@
 // Checks `serving` against the model and the hardware: parallelism, experts, versions.
+#include <algorithm>
 #include <optional>
 
+#include "policy/table.h"
 #include "scenario/checks/checks.h"
 #include "scenario/fields.h"
 #include "spec/engine_version.h"
@@ -29,6 +31,73 @@ void check_parallelism(const Scenario& scenario, const Places& places) {
          "a divisor of the " + std::to_string(heads) + " heads of model.layer_groups." + std::to_string(i));
   }
 }
+
+// Checks the decode context parallelism. vLLM divides only the KV that tensor parallelism copies, and needs
+// the same number of query heads on each GPU (config/model.py, verify_with_parallel_config;
+// config/parallel.py).
+class DecodeContextCheck {
+ public:
+  DecodeContextCheck(const Scenario& scenario, const Places& places)
+      : scenario_(scenario), places_(places), parts_(scenario.serving.decode_context_parallel_size) {}
+
+  void run() const {
+    if (parts_ == 1) return;
+    if (scenario_.serving.engine != EngineKind::vllm) allow("1 with an engine other than vllm");
+    check_layers();
+    check_copies();
+    check_rest();
+  }
+
+ private:
+  [[noreturn]] void allow(const std::string& allowed) const {
+    fail(places_, "serving.decode_context_parallel_size", std::to_string(parts_), allowed);
+  }
+
+  void check_layers() const {
+    const std::vector<LayerGroup> groups = scenario_.model.groups();
+    if (groups.size() > 1 || !groups[0].keeps_all()) {
+      allow("1 for a model whose layers keep different parts of their context (vLLM divides none of them)");
+    }
+    if (groups[0].indexer) allow("1 for a model with an indexer (not simulated)");
+  }
+
+  void check_copies() const {
+    const int64_t gpus = scenario_.serving.tensor_parallel_size;
+    const std::string of_gpus = "serving.tensor_parallel_size = " + std::to_string(gpus);
+    if (gpus % parts_ != 0) allow("a divisor of " + of_gpus);
+    if (scenario_.model.latent) return;
+    const int64_t heads = scenario_.model.num_key_value_heads;
+    const int64_t most = std::max<int64_t>(1, gpus / heads);
+    if (parts_ > most) {
+      allow("at most " + std::to_string(most) + ", the copies of " + std::to_string(heads) +
+            " KV heads with " + of_gpus);
+    }
+    const int64_t queries = scenario_.model.num_attention_heads / heads;
+    if (queries % parts_ != 0) {
+      allow("a divisor of the " + std::to_string(queries) + " query heads of a KV head");
+    }
+  }
+
+  // Rejects what is not simulated with a divided context.
+  void check_rest() const {
+    const std::optional<SpeculativeOptions>& speculative = scenario_.serving.speculative;
+    if (speculative && speculative->draft_tokens > 0) {
+      allow("1 with serving.speculative (a drafter's KV is not divided here)");
+    }
+    if (scenario_.fleet.disaggregation) {
+      allow("1 with fleet.disaggregation (transfers of a divided context are not simulated)");
+    }
+    const Restore restore = *with_preset(scenario_.policy).restore;
+    if (restore != Restore::none && restore != Restore::recompute && restore != Restore::load) {
+      allow("1 with policy.restore \"" + std::string(name(restore)) +
+            "\" (only none, recompute and load are simulated with a divided context)");
+    }
+  }
+
+  const Scenario& scenario_;
+  const Places& places_;
+  int64_t parts_;
+};
 
 // Checks that all ranks of a replica fit on the GPUs of one node, and the options of experts.
 void check_experts(const Scenario& scenario, const Places& places) {
@@ -79,6 +148,7 @@ void check_engine(const Scenario& scenario, const Places& places) {
 
 void check_serving(Scenario& scenario, const Places& places) {
   check_parallelism(scenario, places);
+  DecodeContextCheck(scenario, places).run();
   check_experts(scenario, places);
   check_engine(scenario, places);
   check_speculative(scenario, places);
