@@ -87,7 +87,8 @@ struct CostModel::State {
         all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, gpus)),
         exchange_gathers(collective_points(of_hardware, &Collectives::all_gather, exchange_gpus)),
         exchange_all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, exchange_gpus)),
-        context_gathers(collective_points(of_hardware, &Collectives::all_gather, context_gpus)) {
+        context_gathers(collective_points(of_hardware, &Collectives::all_gather, context_gpus)),
+        pair_gathers(collective_points(of_hardware, &Collectives::all_gather, 2)) {
     for (MixerShape& mixer : shapes.mixers) mixer.decode.query_heads *= context_gpus;
   }
 
@@ -101,7 +102,7 @@ struct CostModel::State {
   LayerShapes whole_shapes;   // undivided layers, for flops
   Gemms layer_gemms, mixer_gemms, expert_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls,
-      context_gathers;
+      context_gathers, pair_gathers;
   DecodeAttention decode_attention;  // used if it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
@@ -450,6 +451,11 @@ double CostModel::all_gather_s(double bytes) const {
 
 double CostModel::all_to_all_s(double bytes) const {
   return state_->collective_s(state_->all_to_alls, state_->tensor_parallel_size, bytes, 1);
+}
+
+double CostModel::send_s(double bytes) const {
+  const double part = bytes / static_cast<double>(state_->tensor_parallel_size);
+  return state_->collective_s(state_->pair_gathers, 2, 2 * part, 1) + all_gather_s(bytes);
 }
 
 double CostModel::project_kv_layer_flops(int64_t tokens) const {

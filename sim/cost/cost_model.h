@@ -184,6 +184,10 @@ class CostModel {
   double all_reduce_s(double bytes) const;
   double all_gather_s(double bytes) const;
   double all_to_all_s(double bytes) const;
+  // Returns the time in which each GPU of the group sends its part of `bytes` to a GPU of another group,
+  // where they are gathered. A pair of GPUs is as fast as its all-gather, in which each sends half of the
+  // buffer.
+  double send_s(double bytes) const;
 
   // Return the flops of project_kv_layer_s and of prefill_layer_s, all GPUs together; for reports.
   double project_kv_layer_flops(int64_t tokens) const;

@@ -93,7 +93,7 @@ constexpr KnownFlags kVllm[] = {
      "--disable-nccl-for-dp-synchronization --enable-flash-late-interaction",
      "v-args"},
     {vllm, not_simulated, text,
-     "--pipeline-parallel-size -pp --prefill-context-parallel-size -pcp --nnodes -n "
+     "--prefill-context-parallel-size -pcp --nnodes -n "
      "--max-num-partial-prefills --max-long-partial-prefills --num-scheduler-steps",
      "v-args", "1 None"},
     {vllm, not_simulated, text, "--dcp-comm-backend", "v-args", "ag_rs"},
@@ -292,6 +292,7 @@ constexpr KnownFlags kSglang[] = {
      "s-args"},
     {sglang, not_simulated, text,
      "--pipeline-parallel-size --pp-size --pp --attention-context-parallel-size --attn-cp-size "
+     "--decode-context-parallel-size --dcp-size "
      "--moe-data-parallel-size --moe-dp-size --nnodes --speculative-eagle-topk "
      "--num-continuous-decode-steps --scheduler-recv-interval --speculative-accept-threshold-single "
      "--speculative-accept-threshold-acc",

@@ -394,7 +394,8 @@ class LineOverrides {
   // Each data parallel rank is an engine with its own host cache; LMCache's server is one of all.
   void settle_bytes() {
     const int64_t engines = count_of("serving.data_parallel_size");
-    const int64_t gpus = engines * count_of("serving.tensor_parallel_size");
+    const int64_t gpus =
+        engines * count_of("serving.tensor_parallel_size") * count_of("serving.pipeline_parallel_size");
     const bool has_server = policy_ == "lmcache_mp";
     const bool is_server_sized = std::any_of(bytes_.begin(), bytes_.end(), [&](const Bytes& one) {
       return has_server && one.row->storage == policy_;

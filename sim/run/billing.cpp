@@ -127,7 +127,7 @@ void add_prices(const Scenario& scenario, const std::vector<StoreTier>& tiers, R
   const int64_t storing = disaggregation ? disaggregation->prefill_replicas : replicas;
   // Every node is in servers of its own.
   facts.gpus = replicas * billed_gpus(hardware.gpu, scenario.billing.whole_servers);
-  facts.gpus_per_group = scenario.serving.tensor_parallel_size;
+  facts.gpus_per_group = scenario.serving.gpus();
   add_gpu_price(hardware, facts);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (Tier tier : kTiers) facts.machine_has[index(tier)] = has_tier(hardware, tier);
@@ -163,8 +163,7 @@ Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
   const int64_t engines = disaggregation ? disaggregation->prefill_replicas : scenario.fleet.replicas;
   const ServingOptions& serving = scenario.serving;
   constexpr double kGib = 1073741824;
-  const double step_bytes =
-      kGib * static_cast<double>(serving.tensor_parallel_size * serving.data_parallel_size);
+  const double step_bytes = kGib * static_cast<double>(serving.gpus() * serving.data_parallel_size);
   for (TierOptions& tier : *scenario.policy.tiers) {
     if (!is_unsized(scenario, tier.kind)) continue;
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;

@@ -27,6 +27,7 @@ EngineSettings engine_settings(const Scenario& scenario) {
   KVCAP_CHECK(version.has_value());
   return {.version = *version,
           .tensor_parallel_size = serving.tensor_parallel_size,
+          .pipeline_parallel_size = serving.pipeline_parallel_size,
           .decode_context_parallel_size = serving.decode_context_parallel_size,
           .placement = expert_placement(scenario),
           .gpu_memory_utilization = serving.gpu_memory_utilization,
@@ -119,7 +120,7 @@ std::string no_room_for_kv(const Scenario& scenario, const GpuMemory& memory) {
       "or other "
       "hardware",
       scenario.model.name, serving.gpu_memory_utilization, scenario.hardware.gpu.name,
-      memory.share_bytes / 1e9, memory.weight_bytes / 1e9, serving.tensor_parallel_size,
+      memory.share_bytes / 1e9, memory.weight_bytes / 1e9, serving.gpus(),
       (memory.bytes(true) - memory.weight_bytes) / 1e9);
 }
 

@@ -114,8 +114,7 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
       // A route without links takes no time.
       const bool free = to == Tier::hbm && options_.ideal_load.value_or(false);
-      routes_.push_back(way && !free ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to)
-                                     : Route{});
+      routes_.push_back(way && !free ? kvcap::route(hardware_, serving.gpus(), from, to) : Route{});
     }
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load=true)");
@@ -404,9 +403,9 @@ void Machine::choose_kv_capacity(const Scenario& scenario) {
   notes_.push_back(fmt::format("serving.kv_capacity_tokens sets the KV capacity to {} tokens (derived: {})",
                                kv_capacity_tokens_, derived.tokens));
   if (!fits) {
-    notes_.push_back(
-        fmt::format("the weights of {} ({:.1f} GB) leave no room for KV on this machine", scenario.model.name,
-                    static_cast<double>(serving.tensor_parallel_size) * derived.weight_bytes / 1e9));
+    notes_.push_back(fmt::format("the weights of {} ({:.1f} GB) leave no room for KV on this machine",
+                                 scenario.model.name,
+                                 static_cast<double>(serving.gpus()) * derived.weight_bytes / 1e9));
   }
 }
 
@@ -455,7 +454,7 @@ void Machine::set_hbm_tier_apart(const Scenario& scenario) {
 // Adds notes on what ranks share, and on GPUs that are paid for but not used.
 void Machine::note_shares(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  const int64_t used_gpus = serving.tensor_parallel_size * serving.data_parallel_size;
+  const int64_t used_gpus = serving.gpus() * serving.data_parallel_size;
   if (serving.data_parallel_size > 1 && has_host_tier()) {
     notes_.push_back(
         fmt::format("each of the {} ranks has an equal part of the node's tiers and of their links",

@@ -118,7 +118,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   std::vector<LinkObserver> observers;
   for (std::size_t node = 0; node < setup.nodes; ++node) observers.push_back(observer_of(node));
   const std::unique_ptr<World> world =
-      make_simgrid_world(machine.hardware(), scenario.serving.tensor_parallel_size, std::move(observers),
+      make_simgrid_world(machine.hardware(), scenario.serving.gpus(), std::move(observers),
                          scenario.fleet.shared_remote, setup.interconnect);
   // There is no closed form for buffered loads: their layers are simulated.
   const Fidelity restores = machine.buffers_loads() ? Fidelity::layer : scenario.fidelity;

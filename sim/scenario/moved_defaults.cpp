@@ -71,7 +71,7 @@ constexpr std::array kMoved = {
     MovedDefault{"0.2.0", "hardware.peer", "direct", "host",
                  "collectives between GPUs without NVLink are slower, with an error of a factor of two",
                  [](const Scenario& s) {
-                   return !s.hardware.nvlink && !s.hardware.peer && s.serving.tensor_parallel_size > 1;
+                   return !s.hardware.nvlink && !s.hardware.peer && s.serving.gpus() > 1;
                  }},
     MovedDefault{"0.2.0", "fleet.router.queue_score", "load_aware", "min_max",
                  "a node with a longer queue than others loses prompts whose prefix it holds",

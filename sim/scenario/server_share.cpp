@@ -42,7 +42,7 @@ bool buys_whole_servers(const Json& document) {
 // Returns the GPUs that one engine uses.
 double engine_gpus(Json& document) {
   double gpus = 1;
-  for (const char* key : {"tensor_parallel_size", "data_parallel_size"}) {
+  for (const char* key : {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}) {
     if (const Json* size = amount_at(document, "serving", key, 1, kMaxCount)) gpus *= size->get<double>();
   }
   return gpus;

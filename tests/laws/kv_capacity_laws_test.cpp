@@ -130,6 +130,8 @@ TEST(KvCapacity, OfARunIsTheSumOfTheServersOfShowMemory) {
       {"serving.kv_capacity_tokens=5000"},
       {"serving.kv_capacity_model=simple"},
       {"serving.gpu_memory_utilization=0.7", "serving.block_size=64"},
+      {"serving.pipeline_parallel_size=2"},
+      {"serving.pipeline_parallel_size=3", "serving.kv_capacity_model=simple"},
       {"serving.tensor_parallel_size=8", "model.num_key_value_heads=2",
        "serving.decode_context_parallel_size=4"},
       {R"(hardware.engine={"kv_capacity_share": 0.9})"},

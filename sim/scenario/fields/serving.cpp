@@ -81,6 +81,12 @@ void describe(FieldVisitor& v, ServingOptions& o) {
   if (o.engine != before) o = options_of(o.engine);
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs over which each layer is divided", .unit = "GPUs", .min = 1, .max = 1024});
+  v.field("pipeline_parallel_size", o.pipeline_parallel_size,
+          {.meaning = "stages, each with tensor_parallel_size GPUs and a part of the layers; as many batches "
+                      "are computed at the same time",
+           .unit = "stages",
+           .min = 1,
+           .max = 1024});
   v.field("decode_context_parallel_size", o.decode_context_parallel_size,
           {.meaning = "GPUs of a group that divide the tokens of KV of which each would hold a copy: at most "
                       "tensor_parallel_size per KV head (MLA: one head)",
@@ -88,7 +94,7 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 1,
            .max = 1024});
   v.field("data_parallel_size", o.data_parallel_size,
-          {.meaning = "ranks of a replica, each with tensor_parallel_size GPUs and its own requests; ranks "
+          {.meaning = "ranks of a replica, each with its own GPUs and requests; ranks "
                       "of a model with experts share the experts and step together",
            .unit = "ranks",
            .min = 1,

@@ -1,4 +1,4 @@
-// Sizes of decode context parallelism that engines refuse or kvcap does not simulate.
+// Sizes of decode context and pipeline parallelism that engines refuse or kvcap does not simulate.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -68,6 +68,42 @@ TEST(DecodeContextParallelSize, IsRefusedWhereNoEngineDividesTheContext) {
             R"(1 with policy.restore "project" (only none, recompute and load are simulated with a divided )"
             "context)");
   EXPECT_EQ(context_error("2", {eight, R"(policy={"name":"vllm_offload"})"}), "accepted");
+}
+
+std::string stages_error(const std::string& stages, std::vector<std::string> more) {
+  more.push_back("serving.pipeline_parallel_size=" + stages);
+  return error_of(std::move(more));
+}
+
+TEST(PipelineParallelSize, HasItsGpusOnOneNode) {
+  EXPECT_EQ(stages_error("4", {"serving.tensor_parallel_size=2"}), "accepted");
+  EXPECT_EQ(
+      stages_error("4", {"serving.tensor_parallel_size=4"}),
+      "at most 2: times serving.tensor_parallel_size = 4 no more than hardware.gpu.count = 8 (stages on "
+      "several nodes are not simulated)");
+  EXPECT_EQ(
+      stages_error("4",
+                   {"model=llama-3.1-8b", "serving.tensor_parallel_size=1", "serving.data_parallel_size=4"}),
+      "at most 2: times serving.tensor_parallel_size = 1 and serving.pipeline_parallel_size = 4 no more "
+      "than hardware.gpu.count = 8");
+  EXPECT_EQ(stages_error("2", {"model=llama-3.1-8b", "model.num_hidden_layers=1"}),
+            "at most model.num_hidden_layers = 1");
+}
+
+TEST(PipelineParallelSize, IsRefusedWhereItIsNotSimulated) {
+  EXPECT_EQ(stages_error("2", {"serving.engine=sglang"}),
+            "1 with an engine other than vllm (others divide the requests among the stages' batches)");
+  EXPECT_EQ(stages_error("2", {"model=gpt-oss-120b"}),
+            "1 for a model with model.layer_groups (their order is not known)");
+  EXPECT_EQ(stages_error("2", {"serving.data_parallel_size=2"}),
+            "1 for a model with experts with serving.data_parallel_size of 2 or more (its ranks step "
+            "together)");
+  EXPECT_EQ(stages_error("2", {R"(policy={"name":"hcache"})"}),
+            R"(1 with policy.restore "project" (only none, recompute and load are simulated in stages))");
+  EXPECT_EQ(stages_error("2", {R"(policy={"name":"kv_offload","preload":"layerwise"})"}),
+            R"(1 with policy.preload "layerwise" (layers that are computed while others are loaded are not )"
+            "simulated in stages)");
+  EXPECT_EQ(stages_error("2", {R"(policy={"name":"vllm_offload"})"}), "accepted");
 }
 
 }  // namespace
