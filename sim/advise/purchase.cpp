@@ -106,9 +106,7 @@ std::string purchase(const Plan& plan, const Changes& changes) {
   }
   if (!stores.empty()) text += " with " + stores + " for stored state";
   return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +
-         (scenario.serving.tensor_parallel_size > 1
-              ? " over " + std::to_string(scenario.serving.tensor_parallel_size) + " GPUs"
-              : "") +
+         (scenario.serving.gpus() > 1 ? " over " + std::to_string(scenario.serving.gpus()) + " GPUs" : "") +
          (scenario.serving.data_parallel_size > 1
               ? " in each of " + std::to_string(scenario.serving.data_parallel_size) + " ranks"
               : "");

@@ -89,12 +89,18 @@ std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenar
                        " GB, allowed: at most the " + format_number(room / 1e9) + " GB that the weights of " +
                        scenario.model.name + " leave of a GPU");
     }
-    kv_tokens = layout.tokens_of(static_cast<int64_t>(*line.kv_bytes / layout.block_bytes()));
+    const int64_t layers = scenario.model.num_hidden_layers;
+    const std::vector<PipelineStage> stages =
+        pipeline_stages(layers, scenario.serving.pipeline_parallel_size);
+    const auto most = std::ranges::max_element(stages, {}, &PipelineStage::layers);
+    const double block_bytes =
+        layout.block_bytes() * static_cast<double>(most->layers) / static_cast<double>(layers);
+    kv_tokens = layout.tokens_of(static_cast<int64_t>(*line.kv_bytes / block_bytes));
     sizes.push_back("serving.kv_capacity_tokens=" + std::to_string(*kv_tokens));
   }
   if (line.host_blocks) {
     // A block is divided among the ranks; each data parallel rank has its own blocks.
-    const int64_t block = scenario.policy.chunk_tokens.value_or(scenario.serving.block_size);
+    const int64_t block = scenario.policy.chunk_tokens.value_or(scenario.serving.block_tokens());
     const double bytes =
         static_cast<double>(*line.host_blocks * block * scenario.serving.data_parallel_size) *
         scenario.model.kv_bytes_per_token();

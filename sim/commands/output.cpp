@@ -46,7 +46,7 @@ std::string load_of(const ArrivalOptions& arrivals) {
 // Returns ": 2 of 8 GPUs, billed 8" of a node, if it pays for more GPUs than an engine uses.
 std::string bill_of(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  const int64_t used = serving.tensor_parallel_size * serving.data_parallel_size;
+  const int64_t used = serving.gpus() * serving.data_parallel_size;
   const int64_t billed = billed_gpus(scenario.hardware.gpu, scenario.billing.whole_servers);
   if (billed <= used) return "";
   return ": " + format_count(used) + " of " + format_count(billed, "GPU") + ", billed " +
@@ -58,13 +58,12 @@ std::string bill_of(const Scenario& scenario) {
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
   const int64_t nodes = scenario.fleet.replicas;
   const int64_t ranks = scenario.serving.data_parallel_size;
-  std::string line = scenario.name + "   " + scenario.model.name + " on " +
-                     (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
-                     (ranks > 1 ? format_count(ranks) + " ranks of " : "") +
-                     std::to_string(scenario.serving.tensor_parallel_size) + "x " +
-                     scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario) +
-                     "   " + format_count(result.session_count, "session") + ", " +
-                     format_count(result.turn_count, "turn");
+  std::string line =
+      scenario.name + "   " + scenario.model.name + " on " +
+      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
+      (ranks > 1 ? format_count(ranks) + " ranks of " : "") + std::to_string(scenario.serving.gpus()) + "x " +
+      scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario) + "   " +
+      format_count(result.session_count, "session") + ", " + format_count(result.turn_count, "turn");
   line += load_of(scenario.workload.arrivals);
   if (scenario.workload.source.stands_in) {
     line += "   STAND-IN DATA: " + std::filesystem::path(scenario.workload.source.path).filename().string();

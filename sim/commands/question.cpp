@@ -265,7 +265,8 @@ static QuestionArgs with_gpus_of(const std::optional<LaunchLine>& line, Question
   if (!line || args.gpus || args.hardware.empty()) return args;
   int64_t gpus = 1;
   for (const std::string& one : line->overrides) {
-    for (const std::string_view field : {"serving.tensor_parallel_size=", "serving.data_parallel_size="}) {
+    for (const std::string_view field : {"serving.tensor_parallel_size=", "serving.pipeline_parallel_size=",
+                                         "serving.data_parallel_size="}) {
       if (one.starts_with(field)) gpus *= std::clamp(std::atoll(one.c_str() + field.size()), 1LL, 1024LL);
     }
   }

@@ -203,7 +203,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
 
 // Returns a note if the weights do not fit; restore gives times for such a GPU, but run refuses it.
 std::vector<std::string> memory_notes(const Scenario& scenario) {
-  const auto gpus = static_cast<double>(scenario.serving.tensor_parallel_size);
+  const auto gpus = static_cast<double>(scenario.serving.gpus());
   const double memory_gb = gpus * scenario.hardware.gpu.memory_bytes / 1e9;
   const double weights_gb = scenario.model.weight_bytes() / 1e9;
   if (weights_gb < memory_gb) return {};

@@ -181,7 +181,7 @@ void print_rest(const Shown& shown) {
 // groups of layers share (16 tokens a block in 1, 32 tokens in 3)".
 std::string blocks_text(const Shown& shown, const KvLayout& layout) {
   const GpuMemory& memory = shown.memory;
-  const int64_t block_size = shown.scenario.serving.block_size;
+  const int64_t block_size = shown.scenario.serving.block_tokens();
   std::string text = format_count(memory.blocks, "block") + " of ";
   if (layout.is_plain()) {
     const double token_kib = memory.block_bytes / static_cast<double>(block_size) / 1024;
@@ -216,7 +216,7 @@ void print_servers(const Shown& shown) {
 void print_tokens(const Shown& shown) {
   const GpuMemory& memory = shown.memory;
   const ServingOptions& serving = shown.scenario.serving;
-  const auto gpus = serving.tensor_parallel_size;
+  const auto gpus = serving.gpus();
   const KvLayout layout = kv_layout(shown.scenario);
   const std::string text = format_count(memory.tokens, "token") + ": " + blocks_text(shown, layout) +
                            (gpus > 1 ? " on each of " + format_count(gpus) + " GPUs" : "") + ".";
@@ -270,7 +270,7 @@ void print_text(const Shown& shown) {
   const GpuMemory& memory = shown.memory;
   const bool is_engine = shown.model == KvCapacityModel::engine;
   const bool is_of_free = shown.model == KvCapacityModel::share_of_free;
-  print_wrapped(scenario.model.name + ", " + format_count(serving.tensor_parallel_size) + "x " +
+  print_wrapped(scenario.model.name + ", " + format_count(serving.gpus()) + "x " +
                 scenario.hardware.gpu.name + ": memory of one GPU, " + planner(shown));
   print_format("\n");
   print_row({"", "GiB", "where it comes from"});
@@ -308,7 +308,7 @@ Json json_of(const Shown& shown) {
   Json json = {{"schema", "kvcap.memory/1"},
                {"model", scenario.model.name},
                {"hardware", scenario.hardware.name},
-               {"gpus", serving.tensor_parallel_size},
+               {"gpus", serving.gpus()},
                {"kv_capacity_model", kKvCapacityModelNames[static_cast<std::size_t>(shown.model)]},
                {"engine_version", serving.engine_version},
                {"memory_bytes", memory.reported_bytes},

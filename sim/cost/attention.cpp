@@ -287,6 +287,13 @@ DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Effic
   return time;
 }
 
+void DecodeAttention::spread_over(double parts) {
+  per_context_token_s /= parts;
+  ramp_token_s /= parts;
+  least_tokens *= parts;
+  ramp_tokens *= parts;
+}
+
 double DecodeAttention::at_s(double context_tokens) const {
   const double tokens = std::max(context_tokens > most_tokens ? tokens_beyond : context_tokens, least_tokens);
   const double missing = std::max(ramp_tokens - tokens, 0.0);

@@ -69,12 +69,13 @@ ElementBytes head_bytes(const ModelSpec& model) {
 
 struct CostModel::State {
   State(const ModelSpec& of_model, const HardwareProfile& of_hardware, int64_t gpus,
-        const ExpertPlacement& of_experts)
+        const ExpertPlacement& of_experts, int64_t context_parts)
       : model(of_model),
         hardware(of_hardware),
         tensor_parallel_size(gpus),
         placement(of_experts),
         exchange_gpus(of_experts.ranks * (of_experts.expert_parallel ? gpus : 1)),
+        context_gpus(context_parts),
         shapes(layer_shapes(of_model, gpus, of_experts)),
         whole_shapes(layer_shapes(of_model, 1)),
         layer_gemms(of_hardware.gpu, layer_bytes(of_model)),
@@ -85,17 +86,23 @@ struct CostModel::State {
         all_gathers(collective_points(of_hardware, &Collectives::all_gather, gpus)),
         all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, gpus)),
         exchange_gathers(collective_points(of_hardware, &Collectives::all_gather, exchange_gpus)),
-        exchange_all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, exchange_gpus)) {}
+        exchange_all_to_alls(collective_points(of_hardware, &Collectives::all_to_all, exchange_gpus)),
+        context_gathers(collective_points(of_hardware, &Collectives::all_gather, context_gpus)),
+        pair_gathers(collective_points(of_hardware, &Collectives::all_gather, 2)) {
+    for (MixerShape& mixer : shapes.mixers) mixer.decode.query_heads *= context_gpus;
+  }
 
   ModelSpec model;
   HardwareProfile hardware;
   int64_t tensor_parallel_size = 1;
   ExpertPlacement placement;
   int64_t exchange_gpus = 1;  // GPUs that exchange tokens
+  int64_t context_gpus = 1;   // GPUs that divide the context of a decode
   LayerShapes shapes;         // one GPU
   LayerShapes whole_shapes;   // undivided layers, for flops
   Gemms layer_gemms, mixer_gemms, expert_gemms, head_gemms;
-  CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls;
+  CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls,
+      context_gathers, pair_gathers;
   DecodeAttention decode_attention;  // used if it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
@@ -136,6 +143,10 @@ struct CostModel::State {
   double exchange_s(double own_tokens) const;
   double shared_experts_s(double tokens);
 
+  double context_gather_s(double bytes) const {
+    return collective_s(context_gathers, context_gpus, bytes, 1);
+  }
+  double combine_s(const AttentionShape& decode, double rows) const;
   double scan_s(const ScanShape& scan, double tokens, double sequences) const;
   double prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks);
   DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
@@ -151,11 +162,13 @@ struct CostModel::State {
 };
 
 CostModel::CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
-                     const ExpertPlacement& placement)
-    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size, placement)) {
+                     const ExpertPlacement& placement, int64_t decode_context_parallel_size)
+    : state_(std::make_unique<State>(model, hardware, tensor_parallel_size, placement,
+                                     decode_context_parallel_size)) {
   KVCAP_CHECK(tensor_parallel_size >= 1 && placement.ranks >= 1 &&
               tensor_parallel_size * placement.ranks <= hardware.gpu.count);
   KVCAP_CHECK(model.experts || !placement.is_spread());
+  KVCAP_CHECK(decode_context_parallel_size >= 1 && tensor_parallel_size % decode_context_parallel_size == 0);
   State& state = *state_;
   state.decode_attention =
       decode_attention(hardware.gpu.attention, hardware.gpu, state.shapes.mixer().decode);
@@ -171,6 +184,8 @@ CostModel::~CostModel() = default;
 const ModelSpec& CostModel::model() const { return state_->model; }
 
 int64_t CostModel::tensor_parallel_size() const { return state_->tensor_parallel_size; }
+
+int64_t CostModel::decode_context_parallel_size() const { return state_->context_gpus; }
 
 const ExpertPlacement& CostModel::placement() const { return state_->placement; }
 
@@ -248,6 +263,18 @@ double CostModel::State::scan_s(const ScanShape& scan, double tokens, double seq
   return std::max(memory_s, compute_s) + fixed_s(gpu.attention) + gpu.kernel_overhead_s;
 }
 
+// Returns the time of the collectives around attention over a divided context (vLLM,
+// v1/attention/ops/common.py, cp_lse_ag_out_rs): an all-gather of the queries, one of the 32-bit sums of each
+// GPU, and a reduce-scatter of the outputs, which takes as long as an all-gather.
+double CostModel::State::combine_s(const AttentionShape& decode, double rows) const {
+  if (context_gpus == 1) return 0;
+  const double heads = rows * static_cast<double>(decode.query_heads);
+  const double head_bytes = heads * decode.query_bytes_per_element;
+  return context_gather_s(head_bytes * static_cast<double>(decode.key_dim)) +
+         context_gather_s(heads * 4 * static_cast<double>(context_gpus)) +
+         context_gather_s(head_bytes * static_cast<double>(decode.value_dim));
+}
+
 // Returns the time of one layer of the kind; 0 without new tokens.
 double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks) {
   int64_t cached_tokens = 0, new_tokens = 0, sequences = 0;
@@ -268,7 +295,10 @@ double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<cons
   double time_s = prefill_attention_s(gpu.attention, gpu, chunks, mixer.prefill) + gpu.kernel_overhead_s;
   if (mixer.latent_expansion && cached_tokens > 0) {
     time_s += gemm(mixer_gemms, {static_cast<double>(cached_tokens), 1}, *mixer.latent_expansion);
+    time_s += context_gather_s(static_cast<double>(cached_tokens) * mixer.kv_elements_per_token *
+                               mixer.decode.kv_bytes_per_element);
   }
+  if (!mixer.latent_expansion) time_s += combine_s(mixer.decode, static_cast<double>(new_tokens));
   if (mixer.indexer) {
     time_s += mixer.indexer_share *
               (prefill_attention_s(gpu.attention, gpu, chunks, *mixer.indexer) + gpu.kernel_overhead_s);
@@ -284,6 +314,9 @@ DecodeAttention CostModel::State::decode_shape(AttentionShape shape, int64_t seq
                                                                         gpu, shape, sequences)
                                               : kvcap::decode_attention(gpu.attention, gpu, shape);
   time.fixed_s += gpu.kernel_overhead_s;
+  if (context_gpus == 1) return time;
+  time.spread_over(static_cast<double>(context_gpus));
+  time.fixed_s += combine_s(shape, static_cast<double>(sequences * queries));
   return time;
 }
 
@@ -316,7 +349,8 @@ double CostModel::attention_layer_s(std::span<const PrefillChunk> chunks) const 
 
 DecodeAttention CostModel::decode_attention_layer_s(int64_t sequences, int64_t queries) const {
   if (sequences == 0) return {};
-  const bool is_fixed = !state_->hardware.gpu.decode_attention && state_->model.is_uniform();
+  const bool is_fixed =
+      !state_->hardware.gpu.decode_attention && state_->model.is_uniform() && state_->context_gpus == 1;
   if (is_fixed && queries == 1) return state_->decode_attention;
   return state_->decode_mixer(state_->shapes.mixer(), sequences, queries);
 }
@@ -347,9 +381,14 @@ double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, 
     return attention_layer_s(chunks) +
            decode_attentions_layer_s(sequences, queries).at_s(static_cast<double>(context_tokens));
   }
-  return prefill_attention_s(gpu.attention, gpu, chunks, state_->shapes.mixer().prefill,
-                             {sequences, context_tokens, queries}) +
-         gpu.kernel_overhead_s;
+  // Queries of c GPUs over 1/c of the context.
+  const MixerShape& mixer = state_->shapes.mixer();
+  const int64_t parts = state_->context_gpus;
+  int64_t rows = sequences * queries;
+  for (const PrefillChunk& chunk : chunks) rows += chunk.new_tokens;
+  return prefill_attention_s(gpu.attention, gpu, chunks, mixer.prefill,
+                             {sequences, divide_up(context_tokens, parts), queries * parts}) +
+         gpu.kernel_overhead_s + state_->combine_s(mixer.decode, static_cast<double>(rows));
 }
 
 double CostModel::prefill_layer_s(PrefillChunk chunk) const {
@@ -412,6 +451,11 @@ double CostModel::all_gather_s(double bytes) const {
 
 double CostModel::all_to_all_s(double bytes) const {
   return state_->collective_s(state_->all_to_alls, state_->tensor_parallel_size, bytes, 1);
+}
+
+double CostModel::send_s(double bytes) const {
+  const double part = bytes / static_cast<double>(state_->tensor_parallel_size);
+  return state_->collective_s(state_->pair_gathers, 2, 2 * part, 1) + all_gather_s(bytes);
 }
 
 double CostModel::project_kv_layer_flops(int64_t tokens) const {

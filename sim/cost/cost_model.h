@@ -19,6 +19,11 @@
 // long as an all-gather; then, under tensor parallelism, an all-gather (expert parallel: the GPUs of a rank
 // divided its tokens) or an all-reduce over the rank's own GPUs. With all_to_all: each GPU sends its share of
 // the rank's tokens to all GPUs that have their experts, and receives the same number of bytes back.
+//
+// Under decode context parallelism of degree c, c GPUs with the same KV heads hold 1/c of the tokens each. A
+// decode gathers the queries of the c GPUs on each of them, attends with all of them to its part of the
+// context, gathers the logarithms of the softmax's sums, and scatters the corrected sum of the outputs back
+// by heads. A prefill over cached tokens does the same (ordinary heads), or gathers the cached latents (MLA).
 #pragma once
 
 #include <array>
@@ -64,6 +69,8 @@ struct DecodeAttention {
   double most_tokens = std::numeric_limits<double>::infinity();
   double tokens_beyond = 0;
 
+  // Makes it the time of one of `parts` GPUs that have equal parts of the context.
+  void spread_over(double parts);
   double at_s(double context_tokens) const;
   // Return the slope and the end (infinity: none) of the straight piece that begins at `context_tokens`.
   double slope_s(double context_tokens) const;
@@ -107,9 +114,10 @@ double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk ch
 class CostModel {
  public:
   // REQUIRES: tensor_parallel_size divides the query heads; tensor_parallel_size * placement.ranks is at most
-  // gpu.count; a model without experts has the default placement.
+  // gpu.count; a model without experts has the default placement; with a decode_context_parallel_size, which
+  // divides tensor_parallel_size, all layers attend to their whole context.
   CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
-            const ExpertPlacement& placement = {});
+            const ExpertPlacement& placement = {}, int64_t decode_context_parallel_size = 1);
   ~CostModel();
 
   // Adds the time of a filter of the logits to head_s(). REQUIRES: head_s() has not been called.
@@ -117,6 +125,7 @@ class CostModel {
 
   const ModelSpec& model() const;
   int64_t tensor_parallel_size() const;
+  int64_t decode_context_parallel_size() const;
   const ExpertPlacement& placement() const;
 
   // Returns the time of one layer except attention for `tokens` rows: GEMMs, element-wise work, all-reduces,
@@ -175,6 +184,10 @@ class CostModel {
   double all_reduce_s(double bytes) const;
   double all_gather_s(double bytes) const;
   double all_to_all_s(double bytes) const;
+  // Returns the time in which each GPU of the group sends its part of `bytes` to a GPU of another group,
+  // where they are gathered. A pair of GPUs is as fast as its all-gather, in which each sends half of the
+  // buffer.
+  double send_s(double bytes) const;
 
   // Return the flops of project_kv_layer_s and of prefill_layer_s, all GPUs together; for reports.
   double project_kv_layer_flops(int64_t tokens) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -33,6 +34,16 @@ double output_bytes(const ModelSpec& model, int64_t t) {
   if (model.tie_word_embeddings) return 0;
   if (!model.output_bytes_per_element) return embedding_bytes(model, t);
   return embedding_elements(model, t) * *model.output_bytes_per_element;
+}
+
+bool has_embedding(const ModelSpec& model, const PipelineStage& ends) {
+  return ends.embeds || (ends.samples && model.tie_word_embeddings);
+}
+
+// Returns the bytes of the vocabulary's projections that the stage does not have.
+double bytes_of_other_stages(const ModelSpec& model, const PipelineStage& ends) {
+  return (has_embedding(model, ends) ? 0 : embedding_bytes(model, 1)) +
+         (ends.samples ? 0 : output_bytes(model, 1));
 }
 
 // Returns the bytes of the position table, one for all layers: embeddings, or cosines and sines of the rotary
@@ -180,7 +191,7 @@ std::string gib_text(double bytes) {
 }  // namespace
 
 double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
-                           const ExpertPlacement& placement) {
+                           const ExpertPlacement& placement, const PipelineStage& ends) {
   const int64_t t = tensor_parallel_size;
   KVCAP_CHECK(t >= 1 && model.num_attention_heads % t == 0);
   const auto layers = static_cast<double>(model.num_hidden_layers);
@@ -208,7 +219,8 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
   const double attention_bytes =
       attention * model.attention_weight_bytes_per_element.value_or(model.weight_bytes_per_element);
   return attention_bytes + ffns * model.weight_bytes_per_element + routed_bytes + norms * wide +
-         position_bytes(model) + embedding_bytes(model, t) + output_bytes(model, t) +
+         position_bytes(model) + (has_embedding(model, ends) ? embedding_bytes(model, t) : 0) +
+         (ends.samples ? output_bytes(model, t) : 0) +
          (model.vision_parameters * wide + model.uncounted_weight_bytes) / static_cast<double>(t);
 }
 
@@ -222,7 +234,7 @@ const char* ActivationPeaks::largest() const {
 }
 
 ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& hardware,
-                                 const EngineSettings& settings) {
+                                 const EngineSettings& settings, const PipelineStage& ends) {
   const EngineMemory engine = engine_memory(settings.version);
   const int64_t t = settings.tensor_parallel_size;
   const auto rows = static_cast<double>(settings.max_num_batched_tokens);
@@ -256,7 +268,8 @@ ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& 
   if (engine.sampler_row_per_multiprocessor) {
     peaks.sampler_bytes += 4 * product(std::min(hardware.gpu.sm_count, sampled), model.vocab_size);
   }
-  if (settings.is_first_start) peaks.compile_bytes = hidden_bytes + embedding_bytes(model, t);
+  if (!ends.samples) peaks.sampler_bytes = 0;
+  if (settings.is_first_start && ends.embeds) peaks.compile_bytes = hidden_bytes + embedding_bytes(model, t);
   return peaks;
 }
 
@@ -291,13 +304,15 @@ static void add_weights(GpuMemory& memory, const ModelSpec& model, const EngineS
 }
 
 static GpuMemory memory_by_shapes(const ModelSpec& model, const HardwareProfile& hardware,
-                                  const EngineSettings& settings) {
+                                  const EngineSettings& settings, const PipelineStage& ends) {
   const auto gpus = static_cast<double>(settings.tensor_parallel_size);
   const auto ranks = static_cast<double>(settings.placement.ranks);
   GpuMemory memory;
   memory.reported_bytes = hardware.gpu.memory_bytes;
   memory.share_bytes = memory.reported_bytes * settings.gpu_memory_utilization;
-  memory.weight_bytes = (model.weight_bytes() - (1 - 1 / ranks) * model.routed_weight_bytes()) / gpus;
+  memory.weight_bytes = (model.weight_bytes() - bytes_of_other_stages(model, ends) -
+                         (1 - 1 / ranks) * model.routed_weight_bytes()) /
+                        gpus;
   add_weights(memory, model, settings, "weights", "parameters, divided evenly");
   const LayerShapes shapes = layer_shapes(model, settings.tensor_parallel_size, settings.placement);
   memory.terms.push_back({"activations",
@@ -314,7 +329,7 @@ static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const E
     const bool is_custom = has_custom_all_reduce(hardware, settings.tensor_parallel_size);
     memory.terms.push_back({is_custom ? "NCCL, custom all-reduce" : "NCCL", kCollectiveBytes, false,
                             TermSource::engine, "measured on two and four H100"});
-  } else if (settings.placement.ranks > 1) {
+  } else if (settings.placement.ranks * settings.pipeline_parallel_size > 1) {
     memory.terms.push_back({"NCCL", kCollectiveBytes, false, TermSource::engine,
                             "as measured under tensor parallelism on two and four H100"});
   }
@@ -343,18 +358,18 @@ static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& h
 }
 
 static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile& hardware,
-                                  const EngineSettings& settings) {
+                                  const EngineSettings& settings, const PipelineStage& ends) {
   const EngineMemory engine = engine_memory(settings.version);
   const int64_t t = settings.tensor_parallel_size;
   const Gpu& gpu = hardware.gpu;
   GpuMemory memory;
   memory.reported_bytes = gpu.reported_memory_bytes.value_or(gpu.memory_bytes);
   memory.share_bytes = std::ceil(memory.reported_bytes * settings.gpu_memory_utilization);
-  memory.weight_bytes = loaded_weight_bytes(model, t, settings.placement);
+  memory.weight_bytes = loaded_weight_bytes(model, t, settings.placement, ends);
   add_weights(memory, model, settings, "weights as loaded",
               "vocabulary padded to 64, rotary table, replicas");
 
-  const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
+  const ActivationPeaks peaks = activation_peaks(model, hardware, settings, ends);
   memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
                           "largest: " + std::string(peaks.largest()) + "; forward " +
                               gib_text(peaks.forward_bytes) + ", sampler " + gib_text(peaks.sampler_bytes) +
@@ -390,7 +405,8 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
 // Converts the memory that the terms leave into whole blocks.
 static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const HardwareProfile& hardware,
                         const EngineSettings& settings) {
-  const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size);
+  const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size,
+                                       settings.decode_context_parallel_size);
   memory.kv_bytes = memory.share_bytes - memory.bytes(true);
   memory.block_bytes = settings.draft.block_bytes(layout);
   memory.blocks = static_cast<int64_t>(std::floor(std::max(0.0, memory.kv_bytes) / memory.block_bytes));
@@ -417,15 +433,14 @@ static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const Hardwar
   memory.tokens = layout.tokens_of(memory.blocks);
 }
 
-GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
-                     const EngineSettings& settings) {
-  KVCAP_CHECK(settings.block_size > 0);
+static GpuMemory memory_of_stage(const ModelSpec& model, const HardwareProfile& hardware,
+                                 const EngineSettings& settings, const PipelineStage& ends) {
   const auto memory_by = [&] {
     switch (settings.capacity_model) {
       case KvCapacityModel::engine:
-        return memory_by_engine(model, hardware, settings);
+        return memory_by_engine(model, hardware, settings, ends);
       case KvCapacityModel::simple:
-        return memory_by_shapes(model, hardware, settings);
+        return memory_by_shapes(model, hardware, settings, ends);
       default:
         return memory_of_free(model, hardware, settings);
     }
@@ -433,6 +448,20 @@ GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
   GpuMemory memory = memory_by();
   fill_blocks(memory, model, hardware, settings);
   return memory;
+}
+
+GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware,
+                     const EngineSettings& settings) {
+  KVCAP_CHECK(settings.block_size > 0);
+  std::optional<GpuMemory> least;
+  for (const PipelineStage& stage :
+       pipeline_stages(model.num_hidden_layers, settings.pipeline_parallel_size)) {
+    GpuMemory memory = memory_of_stage(model_of_stage(model, stage), hardware, settings, stage);
+    if (!least || memory.kv_bytes / memory.block_bytes < least->kv_bytes / least->block_bytes) {
+      least = std::move(memory);
+    }
+  }
+  return *least;
 }
 
 }  // namespace kvcap

@@ -28,6 +28,7 @@
 #include "cost/draft_memory.h"
 #include "cost/engine_memory.h"
 #include "cost/lora_memory.h"
+#include "cost/pipeline_stages.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/kv_capacity_model.h"
@@ -38,6 +39,8 @@ namespace kvcap {
 struct EngineSettings {
   EngineVersion version = {0, 19};
   int64_t tensor_parallel_size = 1;
+  int64_t pipeline_parallel_size = 1;
+  int64_t decode_context_parallel_size = 1;
   ExpertPlacement placement = {};  // for models with experts
   double gpu_memory_utilization = 0.9;
   int64_t max_num_batched_tokens = 2048;
@@ -53,9 +56,9 @@ struct EngineSettings {
 // and has the activations' type, like norms and routers; the table of rotary positions is included. Under
 // tensor parallelism, KV heads are replicated if they are fewer than the GPUs, and norms, routers and MLA's
 // down projections are on every GPU. Routed experts are divided over the GPUs of all ranks; if they are whole
-// experts, this is the fullest GPU.
+// experts, this is the fullest GPU. `ends`: which vocabulary projections a pipeline stage has.
 double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
-                           const ExpertPlacement& placement = {});
+                           const ExpertPlacement& placement = {}, const PipelineStage& ends = {});
 
 // Bytes in use at the three points where the profiling run may peak, and the workspaces of routed experts,
 // which an engine keeps. The run's peak is workspaces + the largest of the three.
@@ -71,7 +74,7 @@ struct ActivationPeaks {
   const char* largest() const;  // "forward", "sampler" or "compile"
 };
 ActivationPeaks activation_peaks(const ModelSpec& model, const HardwareProfile& hardware,
-                                 const EngineSettings& settings);
+                                 const EngineSettings& settings, const PipelineStage& ends = {});
 
 enum class TermSource : uint8_t { shapes, profile, engine, fitted, unknown };
 
@@ -97,7 +100,8 @@ struct GpuMemory {
 
   double bytes(bool charged) const;
 };
-// Returns the memory of one GPU. memory_bytes is used if Gpu::reported_memory_bytes is absent. The
+// Returns the memory of one GPU; of the pipeline stage with the fewest blocks, which all stages then have
+// (vLLM, v1/core/kv_cache_utils.py). memory_bytes is used if Gpu::reported_memory_bytes is absent. The
 // kv_capacity_share of HardwareProfile::engine, if present, is applied.
 GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware, const EngineSettings& settings);
 

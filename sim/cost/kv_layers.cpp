@@ -22,7 +22,8 @@ KvRule rule_of(AttentionKind kind) {
 
 }  // namespace
 
-std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_size) {
+std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_size,
+                                int64_t decode_context_parallel_size) {
   const auto gpus = static_cast<double>(tensor_parallel_size);
   std::vector<KvLayers> kinds;
   for (const LayerGroup& group : model.groups()) {
@@ -36,13 +37,16 @@ std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_
       const auto here = static_cast<double>(divide_up(group.num_key_value_heads, tensor_parallel_size));
       kind.bytes_per_token = group.kv_bytes_per_token_layer() * here / heads;
     }
+    kind.bytes_per_token /= static_cast<double>(decode_context_parallel_size);
     kinds.push_back(kind);
   }
   return kinds;
 }
 
-KvLayout kv_layout_of(const ModelSpec& model, int64_t tensor_parallel_size, int64_t block_tokens) {
-  return kv_layout(kv_layers(model, tensor_parallel_size), block_tokens);
+KvLayout kv_layout_of(const ModelSpec& model, int64_t tensor_parallel_size, int64_t block_tokens,
+                      int64_t decode_context_parallel_size) {
+  return kv_layout(kv_layers(model, tensor_parallel_size, decode_context_parallel_size),
+                   block_tokens * decode_context_parallel_size);
 }
 
 }  // namespace kvcap

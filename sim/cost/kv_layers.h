@@ -11,10 +11,15 @@
 namespace kvcap {
 
 // Returns one entry per layer group of the model. KV heads are replicated if they are fewer than the GPUs,
-// and latents always; states of recurrent layers are divided by heads.
-std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_size);
+// and latents always; states of recurrent layers are divided by heads. Under decode context parallelism the
+// GPUs with the same heads hold equal parts of the tokens instead.
+std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_size,
+                                int64_t decode_context_parallel_size = 1);
 
-// Returns the layout of the blocks. REQUIRES: block_tokens is positive.
-KvLayout kv_layout_of(const ModelSpec& model, int64_t tensor_parallel_size, int64_t block_tokens);
+// Returns the layout of the blocks. `block_tokens`: of a block on one GPU; under decode context parallelism a
+// block of the layout is one on each GPU that has a part of the tokens, as in vLLM (v1/core/
+// single_type_kv_cache_manager.py). REQUIRES: block_tokens is positive.
+KvLayout kv_layout_of(const ModelSpec& model, int64_t tensor_parallel_size, int64_t block_tokens,
+                      int64_t decode_context_parallel_size = 1);
 
 }  // namespace kvcap

@@ -168,13 +168,13 @@ class SimgridNode : public Node {
         compute_(clock, agenda, zone->create_host(prefix + "gpu", 1)) {}
 
   // `remote`: the link of a remote tier that nodes share; nullptr: not shared.
-  void build(const HardwareProfile& hardware, int64_t tensor_parallel_size, sg4::Link* remote) {
+  void build(const HardwareProfile& hardware, int64_t gpus, sg4::Link* remote) {
     if (remote) links_[Resource::remote] = remote;
-    make_duplex(hardware.pcie, static_cast<double>(tensor_parallel_size));
+    make_duplex(hardware.pcie, static_cast<double>(gpus));
     for (Tier from : kTiers) {
       for (Tier to : kTiers) {
         if (from == to || !has_tier(hardware, from) || !has_tier(hardware, to)) continue;
-        add_lane(hardware, from, to, route(hardware, tensor_parallel_size, from, to));
+        add_lane(hardware, from, to, route(hardware, gpus, from, to));
       }
     }
   }
@@ -298,7 +298,7 @@ class SimgridWorld : public World {
       NodeParts& parts = nodes[i];
       nodes_.push_back(
           std::make_unique<SimgridNode>(clock_, agenda_, zone, prefix, std::move(parts.observer)));
-      nodes_.back()->build(*parts.hardware, parts.tensor_parallel_size, remote);
+      nodes_.back()->build(*parts.hardware, parts.gpus, remote);
       if (zone != root) zone->seal();
     }
     root->seal();

@@ -88,7 +88,7 @@ struct Interconnect {
 // What a node of the World is made of. The profile is used only while the World is made.
 struct NodeParts {
   const HardwareProfile* hardware = nullptr;
-  int64_t tensor_parallel_size = 1;
+  int64_t gpus = 1;  // of the engine
   LinkObserver observer;
 };
 

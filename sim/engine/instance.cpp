@@ -85,9 +85,14 @@ std::function<void(Request&)> Instance::report_progress() {
 // ---- steps ----
 
 std::optional<double> Instance::finish(double now_s) {
+  if (const int64_t landed = steps_.land(now_s)) {
+    admissions_.end_rounds(landed);
+    record_level(Level::running, static_cast<double>(turns() - waiting()), now_s);
+    record_level(Level::kv_tokens, held_tokens(), now_s);
+  }
   if (!steps_.is_running()) return std::nullopt;
   const double end_s = end_of_step(now_s);
-  if (end_s > now_s + kTimeResolution_s) return end_s;
+  if (end_s > now_s + kTimeResolution_s) return std::min(end_s, steps_.next_landing_s());
   admissions_.end_rounds(steps_.end(now_s));
   saves_.release_blocks();
   steps_.end_slices(now_s);
@@ -118,14 +123,16 @@ double Instance::begin(double now_s, int64_t rows_of_others) {
 double Instance::settle(double now_s) {
   const double next_s = steps_.is_running() ? end_of_step(now_s) : idle_until_s(now_s);
   clear_up(now_s);
-  return next_s;
+  return std::min(next_s, steps_.next_landing_s());
 }
 
 Instance::Plan Instance::plan_step(double now_s) {
-  if (saves_.gpu_waits_until_s() > now_s + 1e-9 || admissions_.is_blocking()) return Plan::blocked;
+  if (saves_.gpu_waits_until_s() > now_s + 1e-9 || admissions_.is_blocking() || steps_.is_full()) {
+    return Plan::blocked;
+  }
   admissions_.begin_planning();
   bool has_work = steps_.plan();
-  while (!has_work && admissions_.pass_round()) {
+  while (!has_work && !steps_.has_batches() && admissions_.pass_round()) {
     take_restored(now_s);
     drop_leaving(now_s);
     has_work = steps_.plan();

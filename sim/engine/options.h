@@ -74,6 +74,9 @@ constexpr Names names_of(HostTimes) { return kHostTimesNames; }
 struct ServingOptions {
   EngineKind engine = EngineKind::vllm;
   int64_t tensor_parallel_size = 1;
+  int64_t pipeline_parallel_size = 1;  // stages, each with tensor_parallel_size GPUs and a part of the layers
+  // Tensor-parallel GPUs that would hold copies of the same KV and instead divide its tokens among them.
+  int64_t decode_context_parallel_size = 1;
   // Ranks per replica; each is an engine with tensor_parallel_size GPUs. Ranks of a model with experts share
   // the experts and step together (ExpertPlacement); other ranks are independent.
   int64_t data_parallel_size = 1;
@@ -137,6 +140,10 @@ struct ServingOptions {
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;
 
+  // Returns the GPUs of one engine.
+  int64_t gpus() const { return tensor_parallel_size * pipeline_parallel_size; }
+  // Returns the tokens of a block of all GPUs that divide the tokens of a sequence.
+  int64_t block_tokens() const { return block_size * decode_context_parallel_size; }
   // Returns the limit of waiting and running turns, if there is one.
   std::optional<int64_t> most_turns() const {
     if (!max_queued_turns) return max_num_queued_reqs;

@@ -17,7 +17,8 @@ Steps::Steps(const InstanceParts& parts, Scheduler& scheduler, const ContextCach
       kv_buffer_(engine_.policy->traits().kv_buffer),
       scheduler_(scheduler),
       cache_(cache),
-      on_(std::move(on)) {}
+      on_(std::move(on)),
+      pipeline_(*engine_.cost, serving_.pipeline_parallel_size) {}
 
 // ---- the next step ----
 
@@ -30,6 +31,7 @@ bool Steps::plan() {
   // If all running requests have been preempted, others may fit.
   do {
     if (current_.empty()) scheduler_.plan(current_, throttles(step_number_));
+    if (current_.preempted) drop_preempted();
   } while (current_.empty() && current_.preempted);
   if (current_.empty() && throttles(step_number_)) scheduler_.plan(current_);  // nothing decodes after all
   return !current_.empty();
@@ -64,6 +66,7 @@ void Steps::time_step() {
     step_.work_s = step_time_.step_s(step_.gpu_s, host);
     return;
   }
+  if (pipeline_.stages() > 1) return time_stage(host);
   int64_t most = std::numeric_limits<int64_t>::max();
   step_.copies = copies_due(most);
   const double copies_s = static_cast<double>(step_.copies) * kv_buffer_.copy_s;
@@ -71,12 +74,18 @@ void Steps::time_step() {
   step_.gpu_s = mixed_step_s(current_) + copies_s;
   step_.gpu_s += drafter_s();
   step_.work_s = step_time_.step_s(step_.gpu_s, host) + step_time_.draft_step_s();
-  if (serving_.async_scheduling) scheduler_.plan(following_, throttles(step_number_));
+  if (plans_ahead()) scheduler_.plan(following_, throttles(step_number_));
+}
+
+// Times the step in the first stage.
+void Steps::time_stage(double host_s) {
+  step_.gpu_s = pipeline_.first_s(mixed_step_s(current_) - engine_.cost->head_s(current_.sampled));
+  step_.work_s = step_time_.step_s(step_.gpu_s, host_s);
 }
 
 // Times a step of decodes, which at most `most` alike steps follow.
 void Steps::time_run(double host_s, double copies_s, int64_t most) {
-  const bool async = serving_.async_scheduling;
+  const bool async = plans_ahead();
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host_s) : step_.gpu_run.longer_by(host_s);
   // This must precede the next plan, which may preempt some of these requests.
@@ -98,7 +107,7 @@ void Steps::time_run(double host_s, double copies_s, int64_t most) {
 // Returns how many steps, including the current one, compute one token of each of the same sequences.
 int64_t Steps::most_steps_alike(int64_t at_most) {
   if (at_most <= 1 || current_.preempted) return 1;
-  const bool async = serving_.async_scheduling;
+  const bool async = plans_ahead();
   if (!async) return 1 + scheduler_.most_steps(current_, false, at_most - 1);
   const bool alike = following_.decodes_only() && following_.decoding == current_.decoding &&
                      !following_.preempted && !following_.admitted;
@@ -188,6 +197,43 @@ double Steps::first_layer_end_s() const {
   return step_.start_s + step_.work_s / static_cast<double>(engine_.cost->model().num_hidden_layers);
 }
 
+// ---- stages ----
+
+void Steps::pass_on(double now_s) {
+  const double head_s = engine_.cost->head_s(current_.sampled);
+  const double layers_s = mixed_step_s(current_) - head_s;
+  Batch batch{.plan = std::move(current_), .start_s = step_.start_s};
+  batch.gpu_s = (layers_s + head_s) / static_cast<double>(pipeline_.stages());
+  int64_t rows = 0;
+  for (const Slice& slice : batch.plan.slices) rows += slice.tokens;
+  batch.end_s = pipeline_.pass(now_s, layers_s, head_s, rows);
+  batches_.push_back(std::move(batch));
+  current_.clear();
+}
+
+// Drops the slices of preempted requests whose ends have no effect.
+void Steps::drop_preempted() {
+  for (Batch& batch : batches_) {
+    batch.plan.keep([&](const Slice& slice) { return slice.yields || scheduler_.computes(slice); });
+  }
+}
+
+double Steps::next_landing_s() const {
+  return batches_.empty() ? std::numeric_limits<double>::infinity() : batches_.front().end_s;
+}
+
+int64_t Steps::land(double now_s) {
+  int64_t landed = 0;
+  for (; next_landing_s() <= now_s + kTimeResolution_s; ++landed) {
+    Batch batch = std::move(batches_.front());
+    batches_.pop_front();
+    parts_.recorder->busy(Resource::gpu, batch.gpu_s, batch.start_s, now_s, parts_.number);
+    record_gaps(batch);
+    end_slices(batch.plan, now_s);
+  }
+  return landed;
+}
+
 // ---- ranks in lockstep ----
 
 int64_t Steps::rows() const {
@@ -218,7 +264,7 @@ void Steps::skip_before(int64_t step) {
     std::function<void(int64_t)> begins;
     if (parts_.fleet.evicted || cache_.pool().has_durations())
       begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
-    scheduler_.skip(current_, serving_.async_scheduling ? &following_ : nullptr, steps, begins);
+    scheduler_.skip(current_, plans_ahead() ? &following_ : nullptr, steps, begins);
     step_.skipped += steps;
   }
   if (ends && step_.skipped == step - 2) {
@@ -239,7 +285,8 @@ bool Steps::computes(const Request& request) const {
     return std::any_of(plan.slices.begin(), plan.slices.end(),
                        [&](const Slice& slice) { return slice.request == &request; });
   };
-  return is_in(current_) || is_in(following_);
+  return is_in(current_) || is_in(following_) ||
+         std::any_of(batches_.begin(), batches_.end(), [&](const Batch& batch) { return is_in(batch.plan); });
 }
 
 double Steps::eviction_s() const {
@@ -250,8 +297,12 @@ double Steps::eviction_s() const {
 
 int64_t Steps::end(double now_s) {
   step_.running = false;
-  record_busy(Resource::gpu, step_.gpu_s, now_s);
   record_collectives(now_s);
+  if (pipeline_.stages() > 1) {
+    pass_on(now_s);
+    return 0;
+  }
+  record_busy(Resource::gpu, step_.gpu_s, now_s);
   const auto copies = static_cast<double>(step_.copies * step_.steps);
   if (copies > 0) {
     parts_.recorder->copied(copies * kv_buffer_.copy_bytes, copies * kv_buffer_.copy_s);
@@ -261,8 +312,10 @@ int64_t Steps::end(double now_s) {
   return step_.steps;
 }
 
-void Steps::end_slices(double now_s) {
-  for (const Slice& slice : current_.slices) {
+void Steps::end_slices(double now_s) { end_slices(current_, now_s); }
+
+void Steps::end_slices(StepPlan& plan, double now_s) {
+  for (const Slice& slice : plan.slices) {
     Request& request = *slice.request;
     const int64_t tokens = tokens_of(slice);
     const int64_t yielded = scheduler_.finish(slice, tokens);
@@ -272,10 +325,14 @@ void Steps::end_slices(double now_s) {
     if (engine_.speculation && Scheduler::ended(request)) following_.lose(request);
     on_.yielded(request, now_s, !slice.decode);
   }
-  current_.clear();
+  plan.clear();
 }
 
 void Steps::fail(double now_s) const {
+  for (const Batch& batch : batches_) {
+    const double share = (now_s - batch.start_s) / (batch.end_s - batch.start_s);
+    parts_.recorder->busy(Resource::gpu, share * batch.gpu_s, batch.start_s, now_s, parts_.number);
+  }
   if (!step_.running) return;
   const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
   record_busy(Resource::gpu, std::clamp(done_s, 0.0, step_.gpu_s), now_s);
@@ -293,11 +350,19 @@ void Steps::record_collectives(double now_s) const {
   for (const Slice& slice : current_.slices) rows += slice.tokens;
   const ModelSpec& model = engine_.cost->model();
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
-  const double one_step_s =
-      2 * static_cast<double>(model.num_hidden_layers) * engine_.cost->all_reduce_s(bytes);
+  const double one_step_s = 2 * static_cast<double>(model.num_hidden_layers) *
+                            engine_.cost->all_reduce_s(bytes) / static_cast<double>(pipeline_.stages());
   // Collectives are parts of steps, so they take no longer.
   const double collectives_s = one_step_s * static_cast<double>(step_.steps);
   record_busy(Resource::nvlink, std::min(collectives_s, now_s - step_.start_s), now_s);
+}
+
+void Steps::record_gaps(const Batch& batch) const {
+  for (const Slice& slice : batch.plan.slices) {
+    const Request& request = *slice.request;
+    if (request.record.warmup || !slice.decode) continue;
+    parts_.recorder->inter_token(std::max(0.0, batch.end_s - request.last_token_s), 1);
+  }
 }
 
 // Records the gaps between tokens of decoding requests. Those after prompts are not known here.

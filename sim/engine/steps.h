@@ -2,15 +2,22 @@
 //
 // A run of decode steps that no event interrupts is one step here (request fidelity). If drafts are verified,
 // each step is its own, because its number of tokens per sequence is random.
+//
+// Under pipeline parallelism the step here is that of the first stage. Its end passes the batch on to the
+// other stages, and land() ends it. As in vLLM V1 (engine/core.py, step_with_batch_queue) there are at most
+// as many batches as stages, and a sequence whose token is awaited is in no other batch.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "engine/context_cache.h"
 #include "engine/instance_parts.h"
+#include "engine/pipeline.h"
 #include "engine/scheduler/scheduler.h"
 #include "engine/step_time.h"
 
@@ -43,6 +50,14 @@ class Steps {
   // tokens.
   int64_t end(double now_s);
   void end_slices(double now_s);
+  // Pipeline parallelism: ends the batches that have left the last stage by `now_s`, and returns their
+  // number.
+  int64_t land(double now_s);
+  // Returns the time at which the next batch does; infinity: none.
+  double next_landing_s() const;
+  // True iff batches are in stages after the first one; in as many as there are stages.
+  bool has_batches() const { return !batches_.empty(); }
+  bool is_full() const { return std::ssize(batches_) == pipeline_.stages() && pipeline_.stages() > 1; }
   // Counts the steps of the current run that have ended by `now_s`.
   void catch_up(double now_s);
   // Records what the unfinished step of a failed node has computed.
@@ -93,7 +108,19 @@ class Steps {
     int64_t copies = 0;      // copies of KV windows per step
   };
 
+  // A batch that has left the first stage.
+  struct Batch {
+    StepPlan plan;
+    double start_s = 0, end_s = 0;
+    double gpu_s = 0;  // mean over the stages
+  };
+
   void time_step();
+  void time_stage(double host_s);
+  void pass_on(double now_s);
+  void drop_preempted();
+  void end_slices(StepPlan& plan, double now_s);
+  bool plans_ahead() const { return serving_.async_scheduling && pipeline_.stages() == 1; }
   void time_run(double host_s, double copies_s, int64_t most);
   double mixed_step_s(const StepPlan& plan);
   bool throttles(int64_t number) const;
@@ -102,6 +129,7 @@ class Steps {
   int64_t copies_due(int64_t& for_steps) const;
   int64_t most_steps_alike(int64_t at_most);
   void skip_before(int64_t step);
+  void record_gaps(const Batch& batch) const;
   void record_busy(Resource which, double busy_s, double to_s) const;
   void record_collectives(double now_s) const;
   void record_gaps(double now_s) const;
@@ -114,6 +142,8 @@ class Steps {
   Scheduler& scheduler_;
   const ContextCache& cache_;
   StepCallbacks on_;
+  Pipeline pipeline_;
+  std::deque<Batch> batches_;  // in the order of their ends
   StepPlan current_, following_;
   Step step_;
   int64_t step_number_ = 0;               // of the step that begins next

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/pipeline.h"
 #include "engine/step_time.h"
 
 namespace kvcap {
 
 double StepTime::idle_prefill_s(PrefillChunk prompt) const {
-  double sum_s = 0;
+  double sum_s = 0, end_s = 0;
+  Pipeline pipeline(cost_, serving_.pipeline_parallel_size);
   std::vector<PrefillChunk> chunks;
   for (int64_t left = std::max<int64_t>(1, prompt.new_tokens), first = prompt.cached_tokens; left > 0;) {
     const int64_t tokens = serving_.slice_budget(std::min(left, serving_.max_num_batched_tokens));
@@ -16,10 +18,17 @@ double StepTime::idle_prefill_s(PrefillChunk prompt) const {
     Decodes decodes;
     add_slice(tokens, first, chunks, decodes);
     first += tokens;
-    const double gpu_s = mixed_s(chunks, decodes, left == 0 ? 1 : 0) + drafter_s(chunks, decodes);
+    const int64_t sampled = left == 0 ? 1 : 0;
+    if (pipeline.stages() > 1) {
+      const double layers_s = mixed_s(chunks, decodes, 0);
+      sum_s += step_s(pipeline.first_s(layers_s), host_s(1));
+      end_s = pipeline.pass(sum_s, layers_s, cost_.head_s(sampled), tokens);
+      continue;
+    }
+    const double gpu_s = mixed_s(chunks, decodes, sampled) + drafter_s(chunks, decodes);
     sum_s += step_s(gpu_s, host_s(1)) + draft_step_s();
   }
-  return sum_s;
+  return std::max(sum_s, end_s);
 }
 
 namespace {
@@ -39,7 +48,8 @@ double linear_of_steps_s(double decode_rows, double prompt_rows, double slice_ro
 // With b concurrent requests, o output tokens and c computed prompt tokens per turn (means over turns), a
 // step computes b decoding rows and b c / o rows of prompts, and b / o turns end with it. So a turn takes o /
 // b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and the step's
-// token budget.
+// token budget. Pipeline stages divide the sequences into as many batches, and the slowest stage determines
+// how often one ends.
 double StepTime::turn_s(const MeanTurn& turn,
                         const std::function<double(double tokens)>& sequences_at_once) const {
   const int64_t at_once = std::llround(sequences_at_once(turn.prompt_tokens + turn.output_tokens / 2));
@@ -50,8 +60,11 @@ double StepTime::turn_s(const MeanTurn& turn,
       std::max(1.0, speculation_ ? outputs / speculation_->acceptance_length(drafts) : outputs);
   const double context = turn.prompt_tokens + outputs / 2;
   const double rows_of_sequence = static_cast<double>(1 + drafts) + turn.computed_tokens / steps;
-  const double most = std::min({static_cast<double>(serving_.max_num_seqs), sequences_at_once(context),
-                                static_cast<double>(serving_.max_num_batched_tokens) / rows_of_sequence});
+  const Pipeline pipeline(cost_, serving_.pipeline_parallel_size);
+  const auto batches = static_cast<double>(pipeline.stages());
+  const double most =
+      std::min({static_cast<double>(serving_.max_num_seqs) / batches, sequences_at_once(context) / batches,
+                static_cast<double>(serving_.max_num_batched_tokens) / rows_of_sequence});
   const double sequences = std::max(1.0, std::floor(most));
   const Decodes decodes{.sequences = static_cast<int64_t>(sequences),
                         .context_tokens = std::llround(sequences * context),
@@ -73,8 +86,8 @@ double StepTime::turn_s(const MeanTurn& turn,
       linear_of_steps_s(decode_rows, turn.computed_tokens * sequences / steps, slice_rows, linear_s) +
       cost_.decode_attentions_layer_s(decodes.sequences, decodes.queries()).at_s(sequences * context) +
       sequences / steps * cost_.attention_layer_s(prompt);
-  double gpu_s =
-      static_cast<double>(cost_.model().num_hidden_layers) * layer_s + cost_.head_s(decodes.rows());
+  double gpu_s = pipeline.largest_share() * static_cast<double>(cost_.model().num_hidden_layers) * layer_s +
+                 cost_.head_s(decodes.rows());
   const double decoding_s = drafter_s({}, decodes);
   gpu_s += decoding_s + sequences / steps * (drafter_s({&prompt, 1}, decodes) - decoding_s);
   return steps / sequences * (step_s(gpu_s, host_s(static_cast<std::size_t>(sequences))) + draft_step_s());

@@ -41,6 +41,7 @@ constexpr KnownFlags kVllm[] = {
      "--max-cpu-loras --swap-space --max-seq-len-to-capture --engine-recovery-timeout --gloo-comm-timeout "
      "--guided-decoding-disable-fallback "
      "--kv-transfer-config.kv_connector_module_path --kv-transfer-config.engine_id "
+     "--dcp-kv-cache-interleave-size --cp-kv-cache-interleave-size "
      "--kv-transfer-config.kv_rank --kv-transfer-config.kv_parallel_size "
      "--kv-transfer-config.kv_ip --kv-transfer-config.kv_port "
      "--kv-transfer-config.kv_connector_extra_config.spec_name "
@@ -92,10 +93,10 @@ constexpr KnownFlags kVllm[] = {
      "--disable-nccl-for-dp-synchronization --enable-flash-late-interaction",
      "v-args"},
     {vllm, not_simulated, text,
-     "--pipeline-parallel-size -pp --decode-context-parallel-size -dcp --prefill-context-parallel-size "
-     "-pcp --nnodes -n --max-num-partial-prefills --max-long-partial-prefills "
-     "--dcp-kv-cache-interleave-size --cp-kv-cache-interleave-size --num-scheduler-steps",
+     "--prefill-context-parallel-size -pcp --nnodes -n "
+     "--max-num-partial-prefills --max-long-partial-prefills --num-scheduler-steps",
      "v-args", "1 None"},
+    {vllm, not_simulated, text, "--dcp-comm-backend", "v-args", "ag_rs"},
     {vllm, kernels, text, "--api-server-count -asc --stream-interval", "v-args", "1 None"},
     {vllm, not_simulated, text,
      "--node-rank -r --data-parallel-rank -dpn --data-parallel-start-rank -dpr --cpu-offload-gb "
@@ -293,6 +294,7 @@ constexpr KnownFlags kSglang[] = {
      "s-args"},
     {sglang, not_simulated, text,
      "--pipeline-parallel-size --pp-size --pp --attention-context-parallel-size --attn-cp-size "
+     "--decode-context-parallel-size --dcp-size "
      "--moe-data-parallel-size --moe-dp-size --nnodes --speculative-eagle-topk "
      "--num-continuous-decode-steps --scheduler-recv-interval --speculative-accept-threshold-single "
      "--speculative-accept-threshold-acc",

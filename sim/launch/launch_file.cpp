@@ -96,6 +96,7 @@ void set_field(LaunchLine& line, const std::string& field, const std::string& va
 void set_gpus(const ManifestEngine& engine, LaunchLine& line) {
   if (!engine.gpus) return;
   const int64_t used = count_of_field(line, "serving.tensor_parallel_size") *
+                       count_of_field(line, "serving.pipeline_parallel_size") *
                        count_of_field(line, "serving.data_parallel_size") *
                        count_of_field(line, "fleet.replicas");
   const PlacedCount& gpus = *engine.gpus;

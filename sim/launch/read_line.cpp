@@ -491,6 +491,22 @@ class Reader {
     return names;
   }
 
+  // Returns what a simulation of the flag's parallelism would need, in parentheses.
+  std::string missing_part(const std::string& flag) const {
+    constexpr std::string_view kOfPrompts =
+        "--prefill-context-parallel-size --attention-context-parallel-size --attn-cp-size";
+    constexpr std::string_view kOfStages = "--pipeline-parallel-size --pp-size --pp";
+    for (const FlagRow* row : find_flags(line_.engine, flag)) {
+      const auto is_in = [&](std::string_view names) {
+        const std::vector<Word> words = words_of(names);
+        return std::ranges::any_of(words, [&](const Word& one) { return one.word == first_name(*row); });
+      };
+      if (is_in(kOfPrompts)) return " (missing: the division of a prompt's queries among GPUs of their own)";
+      if (is_in(kOfStages)) return " (missing: a batch of its own requests for each stage)";
+    }
+    return "";
+  }
+
   // Throws InputError if flags are unknown or not simulated; names only the first few of each kind.
   void refuse() const {
     std::vector<std::string> reasons, refused;
@@ -510,7 +526,10 @@ class Reader {
       const bool has_value = !one.value.empty() && one.value.size() < kShort;
       refused.push_back(one.shown + (has_value ? " " + one.value : ""));
     }
-    if (refused.size() == 1) reasons.push_back(refused[0] + " affects the result and is not simulated");
+    if (refused.size() == 1) {
+      reasons.push_back(refused[0] + " affects the result and is not simulated" +
+                        missing_part(refused_[0].flag));
+    }
     if (refused.size() > 1) {
       reasons.push_back(first_few(refused, 2 * kMaxNamed) + " affect the result and are not simulated");
     }

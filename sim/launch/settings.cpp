@@ -409,14 +409,16 @@ class LineOverrides {
 
   void settle_blocks() {
     if (!blocks_) return;
-    const int64_t tokens = integer_of("serving.block_size").value_or(16);
+    const int64_t tokens =
+        integer_of("serving.block_size").value_or(16) * count_of("serving.decode_context_parallel_size");
     fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
   }
 
   // Each data parallel rank is an engine with its own host cache; LMCache's server is one of all.
   void settle_bytes() {
     const int64_t engines = count_of("serving.data_parallel_size");
-    const int64_t gpus = engines * count_of("serving.tensor_parallel_size");
+    const int64_t gpus =
+        engines * count_of("serving.tensor_parallel_size") * count_of("serving.pipeline_parallel_size");
     const bool has_server = policy_ == "lmcache_mp";
     const bool is_server_sized = std::any_of(bytes_.begin(), bytes_.end(), [&](const Bytes& one) {
       return has_server && one.row->storage == policy_;

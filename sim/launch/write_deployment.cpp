@@ -130,7 +130,7 @@ std::string object_name(const Scenario& scenario) {
 }
 
 int64_t gpus_of(const Scenario& scenario) {
-  return scenario.serving.tensor_parallel_size * scenario.serving.data_parallel_size;
+  return scenario.serving.gpus() * scenario.serving.data_parallel_size;
 }
 
 // Requires vLLM, which both charts start.

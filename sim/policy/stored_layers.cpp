@@ -11,10 +11,13 @@ namespace {
 constexpr double kGroupElements = 64;
 constexpr double kGroupBits = 16 + 16;  // scale and zero point
 
-// Returns the number of copies of one token's KV that the ranks of a group hold in total.
-double copies_of_kv(int64_t ranks, bool latent, int64_t heads) {
-  if (latent) return static_cast<double>(ranks);
-  return static_cast<double>(ranks * ((heads + ranks - 1) / ranks)) / static_cast<double>(heads);
+// Returns the number of copies of one token's KV that the GPUs of a group hold in total. Decode context
+// parallelism divides the tokens among copies.
+double copies_of_kv(const CostModel& cost, bool latent, int64_t heads) {
+  const int64_t gpus = cost.tensor_parallel_size();
+  const auto parts = static_cast<double>(cost.decode_context_parallel_size());
+  if (latent) return static_cast<double>(gpus) / parts;
+  return static_cast<double>(gpus * ((heads + gpus - 1) / gpus)) / static_cast<double>(heads) / parts;
 }
 
 // Returns the tokens between stored states, in whole blocks; by default one state at the end of each full
@@ -43,11 +46,10 @@ StoredLayers::StoredLayers(const CostModel& cost, int64_t bits, bool once, int64
       bits_(bits),
       checkpoint_tokens_(checkpoint_tokens),
       hidden_(form(static_cast<double>(cost.model().hidden_size), cost.model().hidden_bytes_per_element)),
-      kv_(form((once ? 1
-                     : copies_of_kv(cost.tensor_parallel_size(), cost.model().latent.has_value(),
-                                    cost.model().num_key_value_heads)) *
-                   static_cast<double>(cost.model().kv_elements_per_token_layer()),
-               cost.model().kv_bytes_per_element)) {
+      kv_(form(
+          (once ? 1 : copies_of_kv(cost, cost.model().latent.has_value(), cost.model().num_key_value_heads)) *
+              static_cast<double>(cost.model().kv_elements_per_token_layer()),
+          cost.model().kv_bytes_per_element)) {
   if (!cost.model().is_uniform()) groups_ = group_forms(once);
 }
 
@@ -84,9 +86,8 @@ std::vector<StoredLayers::GroupForm> StoredLayers::group_forms(bool once) const 
       one.state_bytes = group.recurrent->bytes();
     } else {
       const auto elements = static_cast<double>(group.kv_elements_per_token());
-      const double copies = once ? 1
-                                 : copies_of_kv(cost_.tensor_parallel_size(), group.latent.has_value(),
-                                                group.num_key_value_heads);
+      const double copies =
+          once ? 1 : copies_of_kv(cost_, group.latent.has_value(), group.num_key_value_heads);
       one.kv = form(copies * elements, group.kv_bytes_per_token_layer() / elements);
     }
     forms.push_back(std::move(one));

@@ -104,7 +104,7 @@ int64_t storing_replicas(const Scenario& scenario) {
 void add_gpus(const Scenario& scenario, RunFacts& facts) {
   const auto add = [&](const Scenario& pool, int64_t nodes) {
     facts.gpus += nodes * billed_gpus(pool.hardware.gpu, pool.billing.whole_servers);
-    return pool.serving.tensor_parallel_size;
+    return pool.serving.gpus();
   };
   facts.gpus = 0;
   const int64_t first = storing_replicas(scenario), decoding = scenario.fleet.replicas - first;
@@ -177,8 +177,7 @@ Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
   const int64_t nodes = storing_replicas(scenario);
   const ServingOptions serving = prefill_scenario(scenario).serving;
   constexpr double kGib = 1073741824;
-  const double step_bytes =
-      kGib * static_cast<double>(serving.tensor_parallel_size * serving.data_parallel_size);
+  const double step_bytes = kGib * static_cast<double>(serving.gpus() * serving.data_parallel_size);
   for (TierOptions& tier : *scenario.policy.tiers) {
     if (!is_unsized(scenario, tier.kind)) continue;
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;

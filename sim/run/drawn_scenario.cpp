@@ -38,7 +38,7 @@ bool keeps_in(const Scenario& scenario, Tier tier) {
 // Returns the number of GPUs that exchange states or tokens.
 int64_t collective_gpus(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  return serving.tensor_parallel_size * (scenario.model.experts ? serving.data_parallel_size : 1);
+  return serving.gpus() * (scenario.model.experts ? serving.data_parallel_size : 1);
 }
 
 bool has_narrow_gemms(const ModelSpec& model) {

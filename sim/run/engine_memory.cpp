@@ -27,6 +27,8 @@ EngineSettings engine_settings(const Scenario& scenario) {
   KVCAP_CHECK(version.has_value());
   return {.version = *version,
           .tensor_parallel_size = serving.tensor_parallel_size,
+          .pipeline_parallel_size = serving.pipeline_parallel_size,
+          .decode_context_parallel_size = serving.decode_context_parallel_size,
           .placement = expert_placement(scenario),
           .gpu_memory_utilization = serving.gpu_memory_utilization,
           .max_num_batched_tokens = serving.max_num_batched_tokens,
@@ -49,7 +51,9 @@ GpuMemory planned_memory(const Scenario& scenario) {
 }
 
 KvLayout kv_layout(const Scenario& scenario) {
-  return kv_layout_of(scenario.model, scenario.serving.tensor_parallel_size, scenario.serving.block_size);
+  const ServingOptions& serving = scenario.serving;
+  return kv_layout_of(scenario.model, serving.tensor_parallel_size, serving.block_size,
+                      serving.decode_context_parallel_size);
 }
 
 int64_t roomy_kv_capacity_tokens(const Scenario& scenario, int64_t sequences, int64_t tokens) {
@@ -116,7 +120,7 @@ std::string no_room_for_kv(const Scenario& scenario, const GpuMemory& memory) {
       "or other "
       "hardware",
       scenario.model.name, serving.gpu_memory_utilization, scenario.hardware.gpu.name,
-      memory.share_bytes / 1e9, memory.weight_bytes / 1e9, serving.tensor_parallel_size,
+      memory.share_bytes / 1e9, memory.weight_bytes / 1e9, serving.gpus(),
       (memory.bytes(true) - memory.weight_bytes) / 1e9);
 }
 

@@ -59,7 +59,7 @@ RunFacts facts_of(const Setup& setup, double duration_s) {
     facts.notes.emplace_back(
         "some GEMMs are outside the table that the hardware profile measured; their times are extrapolated");
   }
-  if (machine.cost().tensor_parallel_size() * machine.cost().placement().ranks > 1) {
+  if (scenario.serving.gpus() * machine.cost().placement().ranks > 1) {
     const std::string assumed = peer_assumption(scenario.hardware);
     if (!assumed.empty()) facts.notes.push_back(noted(NoteKind::assumption, assumed));
   }

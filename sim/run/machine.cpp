@@ -108,7 +108,7 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
     : options_(with_preset(scenario.policy)),
       hardware_(with_staging(share_of_rank(scenario), tiers_of(scenario))),
       cost_(scenario.model, engine_hardware(scenario), scenario.serving.tensor_parallel_size,
-            expert_placement(scenario)) {
+            expert_placement(scenario), scenario.serving.decode_context_parallel_size) {
   const ServingOptions& serving = scenario.serving;
   if (serving.sampling && serving.sampling->filters() && serving.sampling->method) {
     cost_.filter_logits(sampler_time(*serving.sampling->method));
@@ -118,8 +118,7 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
       const bool way = from != to && has_tier(hardware_, from) && has_tier(hardware_, to);
       // A route without links takes no time.
       const bool free = to == Tier::hbm && options_.ideal_load.value_or(false);
-      routes_.push_back(way && !free ? kvcap::route(hardware_, cost_.tensor_parallel_size(), from, to)
-                                     : Route{});
+      routes_.push_back(way && !free ? kvcap::route(hardware_, serving.gpus(), from, to) : Route{});
     }
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load=true)");
@@ -328,7 +327,7 @@ void Machine::divide_into_objects(const Scenario& scenario, bool has_pieces) {
     if (!divides) {
       tier.eviction = EvictionKind::lru;
     } else if (!options_.chunk_tokens) {
-      options_.chunk_tokens = scenario.serving.block_size;
+      options_.chunk_tokens = scenario.serving.block_tokens();
     }
   }
 }
@@ -403,14 +402,14 @@ void Machine::choose_kv_capacity(const Scenario& scenario) {
   if (kv_capacity_tokens_ < block_tokens) {
     throw InputError(fmt::format(
         "serving.kv_capacity_tokens: found {}, allowed: at least {} = {}", kv_capacity_tokens_,
-        block_tokens == serving.block_size ? "serving.block_size" : "the model's block size", block_tokens));
+        block_tokens == serving.block_size ? "serving.block_size" : "the tokens of a block", block_tokens));
   }
   notes_.push_back(fmt::format("serving.kv_capacity_tokens sets the KV capacity to {} tokens (derived: {})",
                                kv_capacity_tokens_, derived.tokens));
   if (!fits) {
-    notes_.push_back(
-        fmt::format("the weights of {} ({:.1f} GB) leave no room for KV on this machine", scenario.model.name,
-                    static_cast<double>(serving.tensor_parallel_size) * derived.weight_bytes / 1e9));
+    notes_.push_back(fmt::format("the weights of {} ({:.1f} GB) leave no room for KV on this machine",
+                                 scenario.model.name,
+                                 static_cast<double>(serving.gpus()) * derived.weight_bytes / 1e9));
   }
 }
 
@@ -448,7 +447,7 @@ void Machine::set_hbm_tier_apart(const Scenario& scenario) {
   StoreTier& tier = tiers_.front();
   if (tier.capacity_bytes <= 0) tier.capacity_bytes = 0.5 * all_bytes;
   const auto tier_tokens = static_cast<int64_t>(std::ceil(tier.capacity_bytes / kv_bytes));
-  if (tier_tokens + scenario.serving.block_size > kv_capacity_tokens_) {
+  if (tier_tokens + scenario.serving.block_tokens() > kv_capacity_tokens_) {
     throw InputError(fmt::format(
         "policy.tiers: hbm: found capacity_bytes {:g}, allowed: less than the GPU's KV memory, {:g}",
         tier.capacity_bytes, all_bytes));
@@ -459,7 +458,7 @@ void Machine::set_hbm_tier_apart(const Scenario& scenario) {
 // Adds notes on what ranks share, and on GPUs that are paid for but not used.
 void Machine::note_shares(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
-  const int64_t used_gpus = serving.tensor_parallel_size * serving.data_parallel_size;
+  const int64_t used_gpus = serving.gpus() * serving.data_parallel_size;
   if (serving.data_parallel_size > 1 && has_host_tier()) {
     notes_.push_back(
         fmt::format("each of the {} ranks has an equal part of the node's tiers and of their links",

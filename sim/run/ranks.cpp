@@ -40,7 +40,7 @@ Scenario with_pool(Scenario scenario, const PoolOptions& pool) {
   if (!pool.tensor_parallel_size && !pool.data_parallel_size) return scenario;
   serving.tensor_parallel_size = pool.tensor_parallel_size.value_or(serving.tensor_parallel_size);
   serving.data_parallel_size = pool.data_parallel_size.value_or(serving.data_parallel_size);
-  scenario.hardware = part_of(scenario.hardware, serving.tensor_parallel_size * serving.data_parallel_size);
+  scenario.hardware = part_of(scenario.hardware, serving.gpus() * serving.data_parallel_size);
   return scenario;
 }
 

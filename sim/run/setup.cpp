@@ -123,7 +123,7 @@ Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
   const bool keeps_tails = *policy.eviction_unit == EvictionUnit::block && workload.piece_begin.empty();
   store = {.inclusive = *policy.inclusive,
            .write = *policy.inclusive ? *policy.write : WriteMode::back,
-           .unit_tokens = keeps_tails ? engine.scenario.serving.block_size : 0,
+           .unit_tokens = keeps_tails ? engine.scenario.serving.block_tokens() : 0,
            .ttl_s = policy.ttl_s};
   for (const StoreTier& tier : engine.machine.tiers()) {
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;

@@ -128,7 +128,7 @@ RunResult simulate(const Scenario& scenario, const Workload& asked, const Simula
   for (std::size_t node = 0; node < setup.nodes; ++node) {
     const EngineSetup& engine = node < setup.storing_nodes ? setup.engine : *setup.decode;
     nodes.push_back({.hardware = &engine.machine.hardware(),
-                     .tensor_parallel_size = engine.scenario.serving.tensor_parallel_size,
+                     .gpus = engine.scenario.serving.gpus(),
                      .observer = observer_of(node)});
   }
   const std::unique_ptr<World> world =

@@ -225,8 +225,7 @@ void settle_tiers(Scenario& scenario) {
     policy.tiers = preset_tiers(policy.name, [&](Tier tier) { return has_tier(scenario.hardware, tier); });
   }
   if (!policy.tiers) return;
-  const auto gpus =
-      static_cast<double>(scenario.serving.tensor_parallel_size * scenario.serving.data_parallel_size);
+  const auto gpus = static_cast<double>(scenario.serving.gpus() * scenario.serving.data_parallel_size);
   for (TierOptions& tier : *policy.tiers) {
     if (!tier.capacity_per_gpu_bytes || tier.capacity_bytes) continue;
     double bytes = gpus * *std::exchange(tier.capacity_per_gpu_bytes, std::nullopt);

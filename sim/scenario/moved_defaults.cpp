@@ -68,11 +68,10 @@ constexpr std::array kMoved = {
                    return options.prefetch_on_arrival == PrefetchOnArrival::timeout && options.tiers &&
                           options.tiers->size() > 1;
                  }},
-    MovedDefault{"0.2.0", "hardware.peer", "direct", "host",
-                 "collectives between GPUs without NVLink are slower, with an error of a factor of two",
-                 [](const Scenario& s) {
-                   return !s.hardware.nvlink && !s.hardware.peer && s.serving.tensor_parallel_size > 1;
-                 }},
+    MovedDefault{
+        "0.2.0", "hardware.peer", "direct", "host",
+        "collectives between GPUs without NVLink are slower, with an error of a factor of two",
+        [](const Scenario& s) { return !s.hardware.nvlink && !s.hardware.peer && s.serving.gpus() > 1; }},
     MovedDefault{"0.2.0", "fleet.router.queue_score", "load_aware", "min_max",
                  "a node with a longer queue than others loses prompts whose prefix it holds",
                  routes_as_llm_d},

@@ -46,7 +46,7 @@ double engine_gpus(Json& document) {
   double most_gpus = 0;
   for (const char* pool : {"prefill", "decode"}) {
     double gpus = 1;
-    for (const char* key : {"tensor_parallel_size", "data_parallel_size"}) {
+    for (const char* key : {"tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"}) {
       const Json* size = pools.is_object() ? amount_at(pools, pool, key, 1, kMaxCount) : nullptr;
       if (!size) size = amount_at(document, "serving", key, 1, kMaxCount);
       if (size) gpus *= size->get<double>();

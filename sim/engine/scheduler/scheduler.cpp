@@ -183,7 +183,7 @@ void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int6
 void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Request& request = *running_[i];
-    if (request.given_up) continue;
+    if (request.given_up || (serving_.pipeline_parallel_size > 1 && request.ahead > 0)) continue;
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
     // Tokens that the answer will have at least, even if all drafts of the previous step are rejected.
@@ -224,6 +224,10 @@ void Scheduler::plan_waiting(StepPlan& step, int64_t& budget, bool only_restored
 // Admits the request if possible. Returns true iff it has left the queue.
 bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked) {
   Request& request = *waiting_[place];
+  if (request.orphans > 0) {  // pipeline parallelism: its last token is still being computed
+    blocked = true;
+    return false;
+  }
   const auto fit = [&](const Found& found) { return fits(request, found, budget); };
   Admitted admitted;
   if (!request.restored) {
@@ -376,7 +380,7 @@ void Scheduler::outlook(StepPlan& step) const {
   step.clear();
   int64_t budget = serving_.max_num_batched_tokens;
   for (const RequestPtr& request : running_) {
-    if (request->given_up) continue;
+    if (request->given_up || (serving_.pipeline_parallel_size > 1 && request->ahead > 0)) continue;
     const int64_t left = request->known_tokens() + request->ahead - request->planned;
     const int64_t tokens = std::min(left, serving_.slice_budget(budget));
     const int64_t sure = request->generated + request->ahead - request->drafts_ahead;
@@ -464,6 +468,7 @@ int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   Request& request = *slice.request;
   const int64_t yielded = std::min(tokens, request.output_tokens - request.generated);
   if (request.orphans > 0) {  // preempted while the step ran
+    if (!slice.yields) return 0;
     --request.orphans;
     request.generated += yielded;
     return yielded;

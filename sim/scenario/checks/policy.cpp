@@ -17,7 +17,7 @@ namespace {
 std::optional<double> available_bytes(const Scenario& scenario, Tier tier) {
   const HardwareProfile& hardware = scenario.hardware;
   if (tier == Tier::hbm) {
-    return hardware.gpu.memory_bytes * static_cast<double>(scenario.serving.tensor_parallel_size);
+    return hardware.gpu.memory_bytes * static_cast<double>(scenario.serving.gpus());
   }
   const std::optional<TierFacts> facts = tier_facts(hardware, tier);
   if (facts) return facts->capacity_bytes;

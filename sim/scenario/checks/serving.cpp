@@ -1,6 +1,8 @@
 // Checks `serving` against the model and the hardware: parallelism, experts, versions.
+#include <algorithm>
 #include <optional>
 
+#include "policy/table.h"
 #include "scenario/checks/checks.h"
 #include "scenario/fields.h"
 #include "spec/engine_version.h"
@@ -33,14 +35,147 @@ void check_tensor_parallel_size(const Scenario& scenario, int64_t size, const st
 
 namespace {
 
+// Checks the decode context parallelism. vLLM divides only the KV that tensor parallelism copies, and needs
+// the same number of query heads on each GPU (config/model.py, verify_with_parallel_config;
+// config/parallel.py).
+class DecodeContextCheck {
+ public:
+  DecodeContextCheck(const Scenario& scenario, const Places& places)
+      : scenario_(scenario), places_(places), parts_(scenario.serving.decode_context_parallel_size) {}
+
+  void run() const {
+    if (parts_ == 1) return;
+    if (scenario_.serving.engine != EngineKind::vllm) allow("1 with an engine other than vllm");
+    check_layers();
+    check_copies();
+    check_rest();
+  }
+
+ private:
+  [[noreturn]] void allow(const std::string& allowed) const {
+    fail(places_, "serving.decode_context_parallel_size", std::to_string(parts_), allowed);
+  }
+
+  void check_layers() const {
+    const std::vector<LayerGroup> groups = scenario_.model.groups();
+    if (groups.size() > 1 || !groups[0].keeps_all()) {
+      allow("1 for a model whose layers keep different parts of their context (vLLM divides none of them)");
+    }
+    if (groups[0].indexer) allow("1 for a model with an indexer (not simulated)");
+  }
+
+  void check_copies() const {
+    const int64_t gpus = scenario_.serving.tensor_parallel_size;
+    const std::string of_gpus = "serving.tensor_parallel_size = " + std::to_string(gpus);
+    if (gpus % parts_ != 0) allow("a divisor of " + of_gpus);
+    if (scenario_.model.latent) return;
+    const int64_t heads = scenario_.model.num_key_value_heads;
+    const int64_t most = std::max<int64_t>(1, gpus / heads);
+    if (parts_ > most) {
+      allow("at most " + std::to_string(most) + ", the copies of " + std::to_string(heads) +
+            " KV heads with " + of_gpus);
+    }
+    const int64_t queries = scenario_.model.num_attention_heads / heads;
+    if (queries % parts_ != 0) {
+      allow("a divisor of the " + std::to_string(queries) + " query heads of a KV head");
+    }
+  }
+
+  // Rejects what is not simulated with a divided context.
+  void check_rest() const {
+    const std::optional<SpeculativeOptions>& speculative = scenario_.serving.speculative;
+    if (speculative && speculative->draft_tokens > 0) {
+      allow("1 with serving.speculative (a drafter's KV is not divided here)");
+    }
+    if (scenario_.fleet.disaggregation) {
+      allow("1 with fleet.disaggregation (transfers of a divided context are not simulated)");
+    }
+    const Restore restore = *with_preset(scenario_.policy).restore;
+    if (restore != Restore::none && restore != Restore::recompute && restore != Restore::load) {
+      allow("1 with policy.restore \"" + std::string(name(restore)) +
+            "\" (only none, recompute and load are simulated with a divided context)");
+    }
+  }
+
+  const Scenario& scenario_;
+  const Places& places_;
+  int64_t parts_;
+};
+
+// Checks the pipeline stages, which fit on one node.
+class PipelineCheck {
+ public:
+  PipelineCheck(const Scenario& scenario, const Places& places)
+      : scenario_(scenario), places_(places), stages_(scenario.serving.pipeline_parallel_size) {}
+
+  void run() const {
+    if (stages_ == 1) return;
+    const ServingOptions& serving = scenario_.serving;
+    if (serving.engine != EngineKind::vllm) {
+      allow("1 with an engine other than vllm (others divide the requests among the stages' batches)");
+    }
+    const int64_t most = scenario_.hardware.gpu.count / serving.tensor_parallel_size;
+    if (stages_ > most) {
+      allow("at most " + std::to_string(most) +
+            ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
+            " no more than hardware.gpu.count = " + std::to_string(scenario_.hardware.gpu.count) +
+            " (stages on several nodes are not simulated)");
+    }
+    if (stages_ > scenario_.model.num_hidden_layers) {
+      allow("at most model.num_hidden_layers = " + std::to_string(scenario_.model.num_hidden_layers));
+    }
+    if (!scenario_.model.is_uniform()) {
+      allow("1 for a model with model.layer_groups (their order is not known)");
+    }
+    check_rest();
+  }
+
+ private:
+  [[noreturn]] void allow(const std::string& allowed) const {
+    fail(places_, "serving.pipeline_parallel_size", std::to_string(stages_), allowed);
+  }
+
+  // Rejects what is not simulated with stages.
+  void check_rest() const {
+    const ServingOptions& serving = scenario_.serving;
+    if (serving.speculative && serving.speculative->draft_tokens > 0) {
+      allow("1 with serving.speculative (not simulated in stages)");
+    }
+    if (scenario_.fleet.disaggregation) allow("1 with fleet.disaggregation (not simulated in stages)");
+    if (scenario_.model.experts && serving.data_parallel_size > 1) {
+      allow(
+          "1 for a model with experts with serving.data_parallel_size of 2 or more (its ranks step "
+          "together)");
+    }
+    const PolicyOptions options = with_preset(scenario_.policy);
+    const Restore restore = *options.restore;
+    if (restore != Restore::none && restore != Restore::recompute && restore != Restore::load) {
+      allow("1 with policy.restore \"" + std::string(name(restore)) +
+            "\" (only none, recompute and load are simulated in stages)");
+    }
+    if (restore == Restore::load && options.preload == Preload::layerwise) {
+      allow(
+          "1 with policy.preload \"layerwise\" (layers that are computed while others are loaded are not "
+          "simulated in stages)");
+    }
+  }
+
+  const Scenario& scenario_;
+  const Places& places_;
+  int64_t stages_;
+};
+
 // Checks that all ranks of a replica fit on the GPUs of one node, and the options of experts.
 void check_experts(const Scenario& scenario, const Places& places) {
   const ServingOptions& serving = scenario.serving;
-  const int64_t gpus = serving.tensor_parallel_size * serving.data_parallel_size;
+  const int64_t gpus = serving.gpus() * serving.data_parallel_size;
   if (gpus > scenario.hardware.gpu.count) {
     fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
-         "at most " + std::to_string(scenario.hardware.gpu.count / serving.tensor_parallel_size) +
+         "at most " + std::to_string(scenario.hardware.gpu.count / serving.gpus()) +
              ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
+             (serving.pipeline_parallel_size > 1
+                  ? " and serving.pipeline_parallel_size = " + std::to_string(serving.pipeline_parallel_size)
+                  : "") +
              " no more than hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
   }
   if (serving.data_parallel_size * scenario.fleet.replicas > kMaxEngines) {
@@ -107,6 +242,8 @@ void check_retention(const Scenario& scenario, const Places& places) {
 void check_serving(Scenario& scenario, const Places& places) {
   check_tensor_parallel_size(scenario, scenario.serving.tensor_parallel_size, "serving.tensor_parallel_size",
                              places);
+  DecodeContextCheck(scenario, places).run();
+  PipelineCheck(scenario, places).run();
   check_experts(scenario, places);
   check_engine(scenario, places);
   check_retention(scenario, places);

@@ -129,8 +129,20 @@ void describe(FieldVisitor& v, ServingOptions& o) {
   if (o.engine != before) o = options_of(o.engine);
   v.field("tensor_parallel_size", o.tensor_parallel_size,
           {.meaning = "GPUs over which each layer is divided", .unit = "GPUs", .min = 1, .max = 1024});
+  v.field("pipeline_parallel_size", o.pipeline_parallel_size,
+          {.meaning = "stages, each with tensor_parallel_size GPUs and a part of the layers; as many batches "
+                      "are computed at the same time",
+           .unit = "stages",
+           .min = 1,
+           .max = 1024});
+  v.field("decode_context_parallel_size", o.decode_context_parallel_size,
+          {.meaning = "GPUs of a group that divide the tokens of KV of which each would hold a copy: at most "
+                      "tensor_parallel_size per KV head (MLA: one head)",
+           .unit = "GPUs",
+           .min = 1,
+           .max = 1024});
   v.field("data_parallel_size", o.data_parallel_size,
-          {.meaning = "ranks of a replica, each with tensor_parallel_size GPUs and its own requests; ranks "
+          {.meaning = "ranks of a replica, each with its own GPUs and requests; ranks "
                       "of a model with experts share the experts and step together",
            .unit = "ranks",
            .min = 1,
@@ -178,7 +190,10 @@ void describe(FieldVisitor& v, ServingOptions& o) {
       "max_lora_rank", o.max_lora_rank,
       {.meaning = "enable_lora: largest rank of an adapter", .min = 1, .max = 512, .integers = kLoraRanks});
   v.field("block_size", o.block_size,
-          {.meaning = "size of a KV block", .unit = "tokens", .min = 1, .max = 65536});
+          {.meaning = "size of a KV block on a GPU; times decode_context_parallel_size for prefix hits",
+           .unit = "tokens",
+           .min = 1,
+           .max = 65536});
   v.field("gpu_memory_utilization", o.gpu_memory_utilization,
           share("share of GPU memory that the engine uses; vllm: by version (kvcap show flags vllm)"));
   v.field("max_model_len", o.max_model_len,

@@ -20,7 +20,7 @@ TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
   const std::string line = "vllm serve Qwen/Qwen3-8B ";
   for (const char* flag :
        {"--enforce-eager", "--fully-sharded-loras", "--lora-dtype float16", "--max-long-partial-prefills 2",
-        "-pp 2", "-dcp 2", "--prefill-context-parallel-size 2", "--cpu-offload-gb 10",
+        "-pcp 2", "--dcp-comm-backend a2a", "--prefill-context-parallel-size 2", "--cpu-offload-gb 10",
         "--max-num-partial-prefills 2", "--enable-dbo", "--dtype float32", "-O0",
         "--compilation-config '{\"cudagraph_mode\":\"NONE\"}'", "--hf-overrides '{\"num_hidden_layers\":2}'",
         "--kv-transfer-config.kv_role kv_producer", "--rope-theta 5e6"}) {

@@ -64,6 +64,7 @@ std::string flags_beside(const FlagRow& row) {
   if (row.field == "serving.expert_parallel" && row.stack != Stack::vllm)
     return row.stack == Stack::sglang ? " --tp 2" : " --tp_size 2";
   if (row.names == "--moe-a2a-backend") return " --tp 8 --dp 8 --enable-dp-attention";
+  if (row.field == "serving.decode_context_parallel_size") return " -tp 8";
   if (row.names == "--kv-offloading-backend") return " --kv-offloading-size 1";
   if (row.field == "serving.speculative.draft_model") {
     if (row.stack == Stack::vllm) return " --speculative-config.method draft_model";

@@ -280,7 +280,7 @@ TEST_F(Manifests, OfTheProductionStackAreRefusedWhereTheyAreNotSimulated) {
             "chart; did you "
             "mean \"maxModelLen\"?");
   EXPECT_TRUE(has(refused(stack("    vllmConfig: {pipelineParallelSize: 2}\n")),
-                  "vllmConfig.pipelineParallelSize: --pipeline-parallel-size 2 affects the result"));
+                  "modelSpec[0].requestGPU: found 1 GPU, allowed: at least the 2 GPUs"));
   EXPECT_TRUE(
       has(refused(stack("    lmcacheConfig: {enabled: true, enablePD: true}\n")), "enablePD: found true"));
   EXPECT_TRUE(has(refused(stack("    vllmConfig: {tensorParallelSize: 2, enablePrefixCaching: true}\n")),

@@ -60,6 +60,10 @@ TEST(StoredLayers, HoldEveryCopyThatAGroupHasUnlessTheyAreStoredOnce) {
   model.latent = LatentAttention{.kv_lora_rank = 512, .qk_rope_head_dim = 64};
   const CostModel latent(model, hardware, 8);
   EXPECT_EQ(StoredLayers(latent, 16, false).kv_bytes(), 8 * 576 * 2);
+  // With parts of the tokens in place of copies: two of four, and none.
+  EXPECT_EQ(StoredLayers(CostModel(model, hardware, 8, {}, 2), 16, false).kv_bytes(), 4 * 576 * 2);
+  EXPECT_EQ(StoredLayers(CostModel(model, hardware, 8, {}, 8), 16, false).kv_bytes(), 576 * 2);
+  EXPECT_EQ(StoredLayers(CostModel(model, hardware, 8, {}, 8), 16, true).kv_bytes(), 576 * 2);
 }
 
 TEST(StoredLayers, LoadTheChunksOfEveryHitOfATier) {

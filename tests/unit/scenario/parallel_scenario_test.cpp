@@ -1,0 +1,110 @@
+// Sizes of decode context and pipeline parallelism that engines refuse or kvcap does not simulate.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/input_error.h"
+#include "run/engine_memory.h"
+#include "scenario/load.h"
+#include "unit/scenario_samples.h"
+
+namespace kvcap::parallel_scenario_test {
+namespace {
+
+// Qwen3-235B-A22B: 64 query heads and 4 KV heads.
+std::string error_of(std::vector<std::string> overrides) {
+  const std::vector<std::string> first = {"model=qwen3-235b-a22b", "hardware=h200-sxm-8x"};
+  overrides.insert(overrides.begin(), first.begin(), first.end());
+  try {
+    parse_scenario(sample_scenario(), "chat.json", overrides);
+    return "accepted";
+  } catch (const InputError& error) {
+    const std::string text = error.what();
+    const std::size_t allowed = text.find("allowed: ");
+    return text.substr(allowed == std::string::npos ? 0 : allowed + 9);
+  }
+}
+
+std::string context_error(const std::string& parts, std::vector<std::string> more) {
+  more.push_back("serving.decode_context_parallel_size=" + parts);
+  return error_of(std::move(more));
+}
+
+TEST(DecodeContextParallelSize, IsAtMostTheCopiesOfTheKvHeads) {
+  const std::string eight = "serving.tensor_parallel_size=8";
+  EXPECT_EQ(context_error("2", {eight}), "accepted");
+  EXPECT_EQ(context_error("4", {eight}),
+            "at most 2, the copies of 4 KV heads with serving.tensor_parallel_size = 8");
+  EXPECT_EQ(context_error("2", {"serving.tensor_parallel_size=4"}),
+            "at most 1, the copies of 4 KV heads with serving.tensor_parallel_size = 4");
+  EXPECT_EQ(context_error("3", {eight}), "a divisor of serving.tensor_parallel_size = 8");
+}
+
+TEST(DecodeContextParallelSize, MayHaveTheWholeGroupShareALatent) {
+  EXPECT_EQ(context_error("8", {"model=deepseek-v3", "serving.tensor_parallel_size=8"}), "accepted");
+}
+
+TEST(DecodeContextParallelSize, GivesEachGpuTheSameQueries) {
+  const std::vector<std::string> three = {"serving.tensor_parallel_size=6", "model.num_attention_heads=12",
+                                          "model.num_key_value_heads=3"};
+  EXPECT_EQ(context_error("2", three), "accepted");
+  EXPECT_EQ(context_error("2", {"serving.tensor_parallel_size=2", "model.num_attention_heads=6",
+                                "model.num_key_value_heads=1", "model.head_dim=128"}),
+            "accepted");
+  EXPECT_EQ(context_error("2", {"serving.tensor_parallel_size=6", "model.num_attention_heads=6",
+                                "model.num_key_value_heads=2"}),
+            "a divisor of the 3 query heads of a KV head");
+}
+
+TEST(DecodeContextParallelSize, IsRefusedWhereNoEngineDividesTheContext) {
+  const std::string eight = "serving.tensor_parallel_size=8";
+  EXPECT_EQ(context_error("2", {eight, "serving.engine=sglang"}), "1 with an engine other than vllm");
+  EXPECT_EQ(context_error("8", {eight, "model=gpt-oss-120b"}),
+            "1 for a model whose layers keep different parts of their context (vLLM divides none of them)");
+  EXPECT_EQ(context_error("2", {eight, R"(serving.speculative={"draft_tokens":2,"acceptance_rate":0.5})"}),
+            "1 with serving.speculative (a drafter's KV is not divided here)");
+  EXPECT_EQ(context_error("2", {eight, R"(policy={"name":"hcache"})"}),
+            R"(1 with policy.restore "project" (only none, recompute and load are simulated with a divided )"
+            "context)");
+  EXPECT_EQ(context_error("2", {eight, R"(policy={"name":"vllm_offload"})"}), "accepted");
+}
+
+std::string stages_error(const std::string& stages, std::vector<std::string> more) {
+  more.push_back("serving.pipeline_parallel_size=" + stages);
+  return error_of(std::move(more));
+}
+
+TEST(PipelineParallelSize, HasItsGpusOnOneNode) {
+  EXPECT_EQ(stages_error("4", {"serving.tensor_parallel_size=2"}), "accepted");
+  EXPECT_EQ(
+      stages_error("4", {"serving.tensor_parallel_size=4"}),
+      "at most 2: times serving.tensor_parallel_size = 4 no more than hardware.gpu.count = 8 (stages on "
+      "several nodes are not simulated)");
+  EXPECT_EQ(
+      stages_error("4",
+                   {"model=llama-3.1-8b", "serving.tensor_parallel_size=1", "serving.data_parallel_size=4"}),
+      "at most 2: times serving.tensor_parallel_size = 1 and serving.pipeline_parallel_size = 4 no more "
+      "than hardware.gpu.count = 8");
+  EXPECT_EQ(stages_error("2", {"model=llama-3.1-8b", "model.num_hidden_layers=1"}),
+            "at most model.num_hidden_layers = 1");
+}
+
+TEST(PipelineParallelSize, IsRefusedWhereItIsNotSimulated) {
+  EXPECT_EQ(stages_error("2", {"serving.engine=sglang"}),
+            "1 with an engine other than vllm (others divide the requests among the stages' batches)");
+  EXPECT_EQ(stages_error("2", {"model=gpt-oss-120b"}),
+            "1 for a model with model.layer_groups (their order is not known)");
+  EXPECT_EQ(stages_error("2", {"serving.data_parallel_size=2"}),
+            "1 for a model with experts with serving.data_parallel_size of 2 or more (its ranks step "
+            "together)");
+  EXPECT_EQ(stages_error("2", {R"(policy={"name":"hcache"})"}),
+            R"(1 with policy.restore "project" (only none, recompute and load are simulated in stages))");
+  EXPECT_EQ(stages_error("2", {R"(policy={"name":"kv_offload","preload":"layerwise"})"}),
+            R"(1 with policy.preload "layerwise" (layers that are computed while others are loaded are not )"
+            "simulated in stages)");
+  EXPECT_EQ(stages_error("2", {R"(policy={"name":"vllm_offload"})"}), "accepted");
+}
+
+}  // namespace
+}  // namespace kvcap::parallel_scenario_test
