@@ -122,6 +122,12 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
     }
   }
   if (options_.ideal_load.value_or(false)) notes_.emplace_back("loads take no time (policy.ideal_load=true)");
+  if (serving.attention_backend == AttentionBackend::triton) {
+    notes_.push_back(
+        noted(NoteKind::assumption,
+              "Triton's attention as fast as that of the profile; an A100's took 1.8 times as long "
+              "(hardware.gpu.attention.efficiency)"));
+  }
   max_model_len_ = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   const std::optional<SpeculativeOptions>& speculative = scenario.serving.speculative;
   if (speculative && speculative->draft_tokens > 0) {

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "base/input_error.h"
 #include "scenario/load.h"
 
@@ -33,6 +37,29 @@ TEST(Setup, LoadsContextsFromWhereTheyAreWithoutDram) {
   const KeepingOptions options = keeping(R"([{"kind": "ssd"}, {"kind": "remote"}])");
   EXPECT_EQ(options.prefetch_on_arrival, PrefetchOnArrival::none);
   EXPECT_FALSE(options.loads_first_tier_only);
+}
+
+TEST(Setup, PadsTheRowsOfSglangsTritonAndSaysThatItIsNotMeasured) {
+  const auto machine = [](const std::string& engine, const std::string& backend) {
+    return Machine(parse_scenario(
+                       R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-8b", "hardware": "h100-sxm-8x",
+                "workload": {"source": {"kind": "chat"}}, "policy": "recompute"})",
+                       "setup.json", {"serving.engine=" + engine, "serving.attention_backend=" + backend}),
+                   0, 0);
+  };
+  const auto two_s = [](const Machine& one) {
+    return one.cost().attention_layer_s(std::vector<PrefillChunk>{{4096, 8192}, {1, 8192}});
+  };
+  const Machine triton = machine("sglang", "triton"), flash = machine("sglang", "flash_attn");
+  EXPECT_GT(two_s(triton), 1.7 * two_s(flash));
+  EXPECT_NEAR(two_s(machine("vllm", "triton")), two_s(machine("vllm", "flash_attn")), 1e-12);
+  const auto says = [](const Machine& one) {
+    return std::any_of(one.notes().begin(), one.notes().end(), [](const std::string& note) {
+      return note.starts_with("assumed: Triton's attention");
+    });
+  };
+  EXPECT_TRUE(says(triton));
+  EXPECT_FALSE(says(flash));
 }
 
 }  // namespace
