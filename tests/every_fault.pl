@@ -14,11 +14,14 @@ my $readers = "$logs:$traces:Calls.*:Estimate.*:Guess.*:Leval.*:ShareGpt.*:Sourc
 my $sweeps = 'Sweep*:Sample.*:PointKey.*:ResultsFiles.*:JournalModes.*:Workers.*:Slurm*:FakeSlurm.*:Replications.*-SweepCommand.LosesNothing*';
 my $slow = '-PlanSizes.AreBought*:PlanCommand.NotesThatAMachine*:PlanCommand.IsNotClear*:PlanFile.SearchesStorage*:PlanFile.IsAsGood*'
   . ':DrawsOfCompare.SayInHowMany*:PricesCommand.OfAPlan*';
-my $plans = 'PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:Perturb.*:Judge.*:PlanText.*:PlannedTiers.*:PlanSizes.*:SizeSettings.*:PlanDraws.*:PlanFile.*:PlanCommand.*:ModelIntervals.*';
+my $plans = 'PairedDifference.*:RunCommand.*:PlanSearch.*:PlanFlips.*:PlanWhy.*:PlanAdvice.*:Perturb.*:Judge.*:PlanText.*:PlannedTiers.*:PlanSizes.*:SizeSettings.*:PlanDraws.*:PlanFile.*:PlanCommand.*:ModelIntervals.*';
+my $lines = 'Launch*:ChangedFlags.*:Connectors.*:Deployments.*:FlagTable.*:FlagValues.*:IgnoredFlags.*:KvFormats.*:Manifests.*'
+  . ':Quantization.*:RecipesOfVllm.*:ShellWords.*:Spellings.*:WholePrompts.*:YamlFile.*';
+my $fits = 'Fit*:PromptHits.*:HitShareCommand.*:HardwareFile.*:EngineTimes.*:Terminal.ShowsThatAnEngine*';
 # The first pattern that a file matches names the tests that have to notice its faults.
 my @tests = (
-  [qr{^sim/launch/}, 'LaunchLine.*:Launched.*:ChangedFlags.*:FlagTable.*:ShellWords.*'],
-  [qr{^sim/fit/}, 'Fit*:HardwareFile.*:EngineTimes.*'],
+  [qr{^sim/launch/}, $lines],
+  [qr{^sim/fit/}, $fits],
   [qr{^sim/observe/}, 'Observ*:History.*:BucketQuantile.*:HttpGet.*:Redirected.*:Prometheus.*:Snapshot.*:EngineMetrics.*:Clocks.*'],
   [qr{^sim/plan/(capacity|replicate)}, "Capacity*:LoadOfAScenario.*:PercentileShare.*:Replications.*"],
   [qr{^sim/plan/break_even}, "BreakEven*:Prices*:$plans$slow"],

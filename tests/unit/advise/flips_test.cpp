@@ -245,15 +245,16 @@ class FasterWithMore : public Evaluator {
   }
 };
 
-TEST(PlanAdvice, TriesMoreOfEveryResourceThatThePlanLeavesAlone) {
+// What is tried on a machine like an H100 with other storage, and how much more it is.
+std::string more_of(const Changes& storage) {
   const Plan plan{.name = "test",
                   .base = std::string(KVCAP_SOURCE_DIR) + "/scenarios/demo.json",
                   .meet = {{.metric = "p99_ttft_ms", .max = 60}}};
   FasterWithMore machines;
   Judge judge(plan, machines);
   PlanResult result;
-  const Changes answer = {"hardware=h100-sxm",
-                          R"(hardware.remote={"bandwidth_bytes_per_s": 1e10, "capacity_bytes": 1e13})"};
+  Changes answer = {"hardware=h100-sxm"};
+  answer.insert(answer.end(), storage.begin(), storage.end());
   result.best = judge.look({{answer}}).front();
   std::string text;
   for (const Marginal& one : marginal_values(plan, result, judge)) {
@@ -263,7 +264,12 @@ TEST(PlanAdvice, TriesMoreOfEveryResourceThatThePlanLeavesAlone) {
     text += one.what + ": " + std::to_string(one.units) + " " + std::string(name(one.unit)) +
             (one.has_price ? "" : ", no price") + "\n";
   }
-  EXPECT_EQ(text, R"(hardware.gpu.count 1 -> 2: 1.000000 GPU
+  return text;
+}
+
+TEST(PlanAdvice, TriesMoreOfEveryResourceThatThePlanLeavesAlone) {
+  EXPECT_EQ(more_of({R"(hardware.remote={"bandwidth_bytes_per_s": 1e10, "capacity_bytes": 1e13})"}),
+            R"(hardware.gpu.count 1 -> 2: 1.000000 GPU
 fleet.replicas 1 -> 2: 1.000000 GPU
 hardware.dram.capacity_bytes 250000000000 -> 312500000000: 0.062500 TB
 hardware.ssd.count 1 -> 2: 1.000000 SSD
@@ -271,6 +277,16 @@ hardware.remote.capacity_bytes 10000000000000 -> 12500000000000: 2.500000 TB
 hardware.ssd.read_bandwidth_bytes_per_s 14200000000 -> 15620000000: 1.420000 GB/s, no price
 hardware.remote.bandwidth_bytes_per_s 10000000000 -> 11000000000: 1.000000 GB/s, no price
 )");
+}
+
+// Where rates by size are measured, they and not the bandwidth say how long a copy takes.
+TEST(PlanAdvice, TriesAFasterPcieLinkWhereNoRatesByItsSizesAreMeasured) {
+  const std::string faster =
+      "hardware.pcie.h2d_bandwidth_bytes_per_s 50000000000 -> 55000000000: 5.000000 GB/s";
+  const Changes pcie = {"hardware.pcie.h2d_bandwidth_bytes_per_s=5e10"};
+  EXPECT_EQ(more_of(pcie).find(faster), std::string::npos);
+  EXPECT_NE(more_of({pcie[0], "hardware.pcie.h2d_curve=[]"}).find(faster + ", no price\n"),
+            std::string::npos);
 }
 
 }  // namespace

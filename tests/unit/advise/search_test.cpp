@@ -314,6 +314,36 @@ TEST(PlanSearch, OfEquallyDearOnesTheAnswerIsTheFastest) {
   EXPECT_LE(evaluator.full_runs, 3 * (8 + 8 * 2 + 3) + 30);
 }
 
+// Short workloads take the later of twenty equally dear kinds for the faster ones, the whole the first. Of
+// the twelve that the first wave leaves, the three that seem fastest are judged, and they are not faster:
+// that is all.
+TEST(PlanSearch, OfEquallyDearOnesTriesThreeOnce) {
+  class Misleading : public Evaluator {
+   public:
+    std::vector<Answer> run(const std::vector<Ask>& asks) override {
+      std::vector<Answer> answers;
+      for (const Ask& ask : asks) {
+        const double kind = values_of(ask.changes).at("a");
+        answers.emplace_back().result.metrics = {{"cost.usd_per_hour", 5.0},
+                                                 {"p99_ttft_ms", ask.share < 1 ? 120 - kind : 100 + kind},
+                                                 {"stable", true}};
+      }
+      return answers;
+    }
+  };
+  std::vector<double> kinds;
+  for (int i = 1; i <= 20; ++i) kinds.push_back(i);
+  const Plan plan = plan_of({list("a", kinds)}, 1000);
+  Misleading evaluator;
+  Judge judge(plan, evaluator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_NE(result.best, nullptr);
+  EXPECT_EQ(values_of(result.best->changes).at("a"), 1);
+  std::set<double> judged;
+  for (const Candidate* one : result.judged) judged.insert(values_of(one->changes).at("a"));
+  EXPECT_EQ(judged, (std::set<double>{1, 2, 3, 4, 5, 6, 7, 8, 18, 19, 20}));
+}
+
 // One GPU does not hold the weights, and from the fourth on the target is met: four are bought.
 TEST(PlanSearch, LooksBetweenWhatCannotRunAndWhatMeets) {
   const auto formula = [](const Values& v) -> Served {

@@ -159,6 +159,22 @@ TEST_F(Fit, LeavesHostTimesThatTheScenarioStates) {
   EXPECT_EQ(scenario_at(silent, parameters, parameters.mean).serving.request_overhead_s, 5e-3);
 }
 
+TEST_F(Fit, IsJudgedByEachRunOnItsOwnBase) {
+  std::vector<FitRun> runs;
+  for (const std::size_t count : {10U, 20U, 30U}) {
+    runs.push_back(measured_on(base_scenario(), requests(count, 20)));
+    runs.back().name = std::to_string(count);
+  }
+  FitAnswer answer;
+  judge_fit(runs, answer);
+  EXPECT_EQ(answer.simulations, 6);
+  ASSERT_EQ(answer.errors.size(), 3U * 9U);  // mean, median and p99 of three latencies
+  for (const FitError& error : answer.errors) {
+    EXPECT_DOUBLE_EQ(error.base_ms, error.measured_ms) << error.metric << " of " << error.run;
+    EXPECT_DOUBLE_EQ(error.fitted_ms, error.measured_ms) << error.metric << " of " << error.run;
+  }
+}
+
 TEST_F(Fit, BeginsAtTheHostTimesOfItsBase) {
   FitRun run = measured_on(truth_, requests(100, 4));
   run.scenario.hardware.engine = {.name = "vllm", .version = "", .request_overhead_s = 0.02};
@@ -392,6 +408,19 @@ Warning: the fit does not describe mean_tpot_ms of b; check the settings that th
 
 note: a: assumed: 8 GPUs
 )");
+}
+
+TEST(FitAnswer, WarnsOfValuesFarFromTheBaseProfile) {
+  FitAnswer answer = small_answer();
+  answer.estimates.front().x = 3.01;  // of a prior around 0 with a standard deviation of 1
+  EXPECT_NE(fit_text(two_runs(), answer)
+                .find("Warning: request_overhead_s lie more than 3 standard deviations "
+                      "from the base profile's values;\n"
+                      "check the settings that the notes assume.\n\nnote"),
+            std::string::npos)
+      << fit_text(two_runs(), answer);
+  answer.estimates.front().x = 2.99;
+  EXPECT_EQ(fit_text(two_runs(), answer).find("standard deviations"), std::string::npos);
 }
 
 TEST(FitAnswer, SaysInTheProfileWhatItCameFrom) {
