@@ -107,24 +107,6 @@ TEST_F(Terminal, ShowsThatASweepIsBeingChecked) {
   EXPECT_FALSE(std::filesystem::exists(path("made")));
 }
 
-TEST_F(Terminal, ShowsThatAnEngineIsBeingFitted) {
-  std::vector<std::string> command = {kvcap_program(), "fit"};
-  for (int i = 0; i < 8; ++i) {
-    command.push_back(path(std::to_string(i) + ".json"));
-    std::filesystem::copy_file(KVCAP_SOURCE_DIR "/traces/bench-sample.json", command.back());
-  }
-  command.insert(command.end(), {"--base", "h100-sxm", "--out", path("mine.json")});
-  const Shown fit = shown("\rfitting [", [&] {
-    std::vector<char*> words;
-    for (std::string& word : command) words.push_back(word.data());
-    words.push_back(nullptr);
-    execv(words.front(), words.data());
-  });
-  EXPECT_NE(fit.text.find("\rfitting ["), std::string::npos) << fit.text;
-  EXPECT_EQ(fit.exit_code, 130) << fit.text;
-  EXPECT_FALSE(std::filesystem::exists(path("mine.json")));
-}
-
 TEST_F(Terminal, ShowsThatALargeTraceIsBeingRead) {
   std::string lines;
   for (int i = 0; i < 1'000'000; ++i)
