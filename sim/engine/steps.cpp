@@ -27,7 +27,8 @@ bool Steps::plan() {
   following_.clear();
   current_.keep([&](const Slice& slice) { return scheduler_.computes(slice); });
   if (engine_.speculation) current_.settle();
-  if (engine_.keeping->load == LoadMode::blocking && !current_.empty()) scheduler_.add_restored(current_);
+  const bool waited_for_loads = engine_.keeping->load == LoadMode::blocking && !current_.empty();
+  if (waited_for_loads && !throttles(step_number_)) scheduler_.add_restored(current_);
   // If all running requests have been preempted, others may fit.
   do {
     if (current_.empty()) scheduler_.plan(current_, throttles(step_number_));

@@ -131,6 +131,7 @@ void Scheduler::add_restored(StepPlan& step) {
   int64_t budget = serving_.max_num_batched_tokens;
   for (const Slice& slice : step.slices) budget -= slice.tokens;
   plan_waiting(step, budget, true);
+  prepare_drafts(step);
 }
 
 void Scheduler::note_decodes(int64_t steps) {
