@@ -4,8 +4,8 @@
 // A failing node loses its turns, its own tiers and all transfers on its links. Its turns are immediately
 // routed again in order of arrival and start over from their prompts: TTFT counts from the first arrival to
 // the first token of the completed answer. While no node is up, turns wait. A node recovers empty. With
-// disaggregation so do turns whose KV still was on the prefill node or under way to the decode node that
-// fails; a prompt that is being computed goes on, and its turn starts over afterwards.
+// disaggregation, turns whose KV was on the failing prefill node or under way to the failing decode node
+// start over, too; a prompt that is being computed goes on, and its turn starts over afterwards.
 //
 // A node with data_parallel_size ranks has one member per rank, each an engine with its own queue, KV blocks
 // and tiers. The router chooses a node, and the node's least loaded rank takes the turn: the first one with

@@ -6,7 +6,8 @@
 namespace kvcap {
 namespace {
 
-// Returns the part of a node with `gpus` of its GPUs: as much of its DRAM, SSDs and NICs.
+// Returns the part of a node with `gpus` of its GPUs: as much of its DRAM and its SSDs and of the rate of its
+// NICs.
 HardwareProfile part_of(HardwareProfile hardware, int64_t gpus) {
   const double part = static_cast<double>(gpus) / static_cast<double>(hardware.gpu.count);
   const auto part_of_count = [part](int64_t count) {
@@ -29,7 +30,7 @@ HardwareProfile part_of(HardwareProfile hardware, int64_t gpus) {
   for (std::optional<Devices>& devices : hardware.devices) {
     if (devices) devices->count = part_of_count(devices->count);
   }
-  if (hardware.nic) hardware.nic->count = part_of_count(hardware.nic->count);
+  if (hardware.nic) hardware.nic->bandwidth_bytes_per_s *= part;
   return hardware;
 }
 

@@ -205,6 +205,17 @@ std::vector<std::string> notes_of_version(const ServingOptions& serving) {
   return {};
 }
 
+// The driver of a GPU whose memory the user sets reports the same part of it as the profile's.
+void scale_reported_memory(Scenario& scenario, const Document& document) {
+  Gpu& gpu = scenario.hardware.gpu;
+  const auto is_of_profile = [&](const char* key) {
+    return document.places.is_reference("hardware.gpu." + std::string(key));
+  };
+  if (!gpu.reported_memory_bytes || document.profile_memory_bytes <= 0) return;
+  if (is_of_profile("memory_bytes") || !is_of_profile("reported_memory_bytes")) return;
+  *gpu.reported_memory_bytes *= gpu.memory_bytes / document.profile_memory_bytes;
+}
+
 // Removes tiers of 0 bytes, so that a range of sizes may begin there. Without any tier the engine keeps
 // nothing.
 void drop_empty_tiers(Scenario& scenario) {
@@ -216,6 +227,15 @@ void drop_empty_tiers(Scenario& scenario) {
   scenario.policy = {.name = "recompute"};
 }
 
+// Returns the GPUs of a node that has tiers: with disaggregation, one that computes prompts.
+int64_t gpus_of_storing_node(const Scenario& scenario) {
+  const ServingOptions& serving = scenario.serving;
+  if (!scenario.fleet.disaggregation) return serving.gpus() * serving.data_parallel_size;
+  const PoolOptions& pool = scenario.fleet.disaggregation->prefill;
+  return pool.tensor_parallel_size.value_or(serving.tensor_parallel_size) *
+         pool.data_parallel_size.value_or(serving.data_parallel_size);
+}
+
 // Sets the tiers that the policy's name implies, and converts sizes per GPU to bytes.
 void settle_tiers(Scenario& scenario) {
   drop_empty_tiers(scenario);
@@ -225,7 +245,7 @@ void settle_tiers(Scenario& scenario) {
     policy.tiers = preset_tiers(policy.name, [&](Tier tier) { return has_tier(scenario.hardware, tier); });
   }
   if (!policy.tiers) return;
-  const auto gpus = static_cast<double>(scenario.serving.gpus() * scenario.serving.data_parallel_size);
+  const auto gpus = static_cast<double>(gpus_of_storing_node(scenario));
   for (TierOptions& tier : *policy.tiers) {
     if (!tier.capacity_per_gpu_bytes || tier.capacity_bytes) continue;
     double bytes = gpus * *std::exchange(tier.capacity_per_gpu_bytes, std::nullopt);
@@ -253,6 +273,7 @@ Scenario parse_scenario(std::string_view text, const std::string& file,
 Scenario parse_scenario_with(std::string_view text, const std::string& file, const Overrides& overrides) {
   const Document document = resolve_scenario(text, file, overrides);
   Scenario scenario = read_scenario(document);
+  scale_reported_memory(scenario, document);
   if (scenario.name.empty()) scenario.name = name_of(file);
   scenario.file = file;
   settle_engine(scenario, document);

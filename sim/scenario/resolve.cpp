@@ -328,20 +328,6 @@ Override override_of(const std::string& argument) {
   return {argument.substr(0, equals), argument.substr(equals + 1), place, {}};
 }
 
-// The driver of a GPU whose memory the user sets reports the same part of it as the profile's.
-static void scale_reported_memory(Document& document) {
-  const auto is_of_profile = [&](const char* key) {
-    return document.places.is_reference("hardware.gpu." + std::string(key));
-  };
-  if (is_of_profile("memory_bytes") || !is_of_profile("reported_memory_bytes")) return;
-  Json& gpu = document.json["hardware"]["gpu"];
-  const auto is_number = [&](const char* key) { return gpu.contains(key) && gpu[key].is_number(); };
-  if (!is_number("memory_bytes") || !is_number("reported_memory_bytes")) return;
-  if (document.profile_memory_bytes <= 0) return;
-  const double scale = gpu["memory_bytes"].get<double>() / document.profile_memory_bytes;
-  gpu["reported_memory_bytes"] = scale * gpu["reported_memory_bytes"].get<double>();
-}
-
 Document resolve_scenario(std::string_view text, const std::string& file,
                           const std::vector<Override>& overrides) {
   Document document{parse_json(text, file), {}};
@@ -360,7 +346,6 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   label_outdated_notes(written, document.json);
   take_prices(document);
   take_share(document);
-  scale_reported_memory(document);
   drop_old_dates(document);
   take_engine(document);
   return document;

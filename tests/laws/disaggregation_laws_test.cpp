@@ -323,7 +323,7 @@ TEST(Disaggregation, EachPoolHasItsOwnGpusAndTheSlowerEndSetsTheRate) {
   const Scenario prefill = prefill_scenario(machine), decode = decode_scenario(machine);
   const double prefill_s = Machine(prefill, 0, 0).cost().prefill_s({1000, 0});
   const double step_s = Machine(decode, 0, 0).cost().prefill_s({1, 999});
-  // The prefill node is half the machine and sends over 2 of its 4 NICs.
+  // The prefill node is half the machine and sends at half the rate of its NICs.
   const double transfer_s = kLatency_s + 1000 * kTokenBytes / 16e9;
   EXPECT_EQ(prefill.hardware.gpu.count, 2);
   EXPECT_EQ(prefill.hardware.dram->capacity_bytes, machine.hardware.dram->capacity_bytes / 2);

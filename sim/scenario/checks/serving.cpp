@@ -165,11 +165,18 @@ class PipelineCheck {
   int64_t stages_;
 };
 
+// True iff no node has serving.tensor_parallel_size GPUs: both pools state their own
+// (checks/disaggregation.cpp).
+bool has_sized_pools(const Scenario& scenario) {
+  const std::optional<DisaggregationOptions>& pools = scenario.fleet.disaggregation;
+  return pools && pools->prefill.tensor_parallel_size && pools->decode.tensor_parallel_size;
+}
+
 // Checks that all ranks of a replica fit on the GPUs of one node, and the options of experts.
 void check_experts(const Scenario& scenario, const Places& places) {
   const ServingOptions& serving = scenario.serving;
   const int64_t gpus = serving.gpus() * serving.data_parallel_size;
-  if (gpus > scenario.hardware.gpu.count) {
+  if (gpus > scenario.hardware.gpu.count && !has_sized_pools(scenario)) {
     fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
          "at most " + std::to_string(scenario.hardware.gpu.count / serving.gpus()) +
              ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
@@ -240,8 +247,10 @@ void check_retention(const Scenario& scenario, const Places& places) {
 }  // namespace
 
 void check_serving(Scenario& scenario, const Places& places) {
-  check_tensor_parallel_size(scenario, scenario.serving.tensor_parallel_size, "serving.tensor_parallel_size",
-                             places);
+  if (!has_sized_pools(scenario)) {
+    check_tensor_parallel_size(scenario, scenario.serving.tensor_parallel_size,
+                               "serving.tensor_parallel_size", places);
+  }
   DecodeContextCheck(scenario, places).run();
   PipelineCheck(scenario, places).run();
   check_experts(scenario, places);

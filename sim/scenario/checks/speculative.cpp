@@ -125,12 +125,21 @@ std::string acceptance_note(const SpeculativeOptions& options, const ModelSpec& 
 
 }  // namespace
 
+// Returns the most ranks of a node.
+static int64_t most_ranks(const Scenario& scenario) {
+  const int64_t ranks = scenario.serving.data_parallel_size;
+  const std::optional<DisaggregationOptions>& pools = scenario.fleet.disaggregation;
+  if (!pools) return ranks;
+  return std::max(pools->prefill.data_parallel_size.value_or(ranks),
+                  pools->decode.data_parallel_size.value_or(ranks));
+}
+
 void check_speculative(Scenario& scenario, const Places& places) {
   if (!scenario.serving.speculative) return;
   SpeculativeCheck(scenario, places).check();
   SpeculativeOptions& options = *scenario.serving.speculative;
   if (options.draft_tokens == 0) return;
-  if (!options.drafts_by_batch.empty() && scenario.serving.data_parallel_size > 1) {
+  if (!options.drafts_by_batch.empty() && most_ranks(scenario) > 1) {
     options.drafts_by_batch.clear();
     scenario.notes.push_back(noted(NoteKind::no_effect, kSpeculative) +
                              ".drafts_by_batch: vLLM disables it with data-parallel ranks");

@@ -39,6 +39,34 @@ TEST(Setup, LoadsContextsFromWhereTheyAreWithoutDram) {
   EXPECT_FALSE(options.loads_first_tier_only);
 }
 
+Scenario pools_of_four(const std::vector<std::string>& overrides) {
+  std::vector<std::string> all = {
+      "serving.tensor_parallel_size=8",
+      R"(fleet={"replicas": 2, "disaggregation": {"prefill_replicas": 1, "prefill": {"tensor_parallel_size": 4},
+          "decode": {"tensor_parallel_size": 4}}})"};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  return parse_scenario(
+      R"({"schema": "kvcap.scenario/1", "model": "llama-3.1-70b", "hardware": "h100-sxm-8x",
+          "workload": {"source": {"kind": "chat"}}, "policy": "lmcache"})",
+      "setup.json", all);
+}
+
+TEST(Setup, TakesThePoolsGpusWhereBothStateThem) {
+  const Scenario scenario = pools_of_four({});
+  EXPECT_EQ(scenario.hardware.gpu.count, 4);
+  EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 4 * 5 * 1073741824.0);  // 5 GiB for each
+}
+
+TEST(Setup, VerifiesAllDraftsInEveryBatchOfRanksOfAPool) {
+  const std::string drafts =
+      R"(serving.speculative={"method": "ngram", "draft_tokens": 3,
+          "drafts_by_batch": [{"from_sequences": 1, "draft_tokens": 1}]})";
+  EXPECT_FALSE(pools_of_four({drafts}).serving.speculative->drafts_by_batch.empty());
+  EXPECT_TRUE(pools_of_four({drafts, "fleet.disaggregation.decode.tensor_parallel_size=2",
+                             "fleet.disaggregation.decode.data_parallel_size=2"})
+                  .serving.speculative->drafts_by_batch.empty());
+}
+
 TEST(Setup, PadsTheRowsOfSglangsTritonAndSaysThatItIsNotMeasured) {
   const auto machine = [](const std::string& engine, const std::string& backend) {
     return Machine(parse_scenario(

@@ -337,6 +337,7 @@ TEST(Override, OfMemoryScalesWhatTheDriverReports) {
   };
   const double reported_bytes = *gpu({}).reported_memory_bytes;
   EXPECT_EQ(gpu({"hardware.gpu.memory_bytes=42949672960"}).reported_memory_bytes, reported_bytes / 2);
+  EXPECT_EQ(gpu({"hardware.gpu.memory_bytes=40GiB"}).reported_memory_bytes, reported_bytes / 2);
   EXPECT_EQ(gpu({"hardware.gpu.memory_bytes=42949672960", "hardware.gpu.reported_memory_bytes=42e9"})
                 .reported_memory_bytes,
             42e9);
