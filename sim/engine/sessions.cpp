@@ -235,7 +235,7 @@ TurnRecord Sessions::record_of(const Arrival& arrival, const TurnText& text) con
           .truncated = text.truncated,
           .warmup = arrival.warmup,
           .retries = static_cast<uint16_t>(arrival.retries),
-          .arrival_s = arrival.time_s - arrival.earlier_s,
+          .arrival_s = std::max(0.0, arrival.time_s - arrival.earlier_s),  // 0 may be rounded to -1e-17
           .earlier_s = arrival.earlier_s,
           .abandoned = static_cast<uint16_t>(arrival.attempt)};
 }

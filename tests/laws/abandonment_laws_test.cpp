@@ -223,6 +223,17 @@ TEST(Abandonment, LatenciesCountFromTheFirstAttempt) {
   EXPECT_NEAR(result.number("ttft_breakdown_ms.queue"), 0, 1e-3);
 }
 
+TEST(Abandonment, OfATurnAtTheBeginningStartsNoEarlier) {
+  std::vector<Case> cases;
+  for (int i = 1; i <= 20; ++i) {
+    const Workload asked = requests(std::vector<double>(20, 0), 400);
+    cases.push_back({one_server(Fidelity::request), impatient(asked, 0.03 * i, {.count = 2})});
+  }
+  for (const RunResult& result : run_all(cases)) {
+    for (const TurnRecord& turn : result.turns) EXPECT_GE(turn.arrival_s, 0);
+  }
+}
+
 // The client gives up while the fifth of eight slices of its prompt is computed. The current step completes
 // first, and with asynchronous scheduling also the step planned next. The retry finds their blocks.
 TEST(Abandonment, LeavesTheBlocksOfAPromptToItsRetry) {
