@@ -19,6 +19,7 @@
 #include "metrics/write.h"
 #include "plan/sweep/finished_runs.h"
 #include "plan/workers.h"
+#include "scenario/pools.h"
 #include "text/comparison.h"
 
 namespace kvcap {
@@ -53,17 +54,31 @@ std::string bill_of(const Scenario& scenario) {
          format_count(billed);
 }
 
+// Returns "2 nodes of 4x H100 (measured)".
+std::string machines_of(const Scenario& scenario, int64_t nodes) {
+  const int64_t ranks = scenario.serving.data_parallel_size;
+  return (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
+         (ranks > 1 ? format_count(ranks) + " ranks of " : "") + std::to_string(scenario.serving.gpus()) +
+         "x " + scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario);
+}
+
+// The same for a fleet, whose pools may differ.
+std::string machines_of(const Scenario& scenario) {
+  const int64_t nodes = scenario.fleet.replicas;
+  if (!scenario.fleet.disaggregation) return machines_of(scenario, nodes);
+  const Scenario prefill = prefill_scenario(scenario), decode = decode_scenario(scenario);
+  if (machines_of(prefill, 1) == machines_of(decode, 1)) return machines_of(prefill, nodes);
+  const int64_t first = scenario.fleet.disaggregation->prefill_replicas;
+  return machines_of(prefill, first) + " for prompts and " + machines_of(decode, nodes - first) +
+         " for answers";
+}
+
 }  // namespace
 
 std::string scenario_line(const Scenario& scenario, const RunResult& result) {
-  const int64_t nodes = scenario.fleet.replicas;
-  const int64_t ranks = scenario.serving.data_parallel_size;
-  std::string line =
-      scenario.name + "   " + scenario.model.name + " on " +
-      (nodes > 1 ? format_count(nodes) + " nodes of " : "") +
-      (ranks > 1 ? format_count(ranks) + " ranks of " : "") + std::to_string(scenario.serving.gpus()) + "x " +
-      scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario) + "   " +
-      format_count(result.session_count, "session") + ", " + format_count(result.turn_count, "turn");
+  std::string line = scenario.name + "   " + scenario.model.name + " on " + machines_of(scenario) + "   " +
+                     format_count(result.session_count, "session") + ", " +
+                     format_count(result.turn_count, "turn");
   line += load_of(scenario.workload.arrivals);
   if (scenario.workload.source.stands_in) {
     line += "   STAND-IN DATA: " + std::filesystem::path(scenario.workload.source.path).filename().string();

@@ -12,8 +12,8 @@
 #include "cost/cost_model.h"
 #include "run/engine_memory.h"
 #include "run/machine.h"
-#include "run/ranks.h"
 #include "scenario/load.h"
+#include "scenario/pools.h"
 
 namespace kvcap {
 namespace {

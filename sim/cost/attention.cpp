@@ -155,9 +155,10 @@ double grid_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const Pref
   Grid grid(efficiency, shape, groups);
   const double one_key_s = key_s(efficiency, gpu, shape);
   if (chunks.size() == 1 && rows.sequences == 0) return grid.seconds(chunks[0], one_key_s, gpu.sm_count);
+  const int64_t padded_rows = efficiency.padded_rows ? longest_rows(chunks) : 0;
   for (const PrefillChunk chunk : chunks) {
     grid.add(chunk);
-    if (efficiency.padded_rows) grid.pad(chunk, longest_rows(chunks));
+    if (padded_rows > 0) grid.pad(chunk, padded_rows);
   }
   grid.add(rows);
   return grid.seconds(one_key_s, gpu.sm_count);
@@ -176,6 +177,7 @@ Traffic traffic_of(const Efficiency& efficiency, std::span<const PrefillChunk> c
   auto context = static_cast<double>(rows.context_tokens);
   if (shape.window > 0) context = std::min(context, static_cast<double>(rows.sequences * shape.window));
   const auto queries_of_rows = static_cast<double>(rows.queries);
+  const int64_t padded_rows = efficiency.padded_rows ? longest_rows(chunks) : 0;
   Traffic traffic{
       shape.pair_flops() * context * queries_of_rows,
       static_cast<double>(rows.sequences) * query_bytes * queries_of_rows + context * token_bytes};
@@ -184,7 +186,7 @@ Traffic traffic_of(const Efficiency& efficiency, std::span<const PrefillChunk> c
     const auto queries = static_cast<double>(chunk.new_tokens);
     const int64_t cached =
         shape.window > 0 ? std::min(chunk.cached_tokens, shape.window) : chunk.cached_tokens;
-    const int64_t padding = efficiency.padded_rows ? longest_rows(chunks) - chunk.new_tokens : 0;
+    const int64_t padding = padded_rows > 0 ? padded_rows - chunk.new_tokens : 0;
     traffic.flops += shape.pair_flops() * (causal_pairs(chunk, shape.window) +
                                            static_cast<double>(padding) * static_cast<double>(cached));
     traffic.bytes += queries * query_bytes + (static_cast<double>(cached) + queries) * token_bytes;

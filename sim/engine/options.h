@@ -120,8 +120,8 @@ struct ServingOptions {
   double reserved_output_share = 0.7;  // reserve_share: initial share of the running answers
   double watermark = 0;                // share of the blocks that an admission leaves free while others run
   StepOrder schedule = StepOrder::mixed;
-  // Ranks in lockstep compute prompts in every so many steps of theirs as long as they decode (vLLM's
-  // prefill_schedule_interval, vllm#44558); 1: in every step.
+  // While they decode, ranks in lockstep compute prompts only in steps whose number is a multiple of this
+  // (vLLM's prefill_schedule_interval, vllm#44558).
   int64_t prefill_schedule_interval = 1;
   std::optional<AttentionBackend> attention_backend;  // absent: the engine's choice for the GPU
   MixedAttention mixed_attention = MixedAttention::two_calls;

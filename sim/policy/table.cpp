@@ -311,7 +311,7 @@ constexpr std::array kPolicies = {
         "rates of 50 to 90 % 30 to 82 % too high (the order of hits is not published). llm-d on 16 "
         "H100s: mean TTFT of a DRAM tier 13 to 60 % off at 5 to 40 requests/s, throughput within "
         "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs",
-        EngineVersion{0, 25}},  // has tiering/async_lookup.py, which 0.23 has not
+        EngineVersion{0, 25}},  // the first known release with tiering/async_lookup.py
     PolicyRow{
         "lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
         "keys and values of prompts in chunks, with all layers",

@@ -10,6 +10,7 @@
 #include "base/text/note.h"
 #include "metrics/cost.h"
 #include "run/ranks.h"
+#include "scenario/pools.h"
 #include "spec/tiers.h"
 
 namespace kvcap {

@@ -9,11 +9,6 @@
 
 namespace kvcap {
 
-// Return the scenario of the nodes that compute prompts (without disaggregation, the scenario itself), and
-// that of the nodes that decode and have no cache but the engine's prefix cache: a replica's parallelism and
-// its part of the machine included. decode_scenario() REQUIRES: fleet.disaggregation is present.
-Scenario prefill_scenario(const Scenario& scenario);
-Scenario decode_scenario(const Scenario& scenario);
 // Returns the number of engines of all replicas.
 int64_t engines(const Scenario& scenario);
 // Returns the number of engines that have tiers: all but those that only decode.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "run/ranks.h"
+#include "scenario/pools.h"
 #include "workload/calls.h"
 
 namespace kvcap {

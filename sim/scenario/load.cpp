@@ -19,6 +19,7 @@
 #include "scenario/data_files.h"
 #include "scenario/json.h"
 #include "scenario/moved_defaults.h"
+#include "scenario/pools.h"
 #include "spec/tiers.h"
 #include "workload/sources_table.h"
 
@@ -227,15 +228,6 @@ void drop_empty_tiers(Scenario& scenario) {
   scenario.policy = {.name = "recompute"};
 }
 
-// Returns the GPUs of a node that has tiers: with disaggregation, one that computes prompts.
-int64_t gpus_of_storing_node(const Scenario& scenario) {
-  const ServingOptions& serving = scenario.serving;
-  if (!scenario.fleet.disaggregation) return serving.gpus() * serving.data_parallel_size;
-  const PoolOptions& pool = scenario.fleet.disaggregation->prefill;
-  return pool.tensor_parallel_size.value_or(serving.tensor_parallel_size) *
-         pool.data_parallel_size.value_or(serving.data_parallel_size);
-}
-
 // Sets the tiers that the policy's name implies, and converts sizes per GPU to bytes.
 void settle_tiers(Scenario& scenario) {
   drop_empty_tiers(scenario);
@@ -245,7 +237,8 @@ void settle_tiers(Scenario& scenario) {
     policy.tiers = preset_tiers(policy.name, [&](Tier tier) { return has_tier(scenario.hardware, tier); });
   }
   if (!policy.tiers) return;
-  const auto gpus = static_cast<double>(gpus_of_storing_node(scenario));
+  const ServingOptions serving = prefill_scenario(scenario).serving;  // only its nodes have tiers
+  const auto gpus = static_cast<double>(serving.gpus() * serving.data_parallel_size);
   for (TierOptions& tier : *policy.tiers) {
     if (!tier.capacity_per_gpu_bytes || tier.capacity_bytes) continue;
     double bytes = gpus * *std::exchange(tier.capacity_per_gpu_bytes, std::nullopt);

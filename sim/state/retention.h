@@ -4,7 +4,7 @@
 // Blocks of a lower priority are evicted first, and blocks of one priority in LRU order. A range applies to
 // the blocks that begin in it. A block of a prompt outside of all ranges keeps the priority that it has, and
 // one that is new has the default. Blocks of answers have the priority of decoding until a prompt finds them.
-// A priority with a duration returns to the default so long after the last request released the block.
+// A priority with a duration returns to the default when that time has passed since the block's last release.
 #pragma once
 
 #include <algorithm>

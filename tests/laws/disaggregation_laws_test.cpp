@@ -15,7 +15,7 @@
 #include "metrics/serialize.h"
 #include "reference/dice.h"
 #include "reference/literal_pair.h"
-#include "run/ranks.h"
+#include "scenario/pools.h"
 
 namespace kvcap::laws::disaggregation_laws_test {
 namespace {

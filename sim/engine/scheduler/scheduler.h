@@ -116,7 +116,7 @@ class Admitter {
 struct SequenceTokens {
   int64_t least_tokens = 0;  // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
   int64_t draft_tokens = 0;  // most drafts per decode
-  // Returns the drafts per decode that a step with so many slices prepares; null: draft_tokens.
+  // Returns the drafts per decode that a step prepares, by its number of slices; null: draft_tokens.
   std::function<int64_t(int64_t)> drafts_of_batch = nullptr;
   int64_t lookahead_tokens = 0;  // slots that a drafter writes after the drafts
   // Tokens of the longest sequence; limits drafts and lookahead. REQUIRES: no sequence is longer.

@@ -8,6 +8,7 @@
 #include "policy/table.h"
 #include "scenario/checks/checks.h"
 #include "scenario/fields.h"
+#include "scenario/pools.h"
 #include "spec/tiers.h"
 
 namespace kvcap {
@@ -160,7 +161,7 @@ void check_policy(const Scenario& scenario, const Places& places) {
   check_form(scenario, places);
   check_victims(scenario, places);
   check_layout(scenario, places);
-  check_tiers(scenario, places);
+  check_tiers(prefill_scenario(scenario), places);  // nodes that only decode have no tiers
 }
 
 }  // namespace kvcap

@@ -5,6 +5,7 @@
 #include "base/text/note.h"
 #include "scenario/checks/checks.h"
 #include "scenario/fields.h"
+#include "scenario/pools.h"
 
 namespace kvcap {
 namespace {
@@ -125,13 +126,10 @@ std::string acceptance_note(const SpeculativeOptions& options, const ModelSpec& 
 
 }  // namespace
 
-// Returns the most ranks of a node.
 static int64_t most_ranks(const Scenario& scenario) {
-  const int64_t ranks = scenario.serving.data_parallel_size;
-  const std::optional<DisaggregationOptions>& pools = scenario.fleet.disaggregation;
-  if (!pools) return ranks;
-  return std::max(pools->prefill.data_parallel_size.value_or(ranks),
-                  pools->decode.data_parallel_size.value_or(ranks));
+  const int64_t ranks = prefill_scenario(scenario).serving.data_parallel_size;
+  if (!scenario.fleet.disaggregation) return ranks;
+  return std::max(ranks, decode_scenario(scenario).serving.data_parallel_size);
 }
 
 void check_speculative(Scenario& scenario, const Places& places) {

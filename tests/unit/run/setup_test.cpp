@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/input_error.h"
+#include "commands/output.h"
 #include "scenario/load.h"
 
 namespace kvcap::setup_test {
@@ -55,6 +56,23 @@ TEST(Setup, TakesThePoolsGpusWhereBothStateThem) {
   const Scenario scenario = pools_of_four({});
   EXPECT_EQ(scenario.hardware.gpu.count, 4);
   EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 4 * 5 * 1073741824.0);  // 5 GiB for each
+  // Of a whole server, a node with half its GPUs has half its DRAM.
+  const auto with_dram = [&](double part) {
+    const double bytes = part * pools_of_four({"hardware.gpu.count=8"}).hardware.dram->capacity_bytes;
+    return pools_of_four({"hardware.gpu.count=8", R"(policy.tiers=[{"kind": "dram", "capacity_bytes": )" +
+                                                      std::to_string(bytes) + "}]"});
+  };
+  EXPECT_NO_THROW(with_dram(0.49));
+  EXPECT_THROW(with_dram(0.51), InputError);
+}
+
+TEST(Setup, NamesTheMachinesOfUnequalPools) {
+  const std::vector<std::string> half = {"hardware.gpu.count=8",
+                                         "fleet.disaggregation.decode.tensor_parallel_size=2"};
+  const std::string line = scenario_line(pools_of_four(half), {});
+  EXPECT_NE(line.find(" on 4x H100"), std::string::npos) << line;
+  EXPECT_NE(line.find(" for prompts and 2x H100"), std::string::npos) << line;
+  EXPECT_NE(scenario_line(pools_of_four({}), {}).find(" on 2 nodes of 4x H100"), std::string::npos);
 }
 
 TEST(Setup, VerifiesAllDraftsInEveryBatchOfRanksOfAPool) {
