@@ -10,14 +10,14 @@
 //   blocks:  t = constant_s + max(longest, work + wave_tail (waves - work), bytes / (W b))
 //   wave:    t = constant_s + waves
 //
+// where work = sum of d / SMs, and waves = the sum over waves of the longest d of each. In `blocks`, a row
+// block has the keys to which its rows attend. In `wave`, all blocks of a slice have the mean number of keys,
+// cached + new/2 + block_m/2, and block_s is 0.
+//
 // A kernel with padded rows (SGLang's Triton,
 // sglang/srt/layers/attention/triton_ops/extend_attention.py@01925ca) starts blocks for as many rows of every
 // prompt as the longest prompt of the call has. Those without a query of their own still read the whole
 // prefix.
-//
-// where work = sum of d / SMs, and waves = the sum over waves of the longest d of each. In `blocks`, a row
-// block has the keys to which its rows attend. In `wave`, all blocks of a slice have the mean number of keys,
-// cached + new/2 + block_m/2, and block_s is 0.
 #pragma once
 
 #include <cstdint>
