@@ -115,8 +115,15 @@ bool Admissions::waits_for_index(Request& request) {
   return true;
 }
 
-// True iff the request waits for a prefetch into the first host tier.
+// True iff the request waits for a prefetch into the first host tier. Otherwise its prefetch no longer
+// counts.
 bool Admissions::waits_for_prefetch(Request& request) {
+  const bool waits = is_prefetching(request);
+  if (!waits) cache_.end_prefetch(request);
+  return waits;
+}
+
+bool Admissions::is_prefetching(Request& request) {
   const PrefetchOnArrival how = keeping_.prefetch_on_arrival;
   if (how == PrefetchOnArrival::none || how == PrefetchOnArrival::best_effort) return false;
   if (how == PrefetchOnArrival::at_lookup) return waits_for_lookup(request);

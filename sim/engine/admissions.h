@@ -93,6 +93,7 @@ class Admissions : public Admitter {
   Admitted pass();
   bool waits_for_index(Request& request);
   bool waits_for_prefetch(Request& request);
+  bool is_prefetching(Request& request);
   bool waits_for_lookup(Request& request);
   Request* end(const Restored& restored);
   void record_hits(Request& request, const FoundParts& found, int64_t resident) const;

@@ -213,7 +213,26 @@ std::vector<Move> ContextCache::promote(const FoundParts& found, Order now) {
   return moves;
 }
 
-std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
+// Counts the request's prefetch. As in HiCache (prefetch_from_storage), all of the prompt counts that neither
+// the GPU nor DRAM holds, whatever the farther tiers hold of it.
+bool ContextCache::begin_prefetch(Request& request) {
+  const std::optional<int64_t>& capacity = keeping_.prefetch_capacity_tokens;
+  if (keeping_.prefetch_min_tokens <= 1 && !capacity) return true;
+  if (capacity && prefetching_tokens_ >= *capacity) return false;
+  const int64_t resident = find(request).resident;
+  const FoundParts found = find_parts(*parts_.store, request.text.prompt, keeping_.match, resident, ends_);
+  int64_t near = resident, farther = 0;
+  for (const Hit& hit : found.hits) {
+    farther += hit.tier > Tier::dram ? hit.tokens : 0;
+    near += farther == 0 ? hit.tokens : 0;
+  }
+  if (farther < keeping_.prefetch_min_tokens) return false;
+  request.prefetching_tokens = request.prompt_tokens() - near;
+  prefetching_tokens_ += request.prefetching_tokens;
+  return true;
+}
+
+std::vector<Move> ContextCache::prefetch(Request& request, Order now) {
   std::vector<Move> moves;
   // Parts that are stored already are needed together with the prefetched ones, so they are pinned and become
   // equally recent.
@@ -221,7 +240,9 @@ std::vector<Move> ContextCache::prefetch(const Request& request, Order now) {
   for (auto part = request.text.prompt.rbegin(); part != request.text.prompt.rend(); ++part) {
     parts_.store->touch(part->key, now, true);
   }
+  const bool begins = begin_prefetch(request);
   for (const Part& part : request.text.prompt) {
+    if (!begins) break;
     const std::optional<Hit> hit = parts_.store->find(part.key);
     if (!hit && keeping_.match != Match::chunk) break;
     if (!hit || hit->tier <= Tier::dram || parts_.store->fetching(part.key)) continue;

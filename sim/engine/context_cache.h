@@ -18,6 +18,7 @@
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/key_map.h"
@@ -83,8 +84,10 @@ class ContextCache {
   std::vector<Move> promote(const FoundParts& found, Order now);
   // Prefetches into the first host tier what a waiting request needs. prefetches(): true while the prefetch
   // runs.
-  std::vector<Move> prefetch(const Request& request, Order now);
+  std::vector<Move> prefetch(Request& request, Order now);
   bool prefetches(const Request& request) const;
+  // The request does not wait for its prefetch any more.
+  void end_prefetch(Request& request) { prefetching_tokens_ -= std::exchange(request.prefetching_tokens, 0); }
   // True iff a tier beyond DRAM holds a part of the prompt that the request would reuse.
   bool lies_farther(const Request& request) const;
   // Removes the front of a text. `moved`: its session comes from another node.
@@ -115,6 +118,7 @@ class ContextCache {
     int64_t last = -1;
   };
 
+  bool begin_prefetch(Request& request);
   std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
   FoundParts find_below(const Request& request, int64_t resident) const;
   FoundParts find_seen(const Request& request) const;
@@ -131,6 +135,7 @@ class ContextCache {
   KvPool pool_;
   FoundEnds ends_;
   Tier farthest_;                       // from which contexts are loaded
+  int64_t prefetching_tokens_ = 0;      // sum over waiting requests
   KeyMap<uint32_t, 0> loading_;         // number of requests that wait for each part that is being loaded
   std::unordered_map<Key, Left> left_;  // turns that left each part; used with store_after_hits
   std::vector<Item> evicted_;       // with SaveAt::eviction: evicted from the GPU and not saved yet, in order

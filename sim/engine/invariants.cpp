@@ -161,7 +161,9 @@ void ContextCache::check_found(const FoundParts& found) const {
   }
 }
 
-void ContextCache::check_ended() const { KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0); }
+void ContextCache::check_ended() const {
+  KVCAP_INVARIANT("INV-EMPTY", loading_.size() == 0 && prefetching_tokens_ == 0);
+}
 
 // ---- a forecast ----
 

@@ -32,6 +32,8 @@ struct KeepingOptions {
   double prefetch_timeout_s = 1;
   double prefetch_timeout_s_per_token = 0;  // additional time per prompt token
   double prefetch_timeout_max_s = std::numeric_limits<double>::infinity();
+  int64_t prefetch_min_tokens = 1;          // less is computed
+  std::optional<int64_t> prefetch_capacity_tokens;  // no prefetch begins while this many are under way
   bool loads_first_tier_only = false;  // state in lower tiers must first be moved to the first tier
   int64_t load_min_tokens = 1;         // a smaller hit is computed instead of loaded
   double load_enqueue_s = 0;           // of all layers: a blocking load ends no sooner

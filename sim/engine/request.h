@@ -68,6 +68,7 @@ struct Request {
   double looked_up_s = -1;    // time of the lookup in a remote tier's index
   int64_t lookup_round = -1;  // Admissions' round of its lookup in farther tiers; -1: none yet
   bool prefetched = false;    // after this lookup, its prefetch has begun
+  int64_t prefetching_tokens = 0;  // tokens of its prompt that count as being prefetched
   double admitted_s = -1;
   double restored_s = 0;
   double handed_over_s = -1;  // time at which all of the prompt's KV had arrived from another node

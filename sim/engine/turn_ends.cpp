@@ -124,6 +124,7 @@ void Instance::note_abandoned(Request& request, double now_s) {
 void Instance::drop(Request& request, double now_s) {
   if (!request.is_lost) note_abandoned(request, now_s);
   release(request);
+  cache_.end_prefetch(request);
   if (request.handover) request.handover->abandon();
   saves_.keep_blocks(request);
   RequestPtr gone = api_server_.remove(request);

@@ -58,6 +58,10 @@ inline constexpr IsUsed where_kept = [](const KeyUse& use) { return use.where.ke
 inline constexpr IsUsed in_host_tiers = [](const KeyUse& use) { return use.where.host_tiers; };
 template <Restore... kWays>
 inline constexpr IsUsed restoring = [](const KeyUse& use) { return use.restores({kWays...}); };
+inline constexpr IsUsed prefetching = [](const KeyUse& use) {
+  const auto how = use.options.prefetch_on_arrival.value_or(PrefetchOnArrival::none);
+  return use.where.host_tiers && how != PrefetchOnArrival::none;
+};
 inline constexpr IsUsed identifying = [](const KeyUse& use) { return use.identifies(); };
 
 using O = PolicyOptions;
@@ -291,6 +295,21 @@ inline constexpr std::tuple kTable{
                [](const KeyUse& use) {
                  return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
                }),
+    policy_key("prefetch_min_tokens", &O::prefetch_min_tokens,
+               {.meaning = "minimal number of tokens to prefetch; fewer are computed",
+                .unit = "tokens",
+                .min = 1,
+                .max = kMaxCount,
+                .absent = "the preset's",
+                .fallback = kDefaults.prefetch_min_tokens},
+               prefetching),
+    policy_key("prefetch_capacity_share", &O::prefetch_capacity_share,
+               {.meaning = "no prefetch begins while waiting requests prefetch this share of the tokens that "
+                           "DRAM holds beyond the GPU's cache",
+                .min = 0,
+                .max = 1,
+                .absent = "the preset's, else no limit"},
+               prefetching),
     policy_key("loads_first_tier_only", &O::loads_first_tier_only,
                {.meaning = "loads only from the first host tier; state in farther tiers has to be prefetched",
                 .absent = "the preset's",

@@ -145,6 +145,10 @@ struct PolicyOptions {
   std::optional<double> prefetch_timeout_s;
   std::optional<double> prefetch_timeout_s_per_token;  // additional timeout per token of the prompt
   std::optional<double> prefetch_timeout_max_s;        // limit of the sum
+  std::optional<int64_t> prefetch_min_tokens;          // fewer tokens in farther tiers are not prefetched
+  // No prefetch begins while waiting requests prefetch this share of the tokens that DRAM holds beyond the
+  // GPU's cache; absent: no limit.
+  std::optional<double> prefetch_capacity_share;
   // Load only from the first host tier; state in farther tiers has to be prefetched there first.
   std::optional<bool> loads_first_tier_only;
   std::optional<int64_t> load_min_tokens;  // fewer tokens are computed instead
@@ -190,6 +194,7 @@ struct PolicyDefaults {
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
   double prefetch_timeout_s_per_token = 0;
+  int64_t prefetch_min_tokens = 1;
   bool loads_first_tier_only = false;
   int64_t load_min_tokens = 1;
   double load_enqueue_s = 0;

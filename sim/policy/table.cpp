@@ -78,6 +78,9 @@ constexpr int64_t kHicacheLoadMinTokens = 10;
 constexpr double kHicacheTimeout_s = 2;
 constexpr double kHicacheTimeout_s_per_token = 0.1 / 1024;
 constexpr double kHicacheTimeoutMax_s = 30;
+// cache_controller.py (prefetch_threshold, prefetch_capacity_limit).
+constexpr int64_t kHicachePrefetchMinTokens = 256;
+constexpr double kHicachePrefetchShare = 0.8;
 
 // Uses blocks of all layers, unless layers are loaded separately.
 void prefer_cross_layer(PolicyOptions& options) {
@@ -130,6 +133,8 @@ constexpr auto kHicache = [](PolicyOptions& options) {
   prefer(options.prefetch_timeout_s, kHicacheTimeout_s);
   prefer(options.prefetch_timeout_s_per_token, kHicacheTimeout_s_per_token);
   prefer(options.prefetch_timeout_max_s, kHicacheTimeoutMax_s);
+  prefer(options.prefetch_min_tokens, kHicachePrefetchMinTokens);
+  prefer(options.prefetch_capacity_share, kHicachePrefetchShare);
   prefer(options.loads_first_tier_only, true);
   prefer(options.load_min_tokens, kHicacheLoadMinTokens);
 };
@@ -353,10 +358,8 @@ constexpr std::array kPolicies = {
         "the largest counts. Requests wait for a prefetch; with best_effort and an empty queue, "
         "farther tiers have no hits",
         Keep::kv, Restore::load, kHicache,
-        "the minimum of 256 tokens of a prefetch, the limit of 0.8 of the host cache beyond the GPU's "
-        "for prefetches, "
-        "host copies that stay while the GPU has its own, blocking copies of write_back",
-        kHicacheTiers, kSsdAndRemote,
+        "host copies that stay while the GPU has its own, blocking copies of write_back", kHicacheTiers,
+        kSsdAndRemote,
         "sglang server_arguments.md@004813e, hiradix_cache.py@263bc85, sglang#23309 (April 2026)",
         "the order of tiers by TTFT is the measured one. Qwen3-8B on an A100-40GB with Mooncake and SSDs: "
         "mean TTFT 7 to 13 % too short (its attention is fitted to the run without a host cache); "

@@ -361,6 +361,23 @@ void Machine::limit_whole_prompts(const ServingOptions& serving) {
   max_model_len_ = serving.max_num_batched_tokens;
 }
 
+// Throws InputError if HiCache's host cache is not larger than the GPU's cache: SGLang asserts it at its
+// start (memory_pool_host.py).
+void Machine::check_host_cache(const ServingOptions& serving) const {
+  if (serving.engine != EngineKind::sglang || options_.name != "hicache" || serving.allow_impossible) return;
+  for (const StoreTier& tier : tiers_) {
+    const double tokens = tier.capacity_bytes / tier.bytes_per_token;
+    if (tier.kind != Tier::dram || tokens > static_cast<double>(kv_capacity_tokens_)) continue;
+    throw InputError(fmt::format(
+        "policy.tiers: dram: found {:.1f} GB, which hold {:.0f} tokens; SGLang does not start because "
+        "HiCache's "
+        "host cache must hold more than the GPU's {} tokens; allowed: capacity_over_gpu above 1, or more "
+        "than {:.1f} GB; serving.allow_impossible=true simulates it anyway",
+        tier.capacity_bytes / 1e9, tokens, kv_capacity_tokens_,
+        static_cast<double>(kv_capacity_tokens_) * tier.bytes_per_token / 1e9));
+  }
+}
+
 void Machine::choose_memory(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   kv_layout_ = kvcap::kv_layout(scenario);
@@ -370,6 +387,7 @@ void Machine::choose_memory(const Scenario& scenario) {
   if (const std::string why = refused_at_start(scenario, kv_capacity_tokens_); !why.empty()) {
     throw InputError(why);
   }
+  check_host_cache(serving);
   note_longest_sequence(scenario);
   if (serving.enable_lora) {
     notes_.emplace_back(

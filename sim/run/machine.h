@@ -81,6 +81,7 @@ class Machine {
   void choose_memory(const Scenario& scenario);
   void choose_kv_capacity(const Scenario& scenario);
   void note_longest_sequence(const Scenario& scenario);
+  void check_host_cache(const ServingOptions& serving) const;
   void limit_whole_prompts(const ServingOptions& serving);
   void align_checkpoints(const Scenario& scenario);
   void set_hbm_tier_apart(const Scenario& scenario);

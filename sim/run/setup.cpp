@@ -1,6 +1,9 @@
 #include "run/setup.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "run/ranks.h"
@@ -15,14 +18,25 @@ bool moves_to_dram(const Machine& machine) {
   return machine.uses(Tier::dram) && (machine.uses(Tier::ssd) || machine.uses(Tier::remote));
 }
 
+// Returns how many tokens prefetch at the same time: a share of what DRAM holds beyond the GPU's cache.
+std::optional<int64_t> prefetch_capacity_tokens(const Machine& machine) {
+  const std::optional<double>& share = machine.options().prefetch_capacity_share;
+  const auto dram = std::find_if(machine.tiers().begin(), machine.tiers().end(),
+                                 [](const StoreTier& tier) { return tier.kind == Tier::dram; });
+  if (!share || dram == machine.tiers().end()) return {};
+  const double beyond_gpu =
+      dram->capacity_bytes / dram->bytes_per_token - static_cast<double>(machine.kv_capacity_tokens());
+  return static_cast<int64_t>(*share * std::max(0.0, beyond_gpu));
+}
+
 KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
   const PolicyOptions& options = machine.options();
   const PolicyDefaults& usual = kPolicyDefaults;
   PrefetchOnArrival prefetch = options.prefetch_on_arrival.value_or(usual.prefetch_on_arrival);
   bool first_tier_only = options.loads_first_tier_only.value_or(usual.loads_first_tier_only);
-  if (prefetch == PrefetchOnArrival::at_lookup && !moves_to_dram(machine)) {
+  if (!moves_to_dram(machine)) {
+    if (prefetch == PrefetchOnArrival::at_lookup) first_tier_only = false;
     prefetch = PrefetchOnArrival::none;
-    first_tier_only = false;
   }
   return {.match = machine.match(),
           .look_ahead = options.look_ahead.value_or(false) && machine.has_host_tier(),
@@ -49,6 +63,8 @@ KeepingOptions keeping_of(const Machine& machine, const Workload& workload) {
               options.prefetch_timeout_s_per_token.value_or(usual.prefetch_timeout_s_per_token),
           .prefetch_timeout_max_s =
               options.prefetch_timeout_max_s.value_or(std::numeric_limits<double>::infinity()),
+          .prefetch_min_tokens = options.prefetch_min_tokens.value_or(usual.prefetch_min_tokens),
+          .prefetch_capacity_tokens = prefetch_capacity_tokens(machine),
           .loads_first_tier_only = first_tier_only,
           .load_min_tokens = options.load_min_tokens.value_or(usual.load_min_tokens),
           .load_enqueue_s = options.load_enqueue_s.value_or(usual.load_enqueue_s) *

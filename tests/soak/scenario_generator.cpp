@@ -512,6 +512,8 @@ class Generator {
     add("write_queue_s", [&] { return dice_.chance(0.3) ? 0 : dice_.spread(1e-4, 10); });
     add("prefetch_on_arrival", [&] { return dice_.pick(kPrefetchOnArrivalNames); });
     add("polled_loads", yes_or_no);
+    add("prefetch_min_tokens", [&] { return dice_.between(1, 2000); });
+    add("prefetch_capacity_share", [&] { return dice_.chance(0.3) ? 0 : dice_.spread(1e-3, 1); });
     add("prefetch_timeout_s", [&] { return dice_.chance(0.2) ? 0 : dice_.spread(1e-3, 10); });
   }
 

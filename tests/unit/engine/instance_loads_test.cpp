@@ -158,6 +158,47 @@ TEST(Instance, WaitsForAPrefetchNoLongerThanTheLeastOfItsTimeouts) {
   EXPECT_NEAR(wait_s(0.01, 1e-5, 0.03), 0.03, 1e-6);
 }
 
+TEST(Instance, PrefetchesNoFewerTokensThanTheMinimum) {
+  Scenario tiered = caching("kv_offload");
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 1.5 * 4000 * 524288.0}, {.kind = Tier::ssd}};
+  const auto found = [&](int64_t min_tokens) {
+    KeepingOptions keeping = prefetching(PrefetchOnArrival::wait);
+    keeping.prefetch_min_tokens = min_tokens;
+    return serve(tiered, one_loads_from_ssd(100), keeping).result.turns[2].tier_hit_tokens[index(Tier::dram)];
+  };
+  EXPECT_EQ(found(4000), 4000U);
+  EXPECT_EQ(found(4001), 0U);
+}
+
+TEST(Instance, BeginsNoPrefetchWhileOthersTakeTheCapacity) {
+  // DRAM holds two contexts: those of the sessions 0 and 1, until 2 and 3 come, together or one after the
+  // other.
+  Scenario tiered = caching("kv_offload");
+  tiered.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 2.2 * 4000 * 524288.0}, {.kind = Tier::ssd}};
+  const auto found = [&](int64_t capacity_tokens, double last_s) {
+    KeepingOptions keeping = prefetching(PrefetchOnArrival::wait);
+    keeping.prefetch_capacity_tokens = capacity_tokens;
+    Workload workload;
+    workload.warm_start = true;
+    for (uint32_t i = 0; i < 4; ++i) {
+      workload.sessions.push_back(
+          {.first_turn = i, .turn_count = 1, .context_tokens = 4000, .history_grows = false});
+      workload.turns.push_back({64, 1, i < 2 ? 50.0 * i : 100});
+    }
+    workload.turns[3].time_s = last_s;
+    const std::vector<TurnRecord> turns = serve(tiered, workload, keeping).result.turns;
+    return std::pair(turns[2].tier_hit_tokens[index(Tier::dram)],
+                     turns[3].tier_hit_tokens[index(Tier::dram)]);
+  };
+  using Tokens = std::pair<uint32_t, uint32_t>;
+  EXPECT_EQ(found(1, 100), Tokens(4000, 0));
+  // The first one counts with its whole prompt of 4,064 tokens, until it waits no more.
+  EXPECT_EQ(found(4064, 100), Tokens(4000, 0));
+  EXPECT_EQ(found(4065, 100), Tokens(4000, 4000));
+  EXPECT_EQ(found(1, 150), Tokens(4000, 4000));
+  EXPECT_EQ(found(0, 150), Tokens(0, 0));
+}
+
 TEST(Instance, DoesNotLookForWhatTheGpuHas) {
   // Both turns of a session: the second one's context is on the GPU and, saved, on the SSD.
   Workload workload;

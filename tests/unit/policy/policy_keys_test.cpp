@@ -38,6 +38,7 @@ const Names kPlanning = kProjecting + kBlending + Names{"adaptive"};
 const Names kWriting = kLoading + kNpu + kPlanning + kSelecting + Names{"as_like"} + kStepping;
 const Names kStoring = kWriting + kVictims;
 const Names kLoadingStacks = kLoading + kStepping + kVictims;
+const Names kPrefetchingStacks = {"hicache", "lmcache_mp", "vllm_offload"};
 const Names kAll = kStoring + Names{"recompute", "ideal"};
 
 struct KeyCase {
@@ -67,6 +68,8 @@ const std::vector<KeyCase> kCases = {
     {"prefetch_timeout_s", "3", {"hicache"}, {"hicache"}},
     {"prefetch_timeout_s_per_token", "1e-3", {"hicache"}, {"hicache"}},
     {"prefetch_timeout_max_s", "3", {"hicache"}, {"hicache"}},
+    {"prefetch_min_tokens", "64", kPrefetchingStacks, kPrefetchingStacks},
+    {"prefetch_capacity_share", "0.5", kPrefetchingStacks, kPrefetchingStacks},
     {"loads_first_tier_only", "true", kStoring, kStoring},
     {"load_min_tokens", "16", kStoring, kStoring},
     {"load_enqueue_s",

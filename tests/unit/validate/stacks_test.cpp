@@ -448,6 +448,7 @@ Scenario hicache_with_a_remote_tier() {
   const double text_bytes = 65 * scenario.model.kv_bytes_per_token();
   scenario.hardware.remote = Remote{.capacity_bytes = 1e12, .bandwidth_bytes_per_s = 1e10, .latency_s = 0};
   scenario.policy.prefetch_on_arrival = PrefetchOnArrival::wait;
+  scenario.policy.prefetch_min_tokens = 1;
   scenario.policy.tiers = {{.kind = Tier::dram, .capacity_bytes = 6 * text_bytes}, {.kind = Tier::remote}};
   return scenario;
 }
