@@ -32,12 +32,6 @@ my @tests = (
   [qr{^sim/advise/}, "$plans$slow"],
   [qr{^sim/plan/}, $sweeps],
   [qr{^sim/workload/}, $readers]);
-# Which of sim/workload read files.
-my $reading = join '|', qw(aiperf bailian blis block_ranges block_traces calls csv csv_log csv_traces guidellm gz_file
-  inference_perf input_meaning json_fields json_file leval likely_columns lines lmcache_agent lmcache_lookup log_columns
-  log_row log_time multi_round_qa odd_rows otel pieces python_numbers request_log rows sessions sharegpt sniff splitwise
-  vidur vllm_bench weka);
-
 my %other = ('==' => '!=', '!=' => '==', '<' => '<=', '<=' => '<', '>' => '>=', '>=' => '>', '&&' => '||', '||' => '&&',
   '+' => '-', '-' => '+', '*' => '/', '/' => '*', '%' => '/', '+=' => '-=', '-=' => '+=', '*=' => '/=', '/=' => '*=',
   '?' => '&& false ?', 'true' => 'false', 'false' => 'true', '++' => '--', '--' => '++');
@@ -87,8 +81,8 @@ sub faulty {
 
 my ($step, $first) = @ARGV;
 my ($count, $is_raw) = (0, 0);
-my @files = glob 'sim/launch/*.cpp sim/fit/*.cpp sim/observe/*.cpp sim/plan/*.cpp sim/advise/*.cpp sim/workload/*.cpp';
-for my $file (sort grep { !m{^sim/workload/} || m{/($reading)\.cpp$} } @files) {
+my @folders = qw(launch fit observe plan plan/sweep advise workload/readers workload/logs);
+for my $file (sort 'sim/workload/calls.cpp', 'sim/workload/pieces.cpp', map { glob "sim/$_/*.cpp" } @folders) {
   my ($tests) = map { $_->[1] } grep { $file =~ $_->[0] } @tests;
   open my $in, '<', $file or die "every_fault.pl: $file: $!\n";
   while (my $line = <$in>) {

@@ -31,7 +31,7 @@ bool is_in(const std::string& path, const std::string& group) {
 }
 
 std::vector<FieldHelp> fields_of(const std::string& asked) {
-  const std::vector<FieldHelp> all = scenario_fields();
+  const std::vector<FieldHelp>& all = scenario_fields();
   const std::string group = without_indices(asked);
   std::vector<FieldHelp> found;
   const auto keep = [&](const auto& is_meant) {

@@ -75,11 +75,14 @@ class HelpFields : public FieldVisitor {
 
 }  // namespace
 
-std::vector<FieldHelp> scenario_fields() {
-  Scenario scenario;
-  std::vector<FieldHelp> all;
-  HelpFields fields("", all);
-  describe(fields, scenario);
+const std::vector<FieldHelp>& scenario_fields() {
+  static const std::vector<FieldHelp> all = [] {
+    Scenario scenario;
+    std::vector<FieldHelp> rows;
+    HelpFields fields("", rows);
+    describe(fields, scenario);
+    return rows;
+  }();
   return all;
 }
 

@@ -79,7 +79,7 @@ struct FieldHelp {
   std::string text;  // "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate"
 };
 // Returns the table of fields for --help and manuals.
-std::vector<FieldHelp> scenario_fields();
+const std::vector<FieldHelp>& scenario_fields();
 // Returns one line per key that the policy uses, with the value that the policy's name implies.
 std::vector<std::string> policy_options_help(std::string_view policy);
 // Return the tables of fields as JSON Schemas for editors.

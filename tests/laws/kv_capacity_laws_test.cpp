@@ -59,16 +59,16 @@ Server server_of(const Scenario& scenario, const Workload& workload) {
 }
 
 // Returns the largest server of each GPU.
-std::vector<std::string> servers() {
+std::vector<HardwareProfile> servers() {
   std::map<std::pair<std::string, double>, HardwareProfile> largest;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
     HardwareProfile hardware = load_hardware(std::string(entry.name));
     HardwareProfile& kept = largest[{hardware.gpu.name, hardware.gpu.memory_bytes}];
     if (kept.name.empty() || hardware.gpu.count > kept.gpu.count) kept = std::move(hardware);
   }
-  std::vector<std::string> names;
-  for (const auto& [gpu, hardware] : largest) names.push_back(hardware.name);
-  return names;
+  std::vector<HardwareProfile> servers;
+  for (const auto& [gpu, hardware] : largest) servers.push_back(hardware);
+  return servers;
 }
 
 // Returns the models with a file, and every fifth row of models/published.jsonl.
@@ -87,15 +87,14 @@ class KvCapacityOfTheCatalogue : public testing::TestWithParam<const char*> {};
 TEST_P(KvCapacityOfTheCatalogue, IsTheSameInShowMemoryAndInARun) {
   const Workload workload = laws::chats(1, 1);
   int fitting = 0;
-  for (const std::string& hardware : servers()) {
+  for (const HardwareProfile& hardware : servers()) {
     for (const std::string& model : models()) {
       ShowMemoryArgs args{.model = model,
-                          .hardware = hardware,
+                          .hardware = hardware.name,
                           .overrides = {"serving.engine=" + std::string(GetParam())},
                           .json = true};
-      const Scenario first = scenario_of(args);
-      for (int64_t gpus = 1; gpus <= first.hardware.gpu.count; gpus *= 2) {
-        if (first.model.num_attention_heads % gpus != 0) break;
+      const int64_t heads = load_model(model).num_attention_heads;
+      for (int64_t gpus = 1; gpus <= hardware.gpu.count && heads % gpus == 0; gpus *= 2) {
         args.gpus = gpus;
         const std::string what = args.model + " on " + std::to_string(gpus) + " of " + args.hardware;
         const Server server = server_of(scenario_of(args), workload);
