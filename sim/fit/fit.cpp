@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unsupported/Eigen/NonLinearOptimization>
 
+#include "base/float_values.h"
 #include "base/input_error.h"
 #include "fit/distances.h"
 #include "metrics/statistics/quantiles.h"
@@ -185,7 +186,7 @@ class Residuals {
         {.label = "fitting"});
     std::vector<VectorXd> all;
     for (std::size_t p = 0; p < points.size(); ++p) {
-      VectorXd residuals(values());
+      VectorXd residuals = VectorXd::Constant(values(), kNaN);
       Index to = 0;
       for (std::size_t r = 0; r < runs; ++r) {
         const Target& target = targets_[r];

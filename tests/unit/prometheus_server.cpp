@@ -107,6 +107,10 @@ WebAnswer PrometheusServer::answer(const WebRequest& request) const {
     const std::string error = "exceeded maximum resolution of 11,000 points";
     return {Json{{"status", "error"}, {"error", error}}.dump(), 400};
   }
+  static const std::regex kQuery("\\{.*\\}|timestamp\\(\\{.*\\}\\)");
+  if (!std::regex_match(request.parameters.at("query"), kQuery)) {
+    return {Json{{"status", "error"}, {"error", "parse error"}}.dump(), 400};
+  }
   return {
       query_range(scrapes_, request.parameters.at("query"), number("start"), number("end"), number("step"))};
 }

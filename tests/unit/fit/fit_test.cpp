@@ -123,6 +123,7 @@ TEST_F(Fit, SaysWhatTheRunsDoNotTellAndLeavesIt) {
   const HardwareProfile profile = profile_at(runs.front(), answer.parameters, answer.x, answer.sigma);
   EXPECT_FALSE(profile.engine->step_overhead_s.has_value());
   EXPECT_EQ(profile.engine->kv_capacity_share, 1);
+  EXPECT_LT(profile.errors.host->sigma, 0.5);
   EXPECT_EQ(profile.errors.kv_capacity->sigma, load_hardware("h100-sxm").errors.kv_capacity->sigma);
 }
 
@@ -430,6 +431,14 @@ TEST(FitAnswer, SaysInTheProfileWhatItCameFrom) {
                                       "mean_ttft_ms, of held-out requests: median error 10.0 % (the base "
                                       "profile's 50.0 %)",
                                       "the runs do not identify gemm_few_rows: values of the base profile"}));
+}
+
+TEST(FitAnswer, SaysInTheProfileWhenOnlyFittedRequestsJudgeIt) {
+  FitAnswer answer = small_answer();
+  for (FitError& one : answer.errors) one.was_fitted = true;
+  const std::vector<std::string> notes = fit_notes(two_runs(), answer);
+  ASSERT_GT(notes.size(), 2U);
+  EXPECT_TRUE(notes[2].starts_with("mean_ttft_ms, of the fitted requests: median error ")) << notes[2];
 }
 
 TEST(FitRun, HostTimesThatTheCommandStatesAreStatedAndNotFitted) {

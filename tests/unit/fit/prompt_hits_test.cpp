@@ -131,6 +131,16 @@ TEST(PromptHits, NeedTwentyRequestsThatWereAnsweredAlone) {
   EXPECT_NE(too_few.hits.evidence.find("too few"), std::string::npos);
 }
 
+// Only the first prompt is longer than the others: the growth rests on it.
+TEST(PromptHits, AreSoughtInTheGrowthOfTtftIfASinglePromptIsLonger) {
+  Workload workload = long_requests(20, 0.05);
+  for (Turn& turn : workload.turns) turn.input_tokens = 1000;
+  EXPECT_NE(log_with(nothing, 0, workload).hits.evidence.find(" alone is "), std::string::npos);
+  workload.turns.front().input_tokens = 2200;
+  const std::string evidence = log_with(nothing, 0, workload).hits.evidence;
+  EXPECT_NE(evidence.find(" grows with the prompt by "), std::string::npos) << evidence;
+}
+
 // Every other TTFT is half as long again: the growth is known to some 0.1 of it, not exactly.
 TEST(PromptHits, AreSeenOnlyWhereTtftsScatterLessThanTheyFallShort) {
   const Workload workload = long_requests(40, 0.05);

@@ -151,6 +151,11 @@ TEST_F(Manifests, OfListsStatefulSetsAndLeaderWorkerSetsAreFound) {
            std::to_string(size) + "\n    workerTemplate: " + template_of + "\n";
   };
   EXPECT_EQ(value_of(read(set(1)), "fleet.replicas"), "2");
+  // The leader's template, if there is one, runs the server.
+  std::string led = set(1);
+  const std::string workers = "    workerTemplate: ", worker = "{spec: {containers: [{image: busybox}]}}";
+  led.replace(led.find(workers), workers.size(), workers + worker + "\n    leaderTemplate: ");
+  EXPECT_EQ(value_of(read(led), "serving.tensor_parallel_size"), "4");
   EXPECT_EQ(
       refused(set(2)),
       "--from: a.yaml:6: spec.leaderWorkerTemplate.size: found an engine over 2 nodes, allowed: one node; "
@@ -311,6 +316,12 @@ TEST_F(Manifests, OfModelserviceGiveServersForPrefillAndDecode) {
   EXPECT_EQ(value_of(line, "fleet.disaggregation.prefill_replicas"), "3");
   EXPECT_EQ(value_of(line, "fleet.disaggregation.prefill.max_num_seqs"), "16");
   EXPECT_TRUE(line.notes.empty()) << line.notes.front();
+  // Notes of both servers are kept.
+  const std::string both = service("3", ", --max-num-seqs, '16', --moe-backend, triton");
+  const LaunchLine noted =
+      read(std::string(both).replace(both.find("'256'"), 5, "'256', --moe-backend, triton"));
+  EXPECT_EQ(noted.notes.size(), 2U);
+  EXPECT_EQ(read(both).notes, Texts{noted.notes.back()});
   const LaunchLine wide = read(service("3", ", --max-num-seqs, '16'", "4"));
   EXPECT_EQ(value_of(wide, "fleet.disaggregation.prefill.tensor_parallel_size"), "4");
   EXPECT_EQ(value_of(wide, "fleet.disaggregation.decode.tensor_parallel_size"), "2");

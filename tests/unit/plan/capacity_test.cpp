@@ -128,13 +128,11 @@ TEST(Capacity, SpansTheLoadsAtWhichSeedsDoNotAgree) {
   std::map<double, Judgement> verdicts;
   for (const LoadPoint& one : answer.curve) verdicts[one.load] = one.verdict;
   EXPECT_EQ(verdicts.at(answer.sure), Judgement::meets);
-  EXPECT_EQ(verdicts.at(answer.beyond), Judgement::misses);
-  for (const auto& [load, verdict] : verdicts) {
-    const auto expected = load <= answer.sure     ? Judgement::meets
-                          : load >= answer.beyond ? Judgement::misses
-                                                  : Judgement::unclear;
-    EXPECT_EQ(verdict, expected) << load;
-  }
+  // Half of the seeds saturate at 20, beyond all loads of the search and of the curve.
+  Machine apart{.of_seeds = {0.9, 2, 0.9, 2, 0.9, 2, 0.9, 2}};
+  const double beyond = find_capacity(question(1e9), apart.run()).beyond;
+  EXPECT_GE(beyond, 20);
+  EXPECT_LE(beyond, 20 + (20 - 9) * 0.35);
 }
 
 // Every run's p99 has an error of 15 % (normal): half of it the seed's at all loads, half each run's own. In
@@ -390,6 +388,11 @@ TEST(LoadOfAScenario, IsInRequestsPerSecondOrActiveSessions) {
       "workload.arrivals.rates=[{\"from_s\":0,\"requests_per_s\":2},"
       "{\"from_s\":9,\"requests_per_s\":3}]";
   EXPECT_EQ(load_of(load_scenario(path, {"workload.arrivals.sessions_per_s=null", rates})), 3);
+  const std::string sessions =
+      "workload.arrivals.rates=[{\"from_s\":0,\"sessions_per_s\":0.2},"
+      "{\"from_s\":9,\"sessions_per_s\":0.1}]";
+  EXPECT_NEAR(load_of(load_scenario(path, {"workload.arrivals.sessions_per_s=null", sessions})),
+              0.2 * static_cast<double>(workload.turns.size()) / 400, 1e-12);
   EXPECT_EQ(load_of(load_scenario(
                 path, {"workload.arrivals.process=closed_loop", "workload.arrivals.concurrency=7"})),
             7);

@@ -230,6 +230,9 @@ TEST_F(SweepCommand, FindsFinishedPointsOfOtherSweeps) {
   EXPECT_TRUE(outcome.err.starts_with("sweep: 2 points: 2 ok (1 cached); ")) << outcome.err;
   ASSERT_EQ(kvcap(command("b.json", "plain")).exit_code, 0);
   EXPECT_EQ(exported("b.json", "b"), exported("b.json", "plain"));
+  const std::string folder = fs::directory_iterator(path("cache"))->path().filename();
+  EXPECT_TRUE(folder.starts_with("kvcap-")) << folder;
+  EXPECT_EQ(folder.find(' '), std::string::npos) << folder;
   // What a disk has lost is computed again.
   for (const auto& file : fs::recursive_directory_iterator(path("cache"))) {
     if (file.is_regular_file()) fs::resize_file(file.path(), file.file_size() / 2);

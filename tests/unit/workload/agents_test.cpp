@@ -1,5 +1,7 @@
 // The generated coding agents against the sessions that their tables are statistics of, and against those
 // that were kept aside.
+#include "workload/generators/agents.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +11,6 @@
 
 #include "base/key_map.h"
 #include "unit/shared_data.h"
-#include "workload/generators/agents.h"
 #include "workload/source.h"
 #include "workload/trace_stats.h"
 

@@ -42,7 +42,14 @@ TEST(LogTime, KeepsNanosecondsSince1970) {
 }
 
 TEST(LogTime, TakesTheUnitFromTheNameElseFromTheSize) {
-  EXPECT_EQ(unit_of_name("arrival_ms"), TimeUnit::ms);
+  const std::pair<TimeUnit, std::vector<std::string>> names[] = {
+      {TimeUnit::s, {"t_s", "t_sec", "t_secs", "t_seconds", "t (s)"}},
+      {TimeUnit::ms, {"arrival_ms", "t_msec", "t_millis", "t_milliseconds", "t (ms)"}},
+      {TimeUnit::us, {"t_us", "t_micros", "t_microseconds"}},
+      {TimeUnit::ns, {"t_ns", "t_nanos", "t_nanoseconds", "time_unix_nano"}}};
+  for (const auto& [unit, list] : names) {
+    for (const std::string& name : list) EXPECT_EQ(unit_of_name(name), unit) << name;
+  }
   EXPECT_EQ(unit_of_name("startTimeUnixNano"), TimeUnit::ns);
   EXPECT_EQ(unit_of_name("timestamp"), std::nullopt);
   struct Case {

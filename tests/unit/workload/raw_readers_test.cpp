@@ -329,6 +329,9 @@ TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
   EXPECT_EQ(refusal_of("a,b\n1,2\n"),
             "a: found a CSV with the columns a, b, which match no format; --columns or "
             "workload.source.columns says what they hold, as 'arrival=A,input=I,output=O,session=S'");
+  std::string many = "a0";
+  for (int i = 1; i < 22; ++i) many += ",a" + std::to_string(i);
+  EXPECT_NE(refusal_of(many + "\n").find(", a18, a19 and 2 more, which match no format"), std::string::npos);
   EXPECT_EQ(refusal_of("1,2,3\n"),
             "a: found a CSV with the columns 1, 2, 3, allowed: a first line that names the columns");
   EXPECT_EQ(
