@@ -288,6 +288,8 @@ TEST_F(Manifests, OfTheProductionStackAreRefusedWhereTheyAreNotSimulated) {
                   "modelSpec[0].requestGPU: found 1 GPU, allowed: at least the 2 GPUs"));
   EXPECT_TRUE(
       has(refused(stack("    lmcacheConfig: {enabled: true, enablePD: true}\n")), "enablePD: found true"));
+  EXPECT_TRUE(has(refused(stack("    lmcacheConfig: {enabled: true, kvRole: kv_producer}\n")),
+                  "--kv-transfer-config.kv_role kv_producer affects the result and is not simulated"));
   EXPECT_TRUE(has(refused(stack("    vllmConfig: {tensorParallelSize: 2, enablePrefixCaching: true}\n")),
                   "modelSpec[0].requestGPU: found 1 GPU, allowed: at least the 2 GPUs"));
   EXPECT_TRUE(has(refused(stack("    requestGPUType: nvidia.com/mig-1g.10gb\n")), "allowed: whole GPUs"));

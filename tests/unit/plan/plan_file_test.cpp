@@ -55,6 +55,11 @@ class PlanFile : public testing::Test {
 constexpr const char* kSearch = R"({"policy.name": ["hcache", "kv_offload"]})";
 constexpr const char* kMeet = R"({"p99_ttft_ms": {"max": 500}})";
 
+TEST_F(PlanFile, HasItsOwnNameElseThatOfItsFile) {
+  EXPECT_EQ(load_plan(write(kSearch, kMeet)).name, "plan");
+  EXPECT_EQ(load_plan(write(kSearch, kMeet, R"(, "name": "mine")")).name, "mine");
+}
+
 TEST_F(PlanFile, AppliesObjectsBeforeWhatIsInside) {
   const Plan plan = load_plan(write(
       R"({"hardware.ssd.count": {"min": 1, "max": 8, "factor": 2}, "hardware": ["h100-sxm"],

@@ -51,6 +51,28 @@ TEST(EngineStart, IsRefusedWhereNotOneSequenceOfTheAskedLengthFits) {
   }
 }
 
+// 16,000 tokens of 131,072 bytes: 2.1 GB.
+TEST(EngineStart, OfSglangIsRefusedWhereHicacheHoldsNoMoreThanTheGpu) {
+  const auto hicache = [](const std::string& dram) {
+    return R"(policy={"name": "hicache", "tiers": [{"kind": "dram", )" + dram + "}]}";
+  };
+  const std::vector<std::string> sglang = {"serving.engine=sglang", "serving.kv_capacity_tokens=16000"};
+  const auto with = [&](const std::string& dram, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), sglang.begin(), sglang.end());
+    more.push_back(hicache(dram));
+    return refusal(more);
+  };
+  EXPECT_EQ(
+      with("\"capacity_bytes\": 1e9"),
+      "start.json: policy.tiers: dram: found 1.0 GB, which hold 7629 tokens; SGLang does not start "
+      "because HiCache's host cache must hold more than the GPU's 16000 tokens; allowed: "
+      "capacity_over_gpu above 1, or more than 2.1 GB; serving.allow_impossible=true simulates it anyway");
+  EXPECT_NE(with("\"capacity_over_gpu\": 1"), "");
+  EXPECT_EQ(with("\"capacity_over_gpu\": 1.01"), "");
+  EXPECT_EQ(with("\"capacity_bytes\": 1e9", {"serving.allow_impossible=true"}), "");
+  EXPECT_EQ(refusal({"serving.kv_capacity_tokens=16000", hicache("\"capacity_bytes\": 1e9")}), "") << "vLLM";
+}
+
 TEST(EngineStart, WithoutALengthTakesWhatFitsAndSaysSo) {
   const std::string blocks = "serving.kv_capacity_tokens=16000";
   EXPECT_TRUE(notes_have({blocks},
