@@ -25,11 +25,13 @@
 #include "commands/show_support.h"
 #include "cost/peer_collectives.h"
 #include "cost/prices.h"
+#include "engine/options.h"
 #include "plan/plan.h"
 #include "plan/sweep/sweep.h"
 #include "policy/table.h"
 #include "scenario/load.h"
 #include "scenario/model_files.h"
+#include "spec/engine_version.h"
 #include "spec/tiers.h"
 #include "validate/studies/study.h"
 #include "workload/sources_table.h"
@@ -73,7 +75,23 @@ Json ways_to_restore() {
   return ways;
 }
 
-std::vector<Entry> policies() {
+// Returns the vLLM of "vllm@0.19"; the newest if no version is given; nullopt for another engine.
+std::optional<EngineVersion> vllm_version(const std::string& engine) {
+  const std::size_t at = engine.find('@');
+  const std::string name = engine.substr(0, at);
+  if (!name.empty() && std::ranges::find(kEngineNames, name) == std::end(kEngineNames)) {
+    throw InputError("--engine: found \"" + name + "\", allowed: " + joined(kEngineNames) +
+                     suggestion(name, {std::begin(kEngineNames), std::end(kEngineNames)}));
+  }
+  if (!name.empty() && name != name_of(EngineKind::vllm)) return {};
+  if (at == std::string::npos) return kNewestVllm;
+  const std::optional<EngineVersion> version = parse_engine_version(engine.substr(at + 1));
+  if (!version) throw InputError("--engine: found \"" + engine + "\", allowed: a version, as in vllm@0.19");
+  return std::min(*version, kNewestVllm);
+}
+
+// `vllm`: the version that presets are compared with.
+std::vector<Entry> policies(std::optional<EngineVersion> vllm) {
   std::vector<Entry> entries;
   for (const PolicyRow& row : policy_table()) {
     Json details = {{"name", row.name},       {"summary", row.summary},
@@ -82,9 +100,8 @@ std::vector<Entry> policies() {
                     {"when", row.wins},       {"options", policy_options_help(row.name)}};
     if (!row.leaves_out.empty()) details["not_modelled"] = row.leaves_out;
     if (!row.read_from.empty()) details["read_from"] = row.read_from;
-    if (const std::string older = older_preset_text(row, kNewestVllm); !older.empty()) {
-      details["assumed"] = older;
-    }
+    const std::string older = vllm ? older_preset_text(row, *vllm) : "";
+    if (!older.empty()) details["assumed"] = older;
     if (!row.accuracy.empty()) details["accuracy"] = row.accuracy;
     if (const std::vector<std::string> flags = policy_flag_lines(row.name); !flags.empty()) {
       details["flags"] = flags;
@@ -155,8 +172,9 @@ std::vector<Entry> all_topics() {
   return entries;
 }
 
-std::vector<Entry> entries_of(const std::string& what) {
-  if (what == "policies") return policies();
+std::vector<Entry> entries_of(const ShowArgs& args) {
+  const std::string& what = args.what;
+  if (what == "policies") return policies(vllm_version(args.memory.engine));
   if (what == "models") return files(Catalogue::models);
   if (what == "hardware") return files(Catalogue::hardware);
   if (what == "workloads") return workloads();
@@ -193,7 +211,12 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   Json list = Json::array();
   for (const Entry& entry : entries) {
     list.push_back({{"name", entry.name}, {"summary", entry.summary}});
+    if (entry.details.contains("assumed")) list.back()["assumed"] = entry.details["assumed"];
     if (!json) print(left_aligned(entry.name, 28) + " " + entry.summary + "\n");
+  }
+  for (const Json& entry : json ? Json::array() : list) {
+    if (entry.contains("assumed"))
+      print("\n" + wrapped({"assumed: " + entry["assumed"].get<std::string>()}));
   }
   if (json) print_format("%s\n", list.dump(2).c_str());
 }
@@ -289,9 +312,10 @@ void refuse_memory_options(const ShowArgs& args) {
                       : !memory.model.empty()    ? "--model"
                       : !memory.hardware.empty() ? "--hardware"
                       : memory.gpus              ? "--gpus"
-                      : !memory.engine.empty()   ? "--engine"
                                                  : nullptr;
   if (given) throw InputError("show " + args.what + ": found " + given + ", allowed: with memory alone");
+  if (memory.engine.empty() || args.what == "policies") return;
+  throw InputError("show " + args.what + ": found --engine, allowed: with memory or policies");
 }
 
 // A kind of file that people write.
@@ -351,7 +375,7 @@ void show(const ShowArgs& args) {
     show_schema(args);
     return;
   }
-  const std::vector<Entry> entries = entries_of(args.what);
+  const std::vector<Entry> entries = entries_of(args);
   if (args.name.empty()) {
     show_all(entries, args.json);
   } else {
@@ -380,7 +404,7 @@ void add_show(CLI::App& app) {
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");
   command.value("--engine", args->memory.engine,
-                "memory: vllm, sglang or trtllm; with its version: vllm@0.19");
+                "memory, policies: vllm, sglang or trtllm; with its version: vllm@0.19");
   command.repeated("--set", args->memory.overrides, "memory: override a field: path=value");
   declare_model_options(command);
   command.flag("--json", args->json, "print JSON");

@@ -512,6 +512,18 @@ TEST_F(Cli, SaysThatAStackWasReadFromAnOlderVersionThanTheEngines) {
   const Json shown = Json::parse(kvcap({"show", "policies", "vllm_offload", "--json"}).out);
   EXPECT_EQ(shown["assumed"], older);
   EXPECT_FALSE(Json::parse(kvcap({"show", "policies", "hicache", "--json"}).out).contains("assumed"));
+  // Of the engine asked for, in the list as well.
+  for (const auto& [engine, warning] : std::map<std::string, std::string>{
+           {"vllm@0.27", "assumed: vllm_offload works in vLLM 0.27 as in 0.25"},
+           {"vllm@0.25", ""},
+           {"sglang", ""}}) {
+    const std::string list = kvcap({"show", "policies", "--engine", engine}).out;
+    EXPECT_EQ(list.find("assumed: ") == std::string::npos, warning.empty()) << list;
+    EXPECT_NE(list.find(warning), std::string::npos) << list;
+  }
+  EXPECT_EQ(kvcap({"show", "policies", "--engine", "vlm"}).exit_code, 2);
+  EXPECT_EQ(kvcap({"show", "policies", "--engine", "vllm@new"}).exit_code, 2);
+  EXPECT_EQ(kvcap({"show", "models", "--engine", "vllm"}).exit_code, 2);
   EXPECT_EQ(older_preset_text(policy_row("vllm_offload"), {0, 26}),
             "vllm_offload works in vLLM 0.26 as in 0.25, the version that it was read from");
   EXPECT_EQ(older_preset_text(policy_row("vllm_offload"), {0, 25}), "");
