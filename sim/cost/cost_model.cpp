@@ -106,6 +106,7 @@ struct CostModel::State {
   DecodeAttention decode_attention;  // used if it does not depend on the number of sequences
   double interconnect_bytes_per_s = 0;
   double interconnect_latency_s = 0;
+  LoraSlots adapters;
   Memo linear_layer, prompt_attention, shared_experts, head, project_kv_layer;
   bool extrapolated = false;
 
@@ -130,13 +131,43 @@ struct CostModel::State {
   }
 
   double linear_layer_of_kind(const LayerKind& kind, double tokens) {
-    double time_s = elementwise(kind.elementwise, tokens);
+    double time_s = elementwise(kind.elementwise, tokens) + adapters_s(kind, tokens);
     for (const GemmShape& shape : kind.mixer_gemms) time_s += gemm(mixer_gemms, {tokens, 1}, shape);
     for (const GemmShape& shape : kind.gemms) time_s += gemm(layer_gemms, {tokens, 1}, shape);
     if (!kind.experts || placement.ranks > 1) return time_s;
     for (const GemmShape& shape : kind.experts->gemms) {
       time_s += gemm(expert_gemms, kind.experts->rows(tokens), shape);
     }
+    return time_s;
+  }
+
+  // Returns the time of a LoRA adapter beside a GEMM: a kernel to its rank and one back, which adds to the
+  // GEMM's output (vllm/lora/ops/triton_ops). Both are bound by memory. `pairs`: rows of the kernels;
+  // `matrices`: different adapters, of different experts, that these rows use.
+  double adapter_s(const GemmShape& gemm, double pairs, double matrices) const {
+    const Gpu& gpu = hardware.gpu;
+    const auto rank = static_cast<double>(adapters.rank), n = static_cast<double>(gemm.n),
+               k = static_cast<double>(gemm.k);
+    constexpr double kSumBytes = 4;
+    const double bytes = model.hidden_bytes_per_element * (pairs * (k + 2 * n) + matrices * rank * (k + n)) +
+                         2 * kSumBytes * pairs * rank;
+    const double share = gpu.elementwise ? gpu.elementwise->bandwidth_efficiency : 1;
+    return bytes / (gpu.memory_bandwidth_bytes_per_s * share) +
+           2 * (gpu.elementwise ? gpu.elementwise->constant_s : gpu.kernel_overhead_s);
+  }
+
+  // Every row uses one of the adapters on the GPU, all equally often.
+  double adapters_s(const LayerKind& kind, double tokens) const {
+    const auto slots = static_cast<double>(adapters.count);
+    if (slots == 0) return 0;
+    double time_s = 0;
+    for (const std::vector<GemmShape>* gemms : {&kind.mixer_gemms, &kind.gemms}) {
+      for (const GemmShape& gemm : *gemms) time_s += adapter_s(gemm, tokens, std::min(slots, tokens));
+    }
+    if (!kind.experts) return time_s;
+    const double pairs = kind.experts->pairs(tokens);
+    const double matrices = std::min(pairs, slots * kind.experts->distinct(tokens));
+    for (const GemmShape& gemm : kind.experts->gemms) time_s += adapter_s(gemm, pairs, matrices);
     return time_s;
   }
 
@@ -228,6 +259,8 @@ double CostModel::linear_layer_s(int64_t tokens, int64_t tokens_of_others) const
       all, [&] { return share * state_->shared_experts_s(static_cast<double>(all)); });
   return own_s + shared_s;
 }
+
+void CostModel::add_adapters(const LoraSlots& adapters) { state_->adapters = adapters; }
 
 double CostModel::own_linear_layer_s(int64_t tokens) const {
   KVCAP_CHECK(tokens >= 0);

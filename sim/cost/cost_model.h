@@ -32,6 +32,7 @@
 #include <memory>
 #include <span>
 
+#include "cost/lora_memory.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
@@ -122,6 +123,9 @@ class CostModel {
 
   // Adds the time of a filter of the logits to head_s(). REQUIRES: head_s() has not been called.
   void filter_logits(const SamplerTime& time) { sampler_ = time; }
+
+  // Adds the kernels of LoRA adapters to linear_layer_s(). REQUIRES: linear_layer_s() has not been called.
+  void add_adapters(const LoraSlots& adapters);
 
   const ModelSpec& model() const;
   int64_t tensor_parallel_size() const;

@@ -184,7 +184,7 @@ void describe(FieldVisitor& v, ServingOptions& o) {
           {.meaning = "order of waiting requests, and the reverse order of preemption: by arrival (fcfs), or "
                       "by workload.priorities and then arrival (priority)"});
   v.field("enable_lora", o.enable_lora,
-          {.meaning = "reserves GPU memory for LoRA adapters; their computation is not simulated"});
+          {.meaning = "every request uses a LoRA adapter, which takes GPU memory and time in every step"});
   v.field("max_loras", o.max_loras, count("enable_lora: adapters on the GPU"));
   v.field(
       "max_lora_rank", o.max_lora_rank,

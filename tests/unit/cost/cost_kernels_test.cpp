@@ -219,6 +219,43 @@ TEST(Router, PicksExpertsInAKernelThatReadsTheirLogits) {
   EXPECT_NEAR(with_s - layer_s(std::nullopt, 2), 8, 1e-3);
 }
 
+// Two kernels beside each GEMM: rows of k inputs to `rank` sums of 4 bytes, and these to n outputs, which are
+// read and written; each adapter in use has rank x (k + n) elements.
+TEST(Adapters, ReadTheirRowsAndThemselvesBesideEveryGemm) {
+  HardwareProfile hardware = machine();
+  hardware.gpu.elementwise = Elementwise{.bandwidth_efficiency = 0.5, .constant_s = 2e-6};
+  const double gemms[][2] = {{3 * 4096, 4096}, {4096, 4096}, {2 * 11008, 4096}, {4096, 11008}};
+  for (const double rows : {1.0, 8.0}) {
+    double expected_s = 0;
+    for (const auto& [n, k] : gemms) {
+      const double adapters = rows == 1 ? 1 : 3;  // one row uses one of the three
+      const double bytes = 2 * (rows * (k + 2 * n) + adapters * 16 * (k + n)) + 2 * rows * 16 * 4;
+      expected_s += bytes / (0.5 * kBandwidth) + 2 * 2e-6;
+    }
+    CostModel with(llama_2_7b(), hardware, 1);
+    with.add_adapters({.count = 3, .rank = 16});
+    const double without_s = CostModel(llama_2_7b(), hardware, 1).linear_layer_s(static_cast<int64_t>(rows));
+    EXPECT_NEAR(with.linear_layer_s(static_cast<int64_t>(rows)) - without_s, expected_s, 1e-12);
+  }
+}
+
+// Each of 2 rows reaches 2 of 4 experts, whose adapters lie apart: 4 pairs.
+TEST(Adapters, OfExpertsAreReadForEachExpertThatIsReached) {
+  const HardwareProfile hardware = machine();
+  ModelSpec model = llama_2_7b();
+  model.experts = Experts{.count = 4, .active = 2, .intermediate_size = 1024};
+  const auto added_s = [&](int64_t count) {
+    CostModel with(model, hardware, 1);
+    with.add_adapters({.count = count, .rank = 16});
+    return with.linear_layer_s(2) - CostModel(model, hardware, 1).linear_layer_s(2);
+  };
+  // A second adapter doubles what attention reads, and what reached experts do until pairs are fewer.
+  const double attention = 16.0 * 2 * (4 * 4096 + 2 * 4096 + 4096 + 4);  // and the router
+  const double expert = 16.0 * 2 * (4096 + 2048 + 1024 + 4096);
+  const double reached = 4 * (1 - 2.0 * 3 / (4 * 5));  // RoutedExperts::distinct
+  EXPECT_NEAR(added_s(2) - added_s(1), (attention + (4 - reached) * expert) / kBandwidth, 1e-12);
+}
+
 TEST(GemmPrecision, IsThatOfTheWiderOperand) {
   Gpu gpu = machine().gpu;
   gpu.peak_flops_fp8 = 2 * kPeakFlops;

@@ -126,8 +126,8 @@ TEST(EngineStart, IsRefusedWhereASliceOfLimitedLengthReachesNoEndOfABlock) {
   EXPECT_EQ(refusal({limit + "1"}), "");
 }
 
-TEST(EngineStart, SaysThatAdaptersTakeNoTime) {
-  const std::string note = "the time of their computation is not simulated";
+TEST(EngineStart, SaysWhichAdaptersRequestsUse) {
+  const std::string note = "every request uses a LoRA adapter of rank serving.max_lora_rank";
   EXPECT_TRUE(notes_have({"serving.enable_lora=true"}, note));
   EXPECT_FALSE(notes_have({}, note));
   // 320 MiB of 128 KiB a token; the capacity is rounded down to blocks of 16 tokens.
