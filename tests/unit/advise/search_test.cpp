@@ -314,6 +314,28 @@ TEST(PlanSearch, OfEquallyDearOnesTheAnswerIsTheFastest) {
   EXPECT_LE(evaluator.full_runs, 3 * (8 + 8 * 2 + 3) + 30);
 }
 
+// Of nine kinds the first wave leaves one, and it is the fastest.
+TEST(PlanSearch, OfTwoEquallyDearOnesTheAnswerIsTheFastest) {
+  const auto formula = [](const Values& v) -> Served {
+    return {.usd_per_hour = 5, .p99_ttft_ms = 110 - v.at("a")};
+  };
+  const Plan plan = plan_of({list("a", {1, 2, 3, 4, 5, 6, 7, 8, 9})}, 1000);
+  Formula evaluator(formula);
+  Judge judge(plan, evaluator);
+  const PlanResult result = find_plan(plan, judge);
+  ASSERT_NE(result.best, nullptr);
+  EXPECT_EQ(values_of(result.best->changes).at("a"), 9);
+}
+
+TEST(PlanSearch, CountsWhatIsUnstableAsMissingEverythingByFar) {
+  const Plan plan = plan_of({}, 1000);
+  Candidate one;
+  one.runs.emplace_back().metrics = {{"p99_ttft_ms", 1500.0}};
+  EXPECT_DOUBLE_EQ(total_violation(plan, one), 0.5);
+  one.reason = "unstable";
+  EXPECT_GT(total_violation(plan, one), 1e5);
+}
+
 // Short workloads take the later of twenty equally dear kinds for the faster ones, the whole the first. Of
 // the twelve that the first wave leaves, the three that seem fastest are judged, and they are not faster:
 // that is all.
