@@ -362,8 +362,8 @@ constexpr std::array kPolicies = {
         kSsdAndRemote,
         "sglang server_arguments.md@004813e, hiradix_cache.py@263bc85, sglang#23309 (April 2026)",
         "the order of tiers by TTFT is the measured one. Qwen3-8B on an A100-40GB with Mooncake and SSDs: "
-        "mean TTFT 7 to 13 % too short (its attention is fitted to the run without a host cache); "
-        "Qwen3-14B on two A10 21 % too long to 1 % too short, with a filled store 86 % too short (GPU from "
+        "mean TTFT 2 to 13 % too short (its attention is fitted to the run without a host cache); "
+        "Qwen3-14B on two A10 1 to 31 % too long, with a filled store 85 % too short (GPU from "
         "a data sheet)"},
     PolicyRow{"kvbm",
               "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",
