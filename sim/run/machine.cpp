@@ -370,9 +370,9 @@ void Machine::check_host_cache(const ServingOptions& serving) const {
     const double tokens = tier.capacity_bytes / tier.bytes_per_token;
     if (tier.kind != Tier::dram || tokens > static_cast<double>(kv_capacity_tokens_)) continue;
     throw InputError(fmt::format(
-        "policy.tiers: dram: found {:.1f} GB, which hold {:.0f} tokens; SGLang does not start because "
-        "HiCache's "
-        "host cache must hold more than the GPU's {} tokens; allowed: capacity_over_gpu above 1, or more "
+        "policy.tiers: dram: found {:.1f} GB, which holds {:.0f} tokens; SGLang does not start because "
+        "HiCache's host cache must hold more than the GPU's {} tokens; allowed: capacity_over_gpu above 1, "
+        "or more "
         "than {:.1f} GB; serving.allow_impossible=true simulates it anyway",
         tier.capacity_bytes / 1e9, tokens, kv_capacity_tokens_,
         static_cast<double>(kv_capacity_tokens_) * tier.bytes_per_token / 1e9));

@@ -1,7 +1,6 @@
 #include "run/setup.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>

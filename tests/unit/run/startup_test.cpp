@@ -64,7 +64,7 @@ TEST(EngineStart, OfSglangIsRefusedWhereHicacheHoldsNoMoreThanTheGpu) {
   };
   EXPECT_EQ(
       with("\"capacity_bytes\": 1e9"),
-      "start.json: policy.tiers: dram: found 1.0 GB, which hold 7629 tokens; SGLang does not start "
+      "start.json: policy.tiers: dram: found 1.0 GB, which holds 7629 tokens; SGLang does not start "
       "because HiCache's host cache must hold more than the GPU's 16000 tokens; allowed: "
       "capacity_over_gpu above 1, or more than 2.1 GB; serving.allow_impossible=true simulates it anyway");
   EXPECT_NE(with("\"capacity_over_gpu\": 1"), "");
