@@ -261,7 +261,8 @@ TEST_F(LaunchFiles, PlanTakesFromTheLineWhatItDoesNotSearch) {
   const Json result = Json::parse(outcome.out);
   EXPECT_EQ(result.at("from").at("fields").at("serving.max_model_len"), 8192);
   EXPECT_FALSE(result.at("from").at("fields").contains("serving.max_num_seqs")) << "the plan searches it";
-  EXPECT_TRUE(has(result.at("answer").at("command"), "model=Qwen/Qwen3-8B")) << result.at("answer").at("command");
+  EXPECT_TRUE(has(result.at("answer").at("command"), "model=Qwen/Qwen3-8B"))
+      << result.at("answer").at("command");
 }
 
 TEST_F(LaunchFiles, IgnoreFlagsNeedsALine) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/quantization.h"
 #include "unit/launch_lines.h"
 
 namespace kvcap::launch_flags_test {
@@ -208,6 +209,30 @@ TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
             "--from: -q: found \"awq\", allowed: fp8, or a model with this method in its config.json: awq");
   EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B -q fp8", "model.weight_bytes_per_element"), "1");
   EXPECT_EQ(error_of("vllm serve openai/gpt-oss-120b -q mxfp4"), "accepted");
+}
+
+// The names that vLLM and SGLang give the kernels of a checkpoint's format.
+TEST(Quantization, MayBeNamedByItsKernels) {
+  for (const auto& [format, kernel] : {std::pair("awq", "awq_marlin"),
+                                       {"awq", "moe_wna16"},
+                                       {"gptq", "gptq_marlin"},
+                                       {"gptq", "marlin"},
+                                       {"gptq", "moe_wna16"},
+                                       {"modelopt", "modelopt_fp8"},
+                                       {"modelopt", "modelopt_fp4"},
+                                       {"modelopt", "modelopt_mixed"},
+                                       {"modelopt", "nvfp4"},
+                                       {"modelopt", "petit_nvfp4"},
+                                       {"mxfp4", "gpt_oss_mxfp4"},
+                                       {"fp8", "fbgemm_fp8"},
+                                       {"auto-round", "inc"},
+                                       {"auto_round", "inc"},
+                                       {"compressed-tensors", "w8a8_int8"},
+                                       {"compressed-tensors", "w8a8_fp8"}}) {
+    EXPECT_TRUE(is_same_quantization(format, kernel)) << format << ", " << kernel;
+    EXPECT_TRUE(is_same_quantization(format, format)) << format;
+    EXPECT_FALSE(is_same_quantization("bitsandbytes", kernel)) << kernel;
+  }
 }
 
 TEST(Connectors, InsideOfMultiConnectorAreRead) {

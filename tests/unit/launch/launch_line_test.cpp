@@ -228,9 +228,10 @@ TEST(LaunchLine, RefusesWhatWouldBeAnotherMachine) {
             "--from: -pcp 2 affects the result and is not simulated (missing: the division of a prompt's "
             "queries among GPUs of their own); --ignore-flags pcp leaves it out");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --prefill-context-parallel-size 1"), "accepted");
-  EXPECT_EQ(error_of("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --pp 2"),
-            "--from: --pp 2 affects the result and is not simulated (missing: a batch of its own requests for "
-            "each stage); --ignore-flags pp leaves it out");
+  EXPECT_EQ(
+      error_of("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --pp 2"),
+      "--from: --pp 2 affects the result and is not simulated (missing: a batch of its own requests for "
+      "each stage); --ignore-flags pp leaves it out");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --enforce-eager"),
             "--from: --enforce-eager affects the result and is not simulated; --ignore-flags enforce-eager "
             "leaves it out");

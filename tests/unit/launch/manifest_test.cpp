@@ -389,6 +389,8 @@ TEST_F(Manifests, OfDynamoStartItsWorkers) {
   EXPECT_EQ(value_of(trtllm, "serving.tensor_parallel_size"), "2");
   EXPECT_EQ(value_of(trtllm, "serving.gpu_memory_utilization"), "0.8");
   EXPECT_EQ(value_of(trtllm, "serving.block_size"), "64");
+  EXPECT_TRUE(has_note(read(graph(worker("W", "dynamo.vllm", "--model, Qwen/Qwen3-8B"))),
+                       "resources.limits.gpu: the engine uses 1 of 2 GPUs; the others are idle"));
   EXPECT_TRUE(has(refused(graph(worker("W", "dynamo.vllm", "--model, Qwen/Qwen3-8B",
                                        "      multinode: {nodeCount: 2}\n"))),
                   "spec.services.W.multinode.nodeCount: found an engine over 2 nodes"));

@@ -88,6 +88,17 @@ TEST_F(ForeignLog, OfGuideLlmLeavesOutWhatWasNotMeasured) {
   EXPECT_EQ(source.warnings.size(), 1u);
 }
 
+TEST_F(ForeignLog, OfGuideLlmKeepsAMeasuredRequestWithoutALatency) {
+  std::string unknown = guide_request("1700000025.0", 30, 2);
+  unknown.replace(unknown.find(R"("request_latency":2.5,)"), 22, "");
+  const Source source = open(
+      "guidellm",
+      R"({"benchmarks":[{"scheduler_metrics":{"measure_start_time":1700000020.0,"measure_end_time":1700000030.0},)"
+      R"("requests":{"successful":[)" +
+          guide_request("1700000021.0", 20, 2) + "," + unknown + "]}}]}");
+  EXPECT_EQ(turns_of(source), (Turns{{0, 20, 2}, {4, 30, 2}}));
+}
+
 TEST_F(ForeignLog, OfGuideLlmBeginsAConversationAgainInEachBenchmark) {
   const auto benchmark = [](const std::string& start, int input) {
     return R"({"requests":{"successful":[)" +
