@@ -174,6 +174,11 @@ TEST(PlanFlips, OfPricesAreWhereTwoCostsAreEqual) {
   EXPECT_DOUBLE_EQ(ssd->factor, 0.5);
   EXPECT_FALSE(find(flips, "GPU price", false));
   EXPECT_FALSE(find(flips, "SSD price", true));
+  // A with four SSDs, 3 + 8, is as dear at f = 6 only, and no nearer where it was judged before A with two.
+  std::reverse(found.result.judged.begin(), found.result.judged.end());
+  const std::vector<Flip> reversed = find_flips(found.plan, found.result, kOneASecond, *found.judge);
+  EXPECT_DOUBLE_EQ(find(reversed, "GPU price", true)->factor, 2);
+  EXPECT_DOUBLE_EQ(find(reversed, "SSD price", false)->factor, 0.5);
 }
 
 TEST(PlanFlips, LeaveOutWhatCannotBeChanged) {
@@ -287,6 +292,49 @@ TEST(PlanAdvice, TriesAFasterPcieLinkWhereNoRatesByItsSizesAreMeasured) {
   EXPECT_EQ(more_of(pcie).find(faster), std::string::npos);
   EXPECT_NE(more_of({pcie[0], "hardware.pcie.h2d_curve=[]"}).find(faster + ", no price\n"),
             std::string::npos);
+}
+
+// The p99 TTFT falls by a millisecond with each unit of each value.
+class FasterWithLarger : public Evaluator {
+ public:
+  std::vector<Answer> run(const std::vector<Ask>& asks) override {
+    std::vector<Answer> answers;
+    for (const Ask& ask : asks) {
+      double units = 0;
+      for (const std::string& change : ask.changes) units += std::stod(change.substr(change.find('=') + 1));
+      answers.emplace_back().result.metrics = {
+          {"cost.usd_per_hour", 3.0}, {"p99_ttft_ms", 50 - units}, {"stable", true}};
+    }
+    return answers;
+  }
+};
+
+// The values of a list need not ascend; the largest has none after it.
+TEST(PlanAdvice, TriesTheNextLargerValueOfEachSearchedResource) {
+  Plan plan{.name = "test",
+            .base = std::string(KVCAP_SOURCE_DIR) + "/scenarios/demo.json",
+            .meet = {{.metric = "p99_ttft_ms", .max = 60}}};
+  plan.search.push_back(
+      {.paths = {"hardware.ssd.count"}, .values = {"8", "1", "4", "2"}, .numbers = {8, 1, 4, 2}});
+  plan.search.push_back({.paths = {"fleet.replicas"}, .values = {"1", "3"}, .numbers = {1, 3}});
+  FasterWithLarger machines;
+  Judge judge(plan, machines);
+  const auto searched = [&](const Point& answer) {
+    PlanResult result;
+    result.best_point = answer;
+    result.best = judge.look({{changes_at(plan, answer)}}).front();
+    std::vector<std::string> names;
+    for (const Marginal& one : marginal_values(plan, result, judge)) {
+      const bool is_searched =
+          one.what.starts_with("hardware.ssd.count") || one.what.starts_with("fleet.replicas");
+      if (is_searched) names.push_back(one.what);
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(searched({1, 0}), (Names{"fleet.replicas 1 -> 3", "hardware.ssd.count 1 -> 2"}));
+  EXPECT_EQ(searched({0, 1}), Names{});
 }
 
 }  // namespace

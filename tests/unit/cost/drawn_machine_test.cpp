@@ -388,6 +388,26 @@ TEST(PlanDraws, ScaleWhatWasMeasuredOverSeeds) {
   EXPECT_DOUBLE_EQ(on_machine(0.5, 0, 0.25), 0.75);
 }
 
+// The answer runs once on the machine of its profile and once on each drawn one.
+TEST(PlanDraws, RunTheFinalistsOnPlausibleMachines) {
+  const Plan plan{.name = "test",
+                  .base = std::string(KVCAP_SOURCE_DIR) + "/scenarios/demo.json",
+                  .meet = {{.metric = "p99_ttft_ms", .max = 1e6}}};
+  RunResult length = run_with(100);
+  length.session_count = 50;
+  length.metrics.emplace_back("p99_ttft_ms", 100.0);
+  const Candidate answer{.changes = {"workload.sessions=50"}, .verdict = Judgement::meets, .runs = {length}};
+  PlanResult result;
+  EXPECT_EQ(draw_finalists(plan, result, {.draws = 2}).draws, 0);
+  result.best = &answer;
+  EXPECT_EQ(draw_finalists(plan, result, {.draws = 0}).draws, 0);
+  const PlanDraws draws = draw_finalists(plan, result, {.draws = 2});
+  EXPECT_EQ(draws.draws, 2);
+  ASSERT_EQ(draws.finalists.size(), 1U);
+  EXPECT_EQ(draws.finalists[0].meets, 1);
+  EXPECT_EQ(draws.still_best, 1);
+}
+
 // Four machines, of which the last runs neither of two settings. The answer at 2 $ meets 100 ms on the first
 // and the third; on the third the other one does too, for less.
 TEST(PlanDraws, CountTheMachinesInWhichTheAnswerStillHolds) {

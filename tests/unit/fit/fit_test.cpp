@@ -559,6 +559,25 @@ TEST_F(FitCommand, TakesMeansWhereNoRequestsAreTold) {
   EXPECT_NE(json["runs"][0]["notes"].dump().find("only means and medians are fitted"), std::string::npos);
 }
 
+TEST_F(FitCommand, NotesWhatNeitherTheLogNorTheScenarioStates) {
+  write("run.json", R"({"schema": "kvcap.scenario/1", "model": "llama-2-7b", "hardware": "a100-40g-4x-pm9a3",
+      "serving": {"max_num_seqs": 8}, "policy": {"name": "recompute"},
+      "workload": {"source": {"kind": "vllm_bench", "path": ")" KVCAP_SOURCE_DIR
+                    R"(/traces/bench-sample.json"}}})");
+  const auto assumed = [&](FitRunOptions options) {
+    options.base = "a100-40g-4x-pm9a3";
+    for (const std::string& note : read_fit_run(path("run.json"), options).notes) {
+      if (note.starts_with("assumed")) return note;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(
+      assumed({}),
+      "assumed (not given): serving.tensor_parallel_size 1, serving.max_num_batched_tokens 2048 (--set)");
+  EXPECT_EQ(assumed({.overrides = {"serving.max_num_batched_tokens=4096"}}),
+            "assumed (not given): serving.tensor_parallel_size 1 (--set)");
+}
+
 TEST_F(FitCommand, RefusesWhatItCannotUseBeforeAnythingRuns) {
   const auto refused = [&](const Outcome& outcome, const std::string& part) {
     EXPECT_EQ(outcome.exit_code, 2);

@@ -118,6 +118,13 @@ bool sets_field(const LaunchLine& line, const FlagRow& row) {
   });
 }
 
+TEST(FlagTable, DividesWordsFromTheirValues) {
+  std::vector<std::pair<std::string_view, std::string_view>> found;
+  for (const Word& one : words_of("auto  fp8=1 x=a=b ")) found.emplace_back(one.word, one.value);
+  EXPECT_EQ(found, (std::vector<std::pair<std::string_view, std::string_view>>{
+                       {"auto", ""}, {"fp8", "1"}, {"x", "a=b"}}));
+}
+
 // vLLM then takes a step of the longest prompt, and refuses a smaller one.
 TEST(WholePrompts, AreWhatALineWithoutChunkedPrefillComputes) {
   const std::string line = "vllm serve Qwen/Qwen3-8B --no-enable-chunked-prefill ";

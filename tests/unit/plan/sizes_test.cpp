@@ -183,5 +183,12 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
             "llama-2-7b with kv_offload");
 }
 
+TEST_F(PlanSizes, OfAMachineWithoutPricesHaveNoNotes) {
+  const Plan plan = load(R"([{"kind": "dram"}])", kSeeds, "",
+                         {"billing.whole_servers=true", "hardware.gpu.price_usd_per_hour=0",
+                          "hardware.dram.price_usd_per_gb_hour=0"});
+  EXPECT_EQ(purchase_notes(plan, changes_at(plan, {0})), Names{});
+}
+
 }  // namespace
 }  // namespace kvcap::plan_sizes_test
