@@ -379,6 +379,16 @@ TEST(LaunchLine, OfLmcacheWithoutAnyTierKeepsNothing) {
   EXPECT_FALSE(scenario_of(line).policy.chunk_tokens);
 }
 
+TEST(LaunchLine, ReadsLmcachesKeysOfAConnectorAsItsVariables) {
+  const Scenario scenario = scenario_of(
+      "vllm serve Qwen/Qwen3-8B --kv-transfer-config "
+      "'{\"kv_connector\":\"LMCacheConnectorV1\",\"kv_role\":\"kv_both\",\"kv_connector_extra_config\":"
+      "{\"lmcache.max_local_cpu_size\":60,\"lmcache.chunk_size\":512}}'");
+  ASSERT_EQ(scenario.policy.tiers->size(), 1U);
+  EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 60 * 1073741824.0);
+  EXPECT_EQ(scenario.policy.chunk_tokens, 512);
+}
+
 TEST(LaunchLine, OfVllmsBackendAloneTurnsNothingOn) {
   const std::string line = "vllm serve Qwen/Qwen3-8B ";
   for (const char* off : {"--kv-offloading-backend native", "--kv-offloading-backend lmcache",

@@ -85,6 +85,20 @@ TEST(Observation, MostTotalsFallAtARestart) {
   EXPECT_EQ(restarts_if_these_fall({Counter::requests, Counter::queried_tokens, Counter::hbm_hit_tokens}), 1);
 }
 
+// Three counters and any one histogram are above 0: two falls of four are no restart.
+TEST(Observation, EveryHistogramSpeaksAgainstARestart) {
+  for (std::size_t i = 0; i < std::size(kSpreadNames); ++i) {
+    Snapshot before = at(0, 30), after = at(10, 50);
+    for (Snapshot* one : {&before, &after}) {
+      one->counters[static_cast<std::size_t>(Counter::external_hit_tokens)] = NAN;
+      std::swap(one->spreads[i], one->spreads[static_cast<std::size_t>(Spread::ttft_s)]);
+    }
+    after.counters[static_cast<std::size_t>(Counter::requests)] = 1;
+    after.counters[static_cast<std::size_t>(Counter::queried_tokens)] = 1;
+    EXPECT_EQ(observation_of({.samples = {before, after}}).restarts, 0) << kSpreadNames[i];
+  }
+}
+
 TEST(Observation, AHistogramThatRunsBackwardsIsToldAndNotSummed) {
   for (const bool in_sum : {false, true}) {
     Snapshot back = at(10, 50);
