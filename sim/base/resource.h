@@ -17,7 +17,7 @@ enum class Resource : uint8_t {
   ssd_read,
   ssd_write,
   remote,
-  nic,  // between nodes; named only where nodes pass each other KV (engine/handover.h)
+  nic,  // between nodes; named only where nodes pass each other KV (engine/handover/handover.h)
   cxl_read,
   cxl_write
 };

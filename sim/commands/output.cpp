@@ -14,7 +14,7 @@
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
 #include "base/text/print.h"
-#include "commands/show_support.h"
+#include "commands/show/support.h"
 #include "cost/prices.h"
 #include "metrics/write.h"
 #include "plan/sweep/finished_runs.h"

@@ -13,7 +13,7 @@
 #include "engine/api_server.h"
 #include "engine/context_cache.h"
 #include "engine/forecast.h"
-#include "engine/handovers.h"
+#include "engine/handover/handovers.h"
 #include "engine/instance_parts.h"
 #include "engine/saves.h"
 #include "engine/scheduler/scheduler.h"

@@ -8,7 +8,7 @@
 #include "cost/cost_model.h"
 #include "engine/keeping.h"
 #include "engine/options.h"
-#include "engine/speculation.h"
+#include "engine/speculation/speculation.h"
 #include "engine/step_time.h"
 #include "policy/policy.h"
 #include "state/kv_pool.h"

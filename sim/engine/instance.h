@@ -23,7 +23,7 @@
 #include "engine/context_cache.h"
 #include "engine/deadlines.h"
 #include "engine/forecast.h"
-#include "engine/handovers.h"
+#include "engine/handover/handovers.h"
 #include "engine/instance_parts.h"
 #include "engine/request.h"
 #include "engine/saves.h"

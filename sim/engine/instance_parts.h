@@ -11,7 +11,7 @@
 #include "des/world.h"
 #include "engine/arrivals.h"
 #include "engine/engine_model.h"
-#include "engine/handover.h"
+#include "engine/handover/handover.h"
 #include "engine/prompt.h"
 #include "engine/restorer.h"
 #include "engine/sessions.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/text/names.h"
-#include "engine/speculative_options.h"
+#include "engine/speculation/speculative_options.h"
 #include "spec/expert_placement.h"
 #include "spec/kv_capacity_model.h"
 #include "spec/kv_groups.h"

@@ -14,7 +14,7 @@
 
 #include "cost/cost_model.h"
 #include "engine/options.h"
-#include "engine/speculation.h"
+#include "engine/speculation/speculation.h"
 #include "metrics/recorder.h"
 #include "policy/policy.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text/names.h"
-#include "engine/handover_options.h"
+#include "engine/handover/handover_options.h"
 #include "fleet/routing.h"
 
 namespace kvcap {

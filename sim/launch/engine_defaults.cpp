@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "engine/versions/engines.h"
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 #include "launch/launch_line.h"
 #include "launch/values.h"
 #include "scenario/load.h"

@@ -9,7 +9,7 @@
 #include "base/input_error.h"
 #include "base/text/plain_text.h"
 #include "launch/launch_line.h"
-#include "launch/manifest.h"
+#include "launch/manifest/manifest.h"
 #include "launch/values.h"
 
 namespace kvcap {

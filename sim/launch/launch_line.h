@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 #include "launch/line_words.h"
 #include "scenario/scenario.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 #include "scenario/json.h"
 #include "scenario/scenario.h"
 

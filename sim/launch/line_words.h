@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 
 namespace kvcap {
 

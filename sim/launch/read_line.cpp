@@ -14,7 +14,7 @@
 #include "base/input_error.h"
 #include "base/text/json_document.h"
 #include "base/text/plain_text.h"
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 #include "launch/launch_line.h"
 #include "launch/line_words.h"
 #include "launch/named_model.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 #include "policy/table.h"
 
 namespace kvcap {

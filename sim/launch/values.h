@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 
 namespace kvcap {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/float_values.h"
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 #include "launch/line_parts.h"
 #include "launch/stack_tiers.h"
 #include "launch/values.h"

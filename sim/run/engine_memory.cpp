@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "engine/speculation.h"
+#include "engine/speculation/speculation.h"
 #include "run/ranks.h"
 
 namespace kvcap {

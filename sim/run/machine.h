@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/speculation.h"
+#include "engine/speculation/speculation.h"
 #include "engine/step_time.h"
 #include "policy/table.h"
 #include "scenario/scenario.h"

@@ -7,7 +7,7 @@
 
 #include "des/world.h"
 #include "engine/engine_model.h"
-#include "engine/handover.h"
+#include "engine/handover/handover.h"
 #include "run/machine.h"
 #include "scenario/scenario.h"
 #include "state/store.h"

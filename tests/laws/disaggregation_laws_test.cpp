@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/handover.h"
+#include "engine/handover/handover.h"
 #include "laws/machines.h"
 #include "metrics/serialize.h"
 #include "reference/dice.h"

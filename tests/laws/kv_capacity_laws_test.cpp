@@ -10,7 +10,7 @@
 
 #include "base/input_error.h"
 #include "commands/question.h"
-#include "commands/show_memory.h"
+#include "commands/show/memory.h"
 #include "laws/machines.h"
 #include "run/machine.h"
 #include "run/ranks.h"

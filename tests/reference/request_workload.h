@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "engine/speculation.h"
+#include "engine/speculation/speculation.h"
 #include "engine/step_time.h"
 #include "reference/literal_engine.h"
 #include "workload/workload.h"

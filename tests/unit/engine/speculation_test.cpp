@@ -1,5 +1,5 @@
 // Acceptance, the drafter's time and memory, against sums done by hand.
-#include "engine/speculation.h"
+#include "engine/speculation/speculation.h"
 
 #include <gtest/gtest.h>
 

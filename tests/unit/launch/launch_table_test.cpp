@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 #include "policy/table.h"
 #include "scenario/json.h"
 #include "unit/launch_lines.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 #include "unit/cli.h"
 
 namespace kvcap::launched_command_test {

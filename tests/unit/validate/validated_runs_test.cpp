@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "commands/show_support.h"
+#include "commands/show/support.h"
 #include "unit/shared_data.h"
 #include "validate/studies/study.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "engine/versions/engines.h"
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 #include "launch/line_parts.h"
 #include "launch/stack_tiers.h"
 #include "launch/values.h"

@@ -1,11 +1,11 @@
-#include "launch/manifest.h"
+#include "launch/manifest/manifest.h"
 
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 
 #include "base/input_error.h"
-#include "launch/manifest_parts.h"
+#include "launch/manifest/parts.h"
 #include "launch/values.h"
 
 namespace kvcap {

@@ -1,4 +1,4 @@
-#include "engine/handover.h"
+#include "engine/handover/handover.h"
 
 #include <algorithm>
 #include <iterator>

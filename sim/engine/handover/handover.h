@@ -25,7 +25,7 @@
 
 #include "des/world.h"
 #include "engine/arrivals.h"
-#include "engine/handover_options.h"
+#include "engine/handover/handover_options.h"
 #include "metrics/recorder.h"
 #include "spec/kv_groups.h"
 #include "spec/model_spec.h"

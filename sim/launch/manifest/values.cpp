@@ -3,7 +3,7 @@
 
 #include "base/input_error.h"
 #include "base/text/plain_text.h"
-#include "launch/manifest_parts.h"
+#include "launch/manifest/parts.h"
 
 namespace kvcap {
 namespace {

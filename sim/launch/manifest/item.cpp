@@ -1,4 +1,4 @@
-#include "launch/manifest_item.h"
+#include "launch/manifest/item.h"
 
 #include <algorithm>
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "launch/manifest.h"
-#include "launch/manifest_item.h"
+#include "launch/manifest/item.h"
+#include "launch/manifest/manifest.h"
 
 namespace kvcap {
 

@@ -18,11 +18,11 @@
 #include "commands/commands.h"
 #include "commands/efficiency_plot.h"
 #include "commands/model_options.h"
-#include "commands/show_fields.h"
-#include "commands/show_flags.h"
-#include "commands/show_memory.h"
-#include "commands/show_model.h"
-#include "commands/show_support.h"
+#include "commands/show/fields.h"
+#include "commands/show/flags.h"
+#include "commands/show/memory.h"
+#include "commands/show/model.h"
+#include "commands/show/support.h"
 #include "cost/peer_collectives.h"
 #include "cost/prices.h"
 #include "engine/options.h"
@@ -215,8 +215,7 @@ void show_all(const std::vector<Entry>& entries, bool json) {
     if (!json) print(left_aligned(entry.name, 28) + " " + entry.summary + "\n");
   }
   for (const Json& entry : json ? Json::array() : list) {
-    if (entry.contains("assumed"))
-      print("\n" + wrapped({"assumed: " + entry["assumed"].get<std::string>()}));
+    if (entry.contains("assumed")) print("\n" + wrapped({"assumed: " + entry["assumed"].get<std::string>()}));
   }
   if (json) print_format("%s\n", list.dump(2).c_str());
 }

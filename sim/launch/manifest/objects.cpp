@@ -1,5 +1,5 @@
 // Finds the engines of objects of Kubernetes and Dynamo.
-#include "launch/manifest_parts.h"
+#include "launch/manifest/parts.h"
 
 namespace kvcap {
 namespace {

@@ -1,5 +1,5 @@
 // Flags of vLLM, and keys of its JSON flags.
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 
 namespace kvcap {
 namespace {

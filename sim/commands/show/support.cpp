@@ -1,4 +1,4 @@
-#include "commands/show_support.h"
+#include "commands/show/support.h"
 
 #include <fmt/core.h>
 

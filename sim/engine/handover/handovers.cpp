@@ -1,4 +1,4 @@
-#include "engine/handovers.h"
+#include "engine/handover/handovers.h"
 
 #include <limits>
 #include <utility>

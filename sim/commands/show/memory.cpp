@@ -1,4 +1,4 @@
-#include "commands/show_memory.h"
+#include "commands/show/memory.h"
 
 #include <algorithm>
 #include <cstdio>

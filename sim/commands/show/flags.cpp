@@ -1,11 +1,11 @@
-#include "commands/show_flags.h"
+#include "commands/show/flags.h"
 
 #include <algorithm>
 
 #include "base/input_error.h"
 #include "base/text/format.h"
 #include "base/text/print.h"
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 
 namespace kvcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "commands/show_model.h"
+#include "commands/show/model.h"
 
 #include <cstdio>
 #include <vector>

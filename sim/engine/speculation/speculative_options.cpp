@@ -1,4 +1,4 @@
-#include "engine/speculative_options.h"
+#include "engine/speculation/speculative_options.h"
 
 #include <algorithm>
 #include <numeric>

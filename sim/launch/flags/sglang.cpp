@@ -1,5 +1,5 @@
 // SGLang's flags.
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 
 namespace kvcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "launch/flags.h"
+#include "launch/flags/flags.h"
 
 #include <algorithm>
 

@@ -27,7 +27,7 @@
 #include "base/random.h"
 #include "cost/cost_model.h"
 #include "cost/draft_memory.h"
-#include "engine/speculative_options.h"
+#include "engine/speculation/speculative_options.h"
 
 namespace kvcap {
 

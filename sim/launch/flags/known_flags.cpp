@@ -2,7 +2,7 @@
 // not simulated (not_simulated, kernels), unless they have one of the values in `unchanged`.
 #include <span>
 
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 
 namespace kvcap {
 namespace {

@@ -1,4 +1,4 @@
-#include "commands/show_fields.h"
+#include "commands/show/fields.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

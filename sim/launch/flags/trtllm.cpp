@@ -1,5 +1,5 @@
 // Flags of TensorRT-LLM's trtllm-serve, and keys of the file of --extra_llm_api_options.
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 
 namespace kvcap {
 namespace {

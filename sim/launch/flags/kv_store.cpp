@@ -1,5 +1,5 @@
 // Environment variables and flags of LMCache and Dynamo, which are used with an engine's flags.
-#include "launch/flag_rows.h"
+#include "launch/flags/flag_rows.h"
 
 namespace kvcap {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "launch/manifest_parts.h"
+#include "launch/manifest/parts.h"
 
 namespace kvcap {
 namespace {
