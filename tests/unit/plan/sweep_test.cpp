@@ -73,12 +73,19 @@ TEST(Sweep, MultipliesItsParts) {
 
 TEST(Sweep, IsItsBaseWhenNothingIsVaried) { EXPECT_EQ(sweep_of("").size(), 1U); }
 
+// Whatever their order in the file: an object would reset the members that were set before it.
 TEST(Sweep, SetsAnObjectBeforeItsMembers) {
-  const Sweep sweep = sweep_of(R"("grid": {"policy.tiers": [[{"kind": "ssd"}]], "policy": ["kv_offload"]})");
-  const Scenario scenario = sweep.scenario(0);
-  EXPECT_EQ(scenario.policy.name, "kv_offload");
-  ASSERT_TRUE(scenario.policy.tiers);
-  EXPECT_EQ(scenario.policy.tiers->size(), 1U);
+  const std::string policy = R"("policy": ["kv_offload"])", tiers = R"("policy.tiers": [[{"kind": "ssd"}]])",
+                    arrivals = R"("workload.arrivals": [{"concurrency": 4}])",
+                    concurrency = R"("workload.arrivals.concurrency": [9])";
+  for (const std::string& grid : {policy + "," + tiers + "," + arrivals + "," + concurrency,
+                                  concurrency + "," + arrivals + "," + tiers + "," + policy}) {
+    const Scenario scenario = sweep_of("\"grid\": {" + grid + "}").scenario(0);
+    EXPECT_EQ(scenario.policy.name, "kv_offload") << grid;
+    ASSERT_TRUE(scenario.policy.tiers) << grid;
+    EXPECT_EQ(scenario.policy.tiers->size(), 1U) << grid;
+    EXPECT_EQ(scenario.workload.arrivals.concurrency, 9) << grid;
+  }
 }
 
 TEST(Sweep, DrawsWithinRanges) {
