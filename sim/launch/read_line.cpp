@@ -19,6 +19,7 @@
 #include "launch/line_words.h"
 #include "launch/named_model.h"
 #include "launch/settings.h"
+#include "launch/shell_variables.h"
 #include "launch/values.h"
 #include "launch/yaml_file.h"
 #include "scenario/load.h"
@@ -81,7 +82,7 @@ class Reader {
     if (!is_variable(word)) return;
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals), value = expanded(word.substr(equals + 1));
-    variables_[name] = value;
+    variables_.set(name, value);
     const bool is_of_stack = !find_flags(line_.engine, name).empty();
     const std::string place = place_of(given);
     if (is_of_stack || is_engines(name)) {
@@ -157,6 +158,10 @@ class Reader {
  private:
   void note(std::string text) { line_.notes.push_back(std::move(text)); }
 
+  std::string expanded(const std::string& word) {
+    return variables_.expanded(word, [&](const std::string& text) { note(text); });
+  }
+
   static std::string place_of(const LineWord& word) { return word.place.empty() ? "" : word.place + ": "; }
 
   // Returns the text of a file that the line names: one of the manifest's ConfigMaps, or a file on disk.
@@ -172,41 +177,6 @@ class Reader {
                                               "TRTLLM_", "TLLM_",    "DYN_"};
     return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                        [&](std::string_view prefix) { return name.starts_with(prefix); });
-  }
-
-  // Replaces "$TP" and "${TP:-2}" with the values set earlier on the line.
-  std::string expanded(const std::string& word) {
-    std::string text;
-    for (std::size_t i = 0; i < word.size();) {
-      if (word[i] != '$' || i + 1 == word.size()) {
-        text += word[i++];
-        continue;
-      }
-      const bool has_braces = word[i + 1] == '{';
-      const std::size_t begin = i + 1 + has_braces;
-      std::size_t end = begin;
-      while (end < word.size() &&
-             (std::isalnum(static_cast<unsigned char>(word[end])) != 0 || word[end] == '_'))
-        ++end;
-      const std::size_t close = has_braces ? word.find('}', end) : end;
-      if (end == begin || close == std::string::npos) {
-        text += word[i++];
-        continue;
-      }
-      const std::string name = word.substr(begin, end - begin), more = word.substr(end, close - end);
-      const auto known = variables_.find(name);
-      if (known != variables_.end()) {
-        text += known->second;
-      } else if (more.starts_with(":-") || more.starts_with("-")) {
-        const std::string other = more.substr(more.find('-') + 1);
-        note("$" + name + " is not set on the line; its default " + other + " is used");
-        text += other;
-      } else {
-        text += word.substr(i, close + has_braces - i);
-      }
-      i = close + has_braces;
-    }
-    return text;
   }
 
   // Splits "--max-num-seqs=64" into the flag and 64, and vLLM's -O3 into -O and 3.
@@ -550,7 +520,7 @@ class Reader {
   const LineInput& input_;
   const std::vector<std::string>& ignored_;
   std::set<std::string> used_;  // names of `ignored_` that were used
-  std::map<std::string, std::string> variables_;
+  ShellVariables variables_;
   std::vector<FlagSetting> settings_, file_settings_;
   std::vector<std::string> on_line_;  // flags set on the line
   std::vector<Given> files_, unknown_, refused_;

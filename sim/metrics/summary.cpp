@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <map>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "metrics/recorded.h"
 #include "metrics/statistics/quantiles.h"
 #include "metrics/statistics/stability.h"
+#include "metrics/turn_curves.h"
 #include "metrics/turn_means.h"
 
 namespace kvcap {
@@ -67,7 +66,7 @@ class Summary {
     add_warmup();
     result_.intervals = batch_intervals(recorded_.turns);
     add_series();
-    add_history();
+    result_.by_history = by_history(recorded_.turns);
     return std::move(result_);
   }
 
@@ -544,35 +543,7 @@ class Summary {
       for (double& mean : means) mean /= links_of(i);
       result_.series.emplace_back(std::string(kResourceNames[i]) + "_utilization", std::move(means));
     }
-    add_turn_series();
-  }
-
-  // Adds, for each bin of time, means of the turns that arrive in it, including warm-up.
-  void add_turn_series() {
-    BinnedMeans hit_rate(kSeriesBins, facts_.duration_s);
-    BinnedMeans ttft_ms(kSeriesBins, facts_.duration_s);
-    for (const TurnRecord& turn : recorded_.turns) {
-      if (!turn.answered()) continue;
-      const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
-      if (prompt_tokens > 0) hit_rate.add(turn.arrival_s, turn.hit_tokens / prompt_tokens, prompt_tokens);
-      ttft_ms.add(turn.arrival_s, 1e3 * turn.ttft_s);
-    }
-    result_.series.emplace_back("token_hit_rate", hit_rate.means());
-    result_.series.emplace_back("mean_ttft_ms", ttft_ms.means());
-  }
-
-  void add_history() {
-    std::map<int64_t, std::vector<double>> ttfts_ms;  // key: least history of the bin
-    for (const TurnRecord& turn : recorded_.turns)
-      if (is_measured(turn)) ttfts_ms[std::bit_floor(turn.history_tokens)].push_back(1e3 * turn.ttft_s);
-    for (auto& [min_tokens, values_ms] : ttfts_ms) {
-      const Distribution ttft_ms = describe(values_ms);
-      result_.by_history.push_back({.min_tokens = min_tokens,
-                                    .max_tokens = std::max<int64_t>(2 * min_tokens - 1, 0),
-                                    .count = std::ssize(values_ms),
-                                    .mean_ttft_ms = ttft_ms.mean,
-                                    .p99_ttft_ms = ttft_ms.p99});
-    }
+    add_turn_series(recorded_.turns, kSeriesBins, duration_s, result_.series);
   }
 
   const Recorded& recorded_;

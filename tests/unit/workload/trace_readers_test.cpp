@@ -187,6 +187,14 @@ TEST_F(VllmRun, NeedsNoBlocks) {
   EXPECT_TRUE(workload.piece_begin.empty());
 }
 
+TEST_F(VllmRun, HasLatenciesWhereItsColumnsAre) {
+  const Source source = open_source(
+      holding("vllm", "arrival_s,input_tokens,output_tokens,e2e_s,ttft_s\n3,40,20,4,1\n4,10,5,6,2\n"), 1);
+  ASSERT_EQ(source.measured.size(), 2U);
+  EXPECT_EQ(source.measured[1].ttft_s, 2);
+  EXPECT_EQ(source.measured[1].e2el_s, 6);
+}
+
 TEST_F(VllmRun, MayLackRequestsOfItsWorkload) {
   const Workload workload = make_workload(
       run("request_id,arrival_s,input_tokens,output_tokens\n2,0,40,8\n0,1,40,20\n", blocks()), 1);

@@ -1,0 +1,22 @@
+// Shell variables that a launch line sets before the engine's program, and their values inside its words.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace kvcap {
+
+class ShellVariables {
+ public:
+  void set(const std::string& name, const std::string& value) { values_[name] = value; }
+
+  // Returns the word with "$TP", "${TP}" and "${TP:-2}" replaced by their values. A variable that is not set
+  // has its default, which `note` is told, or stays as it is written.
+  std::string expanded(const std::string& word, const std::function<void(const std::string&)>& note) const;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace kvcap
