@@ -153,6 +153,7 @@ constexpr const char* kWithoutSampling[] = {"codellama-34b",
                                             "opt-30b",
                                             "opt-6.7b",
                                             "phi-4",
+                                            "qwen3.5-4b",
                                             "yi-34b"};
 
 TEST(CatalogueFigures, SayHowTheirPublisherDrawsTokensOrThatItSaysNothing) {
@@ -164,6 +165,10 @@ TEST(CatalogueFigures, SayHowTheirPublisherDrawsTokensOrThatItSaysNothing) {
     if (model.sampling) {
       EXPECT_TRUE(model.sampling->filters()) << figures.name;
     }
+  }
+  for (const CatalogueEntry& entry : catalogue(Catalogue::models)) {
+    const auto says = [&](std::string_view text) { return entry.text.find(text) != std::string_view::npos; };
+    EXPECT_EQ(says("; sampling: ") || says("; sampling from memory"), says("\"sampling\": ")) << entry.name;
   }
   EXPECT_EQ(load_model("qwen3.5-27b").sampling->top_k, 20);
   EXPECT_EQ(load_model("deepseek-v3.2").sampling->top_p, 0.95);
