@@ -28,6 +28,17 @@ constexpr EngineMetric<Counter> kCounters[] = {
     {kVllm, "vllm:kv_offload_total_bytes_total", Counter::saved_bytes, "transfer_type", "GPU_to_CPU"},
     {kVllm, "vllm:kv_offload_total_bytes_total", Counter::saved_bytes, "transfer_type",
      "GPU_to_SHARED_STORAGE"},
+    {kVllm, "vllm:spec_decode_num_drafts_total", Counter::draft_rounds},
+    {kVllm, "vllm:spec_decode_num_draft_tokens_total", Counter::draft_tokens},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_total", Counter::accepted_tokens},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_1, "position", "0"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_2, "position", "1"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_3, "position", "2"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_4, "position", "3"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_5, "position", "4"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_6, "position", "5"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_7, "position", "6"},
+    {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_8, "position", "7"},
 
     {kSglang, "sglang:num_requests_total", Counter::requests},
     {kSglang, "sglang:prompt_tokens_total", Counter::prompt_tokens},
@@ -55,6 +66,7 @@ constexpr EngineMetric<Gauge> kGauges[] = {
     {kSglang, "sglang:max_total_num_tokens", Gauge::kv_capacity_tokens},
     {kSglang, "sglang:page_size", Gauge::block_size},
     {kSglang, "sglang:num_pages", Gauge::blocks},
+    {kSglang, "sglang:spec_accept_length", Gauge::acceptance_length},
 };
 
 // Up to 0.10, vLLM V1 exported the inter-token latency as time_per_output_token.

@@ -172,4 +172,26 @@ double Observation::token_hit_rate() const {
   return std::isnan(total) ? (*this)[Gauge::hit_rate].mean : total;
 }
 
+double Observation::drafts_per_round() const {
+  const double rounds = (*this)[Counter::draft_rounds];
+  return rounds > 0 ? (*this)[Counter::draft_tokens] / rounds : kNaN;
+}
+
+double Observation::acceptance_length() const {
+  const double rounds = (*this)[Counter::draft_rounds];
+  return rounds > 0 ? 1 + (*this)[Counter::accepted_tokens] / rounds : (*this)[Gauge::acceptance_length].mean;
+}
+
+std::vector<double> Observation::acceptance_by_position() const {
+  std::vector<double> shares;
+  const double rounds = (*this)[Counter::draft_rounds];
+  if (!(rounds > 0) || drafts_per_round() > kDraftPositions) return shares;
+  for (std::size_t i = 0; i < kDraftPositions; ++i) {
+    const double accepted = counters[static_cast<std::size_t>(Counter::accepted_at_1) + i];
+    if (std::isnan(accepted)) break;
+    shares.push_back(accepted / rounds);
+  }
+  return shares;
+}
+
 }  // namespace kvcap

@@ -61,6 +61,13 @@ struct Observation {
   // Shares of the queried tokens; NaN: not exported.
   double hit_rate(Counter tier) const;
   double token_hit_rate() const;
+  // Of speculative decoding: drafts that a round verifies, and mean tokens of a round with the verifier's
+  // own. NaN: not exported.
+  double drafts_per_round() const;
+  double acceptance_length() const;
+  // Probabilities that the drafts up to each position are accepted, as
+  // serving.speculative.acceptance_by_position. Empty: not exported, or of more than kDraftPositions drafts.
+  std::vector<double> acceptance_by_position() const;
 };
 
 Observation observation_of(const ObservedLog& log);

@@ -84,6 +84,17 @@ std::string offload_text(const Observation& o) {
   return text + ", " + gb(o[Counter::saved_bytes]) + " saved";
 }
 
+// Returns "3 drafts a round   2.20 tokens a round   accepted by position 0.70, 0.33, 0.17".
+std::string speculation_text(const Observation& o) {
+  std::string text;
+  if (!std::isnan(o.drafts_per_round())) text = format_number(o.drafts_per_round()) + " drafts a round   ";
+  text += format_number(o.acceptance_length()) + " tokens a round";
+  std::string shares;
+  for (double share : o.acceptance_by_position())
+    shares += (shares.empty() ? "" : ", ") + format_number(share);
+  return shares.empty() ? text : text + "   accepted by position " + shares;
+}
+
 std::string duration_text(double seconds) {
   if (std::isnan(seconds)) return "an unknown time";
   if (seconds < 120) return format_number(seconds) + " s";
@@ -92,6 +103,13 @@ std::string duration_text(double seconds) {
 }
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json speculation_of(const Observation& o) {
+  if (std::isnan(o.acceptance_length())) return nullptr;
+  return {{"drafts_per_round", number(o.drafts_per_round())},
+          {"acceptance_length", o.acceptance_length()},
+          {"acceptance_by_position", o.acceptance_by_position()}};
+}
 
 Json quantiles_of(const Buckets& buckets) {
   if (!(buckets.count() > 0)) return nullptr;
@@ -128,6 +146,7 @@ std::string observation_table(const Observation& o) {
   text += row("output tokens", "", tokens_text(o[Counter::output_tokens], o.mean_output_tokens()));
   text += row("token hit rate", "%", hits_text(o));
   if (!std::isnan(o[Counter::loaded_bytes])) text += row("offload", "", offload_text(o));
+  if (!std::isnan(o.acceptance_length())) text += row("speculation", "", speculation_text(o));
   text += row("KV usage", "%", gauge_text(o[Gauge::kv_usage], 100));
   text += row("running", "", gauge_text(o[Gauge::running]));
   text += row("waiting", "", gauge_text(o[Gauge::waiting]));
@@ -161,6 +180,7 @@ std::string observation_json(const Observation& o) {
                    {"host", number(o.hit_rate(Counter::host_hit_tokens))},
                    {"storage", number(o.hit_rate(Counter::storage_hit_tokens))},
                    {"external", number(o.hit_rate(Counter::external_hit_tokens))}}},
+                 {"speculation", speculation_of(o)},
                  {"block_size", number(o.block_size)},
                  {"num_gpu_blocks", number(o[Gauge::blocks].mean)},
                  {"kv_capacity_tokens", number(o.kv_capacity_tokens)},

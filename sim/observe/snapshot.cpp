@@ -92,7 +92,7 @@ void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot)
   }
 }
 
-// Reads gauges: shares and the block size as means over engines, other gauges as sums.
+// Reads gauges: shares, the block size and the acceptance length as means over engines, others as sums.
 void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.gauges.fill(kNaN);
   std::array<double, std::size(kGaugeNames)> seen{};
@@ -103,7 +103,7 @@ void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
     add(snapshot.gauges[index(which)], one.value);
     ++seen[index(which)];
   });
-  for (const Gauge share : {Gauge::kv_usage, Gauge::hit_rate, Gauge::block_size}) {
+  for (const Gauge share : {Gauge::kv_usage, Gauge::hit_rate, Gauge::block_size, Gauge::acceptance_length}) {
     if (seen[index(share)] > 0) snapshot.gauges[index(share)] /= seen[index(share)];
   }
   snapshot.engines = std::max<int64_t>(1, static_cast<int64_t>(seen[index(Gauge::running)]));

@@ -22,7 +22,8 @@ constexpr Names names_of(ObservedEngine) { return kObservedEngineNames; }
 
 // Totals since the server started. Queried and hit tokens are tokens of prompts. `external` tokens were hit
 // by a KV connector, which does not export the tier. Bytes are KV moved between GPU memory and lower tiers;
-// `load_s` is the time of the loads.
+// `load_s` is the time of the loads. A draft round verifies the drafts of one sequence in one step;
+// accepted_at_1 counts the rounds whose first draft was accepted, accepted_at_2 those whose second was too.
 enum class Counter : uint8_t {
   requests,
   prompt_tokens,
@@ -35,16 +36,40 @@ enum class Counter : uint8_t {
   preemptions,
   loaded_bytes,
   load_s,
-  saved_bytes
+  saved_bytes,
+  draft_rounds,
+  draft_tokens,
+  accepted_tokens,
+  accepted_at_1,
+  accepted_at_2,
+  accepted_at_3,
+  accepted_at_4,
+  accepted_at_5,
+  accepted_at_6,
+  accepted_at_7,
+  accepted_at_8
 };
 inline constexpr std::string_view kCounterNames[] = {
     "requests",        "prompt_tokens",      "output_tokens",       "queried_tokens", "hbm_hit_tokens",
     "host_hit_tokens", "storage_hit_tokens", "external_hit_tokens", "preemptions",    "loaded_bytes",
-    "load_s",          "saved_bytes"};
+    "load_s",          "saved_bytes",        "draft_rounds",        "draft_tokens",   "accepted_tokens",
+    "accepted_at_1",   "accepted_at_2",      "accepted_at_3",       "accepted_at_4",  "accepted_at_5",
+    "accepted_at_6",   "accepted_at_7",      "accepted_at_8"};
+inline constexpr std::size_t kDraftPositions = 8;  // accepted_at_1 to accepted_at_8
 
-enum class Gauge : uint8_t { running, waiting, kv_usage, hit_rate, kv_capacity_tokens, block_size, blocks };
+enum class Gauge : uint8_t {
+  running,
+  waiting,
+  kv_usage,
+  hit_rate,
+  kv_capacity_tokens,
+  block_size,
+  blocks,
+  acceptance_length  // mean tokens per step and sequence
+};
 inline constexpr std::string_view kGaugeNames[] = {
-    "running", "waiting", "kv_usage", "hit_rate", "kv_capacity_tokens", "block_size", "blocks"};
+    "running",    "waiting", "kv_usage",         "hit_rate", "kv_capacity_tokens",
+    "block_size", "blocks",  "acceptance_length"};
 
 enum class Spread : uint8_t { ttft_s, itl_s, e2el_s, queue_s, prompt_tokens, output_tokens };
 inline constexpr std::string_view kSpreadNames[] = {"ttft_s",  "itl_s",         "e2el_s",

@@ -153,6 +153,24 @@ Json rates_of(const Observation& observed) {
   return rates;
 }
 
+// Returns serving.speculative for a server whose metrics tell its drafts; null for others.
+Json speculative_of(const Observation& observed, Json& notes) {
+  if (!(observed.acceptance_length() > 1)) return nullptr;
+  std::vector<double> shares = observed.acceptance_by_position();
+  if (shares.empty()) {
+    notes.push_back("the server speculates, with " + format_number(observed.acceptance_length()) +
+                    " tokens a round, which is not simulated: metrics do not say how many drafts it makes at "
+                    "each position; --set serving.speculative={...} does");
+    return nullptr;
+  }
+  double least = 1;
+  for (double& one : shares) one = least = std::clamp(one, 0.0, least);
+  notes.push_back(
+      "metrics do not say the drafter: n-grams are assumed, which take no time of the GPU; --set "
+      "serving.speculative.method=layers changes it");
+  return {{"draft_tokens", shares.size()}, {"acceptance_by_position", shares}};
+}
+
 Json serving_of(const Observation& observed, Json& notes) {
   Json serving = Json::object();
   if (observed.block_size >= 1 && observed.block_size <= kMostBlockSize)
@@ -165,6 +183,8 @@ Json serving_of(const Observation& observed, Json& notes) {
   }
   const auto caching = observed.config.find("enable_prefix_caching");
   if (caching != observed.config.end() && caching->second == "False") serving["prefix_caching"] = false;
+  if (const Json speculative = speculative_of(observed, notes); !speculative.is_null())
+    serving["speculative"] = speculative;
   notes.push_back(
       "metrics do not say max_num_seqs, max_num_batched_tokens and tensor_parallel_size: kvcap's defaults "
       "are "

@@ -59,6 +59,50 @@ TEST(Observation, AServerThatRestartsCountsFromZero) {
   EXPECT_NE(o.notes[0].find("counters were reset 1 time"), std::string::npos) << o.notes[0];
 }
 
+// 1,000 rounds of three drafts in the window: 700, 300 and 200 of them accepted one, two and three.
+TEST(Observation, OfDraftsIsTheirAcceptanceByPosition) {
+  const auto with_drafts = [](double unix_s, double rounds, int drafts) {
+    Snapshot one = at(unix_s, rounds);
+    const auto set = [&](Counter which, double value) {
+      one.counters[static_cast<std::size_t>(which)] = value;
+    };
+    set(Counter::draft_rounds, rounds);
+    set(Counter::draft_tokens, drafts * rounds);
+    set(Counter::accepted_tokens, 1.2 * rounds);
+    set(Counter::accepted_at_1, 0.7 * rounds);
+    set(Counter::accepted_at_2, 0.3 * rounds);
+    set(Counter::accepted_at_3, 0.2 * rounds);
+    return one;
+  };
+  const Observation o = observation_of({.samples = {with_drafts(0, 500, 3), with_drafts(10, 1500, 3)}});
+  EXPECT_DOUBLE_EQ(o.drafts_per_round(), 3);
+  EXPECT_DOUBLE_EQ(o.acceptance_length(), 2.2);
+  ASSERT_EQ(o.acceptance_by_position().size(), 3U);
+  EXPECT_DOUBLE_EQ(o.acceptance_by_position()[0], 0.7);
+  EXPECT_DOUBLE_EQ(o.acceptance_by_position()[2], 0.2);
+  EXPECT_NE(
+      observation_table(o).find(
+          "speculation           3.00 drafts a round   2.20 tokens a round   accepted by position 0.700, "
+          "0.300, 0.200\n"),
+      std::string::npos)
+      << observation_table(o);
+  const auto json = nlohmann::json::parse(observation_json(o))["speculation"];
+  EXPECT_DOUBLE_EQ(json["acceptance_length"], 2.2);
+  EXPECT_EQ(json["acceptance_by_position"].size(), 3U);
+  // Of nine drafts eight positions are read, which is not all.
+  EXPECT_TRUE(observation_of({.samples = {with_drafts(0, 500, 9), with_drafts(10, 1500, 9)}})
+                  .acceptance_by_position()
+                  .empty());
+  EXPECT_EQ(observation_of({.samples = {with_drafts(0, 500, 8), with_drafts(10, 1500, 8)}})
+                .acceptance_by_position()
+                .size(),
+            3U);
+  const Observation none = observation_of({.samples = {at(0, 30), at(10, 50)}});
+  EXPECT_TRUE(std::isnan(none.drafts_per_round()));
+  EXPECT_EQ(observation_table(none).find("speculation"), std::string::npos);
+  EXPECT_TRUE(nlohmann::json::parse(observation_json(none))["speculation"].is_null());
+}
+
 // One of many totals runs backwards: no restart, and neither the fall nor the way back is a gain.
 TEST(Observation, ATotalThatRunsBackwardsIsToldAndNotSummed) {
   Snapshot back = at(20, 60), later = at(30, 70);
@@ -330,6 +374,7 @@ TEST(Observation, TheJsonHasEveryFigureUnderItsName) {
  "restarts": 0,
  "schema": "kvcap.observation/1",
  "scrapes": 2,
+ "speculation": null,
  "token_hit_rate": 0.4
 })");
 }

@@ -98,6 +98,30 @@ vllm:kv_offload_store_bytes_total 5e9
   }
 }
 
+// vLLM counts positions from 0; the tenth is no second.
+TEST(Snapshot, ReadsDraftsAndTheirAcceptanceByPosition) {
+  const Snapshot one = read(R"(vllm:spec_decode_num_drafts_total{engine="0"} 1000
+vllm:spec_decode_num_draft_tokens_total{engine="0"} 3000
+vllm:spec_decode_num_accepted_tokens_total{engine="0"} 1200
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="0"} 700
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",position="0"} 10
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 330
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="2"} 170
+vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="10"} 9
+)");
+  EXPECT_EQ(one[Counter::draft_rounds], 1000);
+  EXPECT_EQ(one[Counter::draft_tokens], 3000);
+  EXPECT_EQ(one[Counter::accepted_tokens], 1200);
+  EXPECT_EQ(one[Counter::accepted_at_1], 710);
+  EXPECT_EQ(one[Counter::accepted_at_2], 330);
+  EXPECT_EQ(one[Counter::accepted_at_3], 170);
+  EXPECT_TRUE(std::isnan(one[Counter::accepted_at_4]));
+  const Snapshot ranks = read(R"(sglang:spec_accept_length{dp_rank="0"} 2.5
+sglang:spec_accept_length{dp_rank="1"} 3.5
+)");
+  EXPECT_EQ(ranks[Gauge::acceptance_length], 3) << "the mean of both";
+}
+
 TEST(Snapshot, ReadsWhatSglangExportsTierByTier) {
   const Snapshot one = read(R"(sglang:num_requests_total{model_name="m",tp_rank="0"} 12
 sglang:prompt_tokens_total{model_name="m",is_streaming="true"} 600

@@ -118,6 +118,50 @@ TEST_F(ValidateRun, WithoutAScenarioItSimulatesWhatTheLogDescribes) {
   EXPECT_NE(outcome.out.find("Note: metrics do not say max_num_seqs"), std::string::npos) << outcome.out;
 }
 
+// Shares that fall and rise again by the scatter of counters become a sequence that falls.
+TEST_F(ValidateRun, WithoutAScenarioSpeculationIsAsMeasured) {
+  Observation observed;
+  observed.models = {"meta-llama/Llama-3.1-8B-Instruct"};
+  observed.counters.fill(NAN);
+  observed.gauges.fill({NAN, NAN});
+  observed.block_size = observed.kv_capacity_tokens = NAN;
+  observed.scrapes = 2;
+  observed.duration_s = 10;
+  observed.arrivals = {{0, 10, 20}};
+  const auto set = [&](Counter which, double value) {
+    observed.counters[static_cast<std::size_t>(which)] = value;
+  };
+  set(Counter::requests, 20);
+  set(Counter::prompt_tokens, 20'000);
+  set(Counter::output_tokens, 2000);
+  const auto speculative = [&] {
+    const Scenario scenario = setting_of(observed, "h100-sxm", {}, path("requests.jsonl")).scenario;
+    return std::pair(scenario.serving.speculative, scenario.notes);
+  };
+  EXPECT_FALSE(speculative().first);
+  set(Counter::draft_rounds, 100);
+  set(Counter::draft_tokens, 300);
+  set(Counter::accepted_tokens, 111);
+  set(Counter::accepted_at_1, 71);
+  set(Counter::accepted_at_2, 20);
+  set(Counter::accepted_at_3, 21);
+  const auto [found, notes] = speculative();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->draft_tokens, 3);
+  EXPECT_EQ(found->acceptance_by_position, (std::vector<double>{0.71, 0.2, 0.2}));
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& one) {
+    return one.starts_with("metrics do not say the drafter");
+  }));
+  // SGLang tells only a mean.
+  set(Counter::draft_rounds, NAN);
+  observed.gauges[static_cast<std::size_t>(Gauge::acceptance_length)] = {2.5, 2.5};
+  const auto [untold, untold_notes] = speculative();
+  EXPECT_FALSE(untold);
+  EXPECT_TRUE(std::any_of(untold_notes.begin(), untold_notes.end(), [](const std::string& one) {
+    return one.starts_with("the server speculates, with 2.50 tokens a round, which is not simulated");
+  }));
+}
+
 // Chats find their own history. Who shares what the log does not tell, but how much: the prompts are made up
 // to be found as measured.
 TEST_F(ValidateRun, WithoutAScenarioAsManyTokensAreFoundAsMeasured) {
