@@ -20,6 +20,7 @@
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "scenario/load.h"
+#include "text/fit_text.h"
 
 namespace kvcap {
 namespace {

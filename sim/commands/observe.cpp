@@ -27,6 +27,7 @@
 #include "observe/http.h"
 #include "observe/observation.h"
 #include "observe/scrape.h"
+#include "text/observation_text.h"
 #include "workload/logs/log_time.h"
 
 namespace kvcap {

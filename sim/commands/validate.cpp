@@ -16,6 +16,7 @@
 #include "commands/commands.h"
 #include "commands/output.h"
 #include "documents/kind.h"
+#include "text/run_comparison_text.h"
 #include "validate/runs/run_comparison.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"

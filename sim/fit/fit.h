@@ -62,10 +62,4 @@ FitAnswer fit(const std::vector<FitRun>& runs);
 // Adds the errors of the base profile and of the fitted profile, and the numbers of requests, to the answer.
 void judge_fit(const std::vector<FitRun>& runs, FitAnswer& answer);
 
-// Return a report for users, and the answer as JSON (kvcap.fit/1).
-std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer);
-std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer);
-// Returns the notes that are stored in the fitted profile.
-std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAnswer& answer);
-
 }  // namespace kvcap

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <map>
 
 #include "base/float_values.h"
@@ -192,6 +193,14 @@ std::vector<double> Observation::acceptance_by_position() const {
     shares.push_back(accepted / rounds);
   }
   return shares;
+}
+
+std::string utc_text(double unix_s) {
+  const auto seconds = static_cast<std::time_t>(std::clamp(unix_s, 0.0, 2.5e11));
+  std::tm parts{};
+  char text[40] = "";
+  if (gmtime_r(&seconds, &parts)) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text;
 }
 
 }  // namespace kvcap

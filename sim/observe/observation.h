@@ -72,10 +72,6 @@ struct Observation {
 
 Observation observation_of(const ObservedLog& log);
 
-// Return a table for users, and JSON with "schema": "kvcap.observation/1".
-std::string observation_table(const Observation& observation);
-std::string observation_json(const Observation& observation);
-
 // Returns "2026-01-31 09:05:00 UTC".
 std::string utc_text(double unix_s);
 

@@ -20,6 +20,7 @@
 #include "report/read_inputs.h"
 #include "scenario/load.h"
 #include "soak/edge_values.h"
+#include "text/observation_text.h"
 #include "workload/source.h"
 
 namespace kvcap {

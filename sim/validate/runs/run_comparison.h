@@ -32,8 +32,4 @@ Outside outside_of(const std::vector<Check>& checks);
 RunComparison compare_with_run(const std::string& log, const std::string& scenario,
                                const std::string& hardware, const std::vector<std::string>& overrides);
 
-// Returns "schema": "kvcap.validation/1", with causes, evidence and notes.
-std::string run_comparison_json(const RunComparison& comparison);
-std::string run_comparison_table(const RunComparison& comparison);
-
 }  // namespace kvcap

@@ -21,6 +21,7 @@
 #include "run/machine.h"
 #include "run/simulate.h"
 #include "scenario/load.h"
+#include "text/fit_text.h"
 #include "unit/cli.h"
 #include "unit/fit_runs.h"
 

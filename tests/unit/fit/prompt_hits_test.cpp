@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "run/drawn_scenario.h"
+#include "text/fit_text.h"
 #include "unit/cli.h"
 #include "unit/fit_runs.h"
 

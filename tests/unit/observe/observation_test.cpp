@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/input_error.h"
+#include "text/observation_text.h"
 
 namespace kvcap::observation_test {
 namespace {

@@ -31,7 +31,7 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
       "base"}},
     {"plan", {"run", "scenario", "spec", "metrics", "workload", "base"}},
     {"advise", {"plan", "run", "scenario", "spec", "metrics", "workload", "base"}},
-    {"text", {"advise", "plan", "scenario", "metrics", "base"}},
+    {"text", {"advise", "plan", "validate", "fit", "observe", "scenario", "metrics", "base"}},
     {"documents", {"text", "metrics", "base"}},
     {"report", {"documents", "text", "plan", "metrics", "base"}},
     {"observe", {"metrics", "base"}},

@@ -1,4 +1,5 @@
-// Formats the result of a fit for people and as JSON.
+#include "text/fit_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -7,7 +8,6 @@
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
-#include "fit/fit.h"
 #include "metrics/statistics/quantiles.h"
 
 namespace kvcap {

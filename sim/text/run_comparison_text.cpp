@@ -1,10 +1,10 @@
-// Prints a comparison with a server as a table and as JSON.
+#include "text/run_comparison_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/text/format.h"
-#include "validate/runs/run_comparison.h"
 
 namespace kvcap {
 namespace {

@@ -1,13 +1,12 @@
-// Formats an observation as a table and as JSON.
+#include "text/observation_text.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "base/text/format.h"
 #include "base/text/plain_text.h"
-#include "observe/observation.h"
 
 namespace kvcap {
 namespace {
@@ -123,14 +122,6 @@ Json quantiles_of(const Buckets& buckets) {
 }
 
 }  // namespace
-
-std::string utc_text(double unix_s) {
-  const auto seconds = static_cast<std::time_t>(std::clamp(unix_s, 0.0, 2.5e11));
-  std::tm parts{};
-  char text[40] = "";
-  if (gmtime_r(&seconds, &parts)) std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text;
-}
 
 std::string observation_table(const Observation& o) {
   std::string head(kObservedEngineNames[static_cast<std::size_t>(o.engine)]);
