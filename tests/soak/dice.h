@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <iterator>
@@ -17,6 +18,10 @@ class Dice {
   bool chance(double share) { return unit() < share; }
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(unit() * static_cast<double>(high - low + 1));
+  }
+  // Returns an index below `count`.
+  std::size_t which(std::size_t count) {
+    return static_cast<std::size_t>(between(0, static_cast<int64_t>(count) - 1));
   }
   double within(double low, double high) { return low + unit() * (high - low); }
   // Returns a log-uniform value.
