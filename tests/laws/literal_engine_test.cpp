@@ -18,7 +18,7 @@
 namespace kvcap::reference::literal_engine_test {
 namespace {
 
-constexpr uint64_t kCases = 200;
+constexpr uint64_t kCases = 200, kPlainCases = 400;
 
 // SimGrid merges dates that are closer than 1e-9 s; a request's dates depend on up to some hundred of them.
 constexpr double kAbsolute_s = 1e-7;
@@ -127,7 +127,7 @@ std::vector<RandomCase> random_cases(uint64_t count) {
 }
 
 struct Reached {
-  int64_t preemptions = 0, hits = 0;
+  int64_t requests = 0, preemptions = 0, hits = 0;
 };
 
 Reached compare_all(const std::vector<RunResult>& simulated, const std::vector<RandomCase>& cases,
@@ -137,6 +137,7 @@ Reached compare_all(const std::vector<RunResult>& simulated, const std::vector<R
     SCOPED_TRACE("case " + std::to_string(i + 1) + ": " + describe(cases[i].options));
     const EngineRun literal = run_literally(cases[i].options, cases[i].requests, gpu_s);
     compare(simulated[i], literal);
+    reached.requests += std::ssize(literal.outcomes);
     reached.preemptions += literal.preemptions();
     for (const Outcome& outcome : literal.outcomes) reached.hits += outcome.hit_tokens;
   }
@@ -144,9 +145,10 @@ Reached compare_all(const std::vector<RunResult>& simulated, const std::vector<R
 }
 
 void compare_plain(const Scenario& machine, const GpuTime& gpu_s) {
-  const std::vector<RandomCase> cases = random_cases(kCases);
+  const std::vector<RandomCase> cases = random_cases(kPlainCases);
   const Reached reached = compare_all(simulate_cases(machine, cases), cases, gpu_s);
   if (testing::Test::HasFailure()) return;
+  EXPECT_GT(reached.requests, 10000);
   EXPECT_GT(reached.preemptions, 200);
   EXPECT_GT(reached.hits, 100000);
 }
