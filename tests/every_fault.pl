@@ -21,8 +21,9 @@ my $fits = 'Fit*:PromptHits.*:HitShareCommand.*:HardwareFile.*:EngineTimes.*:Ter
 # The first pattern that a file matches names the tests that have to notice its faults.
 my @tests = (
   [qr{^sim/launch/}, $lines],
-  [qr{^sim/fit/}, $fits],
-  [qr{^sim/observe/}, 'Observ*:History.*:BucketQuantile.*:HttpGet.*:Redirected.*:Prometheus.*:Snapshot.*:EngineMetrics.*:Clocks.*'],
+  [qr{^sim/(fit/|text/fit_text)}, $fits],
+  [qr{^sim/text/run_comparison}, 'ValidateRun.*:RunCauses.*'],
+  [qr{^sim/(observe/|text/observation_text)}, 'Observ*:History.*:BucketQuantile.*:HttpGet.*:Redirected.*:Prometheus.*:Snapshot.*:EngineMetrics.*:Clocks.*'],
   [qr{^sim/plan/(capacity|replicate)},
    "Capacity*:LoadOfAScenario.*:PercentileShare.*:Replications.*:Question.WithoutALength*:ResultFaults.OfAKilledComparisonAreKeptForAResume"],
   [qr{^sim/plan/break_even}, "BreakEven*:Prices*:$plans$slow"],
@@ -82,8 +83,9 @@ sub faulty {
 
 my ($step, $first) = @ARGV;
 my ($count, $is_raw) = (0, 0);
-my @folders = qw(launch fit observe plan plan/sweep advise workload/readers workload/logs);
-for my $file (sort 'sim/workload/calls.cpp', 'sim/workload/pieces.cpp', map { glob "sim/$_/*.cpp" } @folders) {
+my @folders = qw(launch launch/flags launch/manifest fit observe plan plan/sweep advise workload/readers workload/logs);
+my @files = map { "sim/$_.cpp" } qw(workload/calls workload/pieces text/fit_text text/observation_text text/run_comparison_text);
+for my $file (sort @files, map { glob "sim/$_/*.cpp" } @folders) {
   my ($tests) = map { $_->[1] } grep { $file =~ $_->[0] } @tests;
   open my $in, '<', $file or die "every_fault.pl: $file: $!\n";
   while (my $line = <$in>) {

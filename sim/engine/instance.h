@@ -64,7 +64,7 @@ class Instance {
 
   // Takes a turn that has arrived; it queues behind the earlier ones.
   void take(const Arrival& arrival);
-  // Takes a turn whose prompt is computed on another node (handovers.h).
+  // Takes a turn whose prompt is computed on another node (handover/handovers.h).
   void take_over(const Arrival& arrival, const std::shared_ptr<Handover>& handover);
   // True iff a sequence of `tokens` tokens can ever run here.
   bool fits(int64_t tokens) const;

@@ -12,7 +12,7 @@ class ShellVariables {
   void set(const std::string& name, const std::string& value) { values_[name] = value; }
 
   // Returns the word with "$TP", "${TP}" and "${TP:-2}" replaced by their values. A variable that is not set
-  // has its default, which `note` is told, or stays as it is written.
+  // is replaced by its default, which is reported through `note`; without a default it stays unchanged.
   std::string expanded(const std::string& word, const std::function<void(const std::string&)>& note) const;
 
  private:

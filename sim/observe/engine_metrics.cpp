@@ -28,7 +28,7 @@ constexpr EngineMetric<Counter> kCounters[] = {
     {kVllm, "vllm:kv_offload_total_bytes_total", Counter::saved_bytes, "transfer_type", "GPU_to_CPU"},
     {kVllm, "vllm:kv_offload_total_bytes_total", Counter::saved_bytes, "transfer_type",
      "GPU_to_SHARED_STORAGE"},
-    {kVllm, "vllm:spec_decode_num_drafts_total", Counter::draft_rounds},
+    {kVllm, "vllm:spec_decode_num_drafts_total", Counter::drafts},
     {kVllm, "vllm:spec_decode_num_draft_tokens_total", Counter::draft_tokens},
     {kVllm, "vllm:spec_decode_num_accepted_tokens_total", Counter::accepted_tokens},
     {kVllm, "vllm:spec_decode_num_accepted_tokens_per_pos_total", Counter::accepted_at_1, "position", "0"},
@@ -66,7 +66,7 @@ constexpr EngineMetric<Gauge> kGauges[] = {
     {kSglang, "sglang:max_total_num_tokens", Gauge::kv_capacity_tokens},
     {kSglang, "sglang:page_size", Gauge::block_size},
     {kSglang, "sglang:num_pages", Gauge::blocks},
-    {kSglang, "sglang:spec_accept_length", Gauge::acceptance_length},
+    {kSglang, "sglang:spec_accept_length", Gauge::mean_acceptance_length},
 };
 
 // Up to 0.10, vLLM V1 exported the inter-token latency as time_per_output_token.

@@ -1,5 +1,7 @@
 #include "observe/growth.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +19,9 @@ double zero_if_unknown(double value) { return std::isnan(value) ? 0 : value; }
 template <class Meter>
 std::string metric_name(std::span<const EngineMetric<Meter>> rows, ObservedEngine engine, std::size_t which) {
   for (const EngineMetric<Meter>& row : rows) {
-    if (row.engine == engine && static_cast<std::size_t>(row.meter) == which) return std::string(row.name);
+    if (row.engine != engine || static_cast<std::size_t>(row.meter) != which) continue;
+    const std::string label = row.value.empty() ? "" : fmt::format("{{{}=\"{}\"}}", row.label, row.value);
+    return std::string(row.name) + label;
   }
   return "";
 }

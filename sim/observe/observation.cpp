@@ -173,26 +173,40 @@ double Observation::token_hit_rate() const {
   return std::isnan(total) ? (*this)[Gauge::hit_rate].mean : total;
 }
 
-double Observation::drafts_per_round() const {
-  const double rounds = (*this)[Counter::draft_rounds];
-  return rounds > 0 ? (*this)[Counter::draft_tokens] / rounds : kNaN;
+double Observation::tokens_per_draft() const {
+  const double drafts = (*this)[Counter::drafts];
+  return drafts > 0 ? (*this)[Counter::draft_tokens] / drafts : kNaN;
 }
 
-double Observation::acceptance_length() const {
-  const double rounds = (*this)[Counter::draft_rounds];
-  return rounds > 0 ? 1 + (*this)[Counter::accepted_tokens] / rounds : (*this)[Gauge::acceptance_length].mean;
+double Observation::mean_acceptance_length() const {
+  const double drafts = (*this)[Counter::drafts];
+  return drafts > 0 ? 1 + (*this)[Counter::accepted_tokens] / drafts
+                    : (*this)[Gauge::mean_acceptance_length].mean;
 }
 
 std::vector<double> Observation::acceptance_by_position() const {
+  constexpr double kRounding = 0.01;  // counters are not read at the same instant
+  const double drafts = (*this)[Counter::drafts];
   std::vector<double> shares;
-  const double rounds = (*this)[Counter::draft_rounds];
-  if (!(rounds > 0) || drafts_per_round() > kDraftPositions) return shares;
-  for (std::size_t i = 0; i < kDraftPositions; ++i) {
+  double accepted_tokens = 0;
+  for (std::size_t i = 0; drafts > 0 && i < kDraftPositions; ++i) {
     const double accepted = counters[static_cast<std::size_t>(Counter::accepted_at_1) + i];
     if (std::isnan(accepted)) break;
-    shares.push_back(accepted / rounds);
+    shares.push_back(std::min(accepted / drafts, shares.empty() ? 1 : shares.back()));
+    accepted_tokens += accepted;
   }
-  return shares;
+  const auto positions = static_cast<double>(shares.size());
+  const bool are_all = tokens_per_draft() <= positions * (1 + kRounding) &&
+                       accepted_tokens >= (*this)[Counter::accepted_tokens] * (1 - kRounding);
+  return are_all ? shares : std::vector<double>();
+}
+
+double Observation::drafting_share() const {
+  // The first token of each answer comes with its prompt; a step that drafts yields one token more than it
+  // accepts.
+  const double steps =
+      (*this)[Counter::output_tokens] - (*this)[Counter::requests] - (*this)[Counter::accepted_tokens];
+  return steps > 0 ? std::min(1.0, (*this)[Counter::drafts] / steps) : kNaN;
 }
 
 std::string utc_text(double unix_s) {

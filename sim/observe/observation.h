@@ -61,13 +61,16 @@ struct Observation {
   // Shares of the queried tokens; NaN: not exported.
   double hit_rate(Counter tier) const;
   double token_hit_rate() const;
-  // Of speculative decoding: drafts that a round verifies, and mean tokens of a round with the verifier's
-  // own. NaN: not exported.
-  double drafts_per_round() const;
-  double acceptance_length() const;
-  // Probabilities that the drafts up to each position are accepted, as
-  // serving.speculative.acceptance_by_position. Empty: not exported, or of more than kDraftPositions drafts.
+  // Of speculative decoding: tokens of a draft, and tokens per step and sequence, including the verifier's.
+  // NaN: not exported.
+  double tokens_per_draft() const;
+  double mean_acceptance_length() const;
+  // Probabilities that the drafts up to each position are accepted, in steps that draft, as
+  // serving.speculative.acceptance_by_position. Empty: not exported, or the server drafts more tokens than
+  // positions are read.
   std::vector<double> acceptance_by_position() const;
+  // Share of the sequences' decode steps that drafted; vLLM does not count others. NaN: not exported.
+  double drafting_share() const;
 };
 
 Observation observation_of(const ObservedLog& log);

@@ -99,11 +99,14 @@ void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   for_each_figure(samples, gauge_metrics(), snapshot.engine, "", [&](Gauge which, const MetricSample& one) {
     // Engines export -1 for "none yet".
     if (one.value == -1) return;
+    // SGLang exports 0 without speculation, and before the first draft.
+    if (which == Gauge::mean_acceptance_length && one.value < 1) return;
     if (!is_possible(one.value)) return refuse(snapshot, gauge_key(index(which)), one);
     add(snapshot.gauges[index(which)], one.value);
     ++seen[index(which)];
   });
-  for (const Gauge share : {Gauge::kv_usage, Gauge::hit_rate, Gauge::block_size, Gauge::acceptance_length}) {
+  for (const Gauge share :
+       {Gauge::kv_usage, Gauge::hit_rate, Gauge::block_size, Gauge::mean_acceptance_length}) {
     if (seen[index(share)] > 0) snapshot.gauges[index(share)] /= seen[index(share)];
   }
   snapshot.engines = std::max<int64_t>(1, static_cast<int64_t>(seen[index(Gauge::running)]));

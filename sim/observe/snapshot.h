@@ -22,8 +22,9 @@ constexpr Names names_of(ObservedEngine) { return kObservedEngineNames; }
 
 // Totals since the server started. Queried and hit tokens are tokens of prompts. `external` tokens were hit
 // by a KV connector, which does not export the tier. Bytes are KV moved between GPU memory and lower tiers;
-// `load_s` is the time of the loads. A draft round verifies the drafts of one sequence in one step;
-// accepted_at_1 counts the rounds whose first draft was accepted, accepted_at_2 those whose second was too.
+// `load_s` is the time of the loads. A draft is the drafted tokens of one
+// step for one sequence; accepted_at_1 counts the drafts whose first token was accepted, accepted_at_2 those
+// whose second was too.
 enum class Counter : uint8_t {
   requests,
   prompt_tokens,
@@ -37,7 +38,7 @@ enum class Counter : uint8_t {
   loaded_bytes,
   load_s,
   saved_bytes,
-  draft_rounds,
+  drafts,
   draft_tokens,
   accepted_tokens,
   accepted_at_1,
@@ -49,12 +50,29 @@ enum class Counter : uint8_t {
   accepted_at_7,
   accepted_at_8
 };
-inline constexpr std::string_view kCounterNames[] = {
-    "requests",        "prompt_tokens",      "output_tokens",       "queried_tokens", "hbm_hit_tokens",
-    "host_hit_tokens", "storage_hit_tokens", "external_hit_tokens", "preemptions",    "loaded_bytes",
-    "load_s",          "saved_bytes",        "draft_rounds",        "draft_tokens",   "accepted_tokens",
-    "accepted_at_1",   "accepted_at_2",      "accepted_at_3",       "accepted_at_4",  "accepted_at_5",
-    "accepted_at_6",   "accepted_at_7",      "accepted_at_8"};
+inline constexpr std::string_view kCounterNames[] = {"requests",
+                                                     "prompt_tokens",
+                                                     "output_tokens",
+                                                     "queried_tokens",
+                                                     "hbm_hit_tokens",
+                                                     "host_hit_tokens",
+                                                     "storage_hit_tokens",
+                                                     "external_hit_tokens",
+                                                     "preemptions",
+                                                     "loaded_bytes",
+                                                     "load_s",
+                                                     "saved_bytes",
+                                                     "drafts",
+                                                     "draft_tokens",
+                                                     "accepted_tokens",
+                                                     "accepted_at_1",
+                                                     "accepted_at_2",
+                                                     "accepted_at_3",
+                                                     "accepted_at_4",
+                                                     "accepted_at_5",
+                                                     "accepted_at_6",
+                                                     "accepted_at_7",
+                                                     "accepted_at_8"};
 inline constexpr std::size_t kDraftPositions = 8;  // accepted_at_1 to accepted_at_8
 
 enum class Gauge : uint8_t {
@@ -65,11 +83,16 @@ enum class Gauge : uint8_t {
   kv_capacity_tokens,
   block_size,
   blocks,
-  acceptance_length  // mean tokens per step and sequence
+  mean_acceptance_length  // tokens per step and sequence, including the verifier's
 };
-inline constexpr std::string_view kGaugeNames[] = {
-    "running",    "waiting", "kv_usage",         "hit_rate", "kv_capacity_tokens",
-    "block_size", "blocks",  "acceptance_length"};
+inline constexpr std::string_view kGaugeNames[] = {"running",
+                                                   "waiting",
+                                                   "kv_usage",
+                                                   "hit_rate",
+                                                   "kv_capacity_tokens",
+                                                   "block_size",
+                                                   "blocks",
+                                                   "mean_acceptance_length"};
 
 enum class Spread : uint8_t { ttft_s, itl_s, e2el_s, queue_s, prompt_tokens, output_tokens };
 inline constexpr std::string_view kSpreadNames[] = {"ttft_s",  "itl_s",         "e2el_s",

@@ -83,15 +83,15 @@ std::string offload_text(const Observation& o) {
   return text + ", " + gb(o[Counter::saved_bytes]) + " saved";
 }
 
-// Returns "3 drafts a round   2.20 tokens a round   accepted by position 0.70, 0.33, 0.17".
+// Returns "2.20 tokens per step   3.00 drafted, accepted by position 0.700, 0.300, 0.200".
 std::string speculation_text(const Observation& o) {
-  std::string text;
-  if (!std::isnan(o.drafts_per_round())) text = format_number(o.drafts_per_round()) + " drafts a round   ";
-  text += format_number(o.acceptance_length()) + " tokens a round";
-  std::string shares;
-  for (double share : o.acceptance_by_position())
-    shares += (shares.empty() ? "" : ", ") + format_number(share);
-  return shares.empty() ? text : text + "   accepted by position " + shares;
+  std::string text = format_number(o.mean_acceptance_length()) + " tokens per step";
+  if (std::isnan(o.tokens_per_draft())) return text;
+  text += "   " + format_number(o.tokens_per_draft()) + " drafted";
+  const std::vector<double> shares = o.acceptance_by_position();
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    text += (i == 0 ? ", accepted by position " : ", ") + format_number(shares[i]);
+  return text;
 }
 
 std::string duration_text(double seconds) {
@@ -104,10 +104,11 @@ std::string duration_text(double seconds) {
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json speculation_of(const Observation& o) {
-  if (std::isnan(o.acceptance_length())) return nullptr;
-  return {{"drafts_per_round", number(o.drafts_per_round())},
-          {"acceptance_length", o.acceptance_length()},
-          {"acceptance_by_position", o.acceptance_by_position()}};
+  if (std::isnan(o.mean_acceptance_length())) return nullptr;
+  return {{"tokens_per_draft", number(o.tokens_per_draft())},
+          {"mean_acceptance_length", o.mean_acceptance_length()},
+          {"acceptance_by_position", o.acceptance_by_position()},
+          {"drafting_share", number(o.drafting_share())}};
 }
 
 Json quantiles_of(const Buckets& buckets) {
@@ -137,7 +138,7 @@ std::string observation_table(const Observation& o) {
   text += row("output tokens", "", tokens_text(o[Counter::output_tokens], o.mean_output_tokens()));
   text += row("token hit rate", "%", hits_text(o));
   if (!std::isnan(o[Counter::loaded_bytes])) text += row("offload", "", offload_text(o));
-  if (!std::isnan(o.acceptance_length())) text += row("speculation", "", speculation_text(o));
+  if (!std::isnan(o.mean_acceptance_length())) text += row("speculation", "", speculation_text(o));
   text += row("KV usage", "%", gauge_text(o[Gauge::kv_usage], 100));
   text += row("running", "", gauge_text(o[Gauge::running]));
   text += row("waiting", "", gauge_text(o[Gauge::waiting]));

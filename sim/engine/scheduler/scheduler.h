@@ -15,7 +15,8 @@
 //     use its tokens. If it is the request that lacks a block, the step computes no request after it.
 //   - A plan may be made while the previous step runs (asynchronous scheduling): it assumes the tokens that
 //     this step will yield, and no request gets a slot beyond its last token.
-//   - If tokens are drafted (speculation.h), a decode also computes the drafts after its token. A plan made
+//   - If tokens are drafted (speculation/speculation.h), a decode also computes the drafts after its token. A
+//   plan made
 //     while the previous step runs assumes that all drafts of that step are accepted; finish() takes rejected
 //     ones back. No slot beyond the longest sequence is taken.
 //   - Contexts are restored from the tiers concurrently with steps. A request being restored holds blocks for

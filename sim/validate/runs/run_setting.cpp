@@ -153,22 +153,26 @@ Json rates_of(const Observation& observed) {
   return rates;
 }
 
-// Returns serving.speculative for a server whose metrics tell its drafts; null for others.
-Json speculative_of(const Observation& observed, Json& notes) {
-  if (!(observed.acceptance_length() > 1)) return nullptr;
-  std::vector<double> shares = observed.acceptance_by_position();
-  if (shares.empty()) {
-    notes.push_back("the server speculates, with " + format_number(observed.acceptance_length()) +
-                    " tokens a round, which is not simulated: metrics do not say how many drafts it makes at "
-                    "each position; --set serving.speculative={...} does");
-    return nullptr;
-  }
-  double least = 1;
-  for (double& one : shares) one = least = std::clamp(one, 0.0, least);
-  notes.push_back(
-      "metrics do not say the drafter: n-grams are assumed, which take no time of the GPU; --set "
-      "serving.speculative.method=layers changes it");
-  return {{"draft_tokens", shares.size()}, {"acceptance_by_position", shares}};
+// Returns a note on the server's speculation, which metrics do not describe well enough to simulate; ""
+// without.
+std::string note_on_speculation(const Observation& observed, const std::vector<std::string>& overrides) {
+  if (std::isnan(observed.mean_acceptance_length()) || sets_within(overrides, "serving.speculative"))
+    return "";
+  const std::string begin = "the server speculates, with a mean acceptance length of " +
+                            format_number(observed.mean_acceptance_length()) +
+                            " tokens, which is not simulated: metrics do not name the drafter";
+  std::string shares;
+  for (double one : observed.acceptance_by_position())
+    shares += (shares.empty() ? "" : ", ") + format_number(one);
+  if (shares.empty()) return begin + "; --set serving.speculative={...} describes it";
+  const double drafting = observed.drafting_share();
+  constexpr double kMost = 0.95;
+  return begin + "; --set 'serving.speculative={\"method\": \"layers\", \"draft_tokens\": " +
+         std::to_string(observed.acceptance_by_position().size()) + ", \"acceptance_by_position\": [" +
+         shares + "]}' simulates additional layers (or ngram, draft_model)" +
+         (drafting < kMost ? "; these shares are of the steps that drafted, " + format_percent(drafting) +
+                                 " of all, so multiply them by it"
+                           : "");
 }
 
 Json serving_of(const Observation& observed, Json& notes) {
@@ -183,8 +187,6 @@ Json serving_of(const Observation& observed, Json& notes) {
   }
   const auto caching = observed.config.find("enable_prefix_caching");
   if (caching != observed.config.end() && caching->second == "False") serving["prefix_caching"] = false;
-  if (const Json speculative = speculative_of(observed, notes); !speculative.is_null())
-    serving["speculative"] = speculative;
   notes.push_back(
       "metrics do not say max_num_seqs, max_num_batched_tokens and tensor_parallel_size: kvcap's defaults "
       "are "
@@ -278,6 +280,7 @@ RunSetting setting_of(const Observation& observed, const std::string& hardware,
   if (!hardware.empty()) scenario["hardware"] = hardware;
   scenario["serving"] = serving_of(observed, notes);
   if (observed.engines > 1) scenario["fleet"] = {{"replicas", observed.engines}, {"routing", "least_loaded"}};
+  if (const std::string note = note_on_speculation(observed, overrides); !note.empty()) notes.push_back(note);
   scenario["workload"] = workload_of(observed, scenario["serving"], overrides, requests_file, notes);
   scenario["notes"] = notes;
   return {.scenario = parse_scenario(scenario.dump(), "the log's setting", overrides),

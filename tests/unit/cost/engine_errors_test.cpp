@@ -40,6 +40,19 @@ TEST(EngineErrors, HaveARowForBothKindsOfModelsOfEveryEngineAndASource) {
   }
 }
 
+// ln(measured / simulated) of TPOT: gpt-oss and MiniMax, each on H100 and H200. A fifth value scatters about
+// their mean by their standard deviation times sqrt(1 + 1/4).
+TEST(EngineErrors, OfExpertsPredictAFurtherPairOfModelAndGpu) {
+  const double values[] = {-0.04, -0.04, 0.08, 0.21};
+  double mean = 0, squares = 0;
+  for (double one : values) mean += one / 4;
+  for (double one : values) squares += (one - mean) * (one - mean);
+  const StepErrorRow& experts = step_errors_of(EngineKind::vllm, kNewestVllm, true);
+  EXPECT_NEAR(experts.bias, mean, 0.005);
+  EXPECT_NEAR(experts.sigma, std::sqrt(squares / 3) * std::sqrt(1.25), 0.005);
+  EXPECT_DOUBLE_EQ(step_errors_of(EngineKind::sglang, {0, 0}, true).sigma, 2 * experts.sigma);
+}
+
 TEST(EngineErrors, AreThoseOfTheModelsKindWhereTheProfileStatesNone) {
   const StepErrorRow& dense = step_errors_of(EngineKind::vllm, kNewestVllm, false);
   const StepErrorRow& experts = step_errors_of(EngineKind::vllm, kNewestVllm, true);

@@ -1,5 +1,6 @@
 // Tests kvcap fit: the settings that it reads, the profile that it writes and the inputs that it refuses.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -36,7 +37,8 @@ TEST(HardwareFile, KeepsWhatDoesNotChangeAndReadsBack) {
   const std::string text = hardware_file_with("h100-sxm", changed, {"a note"});
   EXPECT_NE(text.find("\"a note\""), std::string::npos);
   EXPECT_NE(text.find("measured: fitted to 308 GEMMs"), std::string::npos);  // a note of the base
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "kvcap_fit_test_profile.json";
+  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                     ("kvcap_fit_test_profile_" + std::to_string(getpid()) + ".json");
   std::ofstream(path) << text;
   const HardwareProfile read = load_hardware(path.string());
   std::filesystem::remove(path);

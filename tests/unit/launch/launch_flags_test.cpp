@@ -233,6 +233,9 @@ TEST(Quantization, MayBeNamedByItsKernels) {
     EXPECT_TRUE(is_same_quantization(format, format)) << format;
     EXPECT_FALSE(is_same_quantization("bitsandbytes", kernel)) << kernel;
   }
+  EXPECT_FALSE(is_same_quantization("awq", "gptq_marlin"));
+  EXPECT_FALSE(is_same_quantization("gptq", "awq_marlin"));
+  EXPECT_FALSE(is_same_quantization("fp8", "w8a8_fp8"));
 }
 
 TEST(Connectors, InsideOfMultiConnectorAreRead) {

@@ -60,48 +60,68 @@ TEST(Observation, AServerThatRestartsCountsFromZero) {
   EXPECT_NE(o.notes[0].find("counters were reset 1 time"), std::string::npos) << o.notes[0];
 }
 
-// 1,000 rounds of three drafts in the window: 700, 300 and 200 of them accepted one, two and three.
-TEST(Observation, OfDraftsIsTheirAcceptanceByPosition) {
-  const auto with_drafts = [](double unix_s, double rounds, int drafts) {
-    Snapshot one = at(unix_s, rounds);
-    const auto set = [&](Counter which, double value) {
-      one.counters[static_cast<std::size_t>(which)] = value;
-    };
-    set(Counter::draft_rounds, rounds);
-    set(Counter::draft_tokens, drafts * rounds);
-    set(Counter::accepted_tokens, 1.2 * rounds);
-    set(Counter::accepted_at_1, 0.7 * rounds);
-    set(Counter::accepted_at_2, 0.3 * rounds);
-    set(Counter::accepted_at_3, 0.2 * rounds);
-    return one;
+Snapshot with_drafts(double unix_s, double drafts, int tokens, std::vector<double> accepted) {
+  Snapshot one = at(unix_s, 1);
+  const auto set = [&](Counter which, double value) {
+    one.counters[static_cast<std::size_t>(which)] = value;
   };
-  const Observation o = observation_of({.samples = {with_drafts(0, 500, 3), with_drafts(10, 1500, 3)}});
-  EXPECT_DOUBLE_EQ(o.drafts_per_round(), 3);
-  EXPECT_DOUBLE_EQ(o.acceptance_length(), 2.2);
-  ASSERT_EQ(o.acceptance_by_position().size(), 3U);
-  EXPECT_DOUBLE_EQ(o.acceptance_by_position()[0], 0.7);
-  EXPECT_DOUBLE_EQ(o.acceptance_by_position()[2], 0.2);
-  EXPECT_NE(
-      observation_table(o).find(
-          "speculation           3.00 drafts a round   2.20 tokens a round   accepted by position 0.700, "
-          "0.300, 0.200\n"),
-      std::string::npos)
+  set(Counter::drafts, drafts);
+  set(Counter::draft_tokens, tokens * drafts);
+  double sum = 0;
+  for (std::size_t i = 0; i < accepted.size(); ++i) {
+    sum += accepted[i];
+    if (i < kDraftPositions)
+      one.counters[static_cast<std::size_t>(Counter::accepted_at_1) + i] = accepted[i] * drafts;
+  }
+  set(Counter::accepted_tokens, sum * drafts);
+  return one;
+}
+
+Observation of_drafts(int tokens, const std::vector<double>& accepted) {
+  return observation_of(
+      {.samples = {with_drafts(0, 500, tokens, accepted), with_drafts(10, 1500, tokens, accepted)}});
+}
+
+// 1,000 drafts of three tokens in the window: of 700, 300 and 200 the first, the second, the third was
+// accepted.
+TEST(Observation, OfDraftsIsTheirAcceptanceByPosition) {
+  Observation o = of_drafts(3, {0.7, 0.3, 0.2});
+  EXPECT_DOUBLE_EQ(o.tokens_per_draft(), 3);
+  EXPECT_DOUBLE_EQ(o.mean_acceptance_length(), 2.2);
+  EXPECT_EQ(o.acceptance_by_position(), (std::vector<double>{0.7, 0.3, 0.2}));
+  EXPECT_NE(observation_table(o).find(
+                "speculation           2.20 tokens per step   3.00 drafted, accepted by position "
+                "0.700, 0.300, 0.200\n"),
+            std::string::npos)
       << observation_table(o);
-  const auto json = nlohmann::json::parse(observation_json(o))["speculation"];
-  EXPECT_DOUBLE_EQ(json["acceptance_length"], 2.2);
-  EXPECT_EQ(json["acceptance_by_position"].size(), 3U);
-  // Of nine drafts eight positions are read, which is not all.
-  EXPECT_TRUE(observation_of({.samples = {with_drafts(0, 500, 9), with_drafts(10, 1500, 9)}})
-                  .acceptance_by_position()
-                  .empty());
-  EXPECT_EQ(observation_of({.samples = {with_drafts(0, 500, 8), with_drafts(10, 1500, 8)}})
-                .acceptance_by_position()
-                .size(),
-            3U);
+  // 4,210 tokens of ten answers: 4,200 come of steps, 1,200 of them as accepted ones, so of 3,000 steps.
+  o.counters[static_cast<std::size_t>(Counter::output_tokens)] = 4210;
+  o.counters[static_cast<std::size_t>(Counter::requests)] = 10;
+  EXPECT_DOUBLE_EQ(o.drafting_share(), 1 / 3.0);
+  EXPECT_EQ(nlohmann::json::parse(observation_json(o))["speculation"].dump(),
+            R"({"acceptance_by_position":[0.7,0.3,0.2],"drafting_share":0.3333333333333333,)"
+            R"("mean_acceptance_length":2.2,"tokens_per_draft":3.0})");
+}
+
+// Scatter of the counters: a later position is accepted no more often than one before it.
+TEST(Observation, OfDraftsIsKnownOnlyIfEveryPositionIs) {
+  EXPECT_EQ(of_drafts(3, {0.7, 0.2, 0.21}).acceptance_by_position(), (std::vector<double>{0.7, 0.2, 0.2}));
+  const std::vector<double> eight(8, 0.1), nine(9, 0.1);
+  EXPECT_EQ(of_drafts(8, eight).acceptance_by_position().size(), 8U);
+  EXPECT_TRUE(of_drafts(9, nine).acceptance_by_position().empty());
+  EXPECT_TRUE(of_drafts(6, nine).acceptance_by_position().empty()) << "six on average, up to nine";
+  EXPECT_TRUE(of_drafts(8, {0.7, 0.3, 0.2}).acceptance_by_position().empty())
+      << "three of eight are exported";
   const Observation none = observation_of({.samples = {at(0, 30), at(10, 50)}});
-  EXPECT_TRUE(std::isnan(none.drafts_per_round()));
+  EXPECT_TRUE(std::isnan(none.tokens_per_draft()));
+  EXPECT_TRUE(none.acceptance_by_position().empty());
   EXPECT_EQ(observation_table(none).find("speculation"), std::string::npos);
   EXPECT_TRUE(nlohmann::json::parse(observation_json(none))["speculation"].is_null());
+  Snapshot sglang = at(0, 30);
+  sglang.gauges[static_cast<std::size_t>(Gauge::mean_acceptance_length)] = 2.5;
+  EXPECT_NE(observation_table(observation_of({.samples = {sglang, sglang}}))
+                .find("speculation           2.50 tokens per step\n"),
+            std::string::npos);
 }
 
 // One of many totals runs backwards: no restart, and neither the fall nor the way back is a gain.

@@ -109,7 +109,7 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="1"} 330
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="2"} 170
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="10"} 9
 )");
-  EXPECT_EQ(one[Counter::draft_rounds], 1000);
+  EXPECT_EQ(one[Counter::drafts], 1000);
   EXPECT_EQ(one[Counter::draft_tokens], 3000);
   EXPECT_EQ(one[Counter::accepted_tokens], 1200);
   EXPECT_EQ(one[Counter::accepted_at_1], 710);
@@ -119,7 +119,13 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="10"} 9
   const Snapshot ranks = read(R"(sglang:spec_accept_length{dp_rank="0"} 2.5
 sglang:spec_accept_length{dp_rank="1"} 3.5
 )");
-  EXPECT_EQ(ranks[Gauge::acceptance_length], 3) << "the mean of both";
+  EXPECT_EQ(ranks[Gauge::mean_acceptance_length], 3) << "the mean of both";
+  const Snapshot one_idle = read(R"(sglang:spec_accept_length{dp_rank="0"} 0
+sglang:spec_accept_length{dp_rank="1"} 3.5
+)");
+  EXPECT_EQ(one_idle[Gauge::mean_acceptance_length], 3.5);
+  EXPECT_TRUE(std::isnan(read("sglang:spec_accept_length 0\n")[Gauge::mean_acceptance_length]))
+      << "SGLang without speculation";
 }
 
 TEST(Snapshot, ReadsWhatSglangExportsTierByTier) {

@@ -92,6 +92,9 @@ TEST(PlanDraws, RunTheFinalistsOnPlausibleMachines) {
   ASSERT_EQ(draws.finalists.size(), 1U);
   EXPECT_EQ(draws.finalists[0].meets, 1);
   EXPECT_EQ(draws.still_best, 1);
+  const std::vector<ModelInterval>& intervals = draws.finalists[0].intervals;
+  ASSERT_EQ(intervals[0].name, "p99_ttft_ms");
+  EXPECT_LT(intervals[0].low, intervals[0].high) << "the drawn machines differ";
 }
 
 // Four machines, of which the last runs neither of two settings. The answer at 2 $ meets 100 ms on the first

@@ -118,8 +118,7 @@ TEST_F(ValidateRun, WithoutAScenarioItSimulatesWhatTheLogDescribes) {
   EXPECT_NE(outcome.out.find("Note: metrics do not say max_num_seqs"), std::string::npos) << outcome.out;
 }
 
-// Shares that fall and rise again by the scatter of counters become a sequence that falls.
-TEST_F(ValidateRun, WithoutAScenarioSpeculationIsAsMeasured) {
+TEST_F(ValidateRun, WithoutAScenarioSpeculationIsNotedAndHowToSimulateIt) {
   Observation observed;
   observed.models = {"meta-llama/Llama-3.1-8B-Instruct"};
   observed.counters.fill(NAN);
@@ -133,33 +132,44 @@ TEST_F(ValidateRun, WithoutAScenarioSpeculationIsAsMeasured) {
   };
   set(Counter::requests, 20);
   set(Counter::prompt_tokens, 20'000);
-  set(Counter::output_tokens, 2000);
-  const auto speculative = [&] {
-    const Scenario scenario = setting_of(observed, "h100-sxm", {}, path("requests.jsonl")).scenario;
-    return std::pair(scenario.serving.speculative, scenario.notes);
+  set(Counter::output_tokens, 2020);
+  const auto setting = [&](const std::vector<std::string>& overrides) {
+    return setting_of(observed, "h100-sxm", overrides, path("requests.jsonl")).scenario;
   };
-  EXPECT_FALSE(speculative().first);
-  set(Counter::draft_rounds, 100);
-  set(Counter::draft_tokens, 300);
-  set(Counter::accepted_tokens, 111);
-  set(Counter::accepted_at_1, 71);
-  set(Counter::accepted_at_2, 20);
-  set(Counter::accepted_at_3, 21);
-  const auto [found, notes] = speculative();
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->draft_tokens, 3);
-  EXPECT_EQ(found->acceptance_by_position, (std::vector<double>{0.71, 0.2, 0.2}));
-  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& one) {
-    return one.starts_with("metrics do not say the drafter");
-  }));
-  // SGLang tells only a mean.
-  set(Counter::draft_rounds, NAN);
-  observed.gauges[static_cast<std::size_t>(Gauge::acceptance_length)] = {2.5, 2.5};
-  const auto [untold, untold_notes] = speculative();
-  EXPECT_FALSE(untold);
-  EXPECT_TRUE(std::any_of(untold_notes.begin(), untold_notes.end(), [](const std::string& one) {
-    return one.starts_with("the server speculates, with 2.50 tokens a round, which is not simulated");
-  }));
+  const auto note = [&](const std::vector<std::string>& overrides = {}) {
+    for (const std::string& one : setting(overrides).notes)
+      if (one.starts_with("the server speculates")) return one;
+    return std::string();
+  };
+  EXPECT_EQ(note(), "");
+  // 2,000 tokens of steps, 1,000 of them accepted: 1,000 steps, all of which draft.
+  set(Counter::drafts, 1000);
+  set(Counter::draft_tokens, 2000);
+  set(Counter::accepted_tokens, 1000);
+  set(Counter::accepted_at_1, 700);
+  set(Counter::accepted_at_2, 300);
+  const std::string speculative =
+      R"(serving.speculative={"method": "layers", "draft_tokens": 2, "acceptance_by_position": [0.700, 0.300]})";
+  EXPECT_EQ(note(),
+            "the server speculates, with a mean acceptance length of 2.00 tokens, which is not simulated: "
+            "metrics do "
+            "not name the drafter; --set '" +
+                speculative + "' simulates additional layers (or ngram, draft_model)");
+  EXPECT_EQ(note({speculative}), "");
+  EXPECT_EQ(setting({speculative}).serving.speculative->acceptance_by_position,
+            (std::vector<double>{0.7, 0.3}));
+  // As n-grams do: the other half of the steps have no draft.
+  set(Counter::output_tokens, 3020);
+  EXPECT_TRUE(
+      note().ends_with("; these shares are of the steps that drafted, 50.0 % of all, so multiply them by it"))
+      << note();
+  // SGLang exports the mean alone.
+  set(Counter::drafts, NAN);
+  observed.gauges[static_cast<std::size_t>(Gauge::mean_acceptance_length)] = {2.5, 2.5};
+  EXPECT_EQ(note(),
+            "the server speculates, with a mean acceptance length of 2.50 tokens, which is not simulated: "
+            "metrics do "
+            "not name the drafter; --set serving.speculative={...} describes it");
 }
 
 // Chats find their own history. Who shares what the log does not tell, but how much: the prompts are made up
