@@ -99,13 +99,28 @@ class Results(InAFolder):
         results = kvcap.run_all(scenarios, jobs=2)
         self.assertEqual([one.scenario["serving"]["max_num_seqs"] for one in results], [1, 2, 3])
 
-    def test_as_frames_and_plots_say_what_they_need(self):
-        result = kvcap.Scenario(SMALL).run()
-        for call, package in ((result.to_frame, "pandas"), (result.plot, "matplotlib")):
-            try:
-                call()
-            except ImportError as error:
-                self.assertIn(f"needs {package}: python -m pip install {package}", str(error))
+    def test_as_frames_have_a_row_a_setting_or_say_what_they_need(self):
+        comparison = kvcap.Scenario(SMALL).compare(policies=["recompute", "ideal"], draws=0)
+        try:
+            frame = comparison.to_frame()
+        except ImportError as error:
+            self.assertIn("needs pandas: python -m pip install pandas", str(error))
+            return
+        self.assertEqual(list(frame.index), ["recompute", "ideal"])
+        self.assertEqual(frame["mean_ttft_ms"]["ideal"], comparison[1].metrics["mean_ttft_ms"])
+        series = comparison[0].to_frame()
+        self.assertEqual(len(series), len(comparison[0].json["series"]["time_s"]))
+
+    def test_as_plots_have_an_axes_a_series_or_say_what_they_need(self):
+        os.environ.setdefault("MPLBACKEND", "Agg")
+        comparison = kvcap.Scenario(SMALL).compare(policies=["recompute", "ideal"], draws=0)
+        try:
+            bars = comparison.plot("mean_e2el_ms")
+        except ImportError as error:
+            self.assertIn("needs matplotlib: python -m pip install matplotlib", str(error))
+            return
+        self.assertEqual([one.get_text() for one in bars.axes[0].get_yticklabels()], ["recompute", "ideal"])
+        self.assertEqual(len(comparison[0].plot(["running", "waiting"]).axes), 2)
 
 
 class Commands(InAFolder):

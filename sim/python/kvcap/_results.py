@@ -125,8 +125,10 @@ class Comparison(Answer):
         return _pandas().DataFrame(rows, index=[one.name for one in self.results])
 
     def plot(self, metric: str = "mean_ttft_ms") -> Any:
-        """Plots a metric of every setting as bars; returns the matplotlib figure."""
-        return _bars([one.name for one in self.results], [one.metrics[metric] for one in self.results], metric)
+        """Plots a metric of every setting as bars, with its 95 % interval if it has one; returns the matplotlib figure."""
+        results = self.results
+        widths = [one.intervals.get(metric, {}).get("half_width") or 0 for one in results]
+        return _bars([one.name for one in results], [one.metrics[metric] for one in results], metric, widths)
 
     def _repr_html_(self) -> str:
         results = self.results
@@ -228,9 +230,9 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "<table>" + line(rows[0], "th") + "".join(line(row, "td") for row in rows[1:]) + "</table>"
 
 
-def _bars(names: Sequence[str], values: Sequence[Number], label: str) -> Any:
+def _bars(names: Sequence[str], values: Sequence[Number], label: str, half_widths: Sequence[Number] = ()) -> Any:
     figure, axis = _pyplot().subplots(figsize=(8, 0.5 * len(names) + 1))
-    axis.barh(range(len(names)), values)
+    axis.barh(range(len(names)), values, xerr=half_widths if any(half_widths) else None)
     axis.set_yticks(range(len(names)))
     axis.set_yticklabels(names)
     axis.invert_yaxis()
