@@ -22,9 +22,8 @@ constexpr Names names_of(ObservedEngine) { return kObservedEngineNames; }
 
 // Totals since the server started. Queried and hit tokens are tokens of prompts. `external` tokens were hit
 // by a KV connector, which does not export the tier. Bytes are KV moved between GPU memory and lower tiers;
-// `load_s` is the time of the loads. A draft is the drafted tokens of one
-// step for one sequence; accepted_at_1 counts the drafts whose first token was accepted, accepted_at_2 those
-// whose second was too.
+// `load_s` is the time of the loads. A draft is the drafted tokens of one step for one sequence;
+// accepted_at_1 counts the drafts whose first token was accepted, accepted_at_2 those whose second was too.
 enum class Counter : uint8_t {
   requests,
   prompt_tokens,

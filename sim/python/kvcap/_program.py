@@ -28,7 +28,7 @@ def program() -> str:
 
 
 def option_words(options: Mapping[str, Any]) -> List[str]:
-    """``{"max_draws": 3, "explain": True}`` as ``["--max-draws", "3", "--explain"]``.
+    """``{"ignore_flags": "pp", "fetch": True}`` as ``["--ignore-flags", "pp", "--fetch"]``.
 
     None and False leave an option out. A list repeats it; ``policies``, ``dram`` and ``ssd`` take one list with
     commas. A mapping is one ``PATH=VALUE,...`` an entry, as ``over`` takes it.
