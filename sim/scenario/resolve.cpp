@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -46,11 +48,22 @@ std::string read_referenced(const std::string& file, const std::string& place) {
   }
 }
 
+// Parsed once a process: plans and sweeps load a few entries hundreds of times. Threads may ask at once.
+const Json& parsed(const CatalogueEntry& entry, const std::string& file) {
+  static std::mutex mutex;
+  static std::map<const char*, Json> entries;
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto [found, is_new] = entries.try_emplace(entry.text.data());
+  if (is_new) found->second = parse_json(entry.text, file);
+  return found->second;
+}
+
 std::optional<Loaded> of_catalogue(std::string_view name, Catalogue which) {
   const char* folder = which == Catalogue::models ? "models/" : "hwprofiles/";
   for (const CatalogueEntry& entry : catalogue(which)) {
+    if (entry.name != name) continue;
     const std::string file = folder + std::string(name) + ".json";
-    if (entry.name == name) return Loaded{parse_json(entry.text, file), file, {}};
+    return Loaded{parsed(entry, file), file, {}};
   }
   return std::nullopt;
 }
