@@ -362,7 +362,8 @@ TEST_F(Question, ComparesTheEnginesOwnPoliciesByDefault) {
 
 TEST_F(Question, FindsACapacityWithoutALoad) {
   const Outcome outcome = kvcap({"capacity", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload",
-                                 "chat", "--meet", "p90_ttft_ms<=0.5s", "--seeds", "1", "--json"});
+                                 "chat", "--meet", "p90_ttft_ms<=0.5s", "--seeds", "1", "--set",
+                                 "workload.run_length=fixed", "--set", "workload.sessions=300", "--json"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json answer = Json::parse(outcome.out);
   EXPECT_EQ(answer.at("meet").at("p90_ttft_ms").at("max"), 500);
