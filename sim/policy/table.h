@@ -30,7 +30,7 @@ struct PolicyRow {
   std::span<const TierOptions> tiers = {};  // used unless the scenario sets tiers; empty: all of the profile
   std::span<const TierOptions> other_tiers = {};  // tiers that options of a stack can add
   std::string_view read_from = {};  // of a stack: the files with their commits, or the versions, of its facts
-  std::string_view accuracy = {};   // of a stack: errors against published runs, from scenarios/accuracy.md
+  std::string_view accuracy = {};   // of a stack: errors against published runs, from scenarios/reference/accuracy.md
   // Of a stack that is part of vLLM: the version of the files in `read_from`.
   std::optional<EngineVersion> read_version = {};
 };

@@ -1,6 +1,6 @@
-// README.md and scenarios/accuracy.md show what kvcap validate computes, row by row, so that results change
-// only on purpose. `queueing` is left out: its rows take as long as all others together, and each of them is
-// a promise that kvcap validate --quick keeps.
+// README.md, scenarios/accuracy.md and scenarios/reference/accuracy.md show what kvcap validate computes, row
+// by row, so that results change only on purpose. `queueing` is left out: its rows take as long as all others
+// together, and each of them is a promise that kvcap validate --quick keeps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,10 +108,10 @@ std::size_t expect_same(const Rows& page, const Rows& computed) {
     if (lacks_data && (found == page.end() || !found->second.back().starts_with("not comparable"))) {
       ++lacking;  // without its data a whole set of rows is one row
     } else if (found == page.end()) {
-      ADD_FAILURE() << id << " is not in scenarios/accuracy.md" << accept;
+      ADD_FAILURE() << id << " is not in scenarios/reference/accuracy.md" << accept;
     } else {
       EXPECT_TRUE(is_same_row(found->second, now))
-          << id << " has changed.\nscenarios/accuracy.md: " << as_line(found->second)
+          << id << " has changed.\nscenarios/reference/accuracy.md: " << as_line(found->second)
           << "\nkvcap validate now:    " << as_line(now) << accept;
     }
   }
@@ -125,7 +125,8 @@ std::size_t expect_same(const Rows& page, const Rows& computed) {
 class AccuracyPage : public Cli, public testing::WithParamInterface<const char*> {
  protected:
   const Rows readme_ = rows_of(written_part(read_file(KVCAP_SOURCE_DIR "/README.md")));
-  const std::string page_ = written_part(read_file(KVCAP_SOURCE_DIR "/scenarios/accuracy.md"));
+  const std::string page_ = written_part(read_file(KVCAP_SOURCE_DIR "/scenarios/accuracy.md")) + '\n' +
+                            written_part(read_file(KVCAP_SOURCE_DIR "/scenarios/reference/accuracy.md"));
 };
 
 TEST_F(AccuracyPage, AgreesWithReadme) {
@@ -134,7 +135,8 @@ TEST_F(AccuracyPage, AgreesWithReadme) {
   for (const Headline& one : headlines()) {
     ASSERT_TRUE(readme_.contains(std::string(one.check))) << one.check << " is not in README.md";
     const Cells& cells = readme_.at(std::string(one.check));
-    ASSERT_TRUE(rows.contains(std::string(one.check))) << one.check << " is not in scenarios/accuracy.md";
+    ASSERT_TRUE(rows.contains(std::string(one.check)))
+        << one.check << " is not in scenarios/reference/accuracy.md";
     EXPECT_EQ(cells.at(2), rows.at(std::string(one.check)).at(3)) << one.check;
     if (one.coverage.empty()) continue;
     ASSERT_TRUE(rows.contains(std::string(one.coverage))) << one.coverage;
