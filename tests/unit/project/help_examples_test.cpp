@@ -2,15 +2,13 @@
 // that has scenarios/ and the others in it.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "report/page.h"
-#include "unit/cli.h"
-#include "unit/process.h"
+#include "unit/reader.h"
 
 namespace kvcap::help_examples_test {
 namespace {
@@ -18,22 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExample = "Example: ";
-// No example takes a minute, with sanitizers a quarter of an hour.
-#ifdef __SANITIZE_ADDRESS__
-constexpr const char* kLimit_s = "900";
-#else
-constexpr const char* kLimit_s = "60";
-#endif
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
 
 // The names below "Subcommands:", each at the beginning of a line.
 std::vector<std::string> subcommands_of(const std::string& help) {
@@ -45,29 +27,8 @@ std::vector<std::string> subcommands_of(const std::string& help) {
   return names;
 }
 
-class HelpExamples : public Cli {
+class HelpExamples : public Reader {
  protected:
-  HelpExamples() {
-    fs::create_directories(folder_ / "bin");
-    fs::create_directories(folder_ / "build");
-    for (const char* folder : {"scenarios", "traces", "models", "hwprofiles"})
-      fs::create_symlink(fs::path(KVCAP_SOURCE_DIR) / folder, folder_ / folder);
-  }
-
-  // Found by its name alone.
-  void install(const std::string& binary) const {
-    fs::create_symlink(binary, folder_ / "bin" / fs::path(binary).filename());
-  }
-
-  // 124 is what timeout(1) says of what takes longer.
-  Outcome shell(const std::string& command) const {
-    write("command.sh", "cd '" + folder_.string() + "' && PATH=\"$PWD/bin:$PATH\"\n" + command + "\n");
-    const int status = shell_status(std::string("timeout --foreground ") + kLimit_s + " bash '" +
-                                    path("command.sh") + "' >'" + path("out") + "' 2>'" + path("err") + "'");
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(path("out")),
-            read_file(path("err"))};
-  }
-
   // The one example of a help text, which must call `program`.
   static std::string example_of(const std::string& help, const std::string& program) {
     std::vector<std::string> examples;
@@ -119,26 +80,6 @@ TEST_F(HelpExamples, EveryExampleOfTheCalibrationRuns) {
     EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.err;
     EXPECT_FALSE(outcome.out.empty()) << command;
   }
-}
-
-// The README's ten questions, each a command below a question. The plan takes minutes and has tests of its
-// own.
-TEST_F(HelpExamples, OfTheTenQuestionsAnswerAndSayNothingElse) {
-  for (const char* name : {"kvcap"}) fs::create_symlink(kvcap_program(), folder_ / "build" / name);
-  write("log.csv", "timestamp,prompt_tokens,completion_tokens\n0,100,20\n1.5,900,40\n2,300,10\n");
-  const std::string readme = read_file(fs::path(KVCAP_SOURCE_DIR) / "README.md");
-  int questions = 0;
-  for (const std::string& line : lines_of(readme.substr(readme.find("<!-- ten questions -->")))) {
-    if (line.starts_with("**Which policy")) break;
-    if (!line.starts_with("build/kvcap")) continue;
-    ++questions;
-    if (line.starts_with("build/kvcap plan")) continue;
-    const Outcome outcome = shell(line);
-    EXPECT_EQ(outcome.exit_code, 0) << line << '\n' << outcome.err;
-    EXPECT_EQ(outcome.err, "") << line;
-    EXPECT_FALSE(outcome.out.empty()) << line;
-  }
-  EXPECT_EQ(questions, 10);
 }
 
 }  // namespace
