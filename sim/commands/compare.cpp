@@ -32,6 +32,8 @@
 #include "plan/replicate.h"
 #include "plan/workers.h"
 #include "run/billing.h"
+#include "run/machine.h"
+#include "scenario/pools.h"
 #include "text/comparison.h"
 #include "text/model_text.h"
 #include "text/result_table.h"
@@ -200,7 +202,44 @@ void require_equal_seeds(const std::vector<Compared>& columns, const std::vector
   }
 }
 
+constexpr int64_t kCheckedTokens = 1024;  // of a context; whether an engine starts does not depend on it
+
+// Throws InputError if an engine of the scenario would not start, e.g. because the model does not fit.
+void refuse_machine(const Scenario& scenario) {
+  const auto build = [](const Scenario& one) { Machine(one, kCheckedTokens, kCheckedTokens); };
+  if (!scenario.fleet.disaggregation) return build(scenario);
+  build(prefill_scenario(scenario));
+  build(decode_scenario(scenario));
+}
+
+// Returns what --dry-run prints: the settings and the number of simulations.
+std::string dry_run_text(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
+                         bool json) {
+  int64_t simulations = 0;
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < scenarios.size(); ++i) {
+    refuse_machine(scenarios[i]);
+    simulations += scenarios[i].replications;
+    labels.push_back(columns[i].label);
+  }
+  if (json) {
+    return nlohmann::ordered_json{{"settings", labels}, {"simulations", simulations}}.dump(2) + "\n";
+  }
+  return "Would run " + format_count(simulations, "simulation") + ": " + joined(labels) + "; " +
+         format_count(scenarios.front().replications, "seed") + " each\n";
+}
+
+// Tells a run that has ended to a program: {"finished": "hcache", "seed": 1, "metrics": {...}}.
+void tell_finished(const std::string& label, uint64_t seed, const RunResult& result) {
+  nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
+  for (const char* metric : {"mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput"}) {
+    metrics[metric] = result.number(metric);
+  }
+  Progress::tell(nlohmann::ordered_json{{"finished", label}, {"seed", seed}, {"metrics", metrics}}.dump());
+}
+
 void compare(const CompareArgs& args) {
+  if (args.progress) Progress::tell_lines();
   constexpr bool kHasDifferences = true;
   const std::vector<Requirement> requirements = parse_requirements(args.requirements, kHasDifferences);
   const Question question(args.question, {.has_sizes = true});
@@ -224,6 +263,7 @@ void compare(const CompareArgs& args) {
   if (args.bounds) add_bounds(scenarios, columns);
   load_columns(question, columns, is_gated, scenarios, left_out);
   require_equal_seeds(columns, scenarios);
+  if (args.dry_run) return print(dry_run_text(columns, scenarios, args.json));
   question.save(scenarios.front(), columns.front().overrides);
   if (!args.question.save.empty() && columns.size() > 1) {
     warn("--save: " + args.question.save + " has the first of " + std::to_string(columns.size()) +
@@ -244,8 +284,13 @@ void compare(const CompareArgs& args) {
   const FinishedRuns finished(args.out, args.resume);
   const auto begin = std::chrono::steady_clock::now();
   bool is_interrupted = false;
-  const std::vector<std::vector<RunResult>> runs = run_replications(
-      scenarios, {.keep_turns = true, .finished = &finished, .is_interrupted = &is_interrupted});
+  ReplicationOptions options{.keep_turns = true, .finished = &finished, .is_interrupted = &is_interrupted};
+  if (args.progress) {
+    options.on_finished = [&](std::size_t scenario, std::size_t replication, const RunResult& result) {
+      tell_finished(columns[scenario].label, scenarios[scenario].seed + replication, result);
+    };
+  }
+  const std::vector<std::vector<RunResult>> runs = run_replications(scenarios, options);
 
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   std::vector<std::string> labels;
@@ -277,9 +322,9 @@ void compare(const CompareArgs& args) {
       args.others.empty() ? scenario_line(scenarios[0], results[0]) : heading_of(columns, scenarios, results);
   std::vector<Difference> compared = differences;
   compared.insert(compared.end(), pairs.begin(), pairs.end());
-  const TableOptions options{.is_brief = !args.explain, .assumptions = model.outside.size()};
-  std::string table = interrupted + result_table(labels, results, compared, line, options) +
-                      model_text(labels, results, model, options.is_brief);
+  const TableOptions table_options{.is_brief = !args.explain, .assumptions = model.outside.size()};
+  std::string table = interrupted + result_table(labels, results, compared, line, table_options) +
+                      model_text(labels, results, model, table_options.is_brief);
   table += flags_of_columns(columns, scenarios, results, differences) + launched_text(from);
   const std::string impossible = impossible_text(left_out);
   if (!impossible.empty()) table += "\n" + impossible;
@@ -337,6 +382,9 @@ void add_compare(CLI::App& app) {
   command.value("--out", args->out, "folder for compare.json, table.txt and one folder per setting");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
+  command.flag("--dry-run", args->dry_run, "check the settings and print what would run; run nothing");
+  command.flag("--progress", args->progress,
+               "for programs: progress and each finished run as lines of JSON on stderr");
   command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print the comparison as JSON");
   command.footer(

@@ -22,6 +22,8 @@ struct CompareArgs {
   bool resume = false;
   bool json = false;
   bool explain = false;
+  bool dry_run = false;   // checks the settings, runs nothing
+  bool progress = false;  // lines on stderr
 };
 
 // One column: its label and its overrides.

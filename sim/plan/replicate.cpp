@@ -92,6 +92,11 @@ class Replications {
     const FinishedRuns none("", false);
     const FinishedRuns& finished = options_.finished ? *options_.finished : none;
     workers.hint = finished.hint();
+    if (options_.on_finished) {
+      workers.on_done = [&](std::size_t job, const std::string& bytes) {
+        options_.on_finished(round[job].scenario, round[job].replication, deserialize(bytes));
+      };
+    }
     std::vector<std::string> keys;
     for (const Run& run : round) keys.push_back(key_of(run, finished));
     const Job job = [&](std::size_t which, std::atomic<int64_t>& done_units) {

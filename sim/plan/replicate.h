@@ -3,6 +3,7 @@
 // state.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/files.h"
@@ -21,6 +22,8 @@ struct ReplicationOptions {
   // If given, Ctrl-C does not throw if every scenario has finished its first seed, or its shorter runs: the
   // result then has the seeds that all scenarios have finished, and this becomes true.
   bool* is_interrupted = nullptr;
+  // Called with every run as it ends. Runs that are lengthened end again.
+  std::function<void(std::size_t scenario, std::size_t replication, const RunResult&)> on_finished = nullptr;
 };
 
 // The largest number of turns to which a run is lengthened (about 15 s of simulation); a search, which makes

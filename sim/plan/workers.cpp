@@ -337,6 +337,7 @@ std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const 
       if (outcome.end == JobEnd::bad_input) throw InputError(outcome.text);
       if (outcome.end != JobEnd::done) throw std::runtime_error(outcome.text + options.hint);
       results[outcome.job] = std::move(outcome.text);
+      if (options.on_done) options.on_done(outcome.job, results[outcome.job]);
     }
   };
   try {

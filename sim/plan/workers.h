@@ -31,6 +31,8 @@ struct WorkerOptions {
   // Returns the name of a job for messages: its setting and seed. Null: every job is "a simulation".
   std::function<std::string(std::size_t job)> name = nullptr;
   std::string hint = "";  // appended to the error message of a job that failed
+  // run_in_workers() calls it in the parent with the bytes of each job as it ends.
+  std::function<void(std::size_t job, const std::string& bytes)> on_done = nullptr;
 };
 
 // A job returns its result as bytes and counts finished units in `done_units` for the progress bar (on

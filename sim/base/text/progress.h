@@ -22,6 +22,13 @@ class Progress {
   // Disables all bars from now on: for forked workers, whose parent shows one.
   static void silence();
 
+  // Replaces all bars from now on by lines for programs, whether or not stderr is a terminal:
+  // {"progress": "simulating", "share": 0.43}
+  static void tell_lines();
+  static bool tells_lines();
+  // Prints such a line on stderr; does nothing unless tell_lines() was called.
+  static void tell(const std::string& json);
+
  private:
   using Clock = std::chrono::steady_clock;
 
