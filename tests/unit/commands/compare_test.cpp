@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -362,6 +363,48 @@ TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   EXPECT_NE(outcome.out.find(" of 4,000 seeds finished.\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos) << outcome.out;
   EXPECT_FALSE(fs::exists(path("compared/compare.json")));
+}
+
+TEST_F(Cli, ADryRunChecksTheSettingsAndRunsNothing) {
+  const std::vector<std::string> asked = {"compare",  path("chat.json"), "--policies", "recompute,hcache",
+                                          "--set",    "replications=3",  "--out",      path("dry"),
+                                          "--dry-run"};
+  const Outcome outcome = kvcap(asked);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "Would run 6 simulations: recompute, hcache; 3 seeds each\n");
+  EXPECT_FALSE(fs::exists(path("dry")));
+  std::vector<std::string> as_json = asked;
+  as_json.push_back("--json");
+  EXPECT_EQ(Json::parse(kvcap(as_json).out),
+            Json::parse(R"({"settings": ["recompute", "hcache"], "simulations": 6})"));
+  // What only the machine refuses, too.
+  as_json.insert(as_json.end(), {"--model", "llama-2-70b"});
+  const Outcome refused = kvcap(as_json);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_NE(refused.err.find("llama-2-70b does not fit"), std::string::npos) << refused.err;
+}
+
+TEST_F(Cli, TellsProgramsOfItsProgress) {
+  const std::vector<std::string> asked = {"compare", path("chat.json"), "--policies", "ideal,hcache",
+                                          "--set",   "replications=2",  "--json"};
+  std::vector<std::string> told = asked;
+  told.push_back("--progress");
+  const Outcome outcome = kvcap(told);
+  EXPECT_EQ(outcome.out, kvcap(asked).out);
+  std::istringstream lines(outcome.err);
+  int finished = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with('{')) continue;
+    const Json json = Json::parse(line);
+    if (json.contains("progress")) {
+      EXPECT_LE(json["share"], 1) << line;
+    }
+    if (!json.contains("finished")) continue;
+    ++finished;
+    EXPECT_GT(json["metrics"]["mean_ttft_ms"], 0) << line;
+    EXPECT_LE(json["seed"], 2) << line;
+  }
+  EXPECT_EQ(finished, 4) << outcome.err;
 }
 
 TEST_F(Cli, ARunBoundsValuesAlone) {
