@@ -1,7 +1,7 @@
-# Writes OUT, the source file that embeds the page. Builds the page from APP (the folder report/) in WORK, a
+# Writes OUT, the source file that embeds the pages of kvcap report and kvcap serve. Builds them from APP (the folder report/) in WORK, a
 # copy, so that nothing is written into the source tree; NPM is npm's path. Without NPM, or where npm fails,
 # OUT says in WHY what is missing instead. A failure leaves WORK/failed, and configuring again tries again.
-set(page "")
+set(dist "")
 set(why "${WHY}")
 
 if(NPM AND NOT EXISTS ${APP}/package-lock.json)
@@ -38,7 +38,7 @@ elseif(NPM)
                     RESULT_VARIABLE failed OUTPUT_FILE ${WORK}/npm.log ERROR_FILE ${WORK}/npm.log)
   endif()
   if(failed EQUAL 0 AND EXISTS ${WORK}/dist/page.html)
-    set(page ${WORK}/dist/page.html)
+    set(dist ${WORK}/dist)
   else()
     set(why "the page for html was not built: ${step} failed as this program was built; configure and build again")
     message("-- kvcap report: no html, ${step} failed (see ${WORK}/npm.log); markdown and csv work")
@@ -46,31 +46,46 @@ elseif(NPM)
   endif()
 endif()
 
-set(html "{}")
+# Sets `variable` to a string_view of the file in dist/, and adds the file's bytes to `bytes`.
 set(bytes "")
-if(page)
+function(embed variable file)
+  set(${variable} "{}" PARENT_SCOPE)
+  if(NOT dist)
+    return()
+  endif()
+  string(MAKE_C_IDENTIFIER "kvcap_${file}" name)
   # The assembler takes the file as it is.
-  set(bytes "asm(R\"(
+  string(APPEND bytes "asm(R\"(
   .section .rodata
-  .global kvcap_report_page
-  .global kvcap_report_page_end
-kvcap_report_page:
-  .incbin \"${page}\"
-kvcap_report_page_end:
+  .global ${name}
+  .global ${name}_end
+${name}:
+  .incbin \"${dist}/${file}\"
+${name}_end:
   .byte 0
   .previous
 )\");
-extern \"C\" const char kvcap_report_page[];
-extern \"C\" const char kvcap_report_page_end[];
+extern \"C\" const char ${name}[];
+extern \"C\" const char ${name}_end[];
 ")
-  set(html "{kvcap_report_page, static_cast<std::size_t>(kvcap_report_page_end - kvcap_report_page)}")
-endif()
+  set(bytes "${bytes}" PARENT_SCOPE)
+  set(${variable} "{${name}, static_cast<std::size_t>(${name}_end - ${name})}" PARENT_SCOPE)
+endfunction()
+embed(report page.html)
+embed(serve serve.html)
+embed(serve_script serve.js)
+embed(serve_style serve.css)
+
 file(WRITE ${OUT} "#include \"report/page.h\"
+#include \"serve/page.h\"
 
 ${bytes}
 namespace kvcap {
 
-ReportPage embedded_report_page() { return {.html = ${html}, .missing = \"${why}\"}; }
+ReportPage embedded_report_page() { return {.html = ${report}, .missing = \"${why}\"}; }
+ServePage embedded_serve_page() {
+  return {.html = ${serve}, .script = ${serve_script}, .style = ${serve_style}};
+}
 
 }  // namespace kvcap
 ")

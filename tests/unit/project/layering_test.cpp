@@ -39,9 +39,10 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"validate",
      {"run", "fit", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
     {"library", {"plan", "scenario", "metrics", "base"}},
+    {"serve", {"scenario", "engine", "policy", "workload", "base"}},
     {"calibration", {"cost", "spec", "base"}},
     {"commands",
-     {"run", "report", "documents", "text", "validate", "fit", "observe", "advise", "plan", "launch",
+     {"run", "serve", "report", "documents", "text", "validate", "fit", "observe", "advise", "plan", "launch",
       "scenario", "policy", "cost", "spec", "metrics", "workload", "engine", "base"}},
 };
 

@@ -1,0 +1,53 @@
+// What the user has changed in the form. Everything else has the value of the scenario that the form starts
+// from, and is not part of the command.
+import type { Answers, ScenarioValues } from "./api.ts";
+
+export class Choices {
+  scenario = "demo";
+  private readonly changed = new Map<string, string>();
+  private policies: Set<string> | null = null; // null: not changed
+  private start: ScenarioValues = { values: {}, hints: {}, policy: "recompute" };
+
+  // Takes the values of the scenario; what was changed stays.
+  begin_from(scenario: string, start: ScenarioValues): void {
+    this.scenario = scenario;
+    this.start = start;
+    for (const [name, value] of this.changed) if (value === this.usual(name)) this.changed.delete(name);
+  }
+
+  usual = (name: string): string => this.start.values[name] ?? "";
+  hint = (name: string): string => this.start.hints[name] ?? "";
+  value = (name: string): string => this.changed.get(name) ?? this.usual(name);
+  is_changed = (name: string): boolean => this.changed.has(name);
+
+  set(name: string, value: string): void {
+    if (value.trim() === "" || value.trim() === this.usual(name)) this.changed.delete(name);
+    else this.changed.set(name, value.trim());
+  }
+
+  reset(): void {
+    this.changed.clear();
+    this.policies = null;
+  }
+
+  // The scenario's own policy beside the stock engine, which keeps nothing below the GPU.
+  chosen_policies(): Set<string> {
+    return this.policies ?? new Set(["recompute", this.start.policy]);
+  }
+
+  choose_policy(name: string, chosen: boolean): void {
+    this.policies = new Set(this.chosen_policies());
+    if (chosen) this.policies.add(name);
+    else this.policies.delete(name);
+  }
+
+  // `order`: of the policies in the command.
+  answers(order: readonly string[]): Answers {
+    const chosen = this.chosen_policies();
+    return {
+      ...Object.fromEntries(this.changed),
+      scenario: this.scenario,
+      policies: order.filter((name) => chosen.has(name)),
+    };
+  }
+}

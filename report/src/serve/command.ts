@@ -1,0 +1,55 @@
+// The command that does what the form asks for, with a button that copies it and one that runs it.
+import { button, h } from "../dom.ts";
+import type { Checked } from "./api.ts";
+
+export class CommandView {
+  private readonly text = h("div", { class: "command", id: "command" }, "...");
+  private readonly error = h("p", { class: "error", role: "alert", id: "command-error" });
+  private readonly summary = h("p", { class: "note", "aria-live": "polite", id: "command-summary" });
+  private readonly copy = button("Copy", { id: "copy" }, () => this.copy_text());
+  private readonly run: HTMLButtonElement;
+  readonly element: HTMLElement;
+
+  constructor(run: () => void) {
+    this.run = button("Run", { id: "run", class: "main" }, run);
+    this.element = h(
+      "section",
+      { "aria-labelledby": "command-title" },
+      h("h2", { id: "command-title" }, "The command that does the same"),
+      this.text,
+      this.error,
+      h("div", { class: "bar" }, this.run, this.copy, this.summary),
+    );
+  }
+
+  // `is_shown`: the error stands beside an input.
+  show(checked: Checked, is_shown: boolean): void {
+    // Lines end between words and not at the hyphens of options.
+    const words = checked.command?.split(" ").flatMap((word) => [" ", h("span", {}, word)]);
+    if (words !== undefined) this.text.replaceChildren(...words.slice(1));
+    this.copy.textContent = "Copy";
+    const { error, settings = [], simulations } = checked;
+    this.error.textContent = error === undefined || is_shown ? "" : error;
+    this.run.disabled = error !== undefined;
+    this.summary.textContent =
+      error !== undefined
+        ? is_shown
+          ? "An input has an error."
+          : ""
+        : `${simulations} ${simulations === 1 ? "simulation" : "simulations"}: ${settings.join(", ")}`;
+  }
+
+  refuse(error: string): void {
+    this.error.textContent = error;
+  }
+
+  private async copy_text(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(this.text.textContent ?? "");
+      this.copy.textContent = "Copied";
+    } catch {
+      getSelection()?.selectAllChildren(this.text);
+      this.copy.textContent = "Selected: press Ctrl-C";
+    }
+  }
+}

@@ -1,0 +1,129 @@
+// The page of kvcap serve: a form, the command that does the same, and the runs with their reports.
+import { button, h } from "../dom.ts";
+import { preferred_mode, remember_mode, type Mode } from "../theme.ts";
+import { Choices } from "./answers.ts";
+import { check, get_form, get_scenario, Refused, start, type Form } from "./api.ts";
+import { CommandView } from "./command.ts";
+import { FormView } from "./form.ts";
+import { RunsView } from "./runs.ts";
+
+const app = document.getElementById("app")!;
+const check_delay_ms = 150;
+
+class Page {
+  private mode: Mode = preferred_mode();
+  private readonly choices = new Choices();
+  private readonly policies: string[];
+  private readonly alarm = h("p", { class: "error", role: "alert", id: "alarm" });
+  private readonly toggle = button("", { id: "theme", class: "plain" }, () => this.switch_mode());
+  private readonly command = new CommandView(() => void this.run());
+  private readonly runs = new RunsView((error) => this.fail(error));
+  private readonly form: FormView;
+  private checking = new AbortController();
+  private timer = 0;
+
+  constructor(form: Form) {
+    this.policies = (form.choices["policies"] ?? []).map(({ name }) => name);
+    this.form = new FormView(
+      form,
+      this.choices,
+      () => this.check_soon(),
+      (name) => void this.begin_from(name),
+    );
+    const reset = button("Reset the form", { class: "plain", id: "reset" }, () => {
+      this.choices.reset();
+      void this.begin_from(this.choices.scenario);
+    });
+    app.replaceChildren(
+      h(
+        "header",
+        {},
+        h("div", { class: "title" }, h("span", { class: "brand" }, "kvcap"), "compare policies"),
+        h(
+          "div",
+          { class: "tools" },
+          h("span", { class: "quiet" }, `kvcap ${form.version}`),
+          reset,
+          this.toggle,
+        ),
+      ),
+      this.alarm,
+      h(
+        "main",
+        {},
+        h(
+          "div",
+          { class: "columns" },
+          this.form.element,
+          h("aside", {}, this.command.element, this.runs.chosen, this.runs.list),
+        ),
+        this.runs.report,
+      ),
+    );
+    this.show_mode();
+  }
+
+  async begin_from(scenario: string): Promise<void> {
+    try {
+      this.choices.begin_from(scenario, await get_scenario(scenario));
+      this.form.draw();
+      await this.check();
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private check_soon(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => void this.check(), check_delay_ms);
+  }
+
+  // The server makes the command and tries it. Of several checks, only the last one is shown.
+  private async check(): Promise<void> {
+    this.checking.abort();
+    this.checking = new AbortController();
+    const { signal } = this.checking;
+    try {
+      const checked = await check(this.choices.answers(this.policies), signal);
+      const is_shown = this.form.show_error(checked.input ?? "", checked.error ?? "");
+      this.command.show(checked, is_shown && checked.error !== undefined);
+      document.documentElement.dataset.drawn = String(Math.round(performance.now()));
+    } catch (error) {
+      if (!signal.aborted) this.fail(error);
+    }
+  }
+
+  private async run(): Promise<void> {
+    try {
+      const { id } = await start(this.choices.answers(this.policies));
+      await this.runs.choose(id);
+    } catch (error) {
+      if (error instanceof Refused) this.command.refuse(error.message);
+      else this.fail(error);
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.alarm.textContent =
+      error instanceof Refused ? error.message : "kvcap serve does not answer; start it again.";
+  }
+
+  private switch_mode(): void {
+    this.mode = this.mode === "dark" ? "light" : "dark";
+    remember_mode(this.mode);
+    this.show_mode();
+  }
+
+  private show_mode(): void {
+    document.documentElement.dataset.theme = this.mode;
+    const other = this.mode === "dark" ? "Light" : "Dark";
+    this.toggle.textContent = other;
+    this.toggle.setAttribute("aria-label", `Switch to ${other.toLowerCase()} colours`);
+  }
+}
+
+get_form()
+  .then((form) => new Page(form).begin_from("demo"))
+  .catch((error: unknown) => {
+    app.replaceChildren(h("p", { class: "error", role: "alert" }, `The form cannot be shown: ${error}`));
+  });

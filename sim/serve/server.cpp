@@ -1,0 +1,276 @@
+#include "serve/server.h"
+
+#include <httplib.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/input_error.h"
+#include "base/text/utf8.h"
+#include "serve/access.h"
+#include "serve/child.h"
+#include "serve/command.h"
+#include "serve/form.h"
+
+namespace kvcap {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using httplib::Request;
+using httplib::Response;
+
+constexpr const char* kLoopback = "127.0.0.1";
+constexpr const char* kJson = "application/json";
+constexpr const char* kReports = "/runs/";
+constexpr std::size_t kThreads = 16;
+constexpr std::chrono::seconds kLongestCheck{20};
+
+// The form's page takes scripts and styles from its own files alone.
+constexpr const char* kPagePolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+// A report carries its script. As a page without an origin it reaches neither the form nor the server.
+constexpr const char* kReportPolicy =
+    "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'";
+
+void answer(Response& response, int status, const std::string& json) {
+  response.status = status;
+  response.set_content(json, kJson);
+}
+
+void refuse(Response& response, int status, const std::string& why) {
+  answer(response, status, Json{{"error", valid_utf8(why)}}.dump());
+}
+
+void answer_page(Response& response, const char* policy, std::string text) {
+  response.set_header("Content-Security-Policy", policy);
+  response.set_content(std::move(text), "text/html; charset=utf-8");
+}
+
+int64_t id_of(const Request& request) { return std::stoll(request.matches[1].str()); }
+
+// Returns the page with the token in the place of every TOKEN.
+std::string with_token(std::string_view html, const std::string& token) {
+  constexpr std::string_view kPlace = "TOKEN";
+  std::string page(html);
+  for (std::size_t at = 0; (at = page.find(kPlace, at)) != std::string::npos; at += token.size())
+    page.replace(at, kPlace.size(), token);
+  return page;
+}
+
+// Returns the last line, without the program's name before it.
+std::string message_of(std::string errors) {
+  while (errors.ends_with('\n')) errors.pop_back();
+  errors.erase(0, errors.rfind('\n') + 1);
+  constexpr std::string_view kName = "kvcap: ";
+  return errors.starts_with(kName) ? errors.substr(kName.size()) : errors;
+}
+
+}  // namespace
+
+struct PageServer::State {
+  State(PageServerOptions given, RunQueue& of_page) : options(std::move(given)), runs(of_page) {}
+
+  // Returns why a request is not answered, and the status; {0, ""}: it is.
+  std::pair<int, std::string> refusal(const Request& request) const;
+  bool knows_token(const Request& request) const;
+  void add_pages();
+  void add_form();
+  void add_runs();
+  Json checked(const std::vector<std::string>& words);
+
+  const PageServerOptions options;
+  const std::string report_key = make_token();
+  RunQueue& runs;
+  std::mutex checking;  // one check at a time; and loading a scenario
+  std::atomic<bool> is_ending = false;
+  httplib::Server server;
+  int port = 0;
+  std::thread thread;
+};
+
+// Requests of the page carry the token in a header; what a browser asks for by itself, in the address. The
+// script of a report can read its own address, which therefore has a key that opens reports only.
+bool PageServer::State::knows_token(const Request& request) const {
+  if (request.path.starts_with(kReports) && is_same_secret(request.get_param_value("key"), report_key))
+    return true;
+  if (is_same_secret(request.get_header_value("X-Kvcap-Token"), options.token)) return true;
+  return request.method == "GET" && is_same_secret(request.get_param_value("token"), options.token);
+}
+
+std::pair<int, std::string> PageServer::State::refusal(const Request& request) const {
+  if (!is_own_host(request.get_header_value("Host"), port))
+    return {403, "the address must begin with http://127.0.0.1:" + std::to_string(port)};
+  if (!knows_token(request))
+    return {403, "the token is missing or wrong; open the address that kvcap serve printed"};
+  if (request.method != "GET" && request.method != "POST") return {405, "allowed: GET and POST"};
+  if (request.method == "GET") return {};
+  if (request.get_header_value("Content-Type") != kJson)
+    return {415, std::string("allowed: a body of the type ") + kJson};
+  // Bodies of an unknown or a compressed length would escape the bound.
+  if (!request.has_header("Content-Length") || request.has_header("Transfer-Encoding") ||
+      request.has_header("Content-Encoding"))
+    return {411, "allowed: a body with Content-Length, as it is"};
+  return {};
+}
+
+void PageServer::State::add_pages() {
+  server.Get("/", [this](const Request&, Response& response) {
+    answer_page(response, kPagePolicy, with_token(options.page.html, options.token));
+  });
+  server.Get("/page.js", [this](const Request&, Response& response) {
+    response.set_content(std::string(options.page.script), "text/javascript; charset=utf-8");
+  });
+  server.Get("/page.css", [this](const Request&, Response& response) {
+    response.set_content(std::string(options.page.style), "text/css; charset=utf-8");
+  });
+  server.Get(R"(/runs/(\d{1,9})/report)", [this](const Request& request, Response& response) {
+    std::optional<std::string> page = runs.report(id_of(request));
+    if (!page) return refuse(response, 404, "there is no such report");
+    answer_page(response, kReportPolicy, std::move(*page));
+  });
+}
+
+// Returns {"error", "input"} of a command that does not work, or what it would run.
+Json PageServer::State::checked(const std::vector<std::string>& words) {
+  std::vector<std::string> dry = words;
+  dry.insert(dry.end(), {"--dry-run", "--json"});
+  std::string output, errors;
+  const auto deadline = std::chrono::steady_clock::now() + kLongestCheck;
+  const std::lock_guard lock(checking);
+  const ChildEnd end =
+      run_child(options.program, dry,
+                {.on_output = [&](std::string_view text) { output += text; },
+                 .on_errors = [&](std::string_view text) { errors += text; },
+                 .is_stopped = [&] { return is_ending || std::chrono::steady_clock::now() > deadline; }});
+  if (end.was_stopped) return {{"error", "the check of the command took too long"}, {"input", ""}};
+  if (end.exit_code == 0) return Json::parse(output);
+  const std::string error = valid_utf8(message_of(errors));
+  return {{"error", error}, {"input", input_of_error(error)}};
+}
+
+void PageServer::State::add_form() {
+  server.Get("/api/form", [this](const Request&, Response& response) {
+    answer(response, 200, form_json(options.scenarios));
+  });
+  server.Get("/api/scenario", [this](const Request& request, Response& response) {
+    const std::string name = request.get_param_value("name");
+    const auto& known = options.scenarios;
+    if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
+      return refuse(response, 404, "there is no such scenario");
+    const std::lock_guard lock(checking);
+    answer(response, 200, scenario_values_json(name));
+  });
+  server.Post("/api/command", [this](const Request& request, Response& response) {
+    Json reply;
+    try {
+      const std::vector<std::string> words = command_words(request.body, options.scenarios);
+      reply = checked(words);
+      reply["command"] = command_text(words);
+    } catch (const AnswerError& error) {
+      reply = {{"error", valid_utf8(error.what())}, {"input", error.input()}};
+    }
+    answer(response, 200, reply.dump());
+  });
+}
+
+void PageServer::State::add_runs() {
+  server.Get("/api/runs",
+             [this](const Request&, Response& response) { answer(response, 200, runs.list_json()); });
+  server.Post("/api/runs", [this](const Request& request, Response& response) {
+    try {
+      const std::optional<int64_t> id = runs.add(command_words(request.body, options.scenarios));
+      if (!id)
+        return refuse(response, 429, "too many runs are waiting; cancel one, or wait until one has ended");
+      answer(response, 201, Json{{"id", *id}}.dump());
+    } catch (const AnswerError& error) {
+      refuse(response, 422, error.what());
+    }
+  });
+  server.Get(R"(/api/runs/(\d{1,9}))", [this](const Request& request, Response& response) {
+    const std::string run = runs.run_json(id_of(request));
+    if (run.empty()) return refuse(response, 404, "there is no such run");
+    Json json = Json::parse(run);
+    json["report"] = kReports + request.matches[1].str() + "/report?key=" + report_key;
+    answer(response, 200, json.dump());
+  });
+  server.Post(R"(/api/runs/(\d{1,9})/cancel)", [this](const Request& request, Response& response) {
+    if (!runs.cancel(id_of(request))) return refuse(response, 404, "there is no such run, or it has ended");
+    answer(response, 200, "{}");
+  });
+}
+
+PageServer::PageServer(PageServerOptions options, RunQueue& runs)
+    : state_(std::make_unique<State>(std::move(options), runs)) {
+  State& state = *state_;
+  httplib::Server& server = state.server;
+  server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  server.set_payload_max_length(kMostBodyBytes);
+  server.set_keep_alive_timeout(1);
+  server.set_read_timeout(5);
+  // Without the library's SO_REUSEPORT, with which a second server would share the port.
+  server.set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  });
+  server.set_default_headers({{"Cache-Control", "no-store"},
+                              {"Cross-Origin-Resource-Policy", "same-origin"},
+                              {"Referrer-Policy", "no-referrer"},
+                              {"X-Content-Type-Options", "nosniff"}});
+  server.set_pre_routing_handler([&state](const Request& request, Response& response) {
+    const auto [status, why] = state.refusal(request);
+    if (status == 0) return httplib::Server::HandlerResponse::Unhandled;
+    refuse(response, status, why);
+    return httplib::Server::HandlerResponse::Handled;
+  });
+  server.set_error_handler([](const Request&, Response& response) {
+    if (response.body.empty())
+      refuse(response, response.status, "the request is not one that the page sends");
+  });
+  server.set_exception_handler([](const Request&, Response& response, std::exception_ptr thrown) {
+    try {
+      std::rethrow_exception(std::move(thrown));
+    } catch (const InputError& error) {
+      refuse(response, 422, error.what());
+    } catch (const std::exception& error) {
+      refuse(response, 500, error.what());
+    }
+  });
+  state.add_pages();
+  state.add_form();
+  state.add_runs();
+  const int asked = state.options.port;
+  const bool is_bound = asked == 0 ? (state.port = server.bind_to_any_port(kLoopback)) > 0
+                                   : server.bind_to_port(kLoopback, state.port = asked);
+  if (!is_bound)
+    throw InputError("--port: found " + std::to_string(asked) +
+                     ", which another program uses, allowed: a free one");
+  state.thread = std::thread([&state] { state.server.listen_after_bind(); });
+  // A server that is not listening yet would not hear that it is to stop.
+  while (!server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+PageServer::~PageServer() {
+  state_->is_ending = true;
+  state_->server.stop();
+  state_->thread.join();
+}
+
+int PageServer::port() const { return state_->port; }
+
+std::string PageServer::address() const {
+  return std::string("http://") + kLoopback + ":" + std::to_string(port()) +
+         "/?token=" + state_->options.token;
+}
+
+}  // namespace kvcap
