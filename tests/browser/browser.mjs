@@ -42,8 +42,8 @@ export async function launch() {
   });
 }
 
-// A tab that remembers every error of its console and refuses whatever is not a file.
-export async function open(browser, url, options = {}) {
+// A tab that remembers every error of its console and every request to others than files and `server`.
+export async function open(browser, url, { server = "file://", ...options } = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
     acceptDownloads: true,
@@ -57,7 +57,8 @@ export async function open(browser, url, options = {}) {
   });
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("request", (request) => {
-    if (!/^(file|data|blob):/.test(request.url())) errors.push(`asked the network for ${request.url()}`);
+    const is_own = /^(file|data|blob):/.test(request.url()) || request.url().startsWith(server);
+    if (!is_own) errors.push(`asked the network for ${request.url()}`);
   });
   await page.goto(url);
   await page.waitForSelector("html[data-drawn]");
