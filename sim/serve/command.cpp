@@ -22,7 +22,7 @@ constexpr std::size_t kMostAnswers = 200, kMostBytes = 4096;
 // Returns the text of an answer. It becomes one word of the command line, which must not be an option.
 std::string answer_text(const std::string& name, const Answers& answer) {
   if (!answer.is_string()) throw AnswerError(name, name + ": allowed: a text");
-  const std::string text = answer.get<std::string>();
+  std::string text = answer.get<std::string>();
   const bool is_plain =
       std::none_of(text.begin(), text.end(), [](unsigned char letter) { return std::iscntrl(letter) != 0; });
   if (!is_plain || text.size() > kMostBytes || !is_utf8(text)) {
@@ -137,11 +137,11 @@ std::string input_of_error(const std::string& error) {
   const std::size_t found = error.find(": found");
   const std::string place = error.substr(0, found);
   if (found == std::string::npos) return first_option(error);
-  if (const std::string name = first_option(place); !name.empty()) return name;
+  if (std::string name = first_option(place); !name.empty()) return name;
   constexpr std::string_view kSet = "--set ";
   const std::size_t set = place.find(kSet);
   const std::size_t begin = set != std::string::npos ? set + kSet.size() : place.rfind(' ') + 1;
-  const std::string path = place.substr(begin, place.find('=', begin) - begin);
+  std::string path = place.substr(begin, place.find('=', begin) - begin);
   if (!field_entry(path)) return "";
   for (const FormInput& input : form_inputs()) {
     if (input.field == path) return std::string(input.name);

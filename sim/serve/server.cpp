@@ -52,9 +52,9 @@ void refuse(Response& response, int status, const std::string& why) {
   answer(response, status, Json{{"error", valid_utf8(why)}}.dump());
 }
 
-void answer_page(Response& response, const char* policy, std::string text) {
+void answer_page(Response& response, const char* policy, const std::string& text) {
   response.set_header("Content-Security-Policy", policy);
-  response.set_content(std::move(text), "text/html; charset=utf-8");
+  response.set_content(text, "text/html; charset=utf-8");
 }
 
 int64_t id_of(const Request& request) { return std::stoll(request.matches[1].str()); }
@@ -135,9 +135,9 @@ void PageServer::State::add_pages() {
     response.set_content(std::string(options.page.style), "text/css; charset=utf-8");
   });
   server.Get(R"(/runs/(\d{1,9})/report)", [this](const Request& request, Response& response) {
-    std::optional<std::string> page = runs.report(id_of(request));
+    const std::optional<std::string> page = runs.report(id_of(request));
     if (!page) return refuse(response, 404, "there is no such report");
-    answer_page(response, kReportPolicy, std::move(*page));
+    answer_page(response, kReportPolicy, *page);
   });
 }
 

@@ -59,7 +59,7 @@ class ServeProgram : public Cli {
 
   pid_t serve(std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), "serve");
-    std::ofstream(path("out"));
+    write("out", "");
     const pid_t pid = start(arguments);
     EXPECT_TRUE(comes_true([&] { return read_file(path("out")).ends_with('\n'); }));
     const std::string line = read_file(path("out"));
