@@ -175,11 +175,15 @@ std::vector<std::string> shipped_scenarios() {
 }
 
 std::string form_json(const std::vector<std::string>& scenarios) {
+  const std::vector<std::string> shipped = shipped_scenarios();
+  const bool has_own =
+      !scenarios.empty() && std::find(shipped.begin(), shipped.end(), scenarios.front()) == shipped.end();
   const auto any = [](const auto&) { return true; };
   Json inputs = Json::array(), fields = Json::array();
   for (const FormInput& input : kInputs) inputs.push_back(input_json(input));
   for (const FieldEntry& entry : field_entries()) fields.push_back(field_json(entry));
   return Json{{"version", KVCAP_VERSION},
+              {"start", has_own ? scenarios.front() : "demo"},
               {"inputs", inputs},
               {"choices",
                {{"scenarios", scenario_entries(scenarios)},

@@ -26,7 +26,7 @@ const FormInput* form_input(std::string_view name);
 std::vector<std::string> shipped_scenarios();
 
 // Returns the inputs, the lists of the catalogue and the table of fields as JSON. `scenarios`: the names of
-// scenarios to start from.
+// scenarios to start from; the form begins with the first one, or with the demo if that is shipped.
 std::string form_json(const std::vector<std::string>& scenarios);
 
 // Returns the values of a scenario by the names of inputs and the paths of fields, hints for inputs that it

@@ -8,7 +8,6 @@
 
 #include "base/files.h"
 #include "base/input_error.h"
-#include "base/text/joined.h"
 #include "base/text/utf8.h"
 #include "serve/child.h"
 #include "serve/command.h"
@@ -161,11 +160,10 @@ void RunQueue::run(QueuedRun& one) {
     words.insert(words.end(), {"--progress", "--out", one.folder.string()});
     end = run_child(options_.program, words, hooks);
     if (end.exit_code == 0) {
-      const std::vector<std::string> report = {"report",  one.folder.string(),
-                                               "-o",      (one.folder / kReport).string(),
-                                               "--title", joined(one.words, " ")};
-      end =
-          run_child(options_.program, report, {.on_errors = hooks.on_errors, .is_stopped = hooks.is_stopped});
+      const std::string title = command_text(one.words).substr(std::string("kvcap ").size());
+      const std::vector<std::string> page = {
+          "report", one.folder.string(), "-o", (one.folder / kReport).string(), "--title", title};
+      end = run_child(options_.program, page, {.on_errors = hooks.on_errors, .is_stopped = hooks.is_stopped});
     }
   } catch (const std::system_error& error) {
     end.exit_code = 1;

@@ -3,7 +3,7 @@
 import type { Answers, ScenarioValues } from "./api.ts";
 
 export class Choices {
-  scenario = "demo";
+  scenario = "";
   private readonly changed = new Map<string, string>();
   private policies: Set<string> | null = null; // null: not changed
   private start: ScenarioValues = { values: {}, hints: {}, policy: "recompute" };

@@ -27,6 +27,7 @@ export interface Field {
 
 export interface Form {
   version: string;
+  start: string; // the scenario that the form begins with
   inputs: Input[];
   choices: Record<string, Entry[]>;
   fields: Field[];

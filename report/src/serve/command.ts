@@ -2,6 +2,18 @@
 import { button, h } from "../dom.ts";
 import type { Checked } from "./api.ts";
 
+const most_settings = 6;
+
+// "6 simulations: recompute, hcache"
+function summary(settings: string[], simulations: number): string {
+  const more = settings.length - most_settings;
+  return (
+    `${simulations} ${simulations === 1 ? "simulation" : "simulations"}: ` +
+    settings.slice(0, most_settings).join(", ") +
+    (more > 0 ? ` and ${more} more` : "")
+  );
+}
+
 export class CommandView {
   private readonly text = h("div", { class: "command", id: "command" }, "...");
   private readonly error = h("p", { class: "error", role: "alert", id: "command-error" });
@@ -28,15 +40,11 @@ export class CommandView {
     const words = checked.command?.split(" ").flatMap((word) => [" ", h("span", {}, word)]);
     if (words !== undefined) this.text.replaceChildren(...words.slice(1));
     this.copy.textContent = "Copy";
-    const { error, settings = [], simulations } = checked;
+    const { error, settings = [], simulations = 0 } = checked;
     this.error.textContent = error === undefined || is_shown ? "" : error;
     this.run.disabled = error !== undefined;
     this.summary.textContent =
-      error !== undefined
-        ? is_shown
-          ? "An input has an error."
-          : ""
-        : `${simulations} ${simulations === 1 ? "simulation" : "simulations"}: ${settings.join(", ")}`;
+      error !== undefined ? (is_shown ? "An input has an error." : "") : summary(settings, simulations);
   }
 
   refuse(error: string): void {

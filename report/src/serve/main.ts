@@ -69,7 +69,10 @@ class Page {
       this.form.draw();
       await this.check();
     } catch (error) {
-      this.fail(error);
+      if (!(error instanceof Refused)) return this.fail(error);
+      // A scenario of data that are not there: the form keeps its own.
+      this.form.draw();
+      this.form.show_error("scenario", error.message);
     }
   }
 
@@ -85,6 +88,7 @@ class Page {
     const { signal } = this.checking;
     try {
       const checked = await check(this.choices.answers(this.policies), signal);
+      this.alarm.textContent = "";
       const is_shown = this.form.show_error(checked.input ?? "", checked.error ?? "");
       this.command.show(checked, is_shown && checked.error !== undefined);
       document.documentElement.dataset.drawn = String(Math.round(performance.now()));
@@ -123,7 +127,7 @@ class Page {
 }
 
 get_form()
-  .then((form) => new Page(form).begin_from("demo"))
+  .then((form) => new Page(form).begin_from(form.start))
   .catch((error: unknown) => {
     app.replaceChildren(h("p", { class: "error", role: "alert" }, `The form cannot be shown: ${error}`));
   });

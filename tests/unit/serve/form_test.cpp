@@ -49,6 +49,8 @@ TEST(ServeForm, OffersTheWholeCatalogueAndEveryField) {
   EXPECT_EQ(choices["policies"].size(), policy_names().size());
   EXPECT_EQ(choices["scenarios"][0]["name"], "");
   EXPECT_EQ(choices["scenarios"][1]["name"], "mine.json");
+  EXPECT_EQ(form["start"], "mine.json");
+  EXPECT_EQ(Json::parse(form_json(shipped_scenarios()))["start"], "demo");
   for (const auto& [list, entries] : choices.items()) EXPECT_GT(entries.size(), 2U) << list;
   for (const Json& policy : choices["policies"]) EXPECT_FALSE(policy["summary"].empty()) << policy;
 }
