@@ -1,5 +1,8 @@
 """The Python package: each function against the program, its errors, and its wheel on its own."""
 
+import contextlib
+import importlib.util
+import io
 import json
 import os
 import subprocess
@@ -201,6 +204,30 @@ class Wheel(InAFolder):
         program, completed = done.stdout.split()
         self.assertTrue(program.endswith("site/kvcap/bin/kvcap"), program)
         self.assertGreater(float(completed), 0)
+
+
+class Notebooks(InAFolder):
+    """Each cell in order, as Jupyter would; a cell whose tag names a package that is not here is left out."""
+
+    def run_notebook(self, path):
+        for folder in ("scenarios", "traces", "models", "hwprofiles"):
+            os.symlink(SOURCE / folder, folder)
+        names = {}
+        for cell in json.loads(path.read_text())["cells"]:
+            needed = [tag[len("needs-"):] for tag in cell["metadata"].get("tags", []) if tag.startswith("needs-")]
+            if cell["cell_type"] != "code" or any(importlib.util.find_spec(package) is None for package in needed):
+                continue
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile("".join(cell["source"]), f"{path.name}: {cell['id']}", "exec"), names)
+
+    def test_run_from_the_first_cell_to_the_last(self):
+        notebooks = sorted((SOURCE / "sim" / "python" / "notebooks").glob("*.ipynb"))
+        self.assertEqual(len(notebooks), 3)
+        for path in notebooks:
+            with self.subTest(path.name), tempfile.TemporaryDirectory() as folder:
+                os.chdir(folder)
+                self.run_notebook(path)
+                os.chdir(self.folder)
 
 
 if __name__ == "__main__":
