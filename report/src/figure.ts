@@ -2,6 +2,7 @@
 import { echarts, type Option } from "./charts/engine.ts";
 import { save, to_csv } from "./csv.ts";
 import { button, h, type Child } from "./dom.ts";
+import { follow_pointer, type SeriesLike } from "./pointer.ts";
 import { draw_table, type Table } from "./table.ts";
 
 // An item of a chart, selected with the pointer or the keyboard.
@@ -39,12 +40,6 @@ export function close_charts(): void {
 
 export function resize_charts(width?: number): void {
   for (const chart of open_charts) chart.resize(width === undefined ? undefined : { width });
-}
-
-interface SeriesLike {
-  type?: string;
-  silent?: boolean;
-  data?: unknown[];
 }
 
 // Handles the keyboard: arrow keys move along a series and between series and show the tooltip, Enter
@@ -145,9 +140,13 @@ export function draw_figure(parent: HTMLElement, figure: Figure, link: string): 
   const chart = echarts.init(area, undefined, { renderer: "svg" });
   chart.setOption(figure.option);
   open_charts.push(chart);
+  const series = [figure.option.series as SeriesLike | SeriesLike[]].flat();
   const { picked } = figure;
-  if (picked) {
+  const tooltip = figure.option.tooltip as { triggerOn?: string; formatter: unknown } | undefined;
+  if (tooltip?.triggerOn === "none") {
+    follow_pointer(chart, series, tooltip.formatter as Parameters<typeof follow_pointer>[2], picked);
+  } else if (picked) {
     chart.on("click", (event) => picked({ series: event.seriesIndex ?? 0, item: event.dataIndex }));
   }
-  walk_with_keys(area, chart, [figure.option.series as SeriesLike | SeriesLike[]].flat(), picked);
+  walk_with_keys(area, chart, series, picked);
 }

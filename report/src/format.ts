@@ -52,6 +52,14 @@ export function quantity(value: number, unit: string): string {
   return `${brief(value / size)} ${prefix}${unit}`;
 }
 
+// Formats milliseconds as people read them: "200 ms", "1.5 s", "12 min", "3 h".
+export function duration(ms: number): string {
+  const size = Math.abs(ms);
+  if (size < 1000) return `${brief(ms)} ms`;
+  if (size < 300_000) return `${brief(ms / 1000)} s`;
+  return size < 3 * 3_600_000 ? `${brief(ms / 60_000)} min` : `${brief(ms / 3_600_000)} h`;
+}
+
 // Formats an axis label: 1500000 -> "1.5M".
 export function axis_label(value: number): string {
   const [size, prefix] =

@@ -67,15 +67,16 @@ export interface Theme {
   quiet: string; // labels: contrast of 4.5 : 1 to the paper
   line: string;
   accent: string;
-  steps: (count: number) => string[]; // one hue from weak to strong, for stacked parts
+  parts: (count: number) => string[]; // distinct hues, for stacked parts
   heat: (share: number) => string; // share in 0..1; small shares differ visibly from 0
   good: string;
   bad: string;
 }
 
-const ramps = {
-  light: ["#cfd8e6", "#9fb3d1", "#6d8cb8", "#41669c", "#1f4377"],
-  dark: ["#2f4060", "#45618f", "#6688bd", "#94b2de", "#cfe0f8"],
+// Neighbours differ in hue and in lightness.
+const part_hues = {
+  light: ["#7d8794", "#c98a00", "#6f52b5", "#3f86d6", "#b5384f", "#12836f", "#c065a0", "#7a5230", "#8a9a1c"],
+  dark: ["#9aa4b2", "#f0bf55", "#9d80ea", "#66a9f5", "#f08a98", "#3fc2a6", "#e49bc9", "#b98d63", "#c3d154"],
 };
 
 function mix(from: string, to: string, share: number): string {
@@ -107,10 +108,8 @@ export function theme(mode: Mode): Theme {
     quiet: dark ? "#a3abb8" : "#5a6270",
     line: dark ? "#343a45" : "#dde1e7",
     accent: dark ? "#7db6ff" : "#0b5cad",
-    steps: (count) =>
-      Array.from({ length: count }, (_, index) =>
-        along(ramps[mode], count === 1 ? 0.6 : index / (count - 1)),
-      ),
+    parts: (count) =>
+      Array.from({ length: count }, (_, index) => part_hues[mode][index % part_hues[mode].length]!),
     heat: (share) => along(dark ? dark_heat : light_heat, Math.sqrt(Math.max(0, share))),
     good: dark ? "#5fd0a5" : "#00704f",
     bad: dark ? "#ff9a8a" : "#b3321c",

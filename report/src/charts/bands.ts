@@ -1,7 +1,7 @@
 // Bands chart: the deviation of each simulated number from its reference, in tolerances; one dot per number,
 // one row per suite.
 import type { Theme } from "../theme.ts";
-import { base_option, tip, x_axis, y_axis } from "./common.ts";
+import { base_option, crosshair, nearest_tooltip, tip, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface Verdict {
@@ -23,18 +23,21 @@ export function bands(theme: Theme, rows: readonly string[], dots: readonly Verd
   const lift = (row: number): number => (((counts[row]!++ * 2) % 5) - 2) * 0.13;
   return base_option(theme, {
     grid: { left: 4, right: 16, top: 22, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
-    xAxis: x_axis("distance from the reference, in tolerances", theme, {
-      min: -edge - 0.3,
-      max: edge + 0.3,
-      axis_label: {
-        showMinLabel: false,
-        showMaxLabel: false,
-        formatter: (value: number) =>
-          Math.abs(value) === edge
-            ? `${value < 0 ? "\u2264 \u2212" : "\u2265 "}${edge}`
-            : String(value).replace("-", "\u2212"),
-      },
-    }),
+    xAxis: {
+      ...x_axis("distance from the reference, in tolerances", theme, {
+        min: -edge - 0.3,
+        max: edge + 0.3,
+        axis_label: {
+          showMinLabel: false,
+          showMaxLabel: false,
+          formatter: (value: number) =>
+            Math.abs(value) === edge
+              ? `${value < 0 ? "\u2264 \u2212" : "\u2265 "}${edge}`
+              : String(value).replace("-", "\u2212"),
+        },
+      }),
+      axisPointer: { ...crosshair(theme, ""), show: true, triggerTooltip: false },
+    },
     yAxis: {
       ...y_axis("", theme, { min: -0.5, max: rows.length - 0.5, inverse: true }),
       interval: 1,
@@ -46,12 +49,10 @@ export function bands(theme: Theme, rows: readonly string[], dots: readonly Verd
       },
       splitLine: { show: false },
     },
-    tooltip: {
-      formatter: (at: { dataIndex: number }) => {
-        const dot = dots[at.dataIndex]!;
-        return tip(dot.title, dot.lines);
-      },
-    },
+    ...nearest_tooltip((at) => {
+      const dot = dots[at.dataIndex]!;
+      return tip(dot.title, dot.lines);
+    }),
     series: [
       {
         type: "scatter",
@@ -61,6 +62,7 @@ export function bands(theme: Theme, rows: readonly string[], dots: readonly Verd
           itemStyle: { color: paint[dot.verdict] ?? theme.quiet },
         })),
         symbolSize: 7,
+        emphasis: { scale: 1.6 },
         itemStyle: { opacity: 0.85 },
         markArea: {
           silent: true,

@@ -1,7 +1,18 @@
-// Horizontal bars: stacked parts, one row per policy, or values side by side.
+// Horizontal bars: stacked parts, one row per policy, or values side by side. A row answers the pointer anywhere.
 import type { Theme } from "../theme.ts";
-import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
+import {
+  axis_name,
+  base_option,
+  long_times,
+  row_tooltip,
+  tip,
+  with_unit,
+  x_axis,
+  y_axis,
+  type TipRow,
+} from "./common.ts";
 import type { Option } from "./engine.ts";
+import { across_rows, type Span } from "./spans.ts";
 
 interface BarPart {
   name: string;
@@ -9,27 +20,67 @@ interface BarPart {
   colours?: string[]; // one per row, if rows are policies
 }
 
-// Draws horizontal bars. With `stack`, parts are stacked in steps of one hue; without it, they are side by
-// side.
+interface BarsOptions {
+  name: string;
+  unit: string;
+  stack: boolean;
+  max?: number;
+  spans?: (Span | null)[]; // intervals of the rows' values, or of their sums
+  target?: { name: string; value: number };
+}
+
+function sum(parts: readonly BarPart[], row: number): number {
+  return parts.reduce((total, part) => total + (part.values[row] ?? 0), 0);
+}
+
+function row_tip(
+  rows: readonly string[],
+  parts: readonly BarPart[],
+  hues: readonly string[],
+  options: BarsOptions,
+  row: number,
+): HTMLElement {
+  const span = options.spans?.[row];
+  const lines: TipRow[] = parts.map((part, at) => ({
+    name: part.name,
+    text: with_unit(part.values[row] ?? null, options.unit),
+    colour: part.colours?.[row] ?? hues[at],
+  }));
+  if (options.stack && parts.length > 1)
+    lines.push({ name: "in all", text: with_unit(sum(parts, row), options.unit) });
+  if (span)
+    lines.push({
+      name: "95 % interval",
+      text: `${with_unit(span.low, "")} to ${with_unit(span.high, options.unit)}`,
+    });
+  return tip(rows[row] ?? "", lines);
+}
+
+// Draws horizontal bars. With `stack`, parts are stacked, each in a hue; without it, they are side by side.
 export function bars(
   theme: Theme,
   rows: readonly string[],
   parts: readonly BarPart[],
-  options: { name: string; unit: string; stack: boolean; max?: number },
+  options: BarsOptions,
 ): Option {
-  const steps = theme.steps(parts.length);
+  const hues = theme.parts(parts.length);
   const many = parts.length > 1;
   const widest = Math.max(...rows.map((row) => row.length));
+  const ends = rows.map((_, row) => Math.max(sum(parts, row), options.spans?.[row]?.high ?? 0));
+  const top = options.max ?? Math.max(...ends, options.target?.value ?? 0);
   return base_option(theme, {
     grid: {
       left: 4,
       right: 24,
-      top: 8,
+      top: options.target ? 22 : 8,
       bottom: 4,
       outerBoundsMode: "same",
       outerBoundsContain: "all",
     },
-    xAxis: x_axis(axis_name(options.name, options.unit), theme, { max: options.max }),
+    xAxis: x_axis(axis_name(options.name, options.unit, top), theme, {
+      max: options.max ?? (options.target ? 1.05 * top : undefined),
+      axis_label: { showMaxLabel: !options.target, ...long_times(options.unit, top) },
+    }),
     yAxis: y_axis("", theme, {
       categories: [...rows],
       inverse: true,
@@ -40,23 +91,36 @@ export function bars(
         interval: 0,
       },
     }),
-    tooltip: {
-      trigger: "item",
-      formatter: (at: { seriesName: string; name: string; value: number; color: string }) =>
-        tip(at.name, [{ name: at.seriesName, text: with_unit(at.value, options.unit), colour: at.color }]),
-    },
-    series: parts.map((part, index) => ({
-      type: "bar",
-      name: part.name,
-      stack: options.stack ? "all" : undefined,
-      barMaxWidth: options.stack || !many ? 22 : 12,
-      barGap: "15%",
-      data: part.values.map((value, row) =>
-        part.colours ? { value, itemStyle: { color: part.colours[row] } } : value,
-      ),
-      itemStyle: { color: steps[index], borderColor: theme.paper, borderWidth: options.stack ? 1 : 0 },
-    })),
+    tooltip: row_tooltip(theme, (row) => row_tip(rows, parts, hues, options, row)),
+    series: [
+      ...parts.map((part, index) => ({
+        type: "bar",
+        name: part.name,
+        stack: options.stack ? "all" : undefined,
+        barMaxWidth: options.stack || !many ? 22 : 12,
+        barGap: "15%",
+        data: part.values.map((value, row) =>
+          part.colours ? { value, itemStyle: { color: part.colours[row] } } : value,
+        ),
+        itemStyle: { color: hues[index], borderColor: theme.paper, borderWidth: options.stack ? 1 : 0 },
+        ...(index === 0 ? target_line(theme, options) : {}),
+      })),
+      ...across_rows(theme, options.spans ?? []),
+    ],
   });
+}
+
+function target_line(theme: Theme, { target }: BarsOptions): Record<string, unknown> {
+  if (!target) return {};
+  return {
+    markLine: {
+      silent: true,
+      symbol: "none",
+      lineStyle: { color: theme.bad, type: "dashed", width: 1 },
+      label: { color: theme.ink, position: "end", formatter: () => target.name },
+      data: [{ xAxis: target.value }],
+    },
+  };
 }
 
 export const bars_height = (rows: number, parts: number, stack: boolean): number =>
@@ -64,5 +128,5 @@ export const bars_height = (rows: number, parts: number, stack: boolean): number
 
 // Returns the key of stacked parts, for the figure's head.
 export function parts_key(theme: Theme, names: readonly string[]): { name: string; colour: string }[] {
-  return theme.steps(names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
+  return theme.parts(names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
 }

@@ -1,6 +1,6 @@
 // Helpers for all charts: axes with units, tooltips made of text nodes, grids with room for labels.
 import { h } from "../dom.ts";
-import { axis_label, show } from "../format.ts";
+import { axis_label, duration, show } from "../format.ts";
 import type { Style, Theme } from "../theme.ts";
 import type { Option } from "./engine.ts";
 
@@ -37,8 +37,57 @@ export function tip(title: string, rows: readonly TipRow[]): HTMLElement {
   );
 }
 
-export function axis_name(name: string, unit: string): string {
-  return unit === "" ? name : `${name} (${unit})`;
+// Milliseconds beyond this are read as seconds, minutes or hours.
+const most_ms = 10_000;
+
+// Returns the name of an axis with its unit. `top`: the largest value; long times carry their unit themselves.
+export function axis_name(name: string, unit: string, top = 0): string {
+  return unit === "" || (unit === "ms" && top >= most_ms) ? name : `${name} (${unit})`;
+}
+
+// Returns the labels' formatter of an axis in ms whose largest value is `top`.
+export function long_times(unit: string, top: number): Record<string, unknown> {
+  return unit === "ms" && top >= most_ms ? { formatter: duration } : {};
+}
+
+// Returns the unit in which people read simulated time: its symbol, and the seconds in it.
+export function time_unit(end_s: number): { symbol: string; seconds: number } {
+  if (end_s >= 3 * 3600) return { symbol: "h", seconds: 3600 };
+  return end_s >= 300 ? { symbol: "min", seconds: 60 } : { symbol: "s", seconds: 1 };
+}
+
+// Returns a vertical line at the pointer, with the pointer's value at the axis.
+export function crosshair(theme: Theme, unit: string): Record<string, unknown> {
+  return {
+    type: "line",
+    lineStyle: { color: theme.quiet, type: "solid", width: 1 },
+    label: {
+      show: true,
+      backgroundColor: theme.quiet,
+      color: theme.paper,
+      padding: [2, 4],
+      margin: 2,
+      formatter: ({ value }: { value: number | string }) =>
+        typeof value === "number" ? with_unit(value, unit) : String(value),
+    },
+  };
+}
+
+// Returns the options of charts of points: a crosshair follows the pointer, and pointer.ts shows the nearest point.
+export function nearest_tooltip(
+  formatter: (at: { seriesIndex: number; dataIndex: number }) => HTMLElement | "",
+): Record<string, unknown> {
+  return { axisPointer: { triggerOn: "mousemove" }, tooltip: { triggerOn: "none", formatter } };
+}
+
+// Returns the tooltip of charts whose rows answer the pointer anywhere; `content`: by the row's index.
+export function row_tooltip(theme: Theme, content: (row: number) => HTMLElement): Record<string, unknown> {
+  const shade = theme.mode === "dark" ? "rgba(255,255,255,0.07)" : "rgba(20,30,50,0.06)";
+  return {
+    trigger: "axis",
+    axisPointer: { type: "shadow", axis: "y", shadowStyle: { color: shade }, label: { show: false } },
+    formatter: (all: { dataIndex: number }[]) => (all[0] ? content(all[0].dataIndex) : ""),
+  };
 }
 
 interface AxisOptions {
@@ -121,6 +170,7 @@ export function base_option(theme: Theme, extra: Record<string, unknown>): Optio
 
 export function with_unit(value: number | null, unit: string): string {
   if (value === null) return show(null);
+  if (unit === "ms" && Math.abs(value) >= most_ms) return duration(value);
   return unit === "" ? show(value) : `${show(value)} ${unit}`;
 }
 

@@ -3,7 +3,7 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { show } from "../format.ts";
 import type { Style, Theme } from "../theme.ts";
-import { axis_name, base_option, colour, tip, x_axis, y_axis } from "./common.ts";
+import { axis_name, base_option, colour, crosshair, tip, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface Work {
@@ -18,16 +18,37 @@ export interface Work {
 
 export const gantt_height = (rows: number): number => 62 + 24 * rows;
 
+// Returns what every row does at a time.
+function moment_tip(
+  theme: Theme,
+  rows: readonly string[],
+  works: readonly Work[],
+  time: number,
+): HTMLElement {
+  const here = works.filter((work) => work.start <= time && time < work.end);
+  return tip(
+    `${show(time)} ms`,
+    here.map((work) => ({
+      name: `${rows[work.row] ?? ""}: ${work.name}${work.layer === "" ? "" : ` of layer ${work.layer}`}`,
+      text: `${show(work.start)} to ${show(work.end)} ms`,
+      colour: colour(work.style, theme),
+    })),
+  );
+}
+
 export function gantt(theme: Theme, rows: readonly string[], works: readonly Work[]): Option {
   const end = Math.max(...works.map((work) => work.end), 0);
   const widest = Math.max(...rows.map((row) => row.length));
   return base_option(theme, {
     grid: { left: 4, right: 24, top: 6, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
-    xAxis: x_axis(axis_name("time from the turn's admission", "ms"), theme, {
-      min: 0,
-      max: end,
-      axis_label: { showMaxLabel: false },
-    }),
+    xAxis: {
+      ...x_axis(axis_name("time from the turn's admission", "ms"), theme, {
+        min: 0,
+        max: end,
+        axis_label: { showMaxLabel: false },
+      }),
+      axisPointer: { ...crosshair(theme, "ms"), snap: false },
+    },
     yAxis: y_axis("", theme, {
       categories: [...rows],
       inverse: true,
@@ -38,14 +59,10 @@ export function gantt(theme: Theme, rows: readonly string[], works: readonly Wor
       slider(theme),
     ],
     tooltip: {
-      formatter: (at: { dataIndex: number }) => {
-        const work = works[at.dataIndex]!;
-        return tip(rows[work.row] ?? "", [
-          { name: work.name, text: work.layer === "" ? "all layers" : `layer ${work.layer}` },
-          { name: "from", text: `${show(work.start)} ms` },
-          { name: "to", text: `${show(work.end)} ms` },
-        ]);
-      },
+      trigger: "axis",
+      axisPointer: { axis: "x" },
+      formatter: (at: { axisValue: number }[]) =>
+        moment_tip(theme, rows, works, Number(at[0]?.axisValue ?? 0)),
     },
     series: [
       {

@@ -1,89 +1,210 @@
-// Line chart over a common quantity: distributions, time series, curves.
+// Line chart over a common quantity: distributions, time series, curves. A crosshair reads every line.
+import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Style, Theme } from "../theme.ts";
-import { axis_name, base_option, colour, tip, with_unit, x_axis, y_axis } from "./common.ts";
+import {
+  axis_name,
+  base_option,
+  colour,
+  crosshair,
+  long_times,
+  time_unit,
+  tip,
+  with_unit,
+  x_axis,
+  y_axis,
+  type TipRow,
+} from "./common.ts";
 import type { Option } from "./engine.ts";
+
+type Point = [number, number];
 
 export interface Line {
   name: string;
   style: Style;
-  points: [number, number][];
+  points: Point[];
+  half_widths?: (number | null)[]; // of the values' intervals, one per point
 }
 
 interface LinesOptions {
   x: { name: string; unit: string; log?: boolean };
   y: { name: string; unit: string; log?: boolean; min?: number; max?: number };
-  symbols?: boolean;
+  symbols?: boolean; // the points are measurements: the crosshair stops at them
   step?: boolean;
-  levels?: { name: string; value: number }[]; // horizontal lines: bounds
+  outside?: [string, string]; // what a line has before its first and after its last point
+  levels?: { name: string; value: number }[]; // horizontal lines: bounds and targets
+  limits?: { name: string; value: number }[]; // vertical lines: targets
   mark?: { name: string; at: number; from: number; to: number }; // a value of x and its interval
 }
 
 // True for points that the axes can show: logarithmic axes need positive values.
-const drawable = (options: LinesOptions) => (point: [number, number]) =>
-  (!options.x.log || point[0] > 0) && (!options.y.log || point[1] > 0);
+const drawable = (options: LinesOptions, [x, y]: Point) =>
+  (!options.x.log || x > 0) && (!options.y.log || y > 0);
 
-export function lines(theme: Theme, all: readonly Line[], options: LinesOptions): Option {
-  const { x, y } = options;
-  const shown = all.map((line) => ({ ...line, points: line.points.filter(drawable(options)) }));
-  const ys = shown.flatMap((line) => line.points.map((point) => point[1]));
-  const xs = shown.flatMap((line) => line.points.map((point) => point[0]));
-  return base_option(theme, {
-    xAxis: x_axis(axis_name(x.name, x.unit), theme, {
-      log: x.log,
-      min: x.log ? Math.min(...xs) : undefined,
-      max: Math.max(...xs),
-      axis_label: { showMinLabel: true, showMaxLabel: x.log ? true : false },
-    }),
-    yAxis: y_axis(axis_name(y.name, y.unit), theme, {
-      log: y.log,
-      min: y.log ? Math.min(...ys) : y.min,
-      max: y.log ? Math.max(...ys) : y.max,
-    }),
-    tooltip: {
-      trigger: "item",
-      formatter: (at: { seriesName: string; value: [number, number]; color: string }) =>
-        tip(at.seriesName, [
-          { name: x.name, text: with_unit(at.value[0], x.unit) },
-          { name: y.name, text: with_unit(at.value[1], y.unit), colour: at.color },
-        ]),
+// Simulated time is shown in the unit that people read it in.
+function in_units(all: readonly Line[], options: LinesOptions): { lines: Line[]; options: LinesOptions } {
+  const end = Math.max(0, ...all.flatMap((line) => line.points.map((point) => point[0])));
+  const { symbol, seconds } =
+    options.x.unit === "s" && !options.x.log ? time_unit(end) : { symbol: options.x.unit, seconds: 1 };
+  const lines = all.map((line) => {
+    const kept = line.points.map((point, at) => ({ point, half: line.half_widths?.[at] ?? null }));
+    const shown = kept.filter(({ point }) => drawable(options, point));
+    return {
+      ...line,
+      points: shown.map(({ point: [x, y] }): Point => [x / seconds, y]),
+      half_widths: shown.map(({ half }) => half),
+    };
+  });
+  return { lines, options: { ...options, x: { ...options.x, unit: symbol } } };
+}
+
+// Returns the value of a line at x, between its points as drawn; null outside of them.
+export function value_at(points: readonly Point[], x: number, step = false): number | null {
+  const next = points.findIndex((point) => point[0] >= x);
+  if (next < 0 || points.length === 0) return null;
+  const to = points[next]!;
+  const from = points[next - 1];
+  if (to[0] === x || !from) return to[0] === x ? to[1] : null;
+  if (step) return from[1];
+  return from[1] + ((to[1] - from[1]) * (x - from[0])) / (to[0] - from[0]);
+}
+
+function text_at(line: Line, x: number, options: LinesOptions): string | null {
+  const value = value_at(line.points, x, options.step);
+  const first = line.points[0];
+  if (value === null && options.outside && first) return options.outside[x < first[0] ? 0 : 1];
+  if (value === null) return null;
+  const at = line.points.findIndex((point) => point[0] === x);
+  if (options.symbols && at < 0) return null;
+  const half = at < 0 ? null : (line.half_widths?.[at] ?? null);
+  const text = with_unit(value, options.y.unit);
+  return half === null || half === 0 ? text : `${text} \u00b1 ${with_unit(half, options.y.unit)}`;
+}
+
+function tip_at(theme: Theme, all: readonly Line[], x: number, options: LinesOptions): HTMLElement {
+  const rows = all.flatMap((line): TipRow[] => {
+    const text = text_at(line, x, options);
+    return text === null ? [] : [{ name: line.name, text, colour: colour(line.style, theme) }];
+  });
+  return tip(`${options.x.name} ${with_unit(x, options.x.unit)}`, rows);
+}
+
+// Draws the intervals of measured points.
+function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
+  const spans = line.points.flatMap(([x, y], at) => {
+    const half = line.half_widths?.[at] ?? 0;
+    return half > 0 ? [[x, y - half, y + half]] : [];
+  });
+  if (spans.length === 0) return [];
+  const style = { stroke: colour(line.style, theme), lineWidth: 1.5, opacity: 0.7 };
+  return [
+    {
+      type: "custom",
+      silent: true,
+      clip: true,
+      tooltip: { show: false },
+      data: spans,
+      encode: { x: 0, y: [1, 2] },
+      renderItem: (_: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+        const x = Number(api.value(0));
+        const [left = 0, top = 0] = api.coord([x, Number(api.value(2))]);
+        const low = Number(api.value(1));
+        const bottom = low > 0 ? (api.coord([x, low])[1] ?? top) : 1e4;
+        const cap = (y: number) => ({ x1: left - 3, y1: y, x2: left + 3, y2: y });
+        return {
+          type: "group" as const,
+          children: [{ x1: left, y1: top, x2: left, y2: bottom }, cap(top), cap(bottom)].map((shape) => ({
+            type: "line" as const,
+            shape,
+            style,
+          })),
+        };
+      },
     },
-    series: shown.map((line, at) => ({
-      type: "line",
-      name: line.name,
-      data: line.points,
-      symbol: options.symbols ? line.style.symbol : "circle",
-      symbolSize: options.symbols ? 8 : 5,
-      showSymbol: options.symbols ?? false,
-      showAllSymbol: true,
-      step: options.step ? "end" : false,
-      triggerLineEvent: true,
-      itemStyle: { color: colour(line.style, theme) },
-      lineStyle: { color: colour(line.style, theme), width: 2, type: line.style.dash },
-      markLine:
-        at === 0 && (options.levels?.length || options.mark)
-          ? {
-              silent: true,
-              symbol: "none",
-              lineStyle: { color: theme.quiet, type: "dashed", width: 1 },
-              label: {
-                color: theme.ink,
-                position: "insideEndTop",
-                formatter: (mark: { name: string }) => mark.name,
-              },
-              data: [
-                ...(options.levels ?? []).map((level) => ({ name: level.name, yAxis: level.value })),
-                ...(options.mark ? [{ name: options.mark.name, xAxis: options.mark.at }] : []),
-              ],
-            }
-          : undefined,
-      markArea:
-        at === 0 && options.mark
-          ? {
-              silent: true,
-              itemStyle: { color: theme.line, opacity: 0.5 },
-              data: [[{ xAxis: options.mark.from }, { xAxis: options.mark.to }]],
-            }
-          : undefined,
-    })),
+  ];
+}
+
+function marks_of(theme: Theme, options: LinesOptions): Record<string, unknown> {
+  const { levels = [], limits = [], mark } = options;
+  const upright = mark ? [{ name: mark.name, value: mark.at }, ...limits] : limits;
+  if (levels.length + upright.length === 0) return {};
+  const label = (position: string) => ({ color: theme.ink, position, rotate: 0, distance: 3 });
+  return {
+    markLine: {
+      silent: true,
+      symbol: "none",
+      lineStyle: { color: theme.bad, type: "dashed", width: 1 },
+      label: { formatter: (one: { name: string }) => one.name },
+      data: [
+        ...levels.map(({ name, value }) => ({ name, yAxis: value, label: label("insideStartTop") })),
+        ...upright.map(({ name, value }) => ({ name, xAxis: value, label: label("end") })),
+      ],
+    },
+    ...(mark
+      ? {
+          markArea: {
+            silent: true,
+            itemStyle: { color: theme.line, opacity: 0.5 },
+            data: [[{ xAxis: mark.from }, { xAxis: mark.to }]],
+          },
+        }
+      : {}),
+  };
+}
+
+function axes(theme: Theme, all: readonly Line[], options: LinesOptions): Record<string, unknown> {
+  const { x, y } = options;
+  const xs = all.flatMap((line) => line.points.map((point) => point[0]));
+  const levels = (options.levels ?? []).map((level) => level.value);
+  const ys = all.flatMap((line) => line.points.map((point) => point[1])).concat(y.log ? levels : []);
+  const top = y.max ?? Math.max(...ys, ...levels);
+  const [from, to] = [Math.min(...ys), Math.max(...ys)];
+  return {
+    xAxis: {
+      ...x_axis(axis_name(x.name, x.unit, Math.max(...xs)), theme, {
+        log: x.log,
+        min: x.log ? Math.min(...xs) : undefined,
+        max: Math.max(...xs),
+        axis_label: {
+          showMinLabel: true,
+          showMaxLabel: x.log ? true : false,
+          ...long_times(x.unit, Math.max(...xs)),
+        },
+      }),
+      axisPointer: { ...crosshair(theme, x.unit), snap: options.symbols ?? false },
+    },
+    yAxis: y_axis(axis_name(y.name, y.unit, top), theme, {
+      log: y.log,
+      min: y.log ? from / 1.1 : y.min,
+      max: y.log ? to * 1.1 : (y.max ?? (levels.some((level) => level > to) ? 1.1 * top : undefined)),
+      axis_label: long_times(y.unit, top),
+    }),
+  };
+}
+
+export function lines(theme: Theme, all: readonly Line[], wanted: LinesOptions): Option {
+  const { lines: shown, options } = in_units(all, wanted);
+  return base_option(theme, {
+    ...axes(theme, shown, options),
+    tooltip: {
+      trigger: "axis",
+      formatter: (at: { axisValue: number }[]) =>
+        at[0] ? tip_at(theme, shown, Number(at[0].axisValue), options) : "",
+    },
+    series: [
+      ...shown.map((line, at) => ({
+        type: "line",
+        name: line.name,
+        data: line.points,
+        symbol: options.symbols ? line.style.symbol : "circle",
+        symbolSize: options.symbols ? 8 : 5,
+        showSymbol: options.symbols ?? false,
+        showAllSymbol: true,
+        step: options.step ? "end" : false,
+        itemStyle: { color: colour(line.style, theme) },
+        lineStyle: { color: colour(line.style, theme), width: 2, type: line.style.dash },
+        ...(at === 0 ? marks_of(theme, options) : {}),
+      })),
+      ...shown.flatMap((line) => whiskers_of(theme, line)),
+    ],
   });
 }

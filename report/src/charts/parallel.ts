@@ -1,7 +1,7 @@
 // Parallel coordinates: one axis per quantity, one line per point of the sweep.
 import type { Theme } from "../theme.ts";
 import { axis_label, brief } from "../format.ts";
-import { base_option, log_ticks, tip } from "./common.ts";
+import { base_option, log_ticks, nearest_tooltip, tip } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface Dimension {
@@ -57,26 +57,25 @@ export function parallel(theme: Theme, dimensions: readonly Dimension[], threads
         axisLabel: {
           color: theme.ink,
           fontSize: 11,
+          textBorderColor: theme.paper,
+          textBorderWidth: 3,
+          hideOverlap: true,
           ...(dimension.categories ? {} : { formatter: (value: number) => axis_label(value) }),
           ...(ticks as object),
         },
         areaSelectStyle: { borderColor: theme.accent, color: theme.accent, opacity: 0.2, width: 18 },
       };
     }),
-    tooltip: {
-      formatter: (at: { dataIndex: number }) => {
-        const thread = threads[at.dataIndex]!;
-        const rows = dimensions.map((dimension, index) => {
-          const value = thread.values[index] ?? null;
-          const text =
-            value === null
-              ? "\u2013"
-              : (dimension.categories?.[value] ?? `${brief(value)} ${dimension.unit}`);
-          return { name: dimension.name, text };
-        });
-        return tip(thread.title, rows);
-      },
-    },
+    ...nearest_tooltip((at) => {
+      const thread = threads[at.dataIndex]!;
+      const rows = dimensions.map((dimension, index) => {
+        const value = thread.values[index] ?? null;
+        const text =
+          value === null ? "\u2013" : (dimension.categories?.[value] ?? `${brief(value)} ${dimension.unit}`);
+        return { name: dimension.name, text };
+      });
+      return tip(thread.title, rows);
+    }),
     series: [
       {
         type: "parallel",

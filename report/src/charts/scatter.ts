@@ -1,13 +1,29 @@
-// Scatter chart: points in a plane, one series per colour.
+// Scatter chart: points in a plane, one series per colour. Saturated points stand in a strip of their own above
+// the others, so that they do not flatten them.
+import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Style, Theme } from "../theme.ts";
-import { axis_name, base_option, colour, tip, with_unit, x_axis, y_axis } from "./common.ts";
+import {
+  axis_name,
+  base_option,
+  colour,
+  crosshair,
+  long_times,
+  nearest_tooltip,
+  tip,
+  with_unit,
+  x_axis,
+  y_axis,
+} from "./common.ts";
 import type { Option } from "./engine.ts";
+import type { Span } from "./spans.ts";
 
 export interface Dot {
   x: number;
   y: number;
   title: string; // title of the tooltip
   key: number; // identifies the dot to the page
+  span?: Span | null; // interval of y
+  saturated?: boolean;
 }
 
 export interface Cloud {
@@ -35,7 +51,12 @@ export function spans_decades(values: readonly number[]): boolean {
   );
 }
 
-function limits(values: readonly number[], log: boolean): { min: number; max: number } {
+interface Range {
+  min: number;
+  max: number;
+}
+
+function limits(values: readonly number[], log: boolean): Range {
   const low = Math.min(...values);
   const high = Math.max(...values);
   if (log) return { min: low / 1.2, max: high * 1.2 };
@@ -47,100 +68,211 @@ function limits(values: readonly number[], log: boolean): { min: number; max: nu
 const few_names = (names: readonly string[]) =>
   names.join("").length > 45 ? {} : { interval: 0, hideOverlap: false };
 
+interface ScatterOptions {
+  diagonal?: boolean;
+  categories?: string[];
+  small?: boolean;
+  limit?: { name: string; x?: number; y?: number }[]; // targets
+}
+
+interface Frame {
+  xs: Range;
+  ys: Range;
+  strip: { from: number; at: number; to: number } | null; // in values of y
+}
+
+// Returns the ranges of both axes, with room for the strip of saturated points.
+function frame_of(clouds: readonly Cloud[], x: Axis, y: Axis, options: ScatterOptions): Frame {
+  const dots = clouds.flatMap((cloud) => cloud.dots);
+  const served = dots.filter((dot) => !dot.saturated);
+  const shown = served.length > 0 ? served : dots;
+  const targets = options.limit ?? [];
+  const xs = limits(
+    shown.map((dot) => dot.x),
+    x.log ?? false,
+  );
+  const marked = targets.flatMap((one) => one.y ?? []).filter((value) => !y.log || value > 0);
+  const ys = limits(shown.map((dot) => dot.y).concat(marked), y.log ?? false);
+  if (options.diagonal) {
+    xs.min = ys.min = Math.min(xs.min, ys.min);
+    xs.max = ys.max = Math.max(xs.max, ys.max);
+  }
+  if (served.length === 0 || served.length === dots.length) return { xs, ys, strip: null };
+  const above = (share: number): number =>
+    y.log ? ys.max * (ys.max / ys.min) ** share : ys.max + share * (ys.max - ys.min);
+  const strip = { from: above(0.02), at: above(0.11), to: above(0.2) };
+  return { xs, ys: { min: ys.min, max: strip.to }, strip };
+}
+
+function place_of(dot: Dot, { xs, strip }: Frame): [number, number] {
+  if (!strip || !dot.saturated) return [dot.x, dot.y];
+  return [Math.min(xs.max, Math.max(xs.min, dot.x)), strip.at];
+}
+
+// Most intervals that are drawn: more would hide the points.
+const most_spans = 60;
+
+function spans_series(theme: Theme, clouds: readonly Cloud[]): Record<string, unknown>[] {
+  const data = clouds.flatMap((cloud) =>
+    cloud.dots.flatMap((dot) =>
+      dot.span && !dot.saturated
+        ? [{ value: [dot.x, dot.span.low, dot.span.high], stroke: colour(cloud.style, theme) }]
+        : [],
+    ),
+  );
+  if (data.length === 0 || data.length > most_spans) return [];
+  return [
+    {
+      type: "custom",
+      silent: true,
+      clip: true,
+      z: 2,
+      data: data.map(({ value }) => value),
+      encode: { x: 0, y: [1, 2] },
+      renderItem: (params: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+        const { value, stroke } = data[params.dataIndex]!;
+        const [x, low, high] = value as [number, number, number];
+        const [left = 0, top = 0] = api.coord([x, high]);
+        const bottom = api.coord([x, low])[1] ?? 0;
+        const shape = { x1: left, y1: top, x2: left, y2: Number.isFinite(bottom) ? bottom : 1e4 };
+        return { type: "line" as const, shape, style: { stroke, lineWidth: 1.5, opacity: 0.6 } };
+      },
+    },
+  ];
+}
+
+function marks_of(theme: Theme, frame: Frame, options: ScatterOptions): Record<string, unknown> {
+  const { xs, ys, strip } = frame;
+  const targets = (options.limit ?? []).map((one) => ({
+    name: one.name,
+    ...(one.x === undefined
+      ? { yAxis: one.y, label: { position: "insideStartTop" } }
+      : { xAxis: one.x, label: { position: "end", rotate: 0 } }),
+    lineStyle: { color: theme.bad },
+  }));
+  const equal = options.diagonal
+    ? [[{ name: "equal", coord: [xs.min, ys.min] }, { coord: [xs.max, ys.max] }]]
+    : [];
+  const data = [...targets, ...equal];
+  return {
+    ...(data.length > 0
+      ? {
+          markLine: {
+            silent: true,
+            symbol: "none",
+            lineStyle: { color: theme.quiet, type: "dashed", width: 1 },
+            label: {
+              color: theme.ink,
+              formatter: (mark: { name: string }) => mark.name,
+              position: "insideMiddleTop",
+            },
+            data,
+          },
+        }
+      : {}),
+    ...(strip
+      ? {
+          markArea: {
+            silent: true,
+            itemStyle: { color: theme.bad, opacity: 0.09 },
+            label: { show: true, position: "insideTopRight", color: theme.bad, fontSize: 11 },
+            data: [[{ name: "saturated", yAxis: strip.from }, { yAxis: strip.to }]],
+          },
+        }
+      : {}),
+  };
+}
+
+function axes(
+  theme: Theme,
+  x: Axis,
+  y: Axis,
+  frame: Frame,
+  options: ScatterOptions,
+): Record<string, unknown> {
+  const { xs, ys, strip } = frame;
+  const ends = (log?: boolean) => ({ showMinLabel: log ?? false, showMaxLabel: log ?? false });
+  const top = strip ? strip.from : ys.max;
+  const label = y_axis("", theme, { ...ys, log: y.log }).axisLabel as {
+    formatter: (value: number) => string;
+  };
+  const times = long_times(y.unit, top) as { formatter?: (value: number) => string };
+  const text = times.formatter ?? label.formatter;
+  const x_options = options.categories
+    ? { categories: options.categories, axis_label: few_names(options.categories) }
+    : { ...xs, log: x.log, axis_label: { ...ends(x.log), ...long_times(x.unit, xs.max) } };
+  return {
+    xAxis: {
+      ...x_axis(axis_name(x.name, x.unit, xs.max), theme, x_options),
+      axisPointer: { ...crosshair(theme, x.unit), show: true, triggerTooltip: false },
+    },
+    yAxis: {
+      ...y_axis(axis_name(y.name, y.unit, top), theme, {
+        ...ys,
+        log: y.log,
+        axis_label: {
+          ...ends(y.log && !strip),
+          formatter: (value: number) => (value > top ? "" : text(value)),
+        },
+      }),
+      axisPointer: { ...crosshair(theme, y.unit), show: true, triggerTooltip: false },
+    },
+  };
+}
+
 export function scatter(
   theme: Theme,
   clouds: readonly Cloud[],
   x: Axis,
   y: Axis,
-  options: {
-    diagonal?: boolean;
-    categories?: string[];
-    small?: boolean;
-    limit?: { name: string; x?: number; y?: number }[];
-  } = {},
+  options: ScatterOptions = {},
 ): Option {
-  const dots = clouds.flatMap((cloud) => cloud.dots);
-  const xs = limits(
-    dots.map((dot) => dot.x),
-    x.log ?? false,
-  );
-  const ys = limits(
-    dots.map((dot) => dot.y),
-    y.log ?? false,
-  );
-  if (options.diagonal) {
-    xs.min = ys.min = Math.min(xs.min, ys.min);
-    xs.max = ys.max = Math.max(xs.max, ys.max);
-  }
-  const ends = { axis_label: { showMinLabel: x.log ?? false, showMaxLabel: x.log ?? false } };
-  const marks = (options.limit ?? []).map((one) => ({ name: one.name, xAxis: one.x, yAxis: one.y }));
+  const frame = frame_of(clouds, x, y, options);
   return base_option(theme, {
-    xAxis: x_axis(
-      axis_name(x.name, x.unit),
-      theme,
-      options.categories
-        ? { categories: options.categories, axis_label: few_names(options.categories) }
-        : { ...xs, log: x.log, ...ends },
-    ),
-    yAxis: y_axis(axis_name(y.name, y.unit), theme, {
-      ...ys,
-      log: y.log,
-      axis_label: { showMinLabel: y.log ?? false, showMaxLabel: y.log ?? false },
+    ...axes(theme, x, y, frame, options),
+    ...nearest_tooltip((at) => {
+      const cloud = clouds[at.seriesIndex];
+      const dot = cloud?.dots[at.dataIndex];
+      if (!cloud || !dot) return "";
+      const across = options.categories ? (options.categories[dot.x] ?? "") : with_unit(dot.x, x.unit);
+      const half = dot.span ? ` \u00b1 ${with_unit((dot.span.high - dot.span.low) / 2, y.unit)}` : "";
+      return tip(dot.title || cloud.name, [
+        { name: x.name, text: across },
+        { name: y.name, text: with_unit(dot.y, y.unit) + half, colour: colour(cloud.style, theme) },
+        ...(dot.saturated ? [{ name: "saturated", text: "more arrives than leaves" }] : []),
+      ]);
     }),
-    tooltip: {
-      formatter: (at: { seriesIndex: number; dataIndex: number; color: string }) => {
-        const cloud = clouds[at.seriesIndex];
-        const dot = cloud?.dots[at.dataIndex];
-        if (!cloud || !dot) return "";
-        const across = options.categories ? (options.categories[dot.x] ?? "") : with_unit(dot.x, x.unit);
-        return tip(dot.title || cloud.name, [
-          { name: x.name, text: across },
-          { name: y.name, text: with_unit(dot.y, y.unit), colour: at.color },
-        ]);
-      },
-    },
-    series: clouds.map((cloud, index) => ({
-      type: cloud.line ? "line" : "scatter",
-      name: cloud.name,
-      data: cloud.dots.map((dot) => [dot.x, dot.y]),
-      symbol: cloud.style.symbol,
-      symbolSize: options.small ? 5 : cloud.strong ? 16 : cloud.hollow ? 11 : 7,
-      ...(cloud.line
-        ? {
-            step: cloud.line === "steps" ? "end" : false,
-            lineStyle: {
-              color: colour(cloud.style, theme),
-              width: 1.5,
-              type: cloud.line === "dashed" ? "dashed" : "solid",
-            },
-          }
-        : {}),
-      itemStyle: {
-        color: cloud.hollow ? "transparent" : colour(cloud.style, theme),
-        opacity: cloud.strong || cloud.line || cloud.hollow ? 1 : 0.75,
-        ...(cloud.hollow ? { borderColor: colour(cloud.style, theme), borderWidth: 1.5 } : {}),
-        ...(cloud.strong ? { borderColor: theme.paper, borderWidth: 2 } : {}),
-      },
-      z: cloud.strong ? 4 : 3,
-      markLine:
-        index === 0 && (options.diagonal || marks.length > 0)
-          ? {
-              silent: true,
-              symbol: "none",
-              lineStyle: { color: theme.quiet, type: "dashed", width: 1 },
-              label: {
-                color: theme.quiet,
-                formatter: (mark: { name: string }) => mark.name,
-                position: "insideMiddleTop",
-              },
-              data: [
-                ...marks,
-                ...(options.diagonal
-                  ? [[{ name: "equal", coord: [xs.min, ys.min] }, { coord: [xs.max, ys.max] }]]
-                  : []),
-              ],
-            }
-          : undefined,
-    })),
+    series: [
+      ...clouds.map((cloud, index) => ({
+        ...cloud_series(theme, cloud, options.small ?? false),
+        data: cloud.dots.map((dot) => place_of(dot, frame)),
+        ...(index === 0 ? marks_of(theme, frame, options) : {}),
+      })),
+      ...spans_series(theme, clouds),
+    ],
   });
+}
+
+function cloud_series(theme: Theme, cloud: Cloud, small: boolean): Record<string, unknown> {
+  const paint = colour(cloud.style, theme);
+  return {
+    type: cloud.line ? "line" : "scatter",
+    name: cloud.name,
+    symbol: cloud.style.symbol,
+    symbolSize: cloud.strong ? 16 : cloud.hollow || cloud.line ? 11 : small ? 5 : 7,
+    ...(cloud.line
+      ? {
+          step: cloud.line === "steps" ? "end" : false,
+          lineStyle: { color: paint, width: 1.5, type: cloud.line === "dashed" ? "dashed" : "solid" },
+        }
+      : {}),
+    itemStyle: {
+      color: cloud.hollow ? "transparent" : paint,
+      opacity: cloud.strong || cloud.line || cloud.hollow ? 1 : 0.75,
+      ...(cloud.hollow ? { borderColor: paint, borderWidth: 1.5 } : {}),
+      ...(cloud.strong ? { borderColor: theme.paper, borderWidth: 2 } : {}),
+    },
+    emphasis: { scale: 1.6, itemStyle: { opacity: 1 } },
+    z: cloud.strong ? 4 : 3,
+  };
 }

@@ -3,7 +3,7 @@
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { show } from "../format.ts";
 import type { Theme } from "../theme.ts";
-import { axis_name, base_option, tip, x_axis, y_axis } from "./common.ts";
+import { axis_name, base_option, crosshair, time_unit, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface Strip {
@@ -23,25 +23,48 @@ export function busiest(strips: readonly Strip[], bin: number): number {
   return best;
 }
 
+// Returns what every resource does in a bin.
+function bin_tip(theme: Theme, time: string, rows: readonly Strip[], bin: number): HTMLElement {
+  const most = busiest(rows, bin);
+  return tip(
+    time,
+    rows.map((row, at) => {
+      const value = row.values[bin] ?? null;
+      const text = value === null ? "\u2013" : `${show(100 * value)} %`;
+      return {
+        name: at === most ? `${row.name}, the busiest` : row.name,
+        text,
+        colour: theme.heat(value ?? 0),
+      };
+    }),
+  );
+}
+
 export function strips(theme: Theme, times: readonly (number | null)[], rows: readonly Strip[]): Option {
   // Bins have equal widths; `times` are their centres.
   const first = times[0] ?? 0;
-  const width = times.length > 1 ? (times[1] ?? 0) - first : 2 * first || 1;
-  const end = (times[times.length - 1] ?? 0) + width / 2;
+  const width_s = times.length > 1 ? (times[1] ?? 0) - first : 2 * first || 1;
+  const end_s = (times[times.length - 1] ?? 0) + width_s / 2;
+  const { symbol, seconds } = time_unit(end_s);
+  const width = width_s / seconds;
+  const bin_at = (time: number) => Math.min(times.length - 1, Math.max(0, Math.floor(time / width)));
   const data = rows.flatMap((strip, row) =>
-    strip.values.flatMap((value, bin) => (value === null ? [] : [[times[bin] ?? 0, row, value, bin]])),
+    strip.values.flatMap((value, bin) =>
+      value === null ? [] : [[(times[bin] ?? 0) / seconds, row, value, bin]],
+    ),
   );
   const bound = times.map((_, bin) => busiest(rows, bin));
   return base_option(theme, {
     // All strips of a page share their left edge, so that their times are aligned.
     grid: { left: 112, right: 24, top: 6, bottom: 46, outerBoundsMode: "none" },
     xAxis: {
-      ...x_axis(axis_name("simulated time", "s"), theme, {
+      ...x_axis(axis_name("simulated time", symbol), theme, {
         min: 0,
-        max: end,
+        max: end_s / seconds,
         axis_label: { showMaxLabel: false },
       }),
       splitLine: { show: false },
+      axisPointer: { ...crosshair(theme, symbol), snap: false, z: 10 },
     },
     yAxis: y_axis("", theme, {
       categories: rows.map((row) => row.name),
@@ -49,13 +72,11 @@ export function strips(theme: Theme, times: readonly (number | null)[], rows: re
       axis_label: { color: theme.ink, interval: 0 },
     }),
     tooltip: {
-      formatter: (at: { value: [number, number, number, number] }) => {
-        const [time, row, value, bin] = at.value;
-        const binding = bound[bin] ?? -1;
-        return tip(`${show(time)} s`, [
-          { name: rows[row]?.name ?? "", text: `${show(100 * value)} %`, colour: theme.heat(value) },
-          { name: "busiest", text: binding < 0 ? "none" : (rows[binding]?.name ?? "") },
-        ]);
+      trigger: "axis",
+      axisPointer: { axis: "x" },
+      formatter: (at: { axisValue: number }[]) => {
+        const time = Number(at[0]?.axisValue ?? 0);
+        return bin_tip(theme, with_unit(time, symbol), rows, bin_at(time));
       },
     },
     series: [

@@ -1,7 +1,7 @@
 // Tile map: which policy wins for each pair of values, in the colours of the policies.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Theme } from "../theme.ts";
-import { base_option, tip, x_axis, y_axis, type TipRow } from "./common.ts";
+import { base_option, nearest_tooltip, tip, x_axis, y_axis, type TipRow } from "./common.ts";
 import type { Option } from "./engine.ts";
 
 export interface Tile {
@@ -23,12 +23,10 @@ export function tiles(
     grid: { left: 4, right: 12, top: 30, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
     xAxis: { ...x_axis(columns.name, theme, { categories: columns.labels }), splitLine: { show: false } },
     yAxis: { ...y_axis(rows.name, theme, { categories: rows.labels }), splitLine: { show: false } },
-    tooltip: {
-      formatter: (at: { dataIndex: number }) => {
-        const tile = all[at.dataIndex]!;
-        return tip(tile.title, tile.rows);
-      },
-    },
+    ...nearest_tooltip((at) => {
+      const tile = all[at.dataIndex]!;
+      return tip(tile.title, tile.rows);
+    }),
     series: [
       {
         type: "custom",

@@ -1,6 +1,6 @@
 // Whisker chart: one value with its interval per row, next to a line at zero.
 import type { Theme } from "../theme.ts";
-import { axis_name, base_option, tip, with_unit, x_axis, y_axis } from "./common.ts";
+import { axis_name, base_option, long_times, row_tooltip, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 
@@ -23,29 +23,27 @@ export function whiskers(
   const room = 0.06 * (high - low || 1);
   return base_option(theme, {
     grid: { left: 4, right: 24, top: 24, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },
-    xAxis: x_axis(axis_name(options.name, options.unit), theme, {
+    xAxis: x_axis(axis_name(options.name, options.unit, high), theme, {
       min: low - room,
       max: high + room,
-      axis_label: { showMinLabel: false, showMaxLabel: false },
+      axis_label: { showMinLabel: false, showMaxLabel: false, ...long_times(options.unit, high) },
     }),
     yAxis: y_axis("", theme, {
       categories: rows.map((row) => row.name),
       inverse: true,
       axis_label: { color: theme.ink, interval: 0 },
     }),
-    tooltip: {
-      formatter: (at: { dataIndex: number }) => {
-        const row = rows[at.dataIndex]!;
-        const span =
-          row.low === null || row.high === null
-            ? "none"
-            : `${with_unit(row.low, "")} to ${with_unit(row.high, options.unit)}`;
-        return tip(row.name, [
-          { name: options.name, text: with_unit(row.value, options.unit), colour: row.colour },
-          { name: "95 % interval", text: span },
-        ]);
-      },
-    },
+    tooltip: row_tooltip(theme, (at) => {
+      const row = rows[at]!;
+      const span =
+        row.low === null || row.high === null
+          ? "none"
+          : `${with_unit(row.low, "")} to ${with_unit(row.high, options.unit)}`;
+      return tip(row.name, [
+        { name: options.name, text: with_unit(row.value, options.unit), colour: row.colour },
+        { name: "95 % interval", text: span },
+      ]);
+    }),
     series: [
       {
         type: "custom",

@@ -1,0 +1,57 @@
+// Charts answer the pointer wherever it stands, and show what the data knows: targets, intervals, saturation.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { go, launch, open } from "./browser.mjs";
+import { full_report, write_page } from "./fixtures.mjs";
+
+let browser, tab, page, data;
+before(async () => {
+  data = full_report();
+  browser = await launch();
+  tab = await open(browser, write_page("charts", data));
+  page = tab.page;
+});
+after(async () => {
+  assert.deepEqual(tab?.errors ?? [], []);
+  await browser?.close();
+});
+
+// The tooltip of a chart with the pointer at these shares of its width and height; null if there is none.
+async function tip_at(chart, across, down) {
+  const box = await chart.boundingBox();
+  await page.mouse.move(2, 2);
+  await page.mouse.move(box.x + across * box.width, box.y + down * box.height);
+  return chart.evaluate((element) => {
+    const shown = [...element.querySelectorAll(".tip")].find((one) =>
+      one.checkVisibility({ visibilityProperty: true, opacityProperty: true }),
+    );
+    return shown
+      ? [...shown.querySelectorAll(".tip-row span, .tip-title")].map((one) => one.textContent)
+      : null;
+  });
+}
+
+test("every chart answers the pointer wherever it stands", async () => {
+  const hashes = await page.$$eval("nav a", (all) => all.map((one) => one.getAttribute("href")).slice(0, -1));
+  for (const hash of hashes) {
+    await go(page, hash);
+    for (const figure of await page.$$("figure:has(.chart)")) {
+      const chart = await figure.$(".chart");
+      await chart.scrollIntoViewIfNeeded();
+      // Between marks and rows, not on one of them; above the labels of an axis.
+      const { height } = await chart.boundingBox();
+      const tip = await tip_at(chart, 0.71, height < 110 ? 0.25 : 0.53);
+      assert.ok(tip, `${hash} ${await figure.getAttribute("id")}`);
+    }
+  }
+});
+
+test("the crosshair of a line chart reads every line", async () => {
+  await go(page, "#/latency?runs=demo");
+  for (const figure of ["cdf", "ttft-time", "history"]) {
+    const chart = await page.$(`#${figure} .chart`);
+    await chart.scrollIntoViewIfNeeded();
+    const [, ...lines] = await tip_at(chart, 0.6, 0.5);
+    assert.deepEqual(lines, ["recompute", "kv_offload", "hcache", "ideal"], figure);
+  }
+});
