@@ -24,7 +24,7 @@ install(FILES ${shell_texts}/_kvcap DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/sit
 install(FILES ${shell_texts}/kvcap.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 install(FILES ${shell_texts}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/kvcap)
 install(DIRECTORY scenarios traces models hwprofiles DESTINATION ${CMAKE_INSTALL_DATADIR}/kvcap)
-install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE README.md .github/NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The library is three archives; whoever links kvcap::kvcap gets all of them.
 set_target_properties(kvcap_lib PROPERTIES EXPORT_NAME kvcap OUTPUT_NAME kvcap)

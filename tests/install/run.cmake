@@ -19,7 +19,7 @@ if(NOT version MATCHES "kvcap [0-9.]+\nrevision .+\nbuild .+\nSimGrid [0-9.]+")
 endif()
 must_run(ignored ${here}/prefix/bin/kvcap-calibrate --version)
 foreach(file share/man/man1/kvcap.1 share/bash-completion/completions/kvcap share/zsh/site-functions/_kvcap
-             share/fish/vendor_completions.d/kvcap.fish share/kvcap/scenario.schema.json share/kvcap/scenarios/demo.json share/doc/kvcap/LICENSE)
+             share/fish/vendor_completions.d/kvcap.fish share/kvcap/scenario.schema.json share/kvcap/scenarios/demo.json share/doc/kvcap/LICENSE share/doc/kvcap/NOTICE)
   if(NOT EXISTS ${here}/prefix/${file})
     message(FATAL_ERROR "${file} was not installed")
   endif()
