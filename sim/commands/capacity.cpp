@@ -16,6 +16,7 @@
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
+#include "commands/machine_load.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
@@ -135,6 +136,14 @@ Json mean_of(const CapacityAnswer& answer, const char* total) {
   return {};
 }
 
+// Returns the highest load that was run and is not above the capacity; null without one.
+const LoadPoint* at_capacity(const CapacityAnswer& answer) {
+  const LoadPoint* found = nullptr;
+  for (const LoadPoint& point : answer.points)
+    if (point.load <= answer.load && !point.runs.empty()) found = &point;
+  return found;
+}
+
 Json answer_object(const Scenario& scenario, const CapacityQuestion& question, const CapacityAnswer& answer) {
   Json interval;
   if (question.seeds > 1) interval = {answer.sure, answer.beyond};
@@ -161,6 +170,8 @@ Json answer_object(const Scenario& scenario, const CapacityQuestion& question, c
                  {"curve", Json::array()},
                  {"attempts", Json::array()}};
   if (answer.is_interrupted) object["interrupted"] = true;
+  const LoadPoint* held = at_capacity(answer);
+  object["machine"] = held ? machine_load(scenario.resolved_json, held->runs) : Json();
   for (const LoadPoint& one : answer.curve) object["curve"].push_back(point_object(question, one));
   for (const LoadPoint& one : answer.points) object["attempts"].push_back(point_object(question, one));
   return object;
@@ -174,11 +185,8 @@ struct Alternative {
 
 // Returns the scenario with the sizes that its run at the capacity fills.
 Scenario sized(const Scenario& scenario, const CapacityAnswer& answer) {
-  const RunResult* at_capacity = nullptr;
-  for (const LoadPoint& point : answer.points) {
-    if (point.load <= answer.load && !point.runs.empty()) at_capacity = &point.runs.front();
-  }
-  return at_capacity ? with_filled_sizes(scenario, *at_capacity) : scenario;
+  const LoadPoint* point = at_capacity(answer);
+  return point ? with_filled_sizes(scenario, point->runs.front()) : scenario;
 }
 
 // Returns the capacity of the engine with its prefix cache alone and with its stacks; after Ctrl-C those that

@@ -19,6 +19,7 @@
 #include "commands/commands.h"
 #include "commands/draws.h"
 #include "commands/kept_answer.h"
+#include "commands/machine_load.h"
 #include "commands/model_options.h"
 #include "commands/output.h"
 #include "commands/question.h"
@@ -84,6 +85,16 @@ Json candidate_object(const Plan& plan, const Candidate& candidate) {
   // No field of a scenario makes prompts longer.
   object["command"] = candidate.context_scale == 1 ? Json(candidate_command(plan, candidate)) : Json();
   return object;
+}
+
+Json targets_object(const Plan& plan) {
+  Json meet = Json::object();
+  for (const Target& target : plan.meet) {
+    Json& bounds = meet[target.metric] = Json::object();
+    if (std::isfinite(target.min)) bounds["min"] = target.min;
+    if (std::isfinite(target.max)) bounds["max"] = target.max;
+  }
+  return meet;
 }
 
 Json candidate_list(const Plan& plan, const std::vector<const Candidate*>& candidates) {
@@ -178,7 +189,7 @@ Json report_object(const PlanReport& report) {
                  {"minimize", plan.minimize},         {"configurations", result.configurations},
                  {"simulations", report.simulations}, {"dropped", result.dropped},
                  {"cannot_run", result.cannot_run},   {"clear", result.is_clear()},
-                 {"confidence", result.confidence}};
+                 {"confidence", result.confidence},   {"meet", targets_object(plan)}};
   if (report.is_interrupted()) object["interrupted"] = result.is_interrupted ? "search" : "advice";
   const Implied& implied = result.implied;
   object["implied"] = {{"verified", implied.verified},
@@ -186,6 +197,9 @@ Json report_object(const PlanReport& report) {
                        {"same", implied.same},
                        {"not_looked_at", implied.not_looked_at}};
   object["answer"] = result.best ? candidate_object(plan, *result.best) : Json();
+  const Candidate* shown = result.best ? result.best : result.nearest;
+  object["machine"] =
+      shown ? machine_load(load_scenario(plan.base, shown->changes).resolved_json, shown->runs) : Json();
   object["purchase"] = result.best ? Json(report.purchase) : Json();
   object["bought"] = result.best ? bought_list(plan, *result.best) : Json::array();
   object["price_sources"] = result.best ? price_list(plan, *result.best) : Json::array();

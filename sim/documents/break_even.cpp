@@ -7,6 +7,7 @@
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -33,15 +34,18 @@ std::vector<std::string> map_sentences(const Json& map) {
     return one.second + (&one == order.data() ? " wins " : " ") + format_count(-one.first);
   });
   std::vector<std::string> said = {fmt::format("Of {} ({}, {}) pairs, {}.", format_count(cells),
-                                               text_of(map, "across"), text_of(map, "down"), winners)};
+                                               field_title(text_of(map, "across")),
+                                               field_title(text_of(map, "down")), winners)};
   if (compared > 0)
     said.push_back(fmt::format("The closed form names the same winner in {} of {}.", format_count(same),
                                format_count(compared)));
   if (const Json& boundaries = list_of(map, "boundaries"); !boundaries.empty()) {
     const Json& first = boundaries.front();
-    said.push_back(fmt::format("At {} {}, {} gives way to {} at {} {}.", text_of(map, "down"),
-                               text_of(first, "down"), text_of(first, "from"), text_of(first, "to"),
-                               text_of(map, "across"), format_number(number_of(first, "simulated"))));
+    const std::string across = text_of(map, "across"), down = text_of(map, "down");
+    said.push_back(fmt::format("At {}, {} gives way to {} at {} {}.",
+                               change_title(down + "=" + text_of(first, "down")), text_of(first, "from"),
+                               text_of(first, "to"), field_title(across),
+                               field_text(across, number_of(first, "simulated"))));
   }
   return said;
 }

@@ -11,6 +11,7 @@
 #include "text/capacity_text.h"
 #include "text/result_sentences.h"
 #include "text/sentence.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -84,14 +85,14 @@ bool is_none(const CapacitySubject& s) { return !(load_of(s.json) > 0); }
 bool is_interrupted(const CapacitySubject& s) { return value_of(s.json, "interrupted") == true; }
 
 constexpr CapacitySentence kCapacityVerdict[] = {
-    {"Interrupted: {policy} misses {limit} at each load that was tried; lower ones were not.",
+    {"Interrupted: {policy} misses {limit title} at each load that was tried; lower ones were not.",
      [](const CapacitySubject& s) { return is_interrupted(s) && is_none(s); }},
     {"Interrupted: {policy} serves at least {load} {unit} within {targets}; the search had not ended.",
      is_interrupted},
     {"{policy} meets {targets} at no load: even at the least, {least share} of the turns are {limit}, and "
      "none may be; --meet '{limit}_share<=0.01' allows some.",
      [](const CapacitySubject& s) { return is_none(s) && s.least_share() > 0; }},
-    {"{policy} meets {targets} at no load: the least misses {limit}{least value}.", is_none},
+    {"{policy} meets {targets} at no load: the least misses {limit title}{least value}.", is_none},
     {"{policy} serves {load} {unit} within {targets}{interval}; {more}."},
 };
 constexpr CapacitySentence kCapacityInterval[] = {
@@ -103,11 +104,11 @@ constexpr CapacitySentence kCapacityInterval[] = {
 };
 constexpr CapacitySentence kMore[] = {
     {"more was not tried", [](const CapacitySubject& s) { return text_of(s.json, "limit").empty(); }},
-    {"more misses {limit}"},
+    {"more misses {limit title}"},
 };
 // The highest load of the curve.
 constexpr CapacitySentence kAbove[] = {
-    {"At {last load} {unit} {latency} is {last latency} ms{last goodput}.",
+    {"At {last load} {unit} {latency} is {last latency}{last goodput}.",
      [](const CapacitySubject& s) {
        return !is_none(s) && !list_of(s.json, "curve").empty() && s.last_load() > load_of(s.json) &&
               !std::isnan(metric_of(s.last(), s.latency().c_str()));
@@ -122,15 +123,21 @@ constexpr CapacitySentence kUnservedTurns[] = {
      [](const CapacitySubject& s) { return s.most_unserved() > 0; }},
 };
 
-// Returns "p99_ttft_ms <= 500, 0.5 <= token_hit_rate".
+// Returns "p99 TTFT" for a metric; the condition's own word for others, such as "rejected".
+std::string limit_title(const std::string& limit) {
+  return limit.find_first_of("_.") == std::string::npos ? limit : metric_title(limit);
+}
+
+// Returns "p99 TTFT <= 500 ms, 50.0 % <= token hit rate".
 std::string targets_text(const CapacitySubject& s) {
   std::vector<std::string> targets;
   const Json& meet = value_of(s.json, "meet");
   if (!meet.is_object()) return "";
   for (const auto& [metric, bounds] : meet.items()) {
     const double min = number_of(bounds, "min"), max = number_of(bounds, "max");
-    targets.push_back((std::isnan(min) ? "" : format_number(min) + " <= ") + metric +
-                      (std::isnan(max) ? "" : " <= " + format_number(max)));
+    targets.push_back((std::isnan(min) ? "" : metric_text(metric, min, kNaN) + " <= ") +
+                      metric_title(metric) +
+                      (std::isnan(max) ? "" : " <= " + metric_text(metric, max, kNaN)));
   }
   return joined(targets);
 }
@@ -144,6 +151,7 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
      }},
     {"targets", targets_text},
     {"limit", [](const CapacitySubject& s) { return text_of(s.json, "limit"); }},
+    {"limit title", [](const CapacitySubject& s) { return limit_title(text_of(s.json, "limit")); }},
     {"least share", [](const CapacitySubject& s) { return format_percent(s.least_share()); }},
     {"least value",
      [](const CapacitySubject& s) {
@@ -166,11 +174,13 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
     {"last load", [](const CapacitySubject& s) { return format_number(s.last_load()); }},
     {"latency", [](const CapacitySubject& s) { return find_quantity(s.latency())->title; }},
     {"last latency",
-     [](const CapacitySubject& s) { return format_number(metric_of(s.last(), s.latency().c_str())); }},
+     [](const CapacitySubject& s) { return format_ms(metric_of(s.last(), s.latency().c_str())); }},
     {"last goodput",
      [](const CapacitySubject& s) {
        const double good = metric_of(s.last(), "request_goodput");
-       return std::isnan(good) ? "" : " and " + format_number(good) + " requests/s meet the slo";
+       return std::isnan(good)
+                  ? ""
+                  : " and " + format_number(good) + " requests/s meet the service level objectives";
      }},
     {"unserved", [](const CapacitySubject& s) { return std::string(s.unserved); }},
     {"unserved share", [](const CapacitySubject& s) { return format_percent(s.most_unserved()); }},

@@ -8,17 +8,19 @@
 #include "base/text/joined.h"
 #include "documents/items.h"
 #include "documents/kind.h"
+#include "metrics/quantity.h"
 #include "metrics/unserved.h"
 #include "text/model_text.h"
 #include "text/result_sentences.h"
 #include "text/sentence.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
 
 constexpr DocumentPart kPlanParts[] = {{"judged", Json::value_t::array}};
 
-// Returns "12.3", with the half-width of its interval if known.
+// Returns "12.3 ms", with the half-width of its interval if known.
 std::string estimate_text(const Json& candidate, const std::string& metric) {
   const Json& value = value_of(value_of(candidate, "metrics"), metric);
   const Json& interval = value_of(value, "interval");
@@ -27,11 +29,17 @@ std::string estimate_text(const Json& candidate, const std::string& metric) {
     half_width = (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2;
     if (half_width <= 1e-9 * std::abs(number_of(value, "mean"))) half_width = kNaN;
   }
-  return format_interval(number_of(value, "mean"), half_width);
+  return metric_text(metric, number_of(value, "mean"), half_width);
 }
 
+// Returns the command line's words for a configuration, and those that people read.
 std::string changes_text(const Json& candidate) {
   return joined(texts_of(list_of(candidate, "changes")), " ");
+}
+std::string setting_text(const Json& candidate) {
+  std::vector<std::string> texts = texts_of(list_of(candidate, "changes"));
+  for (std::string& one : texts) one = change_title(one);
+  return joined(texts);
 }
 
 // ---- sentences ----
@@ -77,7 +85,7 @@ constexpr PlanSentence kPlanVerdict[] = {
        return has_no_answer(s) && text_of(value_of(s.json, "nearest"), "reason") == "unstable";
      },
      {"nearest"}},
-    {"No configuration meets every target{effort}. Nearest is {nearest}, which has {nearest misses} turns.",
+    {"No configuration meets every target{effort}. Nearest is {nearest}, which has {nearest lacks} turns.",
      [](const PlanSubject& s) {
        const std::string reason = text_of(value_of(s.json, "nearest"), "reason");
        return has_no_answer(s) && std::ranges::find(kUnserved, reason) != std::end(kUnserved);
@@ -87,10 +95,8 @@ constexpr PlanSentence kPlanVerdict[] = {
      has_no_answer,
      {"nearest"}},
     {"No configuration meets every target{effort}.", has_no_answer},
-    {"Buy {purchase}: {objective} {answer objective}, p99 TTFT {answer p99} ms{effort}.",
-     nullptr,
-     {"purchase"}},
-    {"The answer is {answer}: {objective} {answer objective}, p99 TTFT {answer p99} ms{effort}."},
+    {"Buy {purchase}: {objective} {answer objective}, p99 TTFT {answer p99}{effort}.", nullptr, {"purchase"}},
+    {"The answer is {answer}: {objective} {answer objective}, p99 TTFT {answer p99}{effort}."},
 };
 constexpr PlanSentence kPlanCertainty[] = {
     {"These runs do not show whether {rivals} meet the targets.",
@@ -126,11 +132,13 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
        const std::string simulations = text_of(s.json, "simulations");
        return simulations.empty() ? "" : " (" + simulations + " simulations)";
      }},
-    {"nearest", [](const PlanSubject& s) { return changes_text(value_of(s.json, "nearest")); }},
-    {"nearest misses", [](const PlanSubject& s) { return text_of(value_of(s.json, "nearest"), "reason"); }},
+    {"nearest", [](const PlanSubject& s) { return setting_text(value_of(s.json, "nearest")); }},
+    {"nearest misses",
+     [](const PlanSubject& s) { return metric_title(text_of(value_of(s.json, "nearest"), "reason")); }},
+    {"nearest lacks", [](const PlanSubject& s) { return text_of(value_of(s.json, "nearest"), "reason"); }},
     {"purchase", [](const PlanSubject& s) { return text_of(s.json, "purchase"); }},
-    {"answer", [](const PlanSubject& s) { return changes_text(s.answer()); }},
-    {"objective", [](const PlanSubject& s) { return text_of(s.json, "minimize"); }},
+    {"answer", [](const PlanSubject& s) { return setting_text(s.answer()); }},
+    {"objective", [](const PlanSubject& s) { return metric_title(text_of(s.json, "minimize")); }},
     {"answer objective",
      [](const PlanSubject& s) { return estimate_text(s.answer(), text_of(s.json, "minimize")); }},
     {"answer p99", [](const PlanSubject& s) { return estimate_text(s.answer(), "p99_ttft_ms"); }},
@@ -143,12 +151,12 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
      [](const PlanSubject& s) {
        return format_count(std::lround(number_of(s.answer(), "replications")), "seed");
      }},
-    {"binding", [](const PlanSubject& s) { return text_of(s.json, "binding"); }},
+    {"binding", [](const PlanSubject& s) { return metric_title(text_of(s.json, "binding")); }},
     {"machines",
      [](const PlanSubject& s) {
        return machines_text(s.meets_share(), std::lround(number_of(value_of(s.json, "model"), "draws")));
      }},
-    {"next", [](const PlanSubject& s) { return text_of(value_of(s.json, "next"), "what"); }},
+    {"next", [](const PlanSubject& s) { return step_text(text_of(value_of(s.json, "next"), "what")); }},
     {"next gain", [](const PlanSubject& s) { return format_number(-s.next_change_ms()); }},
 };
 std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&) { return kPlanPlaces; }
@@ -197,7 +205,10 @@ void plan_changes(const ReportDocument& then, const ReportDocument& now, std::ve
     return number_of(value_of(value_of(value_of(plan.content, "answer"), "metrics"), objective), "mean");
   };
   if (std::isnan(mean(then)) || std::isnan(mean(now))) return;
-  changes.push_back({now.name, "answer", objective, objective, "", mean(then), mean(now), kNaN});
+  const Quantity* row = find_quantity(objective);
+  const Unit unit = row ? row->unit : Unit{""};
+  changes.push_back({now.name, "answer", objective, metric_title(objective), std::string(unit.symbol),
+                     unit.scale * mean(then), unit.scale * mean(now), kNaN});
 }
 
 }  // namespace

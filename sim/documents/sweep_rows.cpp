@@ -11,6 +11,7 @@
 #include "documents/kind.h"
 #include "metrics/quantity.h"
 #include "metrics/statistics/quantiles.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -41,20 +42,16 @@ std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   return rows;
 }
 
-// Returns a value of a field in the unit that people read: "128 GB", "lmcache".
-std::string field_text(const std::string& path, const Json& value) {
-  for (const UnitEnding& one : unit_endings()) {
-    if (!value.is_number() || !path.ends_with(one.ending)) continue;
-    return format_number(one.unit.scale * value.get<double>()) + " " + std::string(one.unit.symbol);
-  }
-  return text_or_json(value);
+std::string value_of_field(const std::string& path, const Json& value) {
+  return field_text(path, text_or_json(value));
 }
 
 std::string point_text(const std::vector<SettingColumn>& parameters, std::size_t row) {
   std::vector<std::string> parts;
   for (const SettingColumn& one : parameters)
-    if (row < one.values->size()) parts.push_back(one.name + "=" + field_text(one.name, (*one.values)[row]));
-  return parts.empty() ? "the only point" : joined(parts, " ");
+    if (row < one.values->size())
+      parts.push_back(change_title(one.name + "=" + text_or_json((*one.values)[row])));
+  return parts.empty() ? "the only point" : joined(parts);
 }
 
 std::string value_text(double value, const Quantity& metric) {
@@ -70,8 +67,7 @@ std::string best_text(const Json& sweep, const std::vector<SettingColumn>& param
     return values[a].get<double>() < values[b].get<double>();
   });
   const auto at = [&](std::size_t row) {
-    return fmt::format("at {}, {}", point_text(parameters, row),
-                       value_text(values[row].get<double>(), metric));
+    return fmt::format("{} ({})", value_text(values[row].get<double>(), metric), point_text(parameters, row));
   };
   if (*most == *least) return fmt::format("The least {} is {}.", metric.title, at(*least));
   return fmt::format("The least {} is {}, and the greatest {}.", metric.title, at(*least), at(*most));
@@ -88,7 +84,8 @@ std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& 
     std::map<std::string, std::vector<double>> by_value;
     for (std::size_t row : rows)
       if (row < parameter.values->size())
-        by_value[field_text(parameter.name, (*parameter.values)[row])].push_back(values[row].get<double>());
+        by_value[value_of_field(parameter.name, (*parameter.values)[row])].push_back(
+            values[row].get<double>());
     std::vector<std::pair<double, std::string>> medians;
     medians.reserve(by_value.size());
     for (auto& [value, numbers] : by_value) medians.emplace_back(describe(numbers).median, value);
@@ -97,9 +94,9 @@ std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& 
     const double ratio = high->first / low->first;
     if (!(ratio > greatest) || !std::isfinite(ratio)) continue;
     greatest = ratio;
-    text = fmt::format("{} moves {} most: its median is {} at {} and {} at {}.", parameter.name, metric.title,
-                       value_text(low->first, metric), low->second, value_text(high->first, metric),
-                       high->second);
+    text = fmt::format("{} depends most on the {}: its median is {} at {} and {} at {}.", metric.title,
+                       field_title(parameter.name), value_text(low->first, metric), low->second,
+                       value_text(high->first, metric), high->second);
   }
   return text;
 }
@@ -140,7 +137,8 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
                            best_text(sweep, parameters, cost)}) {
     if (!text.empty()) said.push_back(std::move(text));
   }
-  said.push_back(points + "." + chance);
+  // What is saturated comes first.
+  said.insert(overloaded > 0 ? said.begin() : said.end(), points + "." + chance);
   return said;
 }
 

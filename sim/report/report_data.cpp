@@ -1,11 +1,16 @@
 #include "report/report_data.h"
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "base/check.h"
+#include "documents/results.h"
 #include "metrics/quantity.h"
 #include "report/changes.h"
 #include "report/takeaways.h"
+#include "text/assumed_lines.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -50,6 +55,69 @@ Json quantities_json() {
   return {{"names", names}, {"endings", endings}, {"headlines", headlines}, {"overview", overview}};
 }
 
+// Adds the titles of the fields and changes that a document names by their paths.
+void add_titles(const Json& value, Json& titles) {
+  const auto add = [&](const std::string& raw, const std::string& title) {
+    if (raw != title) titles[raw] = title;
+  };
+  const auto add_change = [&](const std::string& change) {
+    const std::string path = change.substr(0, change.find('='));
+    add(path, field_title(path));
+    add(change, change_title(change));
+  };
+  if (value.is_array()) {
+    for (const Json& one : value)
+      if (one.is_structured()) add_titles(one, titles);
+    return;
+  }
+  for (const auto& [key, one] : value.items()) {
+    if (key == "parameters") {
+      for (const std::string& path : texts_of(one)) add(path, field_title(path));
+    } else if (key == "changes" || key == "best") {
+      for (const std::string& change : texts_of(one)) add_change(change);
+    } else if (one.is_string() && (key == "across" || key == "down")) {
+      add(one.get<std::string>(), field_title(one.get<std::string>()));
+    } else if (one.is_string() && key == "what") {
+      add(one.get<std::string>(), typeset(step_text(one.get<std::string>())));
+    } else if (one.is_structured()) {
+      add_titles(one, titles);
+    }
+  }
+}
+
+Json titles_json(const std::vector<ReportDocument>& inputs) {
+  constexpr std::array<std::string_view, 3> kNaming = {"kvcap.plan_result/1", "kvcap.sweep_rows/1",
+                                                       "kvcap.break_even/1"};
+  Json titles = Json::object();
+  for (const ReportDocument& input : inputs) {
+    if (std::find(kNaming.begin(), kNaming.end(), input.schema()) == kNaming.end()) continue;
+    Json content = input.content;
+    content.erase("columns");  // the values of a sweep, by the names in its parameters
+    add_titles(content, titles);
+  }
+  return titles;
+}
+
+Json assumed_json(const std::string& input, const std::vector<std::string>& notes) {
+  const auto [lines, more] = assumed_lines(notes);
+  return {{"input", input}, {"lines", lines}, {"more", more}};
+}
+
+Json assumptions_json(const std::vector<ReportDocument>& inputs) {
+  Json all = Json::array();
+  for (const ResultGroup& group : result_groups(inputs, false)) {
+    std::vector<std::string> notes;
+    for (const RunResult& one : group.results) notes.insert(notes.end(), one.notes.begin(), one.notes.end());
+    all.push_back(assumed_json(group.name, notes));
+  }
+  for (const ReportDocument& input : inputs) {
+    const std::string schema = input.schema();
+    if (input.is_before || (schema != "kvcap.plan_result/1" && schema != "kvcap.capacity/1")) continue;
+    all.push_back(assumed_json(input.name, texts_of(list_of(input.content, "notes"))));
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string report_json(const Report& report) {
@@ -62,8 +130,11 @@ std::string report_json(const Report& report) {
   }
   Json told = Json::array();
   for (const Change& one : changes(report.inputs)) {
-    told.push_back(
-        {{"input", one.input}, {"setting", one.setting}, {"metric", one.metric}, {"tells", one.can_tell()}});
+    told.push_back({{"input", one.input},
+                    {"setting", one.setting},
+                    {"metric", one.metric},
+                    {"tells", one.can_tell()},
+                    {"half_width", one.half_width}});
   }
   Json pages = Json::object();
   for (const auto& [page, sentences] : takeaways(report.inputs)) pages[page] = sentences;
@@ -73,6 +144,8 @@ std::string report_json(const Report& report) {
                      {"inputs", inputs},
                      {"quantities", quantities_json()},
                      {"takeaways", pages},
+                     {"titles", titles_json(report.inputs)},
+                     {"assumptions", assumptions_json(report.inputs)},
                      {"changes", told}};
   constexpr bool kAscii = true;
   return data.dump(-1, ' ', kAscii, Json::error_handler_t::replace) + "\n";

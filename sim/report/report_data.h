@@ -9,7 +9,10 @@
 //    "overview"},
 //    "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache", "resources",
 //                  "restoration", "sweep", "plan", "capacity", "validation", "changes"},
-//    "changes": [{"input", "setting", "metric", "tells": whether the runs tell the change}]}
+//    "titles": {path, "path=value" or step: what people read instead},
+//    "assumptions": [{"input", "lines": at most six, "more": how many are left out}],
+//    "changes": [{"input", "setting", "metric", "tells": whether the runs tell the change,
+//                 "half_width": of its interval in the unit on screen, or null}]}
 //
 // A content is a document of one of the kinds of documents/kind.h. `quantities` is the table of
 // metrics/quantity.h. Keys are never renamed; keys may be added.

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "documents/kind.h"
 #include "documents/results.h"
@@ -10,6 +11,16 @@
 #include "text/result_sentences.h"
 
 namespace kvcap {
+
+std::string typeset(std::string text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kSigns = {
+      {{" +-", " \u00b1 "}, {" <= ", " \u2264 "}, {" >= ", " \u2265 "}, {" -> ", " \u2192 "}}};
+  for (const auto& [ascii, sign] : kSigns)
+    for (std::size_t at = text.find(ascii); at != std::string::npos; at = text.find(ascii, at + sign.size()))
+      text.replace(at, ascii.size(), sign);
+  return text;
+}
+
 namespace {
 
 constexpr std::array<const char*, 10> kPages = {"overview",    "latency", "cache", "resources",
@@ -40,8 +51,8 @@ class Pages {
       std::vector<std::string>& sentences = pages.emplace_back(page, std::vector<std::string>{}).second;
       const bool is_one = speakers_[page].size() < 2;
       for (const auto& [input, sentence] : said_[page])
-        sentences.push_back(is_one || input.empty() ? sentence
-                                                    : std::string(input).append(": ").append(sentence));
+        sentences.push_back(
+            typeset(is_one || input.empty() ? sentence : std::string(input).append(": ").append(sentence)));
     }
     return pages;
   }
@@ -54,7 +65,7 @@ class Pages {
 void speak_of_results(const ResultGroup& group, Pages& pages) {
   if (group.results.empty()) return;
   const Comparison results = comparison_of(group);
-  pages.add("overview", group.name, sentences(results));
+  pages.add("overview", group.name, headlined_sentences(results));
   pages.add("latency", group.name, latency_sentences(results));
   pages.add("cache", group.name, cache_sentences(results));
   pages.add("resources", group.name, resource_sentences(results));

@@ -16,4 +16,7 @@ namespace kvcap {
 using Takeaways = std::vector<std::pair<std::string, std::vector<std::string>>>;
 Takeaways takeaways(const std::vector<ReportDocument>& inputs);
 
+// Returns a sentence with the signs that the page and Markdown have for "+-", "<=", ">=" and "->".
+std::string typeset(std::string text);
+
 }  // namespace kvcap

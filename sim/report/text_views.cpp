@@ -29,7 +29,9 @@ std::string side_text(const Report& report, bool is_before) {
 // on request.
 void add_changes(MarkdownPage& page, const Report& report) {
   page.list({"After: " + side_text(report, false), "Before: " + side_text(report, true)});
-  page.list(change_sentences(report.inputs));
+  std::vector<std::string> changed = change_sentences(report.inputs);
+  for (std::string& one : changed) one = typeset(std::move(one));
+  page.list(changed);
   std::vector<Cells> rows;
   std::size_t unclear = 0;
   for (const Change& change : changes(report.inputs)) {

@@ -2,11 +2,13 @@
 #include "text/result_sentences.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
 #include "base/text/note.h"
+#include "metrics/quantity.h"
 #include "text/result_rows.h"
 
 namespace kvcap {
@@ -198,6 +200,60 @@ void explain_several(const Comparison& all, std::vector<std::string>& paragraphs
   add(paragraphs, {reason});
 }
 
+// What users feel or pay: the metrics whose differences may be the headline.
+constexpr std::array<std::string_view, 6> kFelt = {kTail,          kMean,       "p99_itl_ms",
+                                                   "mean_e2el_ms", kOutputCost, "output_throughput"};
+
+struct Decided {
+  Setting better, worse;
+  Difference difference;  // better - worse
+  double size = 0;        // |ln(better / worse)|
+};
+
+std::optional<Setting> eligible_named(const Comparison& all, const std::string& label) {
+  for (const Setting& one : all.eligible())
+    if (one.label == label) return one;
+  return std::nullopt;
+}
+
+// Returns the difference between two settings that the interval of these runs decides; none if it does not.
+std::optional<Decided> decided(const Comparison& all, const Difference& paired) {
+  const std::optional<Setting> one = eligible_named(all, paired.setting),
+                               other = eligible_named(all, paired.against);
+  const Quantity* metric = find_quantity(paired.metric);
+  if (!one || !other || !metric || !(std::abs(paired.difference) > paired.half_width)) return std::nullopt;
+  const double ratio = one->number(paired.metric) / other->number(paired.metric);
+  if (!(ratio > 0) || !std::isfinite(ratio)) return std::nullopt;
+  const bool is_better = (paired.difference > 0) == (metric->better == Better::more);
+  Difference difference = paired;
+  if (!is_better) difference.difference = -difference.difference;
+  return Decided{is_better ? *one : *other, is_better ? *other : *one, difference, std::abs(std::log(ratio))};
+}
+
+std::optional<Decided> largest_decided(const Comparison& all) {
+  std::optional<Decided> largest;
+  for (const Difference& paired : all.differences()) {
+    if (std::find(kFelt.begin(), kFelt.end(), paired.metric) == kFelt.end()) continue;
+    const std::optional<Decided> one = decided(all, paired);
+    if (one && (!largest || one->size > largest->size)) largest = one;
+  }
+  return largest;
+}
+
+std::string headline_text(const Decided& found) {
+  const Quantity& metric = *find_quantity(found.difference.metric);
+  const double value = found.better.number(metric.name), other = found.worse.number(metric.name);
+  const std::string unit(metric.unit.symbol);
+  const auto shown = [&](double number) { return format_number(metric.unit.scale * number); };
+  return found.better.label + " has the largest difference that these runs decide: " +
+         format_percent(std::abs(value / other - 1)) + (value < other ? " lower " : " higher ") +
+         metric.title + " than " + found.worse.label + " (" + shown(value) + " against " + shown(other) +
+         " " + unit + ", " +
+         difference_text(metric.unit.scale * found.difference.difference,
+                         metric.unit.scale * found.difference.half_width, unit) +
+         ").";
+}
+
 // Returns what each lossy policy changes in the answers, and what that was measured on.
 std::vector<std::string> quality_texts(const Comparison& all) {
   std::vector<std::string> texts;
@@ -251,6 +307,24 @@ std::vector<std::string> sentences(const Comparison& all) {
   add(paragraphs, {first_said(kWarnings, first_of_all(all))});
   for (std::string& text : assumed_texts(all)) paragraphs.push_back(std::move(text));
   return paragraphs;
+}
+
+std::vector<std::string> headlined_sentences(const Comparison& all) {
+  std::vector<std::string> texts = sentences(all);
+  const std::optional<Decided> largest = largest_decided(all);
+  if (!largest) return texts;
+  // The verdict on p99 TTFT already says its difference.
+  const std::string verdict = first_said(kVerdict, ResultSubject{all, largest->better, largest->worse});
+  const auto says_it = [&](const std::string& text) {
+    return largest->difference.metric == kTail && text.starts_with(verdict.substr(0, verdict.size() - 1));
+  };
+  std::string headline = headline_text(*largest);
+  if (const auto said = std::find_if(texts.begin(), texts.end(), says_it); said != texts.end()) {
+    headline = *said;
+    texts.erase(said);
+  }
+  texts.insert(texts.begin() + (trouble_of(all).empty() ? 0 : 1), std::move(headline));
+  return texts;
 }
 
 std::vector<std::string> detail_notes(const Comparison& all) {

@@ -18,6 +18,9 @@ namespace kvcap {
 // setting forbids every sentence that calls it better than another.
 std::vector<std::string> answers(const Comparison& results);
 std::vector<std::string> sentences(const Comparison& results);
+// Everything that is said, for a reader who sees the first sentence first: after what is wrong it begins with
+// the largest difference that the runs decide.
+std::vector<std::string> headlined_sentences(const Comparison& results);
 // What is wrong, two more answers, and a line that counts the notes and assumptions left out;
 // `more_assumptions` are others.
 std::vector<std::string> brief_sentences(const Comparison& results, std::size_t more_assumptions = 0);

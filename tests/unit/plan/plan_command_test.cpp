@@ -77,7 +77,7 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   for (const char* part :
        {"\nBuy 1x L40S with the instance's 3.84 TB on 1 SSD for stored state, serving llama-2-7b with "
         "hcache:",
-        "\ncost.usd_per_hour 1.40, p99 TTFT ", "\n  p99_ttft_ms ", ", wanted: at most 1,000\n",
+        "cost per hour 1.40 $/h, p99 TTFT ", "\n  p99_ttft_ms ", ", wanted: at most 1,000\n",
         "\n  token_hit_rate ", "\nIt is clear: ", "rest on: of 97.5 %.\n",
         "\nPareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms", "\n a ",
         "             +----", "\nThe target with the least room is ", "\nA little more of each resource:\n",

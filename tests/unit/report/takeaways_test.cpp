@@ -35,10 +35,10 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
       comparison({result("kv_offload", 260, 30, 512, 0.9), result("hcache", 182, 20, 264, 0.8)},
                  {difference("hcache", "kv_offload", -78, 8)});
   const std::vector<ReportDocument> inputs = {input("chat", compare)};
-  expect_says(
-      said(inputs, "overview"),
-      "hcache lowers p99 TTFT by 30.0 % against kv_offload (182 against 260 ms, 78.0 +-8.0 ms lower) and "
-      "stores 48.4 % fewer bytes.");
+  expect_says(said(inputs, "overview"),
+              "hcache lowers p99 TTFT by 30.0 % against kv_offload (182 against 260 ms, 78.0 \u00b1 8.0 ms "
+              "lower) and "
+              "stores 48.4 % fewer bytes.");
   expect_says(said(inputs, "latency"), "hcache lowers p99 TTFT by 30.0 %");
   expect_says(said(inputs, "cache"),
               "What came from stored state of every 100 prompt tokens (history and new): 90.0 with "
@@ -49,6 +49,29 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
   expect_says(said(inputs, "resources"), "hcache uses up the rated writes of the SSDs in 2.50 years.");
   EXPECT_TRUE(said(inputs, "restoration").empty());
   EXPECT_TRUE(said(inputs, "changes").empty());
+}
+
+TEST(Takeaways, BeginWithTheLargestDecidedDifference) {
+  Json recompute = result("recompute", 400, 30, 0, 0.2), hcache = result("hcache", 390, 30, 264, 0.8);
+  const auto paired = [](const char* metric, double value, double half_width) {
+    Json one = difference("hcache", "recompute", value, half_width);
+    one["metric"] = metric;
+    return one;
+  };
+  recompute["metrics"]["mean_e2el_ms"] = 1000;
+  hcache["metrics"]["mean_e2el_ms"] = 800;
+  const auto first = [&](const std::vector<Json>& differences) {
+    return said({input("chat", comparison({recompute, hcache}, differences))}, "overview").front();
+  };
+  // p99 TTFT is undecided; mean TTFT is 2.5 % lower, and E2EL 20 %.
+  const std::vector<Json> all = {paired("p99_ttft_ms", -10, 20), paired("mean_ttft_ms", -2.5, 1),
+                                 paired("mean_e2el_ms", -200, 50)};
+  EXPECT_EQ(first(all),
+            "hcache has the largest difference that these runs decide: 20.0 % lower mean E2EL than recompute "
+            "(800 against 1,000 ms, 200 \u00b1 50 ms lower).");
+  EXPECT_EQ(first({all[0]}).find("largest"), std::string::npos);
+  recompute["metrics"]["stable"]["verdict"] = "saturated";
+  EXPECT_NE(first(all).find("cannot serve this load"), std::string::npos) << first(all);
 }
 
 TEST(Takeaways, NameAnAssumedAcceptanceOnce) {
@@ -73,11 +96,11 @@ TEST(Takeaways, HalveAndDoNotKnow) {
   };
   // As if independent: sqrt(2) 10.
   EXPECT_EQ(headline_of(100, 10),
-            "kv_offload halves p99 TTFT against recompute (100 against 200 ms, 100 +-14 ms lower).");
+            "kv_offload halves p99 TTFT against recompute (100 against 200 ms, 100 \u00b1 14 ms lower).");
   EXPECT_EQ(
       headline_of(190, 10),
       "These runs do not show whether kv_offload or recompute has the lower p99 TTFT (190 against 200 ms, "
-      "10 +-14 ms lower).");
+      "10 \u00b1 14 ms lower).");
 }
 
 TEST(Takeaways, OfARestorationAreTheseFactors) {
@@ -116,11 +139,8 @@ TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
   rows["columns"]["p99_ttft_ms"][3] = nullptr;
   const std::vector<std::string> sentences = said({input("s", rows)}, "sweep");
   // Medians: 600 with 1 SSD, 100 with 4; 250 with a, 800 with b.
-  expect_says(sentences,
-              "hardware.ssd.count moves p99 TTFT most: its median is 100 ms at 4 and 600 ms at 1.");
-  expect_says(sentences,
-              "The least p99 TTFT is at hardware.ssd.count=4 policy.name=a, 100 ms, and the greatest at "
-              "hardware.ssd.count=1 policy.name=b, 800 ms.");
+  expect_says(sentences, "p99 TTFT depends most on the SSDs: its median is 100 ms at 4 and 600 ms at 1.");
+  expect_says(sentences, "The least p99 TTFT is 100 ms (4 SSDs, a), and the greatest 800 ms (1 SSD, b).");
   expect_says(
       sentences,
       "3 of 4 points ran, 1 failed; 1 cannot serve their rate: these sentences leave them out, charts and "
@@ -133,9 +153,10 @@ TEST(Takeaways, OfSweepsHaveSizesInTheUnitsOfFields) {
   rows["parameters"] = {path};
   rows["columns"] = {{"status", {"ok", "ok"}}, {path, {2e9, 128e9}}, {"p99_ttft_ms", {400, 100}}};
   const std::vector<std::string> sentences = said({input("s", rows)}, "sweep");
-  expect_says(sentences,
-              path + " moves p99 TTFT most: its median is 100 ms at 128 GB and 400 ms at 2.00 GB.");
-  expect_says(sentences, "The least p99 TTFT is at " + path + "=128 GB, 100 ms");
+  expect_says(
+      sentences,
+      "p99 TTFT depends most on the tier 1 capacity: its median is 100 ms at 128 GB and 400 ms at 2.00 GB.");
+  expect_says(sentences, "The least p99 TTFT is 100 ms (tier 1 capacity 128 GB)");
 }
 
 TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
@@ -154,9 +175,9 @@ TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
                {"judged", Json::array()}};
   std::vector<std::string> sentences = said({input("p", plan)}, "plan");
   expect_says(sentences,
-              "Buy 1x A100, 2 SSDs: cost.usd_per_hour 5.50, p99 TTFT 400 +-20 ms (12 simulations).");
+              "Buy 1x A100, 2 SSDs: cost per hour 5.50 $/h, p99 TTFT 400 \u00b1 20 ms (12 simulations).");
   expect_says(sentences, "These runs do not distinguish it from 1 other configuration.");
-  expect_says(sentences, "The target with the least room is p99_ttft_ms.");
+  expect_says(sentences, "The target with the least room is p99 TTFT.");
   // Clear, or one seed; not known without rivals in documents that do not say.
   plan["rivals"] = Json::array();
   plan["answer"]["replications"] = 3;
@@ -169,8 +190,8 @@ TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
   plan["nearest"] = {{"changes", {"x=1", "y=2"}}, {"reason", "p99_ttft_ms"}};
   sentences = said({input("p", plan)}, "plan");
   expect_says(sentences,
-              "No configuration meets every target (12 simulations). Nearest is x=1 y=2, which misses "
-              "p99_ttft_ms.");
+              "No configuration meets every target (12 simulations). Nearest is x 1, y 2, which misses p99 "
+              "TTFT.");
 }
 
 TEST(Takeaways, OfBreakEvenMapsCountWins) {
@@ -188,7 +209,7 @@ TEST(Takeaways, OfBreakEvenMapsCountWins) {
   const std::vector<std::string> sentences = said({input("b", map)}, "sweep");
   expect_says(sentences, "Of 3 (bandwidth, tokens) pairs, hcache wins 2, recompute 1.");
   expect_says(sentences, "The closed form names the same winner in 2 of 3.");
-  expect_says(sentences, "At tokens 512, recompute gives way to hcache at bandwidth 1.50.");
+  expect_says(sentences, "At 512 tokens, recompute gives way to hcache at bandwidth 1.50.");
 }
 
 TEST(Takeaways, OfACapacitySayWhatItServesAndWhatMoreMisses) {
@@ -196,13 +217,14 @@ TEST(Takeaways, OfACapacitySayWhatItServesAndWhatMoreMisses) {
   std::vector<std::string> sentences = said({input("c", capacity)}, "capacity");
   expect_says(
       sentences,
-      "hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); more misses "
-      "p99_ttft_ms.");
-  expect_says(sentences, "At 2.50 requests/s p99 TTFT is 900 ms and 2.25 requests/s meet the slo.");
+      "hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 to 2.20); more misses "
+      "p99 TTFT.");
+  expect_says(sentences,
+              "At 2.50 requests/s p99 TTFT is 900 ms and 2.25 requests/s meet the service level objectives.");
   expect_says(sentences, "Up to 4.00 % of the turns are rejected.");
   capacity["capacity"] = {{"mean", 0}, {"interval", nullptr}};
   expect_says(said({input("c", capacity)}, "capacity"),
-              "hcache meets p99_ttft_ms <= 500 at no load: the least misses");
+              "hcache meets p99 TTFT \u2264 500 ms at no load: the least misses");
 }
 
 TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
@@ -245,7 +267,7 @@ TEST(Changes, OfResultsHaveIntervalsAsIfIndependent) {
   EXPECT_TRUE(std::none_of(all.begin(), all.end(), [](const Change& c) { return c.setting != "hcache"; }));
   expect_says(said(inputs, "changes"),
               "new, hcache: mean TTFT 19.5 ms lower (45.5 against 65.0 ms before), p99 TTFT "
-              "78.0 +-5.0 ms lower (182 against 260 ms before)");
+              "78.0 \u00b1 5.0 ms lower (182 against 260 ms before)");
 }
 
 // Every seed is 10, 11 and 12 ms faster: 11 +- 2.48 (t of 2 degrees: 4.303, over sqrt 3), though the seeds
@@ -325,15 +347,16 @@ TEST(Changes, AreInTheUnitsThatTheyName) {
 TEST(Changes, BeginWithTheVerdictsOfBothSides) {
   Json now = capacity_document(), then = now;
   const auto said_of = [&] { return said({input("c", now), input("c0", then, true)}, "changes").front(); };
-  EXPECT_EQ(
-      said_of(),
-      "c, as before: hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); "
-      "more misses p99_ttft_ms.");
+  EXPECT_EQ(said_of(),
+            "c, as before: hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 "
+            "to 2.20); "
+            "more misses p99 TTFT.");
   then["capacity"] = {{"mean", 0}, {"interval", nullptr}};
   EXPECT_EQ(
       said_of(),
-      "c: hcache serves 2.00 requests/s within p99_ttft_ms <= 500 (95 % interval 1.90 to 2.20); more misses "
-      "p99_ttft_ms. Before: hcache meets p99_ttft_ms <= 500 at no load: the least misses p99_ttft_ms.");
+      "c: hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 to 2.20); more "
+      "misses "
+      "p99 TTFT. Before: hcache meets p99 TTFT \u2264 500 ms at no load: the least misses p99 TTFT.");
 }
 
 TEST(Changes, SaySoWhereNothingMatches) {

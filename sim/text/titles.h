@@ -1,0 +1,30 @@
+// Names that people read instead of the dotted names of metrics and of a scenario's fields.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kvcap {
+
+// Returns the title of a metric, "p99 TTFT" for "p99_ttft_ms"; other words as they are.
+std::string metric_title(std::string_view name);
+
+// Returns a metric's value in its unit: "5.33 $/h" for 5.33 and "cost.usd_per_hour". half_width: NaN if
+// unknown.
+std::string metric_text(std::string_view name, double value, double half_width);
+
+// Returns what a field is: "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". Engine options
+// keep their engine's name: "max_num_seqs".
+std::string field_title(std::string_view path);
+
+// Returns a value of a field in the unit that people read: "128 GB", "lmcache".
+std::string field_text(std::string_view path, std::string_view value);
+std::string field_text(std::string_view path, double value);
+
+// Returns a change of one field, "hardware.gpu.count 1 -> 2", with its title and units: "GPUs 1 -> 2".
+std::string step_text(std::string_view step);
+
+// Returns a change "path=value" with its title and unit: "2 SSDs", "DRAM capacity 128 GB", "lmcache".
+std::string change_title(std::string_view change);
+
+}  // namespace kvcap
