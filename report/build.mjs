@@ -2,12 +2,13 @@
 // nobody for anything. kvcap fills the element #kvcap-data; without data the page says so.
 // Bundles src/serve/ into dist/serve.html, serve.js and serve.css, the page of kvcap serve.
 import { build } from "esbuild";
+import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
-async function bundle(entry) {
+async function bundle(entry, define = {}) {
   const { outputFiles } = await build({
     entryPoints: [here(entry)],
     bundle: true,
@@ -17,14 +18,31 @@ async function bundle(entry) {
     legalComments: "none",
     target: "es2022",
     format: "iife",
-    define: { "process.env.NODE_ENV": '"production"' },
+    define: { "process.env.NODE_ENV": '"production"', ...define },
   });
   return outputFiles[0].text;
 }
 
+// What the bundle contains, and the files with its licences, which kvcap report's readers get with it.
+const contained = {
+  echarts: ["NOTICE", "LICENSE", "licenses/LICENSE-d3"],
+  zrender: ["LICENSE"],
+  tslib: ["CopyrightNotice.txt", "LICENSE.txt"],
+};
+
+async function notices() {
+  const all = Object.entries(contained).map(async ([name, files]) => {
+    const read = (file) => readFile(here(`node_modules/${name}/${file}`), "utf8");
+    const { version, license } = JSON.parse(await read("package.json"));
+    const texts = await Promise.all(files.map(read));
+    return { name, version, license, text: texts.map((text) => text.trim()).join("\n\n") };
+  });
+  return JSON.stringify(await Promise.all(all));
+}
+
 const [template, script, style, serve_page, serve_script, serve_style] = await Promise.all([
   readFile(here("src/page.html"), "utf8"),
-  bundle("src/main.ts"),
+  notices().then((found) => bundle("src/main.ts", { NOTICES: found })),
   bundle("src/style.css"),
   readFile(here("src/serve/page.html"), "utf8"),
   bundle("src/serve/main.ts"),
@@ -32,9 +50,18 @@ const [template, script, style, serve_page, serve_script, serve_style] = await P
 ]);
 // Inside <script> and <style> only their own end tags, and "<!--", mean anything to HTML.
 const inside = (text) => text.replaceAll("</", "<\\/").replaceAll("<!--", "<\\!--");
-const page = template
+const filled = template
   .replace("/*style*/", () => inside(style).trim())
   .replace("/*script*/", () => inside(script).trim());
+
+// The policy names the page's own script and style, so that a browser runs nothing else: all that is between
+// their tags, spaces too.
+function hash_of(tag) {
+  const found = [...filled.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g"))];
+  if (found.length !== 1) throw new Error(`${found.length} inline elements <${tag}>, expected one`);
+  return `sha256-${createHash("sha256").update(found[0][1], "utf8").digest("base64")}`;
+}
+const page = filled.replace("/*script-hash*/", hash_of("script")).replace("/*style-hash*/", hash_of("style"));
 
 await mkdir(here("dist"), { recursive: true });
 for (const [name, text] of [

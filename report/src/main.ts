@@ -3,6 +3,7 @@
 import { Context } from "./context.ts";
 import { page_names, read_report, ReportError, type PageName, type Report } from "./data.ts";
 import { button, h } from "./dom.ts";
+import { footer } from "./footer.ts";
 import { close_charts, resize_charts } from "./figure.ts";
 import { link_text, parse_link, write_link, type Link } from "./link.ts";
 import { draw_page, has_page, page_title } from "./pages/pages.ts";
@@ -42,7 +43,7 @@ class Frame {
         toggle,
       ),
     );
-    app.replaceChildren(skip, header, this.nav, this.main);
+    app.replaceChildren(skip, header, this.nav, this.main, footer(report.version));
     addEventListener("hashchange", () => this.draw());
     addEventListener("resize", () => resize_charts());
     addEventListener("beforeprint", () => {
