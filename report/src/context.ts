@@ -22,9 +22,11 @@ export class Context {
   figures(...figures: (Figure | null)[]): void {
     const grid = h("div", { class: "figures" });
     this.main.append(grid);
-    for (const figure of figures) {
-      if (figure) draw_figure(grid, figure, write_link(this.page, this.link.values, { chart: figure.id }));
-    }
+    for (const figure of figures) if (figure) this.draw(grid, figure);
+  }
+
+  draw(parent: HTMLElement, figure: Figure): void {
+    draw_figure(parent, figure, write_link(this.page, this.link.values, { chart: figure.id }));
   }
 
   text(name: string): string | null {

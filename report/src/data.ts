@@ -1,6 +1,6 @@
 // Reads and checks the report's data, and groups its inputs and runs for the pages.
 import { Place } from "./place.ts";
-import { read_quantities } from "./quantities.ts";
+import { read_quantities, read_titles } from "./quantities.ts";
 import { Palette, type Style } from "./theme.ts";
 
 export class ReportError extends Error {}
@@ -35,6 +35,7 @@ export function half_width(run: Run, metric: string): number | null {
 // Runs of one workload, which can be compared.
 export interface Group {
   name: string;
+  input: string; // the first input that it comes from, which sentences name
   runs: Run[];
   differences: Place[];
 }
@@ -71,8 +72,11 @@ export interface Report {
   // Whether the runs tell a metric's change: by pairs of seeds or of turns where both sides served the same
   // workload. Nothing is known of metrics that the sentences leave out.
   tells: (input: string, setting: string, metric: string) => boolean | undefined;
+  // Half the width of the interval of the change, in the metric's unit on screen; null without one.
+  change_width: (input: string, setting: string, metric: string) => number | null;
   unknown: { name: string; schema: string }[];
   takeaways: (page: PageName) => string[];
+  assumed: (input: string) => { lines: string[]; more: number };
   palette: Palette;
 }
 
@@ -103,10 +107,10 @@ function check_result(result: Place, file: string): void {
 
 const label_of = (result: Place): string => result.at("setting").text ?? result.at("policy").text ?? "run";
 
-function add_group(side: Side, name: string, results: Place[], differences: Place[]): void {
+function add_group(side: Side, name: string, input: string, results: Place[], differences: Place[]): void {
   let group = side.groups.find((one) => one.name === name);
   if (!group) {
-    group = { name, runs: [], differences: [] };
+    group = { name, input, runs: [], differences: [] };
     side.groups.push(group);
   }
   for (const place of results) {
@@ -126,12 +130,12 @@ function add_input(side: Side, name: string, content: Place): boolean {
   switch (schema) {
     case "kvcap.result/1":
       check_result(content, name);
-      add_group(side, content.at("scenario", "name").text || name, [content], []);
+      add_group(side, content.at("scenario", "name").text || name, name, [content], []);
       return true;
     case "kvcap.compare/1": {
       const results = content.at("results").items;
       for (const result of results) check_result(result, name);
-      add_group(side, name, results, content.at("differences").items);
+      add_group(side, name, name, results, content.at("differences").items);
       return true;
     }
   }
@@ -184,6 +188,7 @@ export function read_report(text: string): Report {
     );
   }
   read_quantities(root.at("quantities"));
+  read_titles(root.at("titles"));
   const after = empty_side();
   const before = empty_side();
   const unknown: Report["unknown"] = [];
@@ -199,22 +204,28 @@ export function read_report(text: string): Report {
     for (const run of group.runs) run.style = palette.of(run.label);
   }
   const key = (...parts: (string | null)[]): string => JSON.stringify(parts);
-  const told = new Map(
+  const changes = new Map(
     root
       .at("changes")
-      .items.map((one) => [
-        key(one.at("input").text, one.at("setting").text, one.at("metric").text),
-        one.at("tells").value === true,
-      ]),
+      .items.map((one) => [key(one.at("input").text, one.at("setting").text, one.at("metric").text), one]),
   );
   return {
     title: root.at("title").text ?? "kvcap report",
-    tells: (input, setting, metric) => told.get(key(input, setting, metric)),
+    tells: (input, setting, metric) => {
+      const change = changes.get(key(input, setting, metric));
+      return change && change.at("tells").value === true;
+    },
+    change_width: (input, setting, metric) =>
+      changes.get(key(input, setting, metric))?.at("half_width").number ?? null,
     version: root.at("kvcap_version").text ?? "",
     after,
     before,
     has_before: inputs.some((input) => input.at("side").text === "before"),
     unknown,
+    assumed: (input) => {
+      const found = root.at("assumptions").items.find((one) => one.at("input").text === input);
+      return { lines: found?.at("lines").texts ?? [], more: found?.at("more").number ?? 0 };
+    },
     takeaways: (page) => root.at("takeaways", page).texts,
     palette,
   };

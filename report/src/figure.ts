@@ -3,10 +3,10 @@ import { echarts, type Option } from "./charts/engine.ts";
 import { save, to_csv } from "./csv.ts";
 import { button, h, type Child } from "./dom.ts";
 import { follow_pointer, type SeriesLike } from "./pointer.ts";
-import { draw_table, type Table } from "./table.ts";
+import { draw_table, scroller, type Table } from "./table.ts";
 
 // An item of a chart, selected with the pointer or the keyboard.
-interface Pick {
+interface Picked {
   series: number;
   item: number;
 }
@@ -24,7 +24,7 @@ export interface Figure {
   table: () => Table; // built on request
   key?: { name: string; colour: string }[]; // colours other than a policy's
   controls?: Child;
-  picked?: (pick: Pick) => void;
+  picked?: (pick: Picked) => void;
   below?: Child;
   wide?: boolean;
   min_width?: number; // px; on narrower screens the chart scrolls
@@ -48,7 +48,7 @@ function walk_with_keys(
   area: HTMLElement,
   chart: Chart,
   series: SeriesLike[],
-  picked?: (pick: Pick) => void,
+  picked?: (pick: Picked) => void,
 ): void {
   const lists = series
     .map((one, at) => ({ at, size: one.silent ? 0 : (one.data?.length ?? 0) }))
@@ -87,7 +87,8 @@ function walk_with_keys(
   area.addEventListener("blur", () => chart.dispatchAction({ type: "hideTip" }));
 }
 
-function table_below(figure: Figure): HTMLElement {
+// Returns the figure's table, which is built when it is opened.
+export function table_below(figure: Pick<Figure, "title" | "table">): HTMLElement {
   const details = h("details", {}, h("summary", {}, "Show as table"));
   details.addEventListener("toggle", () => {
     if (details.open && details.childElementCount === 1)
@@ -124,7 +125,7 @@ export function draw_figure(parent: HTMLElement, figure: Figure, link: string): 
       figure.note ? h("p", { class: "note" }, figure.note) : null,
       figure.key ? draw_key(figure.key) : null,
     ),
-    figure.min_width === undefined ? area : h("div", { class: "pan" }, area),
+    figure.min_width === undefined ? area : scroller(h("div", { class: "pan" }, area)),
     figure.below,
     h(
       "div",

@@ -98,7 +98,8 @@ class Frame {
     const all = this.report.takeaways(page);
     const runs = link_text(link, "runs");
     if (runs === null) return all;
-    const of_runs = (sentence: string) => sentence.startsWith(`${runs}: `);
+    const input = this.report.after.groups.find((group) => group.name === runs)?.input ?? runs;
+    const of_runs = (sentence: string) => sentence.startsWith(`${input}: `);
     return [...all.filter(of_runs), ...all.filter((sentence) => !of_runs(sentence))];
   }
 

@@ -17,6 +17,7 @@ let table = new Map<string, Quantity>();
 let endings: (Unit & { ending: string })[] = [];
 let headline_metrics: string[] = [];
 let overview_metrics: string[] = [];
+let titles = new Map<string, string>();
 
 const unit_at = (place: Place): Unit => ({
   symbol: place.at("unit").text ?? "",
@@ -37,6 +38,11 @@ export function read_quantities(place: Place): void {
     .items.map((row) => ({ ...unit_at(row), ending: row.at("ending").text ?? "" }));
   headline_metrics = place.at("headlines").texts;
   overview_metrics = place.at("overview").texts;
+}
+
+// Reads what people read instead of a field's path, a change "path=value" or a step.
+export function read_titles(place: Place): void {
+  titles = new Map(place.entries.map(([raw, title]) => [raw, title.text ?? raw]));
 }
 
 // Returns the unit of a metric, or of a scenario's field by the end of its name.
@@ -63,9 +69,13 @@ export const tiers = (): string[] =>
   [...table.keys()].filter((name) => name.startsWith(stored)).map((name) => name.slice(stored.length));
 export const tier_title = (tier: string): string => title_of(stored + tier).replace("stored in ", "");
 
-// A parameter of a sweep or plan by the end of its path, which is what tells it from the others; the place in
-// a list is not a name: "tiers.0.capacity_bytes".
-export function short_path(path: string): string {
+// Returns the title of a field, or of a change of it; the end of its path if it has none.
+export function field_title(path: string): string {
+  return titles.get(path) ?? (path.includes("=") || path.includes(" ") ? path : short_path(path));
+}
+
+// The end of a path tells it from others; the place in a list is not a name: "tiers.0.capacity_bytes".
+function short_path(path: string): string {
   const parts = path.split(".");
   const names = /^\d+$/.test(parts.at(-2) ?? "") ? 3 : 2;
   return parts.slice(-names).join(".");

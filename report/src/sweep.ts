@@ -1,7 +1,7 @@
 // The points of a sweep as rows: which are shown, their names, and the commands that repeat them.
 import { brief } from "./format.ts";
 import type { Place } from "./place.ts";
-import { short_path, unit_of } from "./quantities.ts";
+import { field_title, unit_of } from "./quantities.ts";
 
 export interface Point {
   row: number; // index into the columns
@@ -34,7 +34,7 @@ export class Sweep {
     const all = Array.from({ length: count }, (_, row) => row);
     const ran = all.filter((row) => statuses.length === 0 || statuses[row]?.text === "ok");
     this.failed = count - ran.length;
-    this.unserved = ran.filter((row) => this.at("stable.verdict", row).text === "saturated").length;
+    this.unserved = ran.filter((row) => this.is_saturated(row)).length;
     this.points = ran.map((row) => ({
       row,
       policy: this.at("policy.name", row).text ?? this.at("policy", row).text ?? "",
@@ -55,6 +55,10 @@ export class Sweep {
     return `${brief(value * unit.scale, 6)} ${unit.symbol}`.trimEnd();
   }
 
+  is_saturated(row: number): boolean {
+    return this.at("stable.verdict", row).text === "saturated";
+  }
+
   // Returns the distinct values of a parameter as text, in order.
   values(name: string): string[] {
     const seen = new Map<string, unknown>();
@@ -69,7 +73,15 @@ export class Sweep {
   }
 
   name(row: number): string {
-    return this.parameters.map((path) => `${short_path(path)} ${this.text(path, row)}`).join(", ");
+    return this.parameters.map((path) => this.part(path, this.text(path, row))).join(", ");
+  }
+
+  // Returns "hcache", "4 SSDs" or "session rate 0.2 sessions/s".
+  private part(path: string, text: string): string {
+    if (/^policy(\.name)?$/.test(path)) return text;
+    return /(\.count|^fleet\.replicas)$/.test(path)
+      ? `${text} ${field_title(path)}`
+      : `${field_title(path)} ${text}`;
   }
 
   // Returns the command that repeats the point; base.json is the sweep's scenario, which the page can save.

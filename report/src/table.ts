@@ -93,20 +93,36 @@ export function draw_table(
       ),
     ),
   );
-  return h(
-    "div",
-    {
-      class: table.rows.length > 40 ? "scroll tall" : "scroll",
-      tabindex: 0,
-      role: "region",
-      "aria-label": caption,
-    },
+  return scroller(
     h(
-      "table",
-      attributes,
-      h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, head)),
-      h("tbody", {}, body),
+      "div",
+      {
+        class: table.rows.length > 40 ? "scroll tall" : "scroll",
+        tabindex: 0,
+        role: "region",
+        "aria-label": caption,
+      },
+      h(
+        "table",
+        attributes,
+        h("caption", {}, caption),
+        h("thead", {}, h("tr", {}, head)),
+        h("tbody", {}, body),
+      ),
     ),
   );
+}
+
+// Says that there are more columns, where a screen is too narrow for them, and fades the last one that it shows.
+export function scroller(area: HTMLElement): HTMLElement {
+  const hint = h("p", { class: "hint", "aria-hidden": "true" }, "Scroll sideways for more \u2192");
+  const look = (): void => {
+    const hidden = area.scrollWidth - area.clientWidth;
+    hint.hidden = hidden < 4;
+    area.classList.toggle("overflowing", hidden - area.scrollLeft >= 4);
+  };
+  area.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(area);
+  hint.hidden = true;
+  return h("div", { class: "scroller" }, hint, area);
 }

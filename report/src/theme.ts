@@ -70,6 +70,7 @@ export interface Theme {
   parts: (count: number) => string[]; // distinct hues, for stacked parts
   heat: (share: number) => string; // share in 0..1; small shares differ visibly from 0
   good: string;
+  warm: string; // between good and bad
   bad: string;
 }
 
@@ -112,6 +113,7 @@ export function theme(mode: Mode): Theme {
       Array.from({ length: count }, (_, index) => part_hues[mode][index % part_hues[mode].length]!),
     heat: (share) => along(dark ? dark_heat : light_heat, Math.sqrt(Math.max(0, share))),
     good: dark ? "#5fd0a5" : "#00704f",
+    warm: dark ? "#e8b24a" : "#9a6500",
     bad: dark ? "#ff9a8a" : "#b3321c",
   };
 }

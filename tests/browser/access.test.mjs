@@ -52,6 +52,25 @@ test("on a phone no page is wider than the screen", async () => {
   await close();
 });
 
+test("on a phone a table that is wider than the screen says that it scrolls", async () => {
+  const { page, close } = await open(browser, `${url}#/overview?runs=demo`, {
+    viewport: { width: 400, height: 800 },
+  });
+  const shown = () =>
+    page.$eval(".scroller:has(.headline)", (element) => ({
+      hint: element.querySelector(".hint").checkVisibility(),
+      faded: element.querySelector(".overflowing") !== null,
+    }));
+  assert.deepEqual(await shown(), { hint: true, faded: true });
+  await page.$eval(".scroll:has(.headline)", (element) => (element.scrollLeft = element.scrollWidth));
+  await page.waitForFunction(() => !document.querySelector(".scroller:has(.headline) .overflowing"));
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.waitForFunction(
+    () => !document.querySelector(".scroller:has(.headline) .hint").checkVisibility(),
+  );
+  await close();
+});
+
 test("every chart has a sentence, takes the focus and shows what the arrow keys reach", async () => {
   const { page, close } = await open(browser, url);
   for (const hash of await pages_of(page)) {

@@ -55,3 +55,48 @@ test("the crosshair of a line chart reads every line", async () => {
     assert.deepEqual(lines, ["recompute", "kv_offload", "hcache", "ideal"], figure);
   }
 });
+
+// The demo with one setting that is saturated.
+function saturated_report() {
+  const input = structuredClone(data.inputs.find(({ name }) => name === "demo"));
+  const { metrics } = input.content.results[0];
+  metrics.stable = { verdict: "saturated", reason: "it is" };
+  metrics.p99_ttft_ms = 1e6;
+  return { ...data, inputs: [input] };
+}
+
+test("a saturated setting stands apart and does not flatten the others", async () => {
+  const other = await open(browser, `${write_page("saturated", saturated_report())}#/latency`);
+  assert.match(await other.page.textContent(".saturated"), /recompute.*1,000,000/);
+  const shown = await other.page.$eval("#cdf .chart", (element) => element.getAttribute("aria-label"));
+  assert.doesNotMatch(shown, /recompute/);
+  await go(other.page, "#/overview");
+  assert.match(await other.page.textContent("#overview-tail .note"), /Saturated.*recompute 16\.7 min/);
+  assert.deepEqual(other.errors, []);
+  await other.close();
+});
+
+test("saturated points of a sweep stand in a strip above the others", async () => {
+  await go(page, "#/sweep");
+  assert.match(await page.textContent("#scatter svg"), /saturated/);
+  const rows = data.inputs.find(({ content }) => content.schema === "kvcap.sweep_rows/1").content.columns;
+  assert.ok(rows["stable.verdict"].includes("saturated"));
+});
+
+test("targets and intervals are drawn where the data has them", async () => {
+  await go(page, "#/capacity");
+  assert.match(await page.textContent("main svg"), /target \u2264 200 ms/);
+  await go(page, "#/latency?runs=demo");
+  assert.match(await page.textContent("#cdf svg"), /target \u2264 1,000 ms/);
+  const { results } = data.inputs.find(({ name }) => name === "demo").content;
+  const ink = await page.evaluate(() =>
+    document.documentElement.dataset.theme === "dark" ? "#e6e8ec" : "#1a1d23",
+  );
+  const whiskers = await page.$$eval(`#breakdown svg path[stroke="${ink}"]`, (all) => all.length);
+  assert.ok(whiskers >= results.length, `${whiskers} strokes of whiskers`);
+});
+
+test("simulated time has a unit that people read", async () => {
+  await go(page, "#/resources?runs=demo");
+  assert.match(await page.textContent("#busy-hcache svg"), /simulated time \(min\)/);
+});

@@ -47,6 +47,22 @@ function last_digit(text) {
   return 0.5000001 * 10 ** (Number(exponent) - decimals);
 }
 
+// Pictures of a page for people who judge it: on a desk and on a phone, in light and dark colours.
+async function take_pictures(page, name) {
+  for (const [width, height] of [
+    [420, 900],
+    [1280, 800],
+  ]) {
+    await page.setViewportSize({ width, height });
+    for (const mode of ["dark", "light"]) {
+      const other = await page.evaluate((wanted) => document.documentElement.dataset.theme !== wanted, mode);
+      if (other) await page.click("#theme");
+      const path = join(screenshots, `${name}-${width}-${mode}.jpg`);
+      await page.screenshot({ path, fullPage: true, type: "jpeg", quality: 80 });
+    }
+  }
+}
+
 const open_tables = () =>
   page.evaluate(async () => {
     for (const details of document.querySelectorAll("details")) details.open = true;
@@ -55,13 +71,8 @@ const open_tables = () =>
 
 for (const name of pages) {
   test(`${name}: charts are drawn, says something first, logs no error`, async () => {
-    for (const mode of ["dark", "light"]) {
-      await page.emulateMedia({ colorScheme: mode });
-      const other = await page.evaluate((wanted) => document.documentElement.dataset.theme !== wanted, mode);
-      if (other) await page.click("#theme");
-      await go(page, `#/${name}`);
-      await page.screenshot({ path: join(screenshots, `${name}-${mode}.png`), fullPage: mode === "light" });
-    }
+    await go(page, `#/${name}`);
+    await take_pictures(page, name);
     assert.equal(await page.textContent("h1"), name[0].toUpperCase() + name.slice(1));
     assert.ok(data.takeaways[name][0]?.length > 10, "no sentence");
     assert.equal(await page.textContent("main .lead"), data.takeaways[name][0]);
@@ -118,7 +129,12 @@ test("Overview: policies are columns, and each metric stands in its row", async 
     );
   });
   assert.equal(await page.textContent(".badge"), results[0].provenance.hardware);
-  for (const note of results[0].scenario.notes) assert.ok((await page.textContent("main")).includes(note));
+  const { lines } = data.assumptions.find(({ input }) => input === "demo");
+  const assumed = await page.$$eval('h2:text("What was assumed") + ul li', (all) =>
+    all.map((one) => one.textContent),
+  );
+  assert.deepEqual(assumed, lines);
+  assert.ok(lines.length > 0 && lines.length <= 6);
 });
 
 test("Changes: differences are after less before, and every metric can be shown", async () => {
@@ -160,4 +176,103 @@ test("the page is one file of less than 3 MB that names no other", () => {
   assert.ok(Buffer.byteLength(html) < 3e6);
   assert.doesNotMatch(html, /<(script|link|img)[^>]+(src|href)=["']?(?!data:)[^"'>\s]+/i);
   assert.match(html, /default-src 'none'/);
+});
+
+test("the page runs and applies only what it was built with", async () => {
+  const { head } = page_around_data();
+  const policy = head.match(/Content-Security-Policy"\s+content="([^"]+)"/)[1];
+  assert.doesNotMatch(policy, /unsafe/);
+  for (const what of ["script-src", "style-src"]) assert.match(policy, new RegExp(`${what} 'sha256-[^']+'`));
+  const other = await open(browser, write_page("policy", data));
+  const seen = await other.page.evaluate(async () => {
+    const said = [];
+    addEventListener("securitypolicyviolation", (event) => said.push(event.effectiveDirective));
+    document.body.append(
+      Object.assign(document.createElement("script"), { textContent: "globalThis.ran = 1" }),
+    );
+    document.body.insertAdjacentHTML("beforeend", '<i style="color: red" onclick="1"></i>');
+    await new Promise((done) => setTimeout(done, 20));
+    return { said: said.sort(), ran: globalThis.ran ?? null };
+  });
+  assert.equal(seen.ran, null);
+  assert.ok(seen.said.includes("script-src-elem") && seen.said.includes("style-src-attr"), `${seen.said}`);
+  await other.close();
+});
+
+test("the footer names what the page contains, with its licences", async () => {
+  await go(page, "#/overview");
+  await page.click("footer summary");
+  const text = await page.textContent("footer");
+  for (const part of ["echarts 6", "zrender 6", "tslib 2", "Apache License", "Baidu", "Mike Bostock"])
+    assert.ok(text.includes(part), part);
+});
+
+// A report of one input, and its overview.
+async function overview_of(schema) {
+  const input = data.inputs.find(({ content }) => content.schema === schema);
+  const one = await open(browser, write_page(`only-${schema.split("/")[0]}`, { ...data, inputs: [input] }));
+  const name = schema.replace(/^kvcap\.|\/1$/g, "");
+  await one.page.screenshot({
+    path: join(screenshots, `overview-of-${name}-1280-light.jpg`),
+    fullPage: true,
+    type: "jpeg",
+    quality: 80,
+  });
+  const card = await one.page.$eval(".card", (element) => ({
+    top: element.getBoundingClientRect().top,
+    text: element.querySelector("dl").textContent,
+    charts: element.querySelectorAll(".chart svg").length,
+    machine: element.querySelector(".machine svg")?.textContent ?? "",
+  }));
+  assert.deepEqual(one.errors, []);
+  await one.close();
+  return { card, content: input.content };
+}
+
+for (const [schema, said] of [
+  [
+    "kvcap.plan_result/1",
+    [/Meets the targets/, /5\.33 \$\/h/, /plausible machines|seed/, /p99 TTFT \u2264 500 ms/],
+  ],
+  ["kvcap.capacity/1", [/requests\/s/, /\$/, /95 % interval/, /p99 TTFT \u2264 200 ms/]],
+  ["kvcap.sweep_rows/1", [/p99 TTFT/, /\$\/M tokens/, /one run a point/, /saturated/]],
+  ["kvcap.compare/1", [/targets/, /\$\/h/, /replications/]],
+]) {
+  test(`the overview of ${schema} begins with its answer, its chart and the machine`, async () => {
+    const { card } = await overview_of(schema);
+    for (const one of said) assert.match(card.text, one);
+    assert.ok(card.top < 420, `the card is ${card.top} px down`);
+    assert.equal(card.charts, 1);
+    for (const part of [/A100/, /PCIe/, /SSD/, /busy [\d.]+ %/]) assert.match(card.machine, part);
+  });
+}
+
+test("no page shows a metric's or a field's path, or +-", async () => {
+  for (const name of pages) {
+    await go(page, `#/${name}`);
+    const text = await page.evaluate(() => {
+      const main = document.querySelector("main").cloneNode(true);
+      for (const raw of main.querySelectorAll(".command, code, option")) raw.remove();
+      return main.textContent.replace(/--set [\w.=]+/g, "");
+    });
+    const paths =
+      text.match(/(?<![\w.-])(cost|hardware|policy|workload|utilization)\.\w+|\bp99_\w+_ms|\+-/g) ?? [];
+    assert.deepEqual(paths, [], name);
+  }
+});
+
+test("nothing is bold inside noise", async () => {
+  await go(page, "#/overview?runs=demo");
+  const bold = await page.$$eval("table.headline tbody tr", (rows) =>
+    rows.map((row) => [row.firstChild.textContent, row.querySelectorAll("strong").length]),
+  );
+  const { differences } = data.inputs.find((input) => input.name === "demo").content;
+  const undecided = (metric) =>
+    differences
+      .filter((one) => one.metric === metric && one.setting !== "ideal" && one.against !== "ideal")
+      .every(({ interval: [low, high] }) => low <= 0 && high >= 0);
+  const count = Object.fromEntries(bold);
+  assert.ok(undecided("p99_itl_ms"), "the test needs a metric that the runs do not tell apart");
+  assert.equal(count["p99 ITL"], 0);
+  assert.ok(count["p99 TTFT"] > 0, "what the runs decide is bold");
 });

@@ -1,10 +1,11 @@
 // What a reader does: filters, links, the keyboard, files to keep.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { go, launch, open } from "./browser.mjs";
-import { at, full_report, kvcap_path, work, write_page } from "./fixtures.mjs";
+import { at, full_report, kvcap_path, screenshots, work, write_page } from "./fixtures.mjs";
 
 let browser, tab, page, data, url;
 
@@ -207,9 +208,10 @@ test("dark colours follow the system until the reader chooses", async () => {
 });
 
 test("all pages print, one after the other", async () => {
+  mkdirSync(screenshots, { recursive: true });
   await go(page, "#/all");
   assert.equal((await page.$$("section")).length, 10);
-  const pdf = await page.pdf({ format: "A4", path: at("report.pdf") });
+  const pdf = await page.pdf({ format: "A4", path: join(screenshots, "report.pdf") });
   const sheets = pdf.toString("latin1").match(/\/Type \/Page\b/g)?.length ?? 0;
   assert.ok(sheets >= 9, `${sheets} sheets`);
 });

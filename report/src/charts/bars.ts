@@ -18,6 +18,7 @@ interface BarPart {
   name: string;
   values: (number | null)[]; // one per row
   colours?: string[]; // one per row, if rows are policies
+  colour?: string; // of all rows
 }
 
 interface BarsOptions {
@@ -63,7 +64,9 @@ export function bars(
   parts: readonly BarPart[],
   options: BarsOptions,
 ): Option {
-  const hues = theme.parts(parts.length);
+  const hues = theme
+    .parts(parts.length)
+    .map((hue, at) => parts[at]!.colour ?? (parts.length === 1 ? theme.accent : hue));
   const many = parts.length > 1;
   const widest = Math.max(...rows.map((row) => row.length));
   const ends = rows.map((_, row) => Math.max(sum(parts, row), options.spans?.[row]?.high ?? 0));
@@ -103,21 +106,26 @@ export function bars(
           part.colours ? { value, itemStyle: { color: part.colours[row] } } : value,
         ),
         itemStyle: { color: hues[index], borderColor: theme.paper, borderWidth: options.stack ? 1 : 0 },
-        ...(index === 0 ? target_line(theme, options) : {}),
+        ...(index === 0 ? target_line(theme, options, top) : {}),
       })),
       ...across_rows(theme, options.spans ?? []),
     ],
   });
 }
 
-function target_line(theme: Theme, { target }: BarsOptions): Record<string, unknown> {
+function target_line(theme: Theme, { target }: BarsOptions, top: number): Record<string, unknown> {
   if (!target) return {};
   return {
     markLine: {
       silent: true,
       symbol: "none",
       lineStyle: { color: theme.bad, type: "dashed", width: 1 },
-      label: { color: theme.ink, position: "end", formatter: () => target.name },
+      label: {
+        color: theme.ink,
+        position: "start",
+        align: 2 * target.value > top ? "right" : "left",
+        formatter: () => target.name,
+      },
       data: [{ xAxis: target.value }],
     },
   };

@@ -34,6 +34,7 @@ interface LinesOptions {
   levels?: { name: string; value: number }[]; // horizontal lines: bounds and targets
   limits?: { name: string; value: number }[]; // vertical lines: targets
   mark?: { name: string; at: number; from: number; to: number }; // a value of x and its interval
+  saturated_from?: number; // from this x on points are saturated: they do not stretch the y axis
 }
 
 // True for points that the axes can show: logarithmic axes need positive values.
@@ -123,10 +124,42 @@ function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
   ];
 }
 
-function marks_of(theme: Theme, options: LinesOptions): Record<string, unknown> {
-  const { levels = [], limits = [], mark } = options;
-  const upright = mark ? [{ name: mark.name, value: mark.at }, ...limits] : limits;
-  if (levels.length + upright.length === 0) return {};
+// Returns the vertical targets that are near the values.
+function near_limits(all: readonly Line[], { limits = [] }: LinesOptions): number[] {
+  const last = Math.max(...all.flatMap((line) => line.points.map((point) => point[0])));
+  return limits.map(({ value }) => value).filter((value) => value <= 3 * last);
+}
+
+function marks_of(theme: Theme, all: readonly Line[], options: LinesOptions): Record<string, unknown> {
+  const { levels = [], limits = [], mark, saturated_from } = options;
+  const edge = Math.max(
+    ...all.flatMap((line) => line.points.map((point) => point[0])),
+    ...near_limits(all, options),
+  );
+  // A target beyond the values stands at the edge, so that it does not press them together.
+  const bounds = limits.map(({ name, value }) =>
+    value > edge ? { name: `${name} \u2192`, value: edge } : { name, value },
+  );
+  const upright = mark ? [{ name: mark.name, value: mark.at }, ...bounds] : bounds;
+  const areas = [
+    ...(mark
+      ? [[{ xAxis: mark.from, itemStyle: { color: theme.line, opacity: 0.5 } }, { xAxis: mark.to }]]
+      : []),
+    ...(saturated_from === undefined
+      ? []
+      : [
+          [
+            {
+              name: "saturated",
+              xAxis: saturated_from,
+              itemStyle: { color: theme.bad, opacity: 0.1 },
+              label: { show: true, position: "insideTop", color: theme.bad, fontSize: 11 },
+            },
+            { xAxis: "max" },
+          ],
+        ]),
+  ];
+  if (levels.length + upright.length + areas.length === 0) return {};
   const label = (position: string) => ({ color: theme.ink, position, rotate: 0, distance: 3 });
   return {
     markLine: {
@@ -136,26 +169,31 @@ function marks_of(theme: Theme, options: LinesOptions): Record<string, unknown> 
       label: { formatter: (one: { name: string }) => one.name },
       data: [
         ...levels.map(({ name, value }) => ({ name, yAxis: value, label: label("insideStartTop") })),
-        ...upright.map(({ name, value }) => ({ name, xAxis: value, label: label("end") })),
+        ...upright.map(({ name, value }) => ({
+          name,
+          xAxis: value,
+          label: { ...label("end"), align: value >= edge / 2 ? "right" : "left" },
+        })),
       ],
     },
-    ...(mark
-      ? {
-          markArea: {
-            silent: true,
-            itemStyle: { color: theme.line, opacity: 0.5 },
-            data: [[{ xAxis: mark.from }, { xAxis: mark.to }]],
-          },
-        }
-      : {}),
+    ...(areas.length > 0 ? { markArea: { silent: true, data: areas } } : {}),
   };
+}
+
+// Returns the next larger number of two digits.
+function nice(value: number): number {
+  const step = 10 ** (Math.floor(Math.log10(value || 1)) - 1);
+  return Number((Math.ceil(value / step) * step).toPrecision(3));
 }
 
 function axes(theme: Theme, all: readonly Line[], options: LinesOptions): Record<string, unknown> {
   const { x, y } = options;
-  const xs = all.flatMap((line) => line.points.map((point) => point[0]));
+  const xs = all.flatMap((line) => line.points.map((point) => point[0])).concat(near_limits(all, options));
   const levels = (options.levels ?? []).map((level) => level.value);
-  const ys = all.flatMap((line) => line.points.map((point) => point[1])).concat(y.log ? levels : []);
+  const served = (point: Point) => point[0] < (options.saturated_from ?? Infinity);
+  const drawn = all.flatMap((line) => line.points);
+  const kept = drawn.some(served) ? drawn.filter(served) : drawn;
+  const ys = kept.map((point) => point[1]).concat(y.log ? levels : []);
   const top = y.max ?? Math.max(...ys, ...levels);
   const [from, to] = [Math.min(...ys), Math.max(...ys)];
   return {
@@ -175,7 +213,10 @@ function axes(theme: Theme, all: readonly Line[], options: LinesOptions): Record
     yAxis: y_axis(axis_name(y.name, y.unit, top), theme, {
       log: y.log,
       min: y.log ? from / 1.1 : y.min,
-      max: y.log ? to * 1.1 : (y.max ?? (levels.some((level) => level > to) ? 1.1 * top : undefined)),
+      max: y.log
+        ? to * 1.1
+        : (y.max ??
+          (kept.length < drawn.length || levels.some((level) => level > to) ? nice(1.1 * top) : undefined)),
       axis_label: long_times(y.unit, top),
     }),
   };
@@ -202,7 +243,7 @@ export function lines(theme: Theme, all: readonly Line[], wanted: LinesOptions):
         step: options.step ? "end" : false,
         itemStyle: { color: colour(line.style, theme) },
         lineStyle: { color: colour(line.style, theme), width: 2, type: line.style.dash },
-        ...(at === 0 ? marks_of(theme, options) : {}),
+        ...(at === 0 ? marks_of(theme, shown, options) : {}),
       })),
       ...shown.flatMap((line) => whiskers_of(theme, line)),
     ],

@@ -39,6 +39,7 @@ export interface Axis {
   name: string;
   unit: string;
   log?: boolean;
+  swept?: boolean; // set by the reader, so that saturated points do not stretch it
 }
 
 // True iff the values span decades, so that they need a logarithmic axis.
@@ -81,6 +82,10 @@ interface Frame {
   strip: { from: number; at: number; to: number } | null; // in values of y
 }
 
+// A target far above all values would flatten them; it stands at the upper edge then.
+const is_near = (target: number, values: readonly number[]): boolean =>
+  target > 0 && target <= 3 * Math.max(...values);
+
 // Returns the ranges of both axes, with room for the strip of saturated points.
 function frame_of(clouds: readonly Cloud[], x: Axis, y: Axis, options: ScatterOptions): Frame {
   const dots = clouds.flatMap((cloud) => cloud.dots);
@@ -88,11 +93,12 @@ function frame_of(clouds: readonly Cloud[], x: Axis, y: Axis, options: ScatterOp
   const shown = served.length > 0 ? served : dots;
   const targets = options.limit ?? [];
   const xs = limits(
-    shown.map((dot) => dot.x),
+    (x.swept ? dots : shown).map((dot) => dot.x),
     x.log ?? false,
   );
-  const marked = targets.flatMap((one) => one.y ?? []).filter((value) => !y.log || value > 0);
-  const ys = limits(shown.map((dot) => dot.y).concat(marked), y.log ?? false);
+  const values = shown.map((dot) => dot.y);
+  const marked = targets.flatMap((one) => one.y ?? []).filter((value) => is_near(value, values));
+  const ys = limits(values.concat(marked), y.log ?? false);
   if (options.diagonal) {
     xs.min = ys.min = Math.min(xs.min, ys.min);
     xs.max = ys.max = Math.max(xs.max, ys.max);
@@ -100,7 +106,7 @@ function frame_of(clouds: readonly Cloud[], x: Axis, y: Axis, options: ScatterOp
   if (served.length === 0 || served.length === dots.length) return { xs, ys, strip: null };
   const above = (share: number): number =>
     y.log ? ys.max * (ys.max / ys.min) ** share : ys.max + share * (ys.max - ys.min);
-  const strip = { from: above(0.02), at: above(0.11), to: above(0.2) };
+  const strip = { from: above(0.02), at: above(0.09), to: above(0.24) };
   return { xs, ys: { min: ys.min, max: strip.to }, strip };
 }
 
@@ -143,10 +149,15 @@ function spans_series(theme: Theme, clouds: readonly Cloud[]): Record<string, un
 
 function marks_of(theme: Theme, frame: Frame, options: ScatterOptions): Record<string, unknown> {
   const { xs, ys, strip } = frame;
+  const top = strip?.from ?? ys.max;
+  const above = (one: { y?: number }) => one.y !== undefined && one.y > top;
   const targets = (options.limit ?? []).map((one) => ({
-    name: one.name,
+    name: above(one) ? `${one.name}, above \u2191` : one.name,
     ...(one.x === undefined
-      ? { yAxis: one.y, label: { position: "insideStartTop" } }
+      ? {
+          yAxis: Math.min(one.y ?? 0, top),
+          label: { position: above(one) ? "insideStartBottom" : "insideStartTop" },
+        }
       : { xAxis: one.x, label: { position: "end", rotate: 0 } }),
     lineStyle: { color: theme.bad },
   }));
@@ -175,7 +186,7 @@ function marks_of(theme: Theme, frame: Frame, options: ScatterOptions): Record<s
           markArea: {
             silent: true,
             itemStyle: { color: theme.bad, opacity: 0.09 },
-            label: { show: true, position: "insideTopRight", color: theme.bad, fontSize: 11 },
+            label: { show: true, position: "insideTopRight", color: theme.bad, fontSize: 10 },
             data: [[{ name: "saturated", yAxis: strip.from }, { yAxis: strip.to }]],
           },
         }

@@ -13,13 +13,13 @@ export interface Gust {
   span?: Span | null; // interval of the number after the change
 }
 
-export const tornado_height = (rows: number): number => 64 + 26 * rows;
+export const tornado_height = (rows: number): number => 64 + 30 * rows;
 
 export function tornado(
   theme: Theme,
   from: number,
   rows: readonly Gust[],
-  options: { name: string; unit: string; here: string; target?: { name: string; value: number } },
+  options: { name: string; unit: string; here: string; target?: { value: number } },
 ): Option {
   const { target } = options;
   const ends = rows.flatMap((row) => [row.value, row.span?.low ?? row.value, row.span?.high ?? row.value]);
@@ -38,7 +38,14 @@ export function tornado(
     yAxis: y_axis("", theme, {
       categories: rows.map((row) => row.name),
       inverse: true,
-      axis_label: { color: theme.ink, interval: 0, width: Math.min(230, 8 * widest), overflow: "truncate" },
+      axis_label: {
+        color: theme.ink,
+        interval: 0,
+        hideOverlap: false,
+        width: Math.min(230, 8 * widest),
+        overflow: "break",
+        lineHeight: 13,
+      },
     }),
     tooltip: row_tooltip(theme, (at) => {
       const row = rows[at]!;
@@ -75,16 +82,15 @@ export function tornado(
           silent: true,
           symbol: "none",
           lineStyle: { color: theme.ink, type: "solid", width: 1 },
-          label: { color: theme.quiet, formatter: (mark: { name: string }) => mark.name, position: "start" },
+          label: { color: theme.quiet, formatter: () => options.here, position: "start" },
           data: [
             { name: options.here, xAxis: from },
             ...(target
               ? [
                   {
-                    name: target.name,
                     xAxis: target.value,
                     lineStyle: { color: theme.bad, type: "dashed" },
-                    label: { position: "end", color: theme.ink },
+                    label: { show: false }, // beside "answer" there is no room for it: the note names it
                   },
                 ]
               : []),

@@ -8,7 +8,7 @@ import { brief, list, show } from "../format.ts";
 import { id_of, type Figure } from "../figure.ts";
 import type { Place } from "../place.ts";
 import { cell, words } from "../table.ts";
-import { ms_of_s, short_path, unit_of } from "../quantities.ts";
+import { ms_of_s, field_title, unit_of } from "../quantities.ts";
 
 // Formats a value of a field; values are text.
 function label(path: string, text: string): string {
@@ -18,7 +18,7 @@ function label(path: string, text: string): string {
 
 function axis_title(path: string): string {
   const { symbol } = unit_of(path);
-  const name = short_path(path);
+  const name = field_title(path);
   return symbol === "" || symbol === name ? name : `${name} (${symbol})`;
 }
 
@@ -51,7 +51,7 @@ export function break_even_figures(context: Context, { name, place }: Named): Fi
     id: id_of("break-even", name),
     title: `Who wins where: ${name}`,
     note: "The policy with the least time to first token; the number is how many times longer the second takes.",
-    says: `Map of ${short_path(across)} against ${short_path(down)}; ${list(winners.map((one) => `${one} wins ${cells.filter((each) => winner(each) === one).length} tiles`))}.`,
+    says: `Map of ${field_title(across)} against ${field_title(down)}; ${list(winners.map((one) => `${one} wins ${cells.filter((each) => winner(each) === one).length} tiles`))}.`,
     height: 70 + 34 * rows.length,
     key: winners.map((one) => ({ name: one, colour: paint(one) })),
     option: tiles(

@@ -1,5 +1,5 @@
 // Cache page: hits per tier and over time, bytes stored and moved, and the upper bound for any cache.
-import { bars, bars_height, parts_key } from "../charts/bars.ts";
+import { bars, bars_height } from "../charts/bars.ts";
 import { colour, most_marks, thin } from "../charts/common.ts";
 import { lines } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
@@ -10,6 +10,7 @@ import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
 import { tier_title, tiers, title_of, unit_of } from "../quantities.ts";
 import { reuse_figures } from "./reuse.ts";
+import { span_of } from "../charts/spans.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
 
@@ -27,6 +28,9 @@ function by_tier(
   const runs = all.filter((run) => used.some((tier) => (value(run, tier).number ?? 0) > 0));
   if (used.length === 0) return null;
   const names = used.map(tier_title);
+  // A tier has one colour in all charts.
+  const hues = context.theme.parts(tiers().length);
+  const hue = (tier: string): string => hues[tiers().indexOf(tier)]!;
   const said = runs.map(
     (run) =>
       `${run.label} ${used.map((tier, at) => `${show((value(run, tier).number ?? 0) * unit.scale)} from ${names[at]}`).join(", ")}`,
@@ -37,12 +41,13 @@ function by_tier(
     note,
     says: `${title} in ${unit.symbol}: ${list(said)}.`,
     height: bars_height(runs.length, used.length, true),
-    key: parts_key(context.theme, names),
+    key: used.map((tier, at) => ({ name: names[at]!, colour: hue(tier) })),
     option: bars(
       context.theme,
       runs.map((run) => run.label),
       used.map((tier, at) => ({
         name: names[at]!,
+        colour: hue(tier),
         values: runs.map((run) => (value(run, tier).number ?? 0) * unit.scale),
       })),
       { name: title.toLowerCase(), unit: unit.symbol, stack: true },
@@ -79,7 +84,16 @@ function hit_rates(context: Context, runs: readonly Run[]): Figure {
           colours: runs.map((run) => colour(run.style, context.theme)),
         },
       ],
-      { name: "token hit rate", unit: "%", stack: false, max: 100 },
+      {
+        name: "token hit rate",
+        unit: "%",
+        stack: false,
+        max: 100,
+        spans: runs.map((run) => {
+          const half = half_width(run, "token_hit_rate");
+          return span_of(100 * (rate(run).number ?? 0), half === null ? null : 100 * half);
+        }),
+      },
     ),
     table: () => ({
       columns: [{ name: "Policy" }, ...metrics.map((metric) => ({ name: title_of(metric), unit: "%" }))],

@@ -1,10 +1,11 @@
 // Configurations that a plan has judged, as text and as rows of tables.
-import { brief, quantity } from "../format.ts";
+import { brief } from "../format.ts";
 import type { Place } from "../place.ts";
 import { metric_cell, words, type Cell, type Table } from "../table.ts";
-import { short_path, title_of, unit_of } from "../quantities.ts";
+import { field_title, title_of, unit_of } from "../quantities.ts";
 
-export const changes = (candidate: Place): string => candidate.at("changes").texts.join(", ");
+export const changes = (candidate: Place): string =>
+  candidate.at("changes").texts.map(field_title).join(", ");
 export const mean = (candidate: Place, metric: string): Place =>
   candidate.at("metrics").metric(metric).at("mean");
 export const scaled = (place: Place, metric: string): number | null =>
@@ -17,14 +18,20 @@ export function half_width(candidate: Place, metric: string): number | null {
   return from === null || to === null ? null : (to - from) / 2;
 }
 
+// Returns "meets", or what is missed: "misses p99 TTFT".
+export function verdict_text(candidate: Place): string {
+  const verdict = (candidate.at("verdict").text ?? "").replace("cannot_run", "cannot run");
+  const reason = candidate.at("reason").text;
+  if (reason === null || reason === "") return verdict;
+  if (reason === "unstable") return "saturated";
+  if (reason === "stable") return "may be saturated";
+  return `${verdict} ${title_of(reason)}`;
+}
+
 function candidate_cells(candidate: Place, metrics: readonly string[]): Cell[] {
   return [
     ...metrics.map((metric) => metric_cell(mean(candidate, metric), metric, half_width(candidate, metric))),
-    words(
-      [candidate.at("verdict").text ?? "", candidate.at("reason").text ?? ""]
-        .filter((text) => text !== "")
-        .join(": "),
-    ),
+    words(verdict_text(candidate)),
   ];
 }
 
@@ -59,7 +66,7 @@ export function candidate_table(
   );
   return {
     columns: [
-      ...paths.map((path) => ({ name: short_path(path), unit: unit_of(path).symbol })),
+      ...paths.map((path) => ({ name: field_title(path), unit: unit_of(path).symbol })),
       ...metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
       { name: "Verdict" },
       ...(commands ? [{ name: "Command" }] : []),
@@ -86,14 +93,4 @@ export function what_table(
     ],
     rows: candidates.map((candidate, at) => [words(names[at] ?? ""), ...candidate_cells(candidate, metrics)]),
   };
-}
-
-// Shortens "hardware.ssd.capacity_bytes 960000000000 -> 1920000000000" and adds units, for readers.
-export function readable(what: string): string {
-  return what
-    .replaceAll("hardware.", "")
-    .replaceAll("serving.", "")
-    .replace(/\b\d{8,}\b/g, (digits) => quantity(Number(digits), "B"))
-    .replaceAll("_bytes ", " ")
-    .replaceAll(" -> ", " \u2192 ");
 }

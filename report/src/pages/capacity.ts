@@ -4,10 +4,13 @@ import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
 import { h } from "../dom.ts";
 import { id_of, type Figure } from "../figure.ts";
-import { list, show } from "../format.ts";
+import { list, show, show_interval } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words, type Table } from "../table.ts";
 import { title_of, unit_of } from "../quantities.ts";
+import { MachineLoad } from "../machine.ts";
+import { answer_card, type Fact } from "./answer.ts";
+import { levels_of, targets_text } from "./targets.ts";
 
 const always = ["mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput", "request_throughput"];
 const when_known = ["request_goodput", "rejected_share", "failed_share", "truncated_share"];
@@ -37,15 +40,25 @@ class CapacityPage {
 
   private line(metric: string, dash: "solid" | "dashed"): Line {
     const style = this.context.report.palette.of(this.place.at("policy").text ?? "");
+    const unit = unit_of(metric);
+    const known = this.points.flatMap((point) => {
+      const x = point.at(this.unit).number;
+      const y = point.at("metrics", metric).number;
+      const half = point.at("half_widths", metric).number;
+      return x === null || y === null ? [] : [{ x, y: y * unit.scale, half }];
+    });
     return {
       name: title_of(metric),
       style: { ...style, dash },
-      points: this.points.flatMap((point): [number, number][] => {
-        const x = point.at(this.unit).number;
-        const y = point.at("metrics", metric).number;
-        return x === null || y === null ? [] : [[x, y]];
-      }),
+      points: known.map(({ x, y }): [number, number] => [x, y]),
+      half_widths: known.map(({ half }) => (half === null ? null : half * unit.scale)),
     };
+  }
+
+  // Returns the least load that is saturated.
+  private get saturated_from(): number | undefined {
+    const found = this.points.find((point) => point.at("stable").text === "saturated");
+    return found?.at(this.unit).number ?? undefined;
   }
 
   // Returns the mark of the capacity and its interval; only a line if there is no interval.
@@ -73,7 +86,7 @@ class CapacityPage {
           metric_cell(point.at("metrics", metric), metric, point.at("half_widths", metric).number),
         ),
         words(point.at("stable").text ?? "\u2013"),
-        words(point.at("missed").text ?? "\u2013"),
+        words(title_of(point.at("missed").text ?? "\u2013")),
       ]),
     };
   }
@@ -84,8 +97,8 @@ class CapacityPage {
     note: string,
     all: Line[],
     y: { name: string; unit: string; log?: boolean },
+    target = "", // the metric whose bounds are drawn
   ): Figure {
-    const bound = this.place.at("meet", "p99_ttft_ms", "max").number;
     const drawn = all.filter((line) => line.points.length > 0);
     return {
       id: id_of(id, this.named.name),
@@ -102,32 +115,105 @@ class CapacityPage {
         x: { name: this.load_name, unit: this.load_unit },
         y: { ...y, min: y.log ? undefined : 0 },
         symbols: true,
-        levels: y.log && bound !== null ? [{ name: `target p99 ${show(bound)} ms`, value: bound }] : [],
+        levels: levels_of(this.place.at("meet"), target),
+        saturated_from: this.saturated_from,
         mark: this.mark(),
       }),
       table: () => this.table(),
     };
   }
 
+  // Draws the latencies whose targets are not on the chart of TTFT.
+  private others(): Figure[] {
+    const metrics = this.place.at("meet").entries.map(([metric]) => metric);
+    return metrics
+      .filter((metric) => metric.endsWith("_ms") && !/^(p99|mean)_ttft_ms$/.test(metric))
+      .map((metric) =>
+        this.chart(
+          metric,
+          `${title_of(metric)} over the load`,
+          "Whiskers are 95 % intervals. Grey: the interval of the capacity.",
+          [this.line(metric, "solid")],
+          { name: title_of(metric), unit: unit_of(metric).symbol, log: true },
+          metric,
+        ),
+      );
+  }
+
+  private ttft(): Figure {
+    const target = this.place.at("meet", "mean_ttft_ms").exists ? "mean_ttft_ms" : "p99_ttft_ms";
+    return this.chart(
+      "ttft",
+      "Time to first token over the load",
+      "Dashed: the mean; solid: the 99th percentile; whiskers: 95 % intervals. Grey: the interval of the capacity.",
+      [this.line("p99_ttft_ms", "solid"), this.line("mean_ttft_ms", "dashed")],
+      { name: "TTFT", unit: "ms", log: true },
+      target,
+    );
+  }
+
+  // How much is served within which targets, at what price, and how sure it is.
+  private facts(): Fact[] {
+    const { place } = this;
+    const [from, to] = [0, 1].map((end) => place.at("capacity", "interval", end).number);
+    const seeds = place.at("seeds").number ?? 1;
+    const held = [...this.points].reverse().find((one) => (one.at(this.unit).number ?? 0) <= this.capacity);
+    const price = held?.at("metrics", "cost.usd_per_million_output_tokens").number ?? null;
+    const half = held?.at("half_widths", "cost.usd_per_million_output_tokens").number ?? null;
+    const unit = this.load_unit === "" ? this.load_name : this.load_unit;
+    return [
+      {
+        name: `${place.at("policy").text ?? "It"} serves`,
+        text: `${show(this.capacity)} ${unit}`,
+        note: `within ${targets_text(place.at("meet"))}`,
+        mark: this.capacity > 0 ? "good" : "bad",
+      },
+      {
+        name: "Price",
+        text: price === null ? "\u2013" : `${show_interval(price, half)} $`,
+        note: "per million output tokens at this load",
+      },
+      from === null || from === undefined
+        ? { name: "How sure", text: "one seed", note: "chance is not excluded" }
+        : {
+            name: "How sure",
+            text: `${show(from)} to ${to === null || to === undefined ? "more" : show(to)}`,
+            note: `95 % interval in ${unit}, ${show(seeds)} seeds`,
+          },
+    ];
+  }
+
+  card(title: string): void {
+    const name = this.place.at("policy").text ?? "";
+    answer_card(this.context, {
+      title,
+      facts: this.facts(),
+      figure: this.points.length > 0 ? this.ttft() : null,
+      load: MachineLoad.of(this.place.at("machine")),
+      of: `${name} at its capacity`,
+    });
+  }
+
   draw(): void {
     if (this.points.length === 0) return;
+    this.card("");
     this.context.figures(
       this.chart(
-        "ttft",
-        `Time to first token over the load: ${this.named.name}`,
-        "Dashed: the mean; solid: the 99th percentile. Grey: the interval of the capacity. Means over the seeds.",
-        [this.line("p99_ttft_ms", "solid"), this.line("mean_ttft_ms", "dashed")],
-        { name: "TTFT", unit: "ms", log: true },
-      ),
-      this.chart(
         "goodput",
-        `What is served over the load: ${this.named.name}`,
-        "Dashed: all answers; solid: those within the service level objectives.",
+        "What is served over the load",
+        "Dashed: all answers; solid: those within the targets; whiskers: 95 % intervals.",
         [this.line("request_goodput", "solid"), this.line("request_throughput", "dashed")],
         { name: "answers", unit: "requests/s" },
       ),
+      ...this.others(),
     );
   }
+}
+
+// Draws the cards of all capacities on the overview.
+export function capacity_cards(context: Context, titled: boolean): void {
+  for (const one of context.report.after.capacities)
+    new CapacityPage(context, one).card(titled ? one.name : "");
 }
 
 export function capacity(context: Context): void {

@@ -98,6 +98,7 @@ function change_cells(before: Cell, after: Cell, sign: number, noise: number): C
 
 interface RunPair extends Pair<Run> {
   tells: (metric: string) => boolean | undefined;
+  width: (metric: string) => number | null;
 }
 
 // Returns the half width of the difference's interval; 0 or infinity where only its verdict is known.
@@ -105,6 +106,14 @@ function noise_of({ before, after, tells }: RunPair, metric: string): number {
   const told = tells(metric);
   if (told !== undefined) return told ? 0 : Infinity;
   return Math.hypot(half_width(before, metric) ?? 0, half_width(after, metric) ?? 0);
+}
+
+// Returns the half width of the change in percent; null without an interval.
+function relative_width({ before, after, width }: RunPair, metric: string, from: number): number | null {
+  const known = width(metric);
+  if (known !== null) return (100 * known) / unit_of(metric).scale / Math.abs(from);
+  const [then, now] = [half_width(before, metric), half_width(after, metric)];
+  return then === null || now === null ? null : (100 * Math.hypot(then, now)) / Math.abs(from);
 }
 
 function metrics_of(pairs: readonly Pair<Run>[]): string[] {
@@ -141,15 +150,23 @@ function run_figure(context: Context, run: RunPair, metrics: readonly string[]):
     if (a === null || b === null || a === 0) return [];
     const { mark } = reading(b - a, better(metric), noise_of(run, metric));
     const paint = mark ? theme[mark] : theme.quiet;
+    const value = (100 * (b - a)) / Math.abs(a);
+    const half = relative_width(run, metric, a);
     return [
-      { name: title_of(metric), value: (100 * (b - a)) / Math.abs(a), low: null, high: null, colour: paint },
+      {
+        name: title_of(metric),
+        value,
+        low: half === null ? null : value - half,
+        high: half === null ? null : value + half,
+        colour: paint,
+      },
     ];
   });
   if (rows.length === 0) return null;
   return {
     id: "change",
     title: `${run.name}: change of its metrics`,
-    note: "Green is better, red is worse; grey is neither, or not significant.",
+    note: "Green is better, red is worse; grey is neither, or not significant. Whiskers are 95 % intervals.",
     says: `Changes in percent: ${list(rows.map((row) => `${row.name} ${show(row.value)}`))}.`,
     height: 66 + 24 * rows.length,
     wide: true,
@@ -163,7 +180,8 @@ function draw_runs(context: Context, before: Side, after: Side): void {
   const all = groups.flatMap((group) =>
     pairs_of_runs(group.before, group.after).map((run) => ({
       ...run,
-      tells: (metric: string) => context.report.tells(group.name, run.after.label, metric),
+      tells: (metric: string) => context.report.tells(group.after.input, run.after.label, metric),
+      width: (metric: string) => context.report.change_width(group.after.input, run.after.label, metric),
       name: groups.length > 1 ? `${group.name}: ${run.name}` : run.name,
     })),
   );

@@ -9,6 +9,11 @@ import { brief, list, show } from "../format.ts";
 import type { Place } from "../place.ts";
 import { cell, metric_cell, words } from "../table.ts";
 import { title_of, unit_of } from "../quantities.ts";
+import { span_of } from "../charts/spans.ts";
+import { is_saturated } from "../noise.ts";
+import { draw_table } from "../table.ts";
+import { h } from "../dom.ts";
+import { objective_of } from "./targets.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
 
@@ -19,6 +24,7 @@ const percent = (index: number, count: number): number => (100 * (index + 1)) / 
 
 function cdf(context: Context, runs: readonly Run[], id: string, name: string, controls?: Node): Figure {
   const title = title_of(name);
+  const target = objective_of(runs[0]!.place.at("scenario"), name);
   const all: Line[] = runs.map((run) => {
     const values = quantiles(run, name).numbers;
     const points = values.flatMap((value, at): [number, number][] =>
@@ -31,12 +37,14 @@ function cdf(context: Context, runs: readonly Run[], id: string, name: string, c
   return {
     id,
     title: `Distribution: ${title}`,
-    note: "Share of turns that took at most so long.",
+    note: `Share of turns with a ${title} of at most x.`,
     says: `Cumulative distribution of ${title}. Medians: ${list(middle)}.`,
     height: 320,
     option: lines(context.theme, all, {
       x: { name: title, unit: "ms", log: true },
       y: { name: "share of turns", unit: "%", min: 0, max: 100 },
+      outside: ["less than 1 %", "more than 99 %"],
+      limits: target ? [target] : [],
     }),
     controls,
     table: () => ({
@@ -65,7 +73,7 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
   return {
     id: "breakdown",
     title: "What the first token waits for",
-    note: "Exposed time: the parts of a row sum to its mean TTFT.",
+    note: "Exposed time: the parts of a row sum to its mean TTFT, whose 95 % interval is the whisker.",
     says: `Mean TTFT by part. In all: ${list(runs.map((run) => `${run.label} ${show(mean(run).number)} ms`))}.`,
     height: bars_height(runs.length, parts.length, true),
     key: parts_key(context.theme, parts.map(part_title)),
@@ -73,7 +81,12 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
       context.theme,
       runs.map((run) => run.label),
       parts.map((name) => ({ name: part_title(name), values: runs.map((run) => part(run, name).number) })),
-      { name: "mean TTFT", unit: "ms", stack: true },
+      {
+        name: "mean TTFT",
+        unit: "ms",
+        stack: true,
+        spans: runs.map((run) => span_of(mean(run).number, half_width(run, "mean_ttft_ms"))),
+      },
     ),
     table: () => ({
       columns: [
@@ -118,7 +131,12 @@ function side_by_side(
           colours: rows.map(({ run }) => colour(run.style, context.theme)),
         },
       ],
-      { name: "time", unit: "ms", stack: false },
+      {
+        name: "time",
+        unit: "ms",
+        stack: false,
+        spans: rows.map(({ run, metric, place }) => span_of(place.number, half_width(run, metric))),
+      },
     ),
     table: () => ({
       columns: [
@@ -189,10 +207,54 @@ function history(context: Context, runs: readonly Run[]): Figure | null {
   };
 }
 
+const saturated_metrics = [
+  "offered_load",
+  "mean_ttft_ms",
+  "p99_ttft_ms",
+  "mean_e2el_ms",
+  "output_throughput",
+];
+
+// Draws the saturated settings in a strip of their own, and returns the others: latencies that grow for as long as
+// a run lasts would flatten theirs. If all settings are saturated, returns all.
+function served_runs(context: Context, all: readonly Run[]): readonly Run[] {
+  const served = all.filter((run) => !is_saturated(run));
+  const saturated = all.filter(is_saturated);
+  if (served.length === 0 || saturated.length === 0) return all;
+  context.add(
+    h(
+      "div",
+      { class: "saturated" },
+      h("h2", {}, "Saturated settings"),
+      h(
+        "p",
+        { class: "note" },
+        "More arrives than leaves, so their latencies grow for as long as the run lasts. The charts leave them out.",
+      ),
+      draw_table(
+        {
+          columns: [
+            { name: "Policy" },
+            ...saturated_metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
+          ],
+          rows: saturated.map((run) => [
+            words(run.label),
+            ...saturated_metrics.map((metric) =>
+              metric_cell(run.place.at("metrics").metric(metric), metric, half_width(run, metric)),
+            ),
+          ]),
+        },
+        "Latencies at the end of the run",
+      ),
+    ),
+  );
+  return served;
+}
+
 export function latency(context: Context): void {
   const chosen = context.runs();
   if (!chosen) return;
-  const { runs } = chosen;
+  const runs = served_runs(context, chosen.runs);
   const names = [
     ...new Set(runs.flatMap((run) => run.place.at("distributions").entries.map(([name]) => name))),
   ];
@@ -210,7 +272,7 @@ export function latency(context: Context): void {
       runs,
       "cold-warm",
       "First turns and later turns",
-      "Cold: nothing of the session is stored yet. Warm: there is a history to bring back.",
+      "Cold: nothing of the session is stored yet. Warm: there is a history to restore.",
       { cold: "mean_cold_ttft_ms", warm: "mean_warm_ttft_ms" },
     ),
     side_by_side(

@@ -1,4 +1,4 @@
-// Overview page: the scenario, a table of policies, the winner and its margin, costs, and assumptions.
+// Overview page: the answers first, then the scenario, a table of policies, differences, costs and assumptions.
 import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
@@ -9,10 +9,25 @@ import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
 import { better, headlines, overview_rows, title_of, unit_of } from "../quantities.ts";
-import { assumptions, scenario_words } from "./scenario.ts";
+import { span_of } from "../charts/spans.ts";
+import { MachineLoad } from "../machine.ts";
+import { best_of, is_saturated } from "../noise.ts";
+import type { Place } from "../place.ts";
+import { answer_card } from "./answer.ts";
+import { capacity_cards } from "./capacity.ts";
+import { plan_cards } from "./plan.ts";
+import { answer_facts, tail_figure } from "./run_answer.ts";
+import { scenario_words } from "./scenario.ts";
+import { sweep_cards } from "./sweep_answer.ts";
 
-// Returns a table with policies as columns. The best value of a row is bold; bounds do not count.
-function headline(runs: readonly Run[]): Table {
+// Returns a cell; resources by their titles.
+function value_cell(place: Place, metric: string, half: number | null): Cell {
+  const resource = metric === "bound_by" ? place.text : null;
+  return resource ? words(title_of(`${resource}_utilization`)) : metric_cell(place, metric, half);
+}
+
+// Returns a table with policies as columns. What is best beyond chance is bold; bounds do not count.
+function headline(runs: readonly Run[], differences: readonly Place[]): Table {
   // As on the terminal, a row of zeros is shown only if most readers look for it.
   const metrics = overview_rows().filter((metric) =>
     runs
@@ -23,19 +38,23 @@ function headline(runs: readonly Run[]): Table {
     columns: [{ name: "" }, { name: "Unit" }, ...runs.map((run) => ({ name: run.label }))],
     rows: metrics.map((metric) => {
       const places = runs.map((run) => run.place.at("metrics").metric(metric));
-      const cells = places.map((place, at) => metric_cell(place, metric, half_width(runs[at]!, metric)));
-      mark_best(cells, runs, better(metric));
+      const cells = places.map((place, at) => value_cell(place, metric, half_width(runs[at]!, metric)));
+      mark_best(cells, runs, metric, differences);
       return [words(title_of(metric)), words(unit_of(metric).symbol), ...cells];
     }),
   };
 }
 
-function mark_best(cells: Cell[], runs: readonly Run[], sign: number): void {
-  const rivals = cells.filter((one, at) => one.value !== null && !runs[at]!.bound);
+// Marks the values that are better than all others beyond chance. Bounds cannot be bought, and saturated runs have
+// latencies that grow for as long as they run.
+function mark_best(cells: Cell[], runs: readonly Run[], metric: string, differences: readonly Place[]): void {
+  const sign = better(metric);
+  const rivals = runs.filter((run, at) => cells[at]!.value !== null && !run.bound && !is_saturated(run));
   if (sign === 0 || rivals.length < 2) return;
-  const best = rivals.reduce((a, b) => (sign * b.value! > sign * a.value! ? b : a));
-  const winners = rivals.filter((one) => one.text === best.text);
-  if (winners.length < rivals.length) for (const one of winners) one.mark = "best";
+  const best = best_of(differences, metric, sign, rivals);
+  runs.forEach((run, at) => {
+    if (best.includes(run)) cells[at]!.mark = "best";
+  });
 }
 
 function differences_figure(context: Context, group: Group, runs: readonly Run[]): Figure | null {
@@ -125,7 +144,14 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
       context.theme,
       bought.map((run) => run.label),
       parts.map((part) => ({ name: title(part), values: bought.map((run) => share(run, part)) })),
-      { name: "cost", unit: "$", stack: true },
+      {
+        name: "cost",
+        unit: "$",
+        stack: true,
+        spans: bought.map((run) =>
+          span_of(value(run, "total_usd").number, half_width(run, "cost.total_usd")),
+        ),
+      },
     ),
     table: () => ({
       columns: [
@@ -140,40 +166,74 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   };
 }
 
-export function overview(context: Context): void {
-  const chosen = context.runs();
-  if (chosen) {
-    const { group, runs } = chosen;
-    const first = runs[0]!.place;
-    context.add(scenario_words(first));
-    context.add(
-      draw_table(headline(runs), "Policies compared", { class: "headline" }),
-      h(
-        "p",
-        { class: "note" },
-        "Bold is the best value among policies that can be bought; \u00b1 is a 95 % interval.",
-      ),
+// Returns the setting whose machine is drawn: the one with the least p99 TTFT that serves the load.
+function shown_setting(runs: readonly Run[]): Run {
+  const real = runs.filter((run) => !run.bound);
+  const served = real.filter((run) => !is_saturated(run));
+  const tail = (run: Run) => run.place.at("metrics", "p99_ttft_ms").number ?? Infinity;
+  const [first = runs[0]!, ...rest] = served.length > 0 ? served : real;
+  return rest.reduce((best, run) => (tail(run) < tail(best) ? run : best), first);
+}
+
+function draw_runs(context: Context, group: Group, runs: readonly Run[]): void {
+  const chosen = runs.find(({ label }) => label === context.text("machine")) ?? shown_setting(runs);
+  const labels = runs.map((run) => run.label);
+  answer_card(context, {
+    title: "",
+    facts: answer_facts(runs),
+    figure: tail_figure(context, runs),
+    load: MachineLoad.of(chosen.place),
+    of: chosen.label,
+    controls: labels.length > 1 ? context.select("Setting", "machine", labels, chosen.label) : undefined,
+  });
+  context.add(scenario_words(runs[0]!.place));
+  context.add(
+    draw_table(headline(runs, group.differences), "Policies compared", { class: "headline" }),
+    h(
+      "p",
+      { class: "note" },
+      runs.length > 1
+        ? "Bold: better than every other policy that can be bought, beyond chance; \u00b1 is a 95 % interval."
+        : "\u00b1 is a 95 % interval.",
+    ),
+  );
+  const summaries = runs.filter((run) => run.place.at("policy_summary").text);
+  if (summaries.length > 0) {
+    const said = summaries.map((run) =>
+      h("li", {}, `${run.label}: ${run.place.at("policy_summary").text ?? ""}`),
     );
-    const summaries = runs.filter((run) => run.place.at("policy_summary").text);
-    if (summaries.length > 0) {
-      const said = summaries.map((run) =>
-        h("li", {}, `${run.label}: ${run.place.at("policy_summary").text ?? ""}`),
-      );
-      context.add(h("ul", { class: "notes" }, said));
-    }
-    context.figures(differences_figure(context, group, runs), cost_figure(context, runs));
-    const notes = assumptions(runs.map((run) => run.place));
-    if (notes.length > 0) {
-      context.add(
-        h("h2", {}, "What was assumed"),
-        h(
-          "ul",
-          { class: "notes" },
-          notes.map((note) => h("li", {}, note)),
-        ),
-      );
-    }
+    context.add(h("ul", { class: "notes" }, said));
   }
+  context.figures(differences_figure(context, group, runs), cost_figure(context, runs));
+  assumed(context, group.input);
+}
+
+function assumed(context: Context, input: string): void {
+  const { lines, more } = context.report.assumed(input);
+  if (lines.length === 0) return;
+  context.add(
+    h("h2", {}, "What was assumed"),
+    h(
+      "ul",
+      { class: "notes" },
+      lines.map((line) => h("li", {}, line)),
+    ),
+    more > 0
+      ? h("p", { class: "note" }, `${more} more ${more === 1 ? "note is" : "notes are"} in the results file.`)
+      : null,
+  );
+}
+
+export function overview(context: Context): void {
+  const { after } = context.report;
+  const chosen = context.runs();
+  if (chosen) draw_runs(context, chosen.group, chosen.runs);
+  const answers = after.plans.length + after.capacities.length + after.sweeps.length;
+  const titled = answers > 1 || chosen !== null;
+  plan_cards(context, titled);
+  capacity_cards(context, titled);
+  sweep_cards(context, after.sweeps, titled);
+  if (!chosen) for (const { name } of [...after.plans, ...after.capacities]) assumed(context, name);
   inputs(context);
 }
 
@@ -184,6 +244,7 @@ function inputs(context: Context): void {
     ["restorations", after.restores],
     ["sweeps", after.sweeps],
     ["plans", after.plans],
+    ["capacities", after.capacities],
     ["break-even maps", after.break_evens],
     ["validations", after.validations],
     ["trace statistics", after.traces],

@@ -6,13 +6,26 @@ import { tornado, tornado_height, type Gust } from "../charts/tornado.ts";
 import type { Context } from "../context.ts";
 import { changed_policy, type Named } from "../data.ts";
 import { h } from "../dom.ts";
-import { list, show } from "../format.ts";
-import type { Figure } from "../figure.ts";
+import { list, show, show_interval } from "../format.ts";
+import { id_of, type Figure } from "../figure.ts";
+import { span_of, type Span } from "../charts/spans.ts";
 import type { Place } from "../place.ts";
 import { cell, draw_table, words, type Table } from "../table.ts";
 import { title_of, unit_of } from "../quantities.ts";
-import { candidate_table, changes, mean, readable, scaled, what_table } from "./candidates.ts";
+import { field_title } from "../quantities.ts";
+import { MachineLoad } from "../machine.ts";
+import { answer_card, type Fact } from "./answer.ts";
+import {
+  candidate_table,
+  changes,
+  half_width,
+  mean,
+  scaled,
+  verdict_text,
+  what_table,
+} from "./candidates.ts";
 import { CommandPanel } from "./command.ts";
+import { levels_of, targets_text, type Level } from "./targets.ts";
 
 const most_points = 1800;
 class PlanPage {
@@ -44,12 +57,70 @@ class PlanPage {
     );
   }
 
+  private half(candidate: Place, metric: string): number | null {
+    const half = half_width(candidate, metric);
+    return half === null ? null : half * unit_of(metric).scale;
+  }
+
+  // Who meets the targets, at what price, and how sure it is.
+  facts(): Fact[] {
+    const { plan, answer } = this;
+    const shown = answer.exists ? answer : plan.at("nearest");
+    const text = (metric: string) =>
+      `${show_interval(scaled(mean(shown, metric), metric), this.half(shown, metric))} ${unit_of(metric).symbol}`;
+    const targets = plan.at("meet").entries.map(([metric]) => `${title_of(metric)} ${text(metric)}`);
+    const asked = targets_text(plan.at("meet"));
+    return [
+      {
+        name: answer.exists ? "Meets the targets" : "Nothing meets the targets; nearest",
+        text: shown.exists ? changes(shown) : "none",
+        note: [list(targets), asked === "" ? "" : `asked: ${asked}`].filter((one) => one !== "").join("; "),
+        mark: answer.exists ? "good" : "bad",
+      },
+      {
+        name: title_of(this.objective),
+        text: shown.exists ? text(this.objective) : "\u2013",
+        note: plan.at("purchase").text ?? "",
+      },
+      this.certainty(shown),
+    ];
+  }
+
+  private certainty(shown: Place): Fact {
+    const { plan } = this;
+    const seeds = `${show(shown.at("replications").number)} seeds`;
+    const rivals = plan.at("rivals").items.length;
+    const share = plan.at("model", "finalists", 0, "meets_share").number;
+    const draws = plan.at("model", "draws").number;
+    const machines = share === null ? "" : `${show(100 * share)} % of ${show(draws)} plausible machines`;
+    const name = "How sure";
+    if (rivals > 0)
+      return { name, text: `${rivals} rivals`, note: `not told apart over ${seeds}; ${machines}` };
+    if (plan.at("clear").value === false) return { name, text: "one seed", note: "chance is not excluded" };
+    const beyond = `over ${seeds} every target is met beyond its interval`;
+    return share === null ? { name, text: seeds, note: beyond } : { name, text: machines, note: beyond };
+  }
+
+  card(title: string): void {
+    const figure = this.choices();
+    answer_card(this.context, {
+      title,
+      facts: this.facts(),
+      figure: figure
+        ? { ...figure, id: id_of("answer", this.named.name), controls: null, wide: false }
+        : null,
+      load: MachineLoad.of(this.plan.at("machine")),
+      of: this.answer.exists ? "the answer" : "the nearest",
+    });
+  }
+
   // Draws all judged configurations over two metrics of the plan, with the answer and the front highlighted.
   choices(): Figure | null {
     const { context, plan, answer } = this;
     const others = this.metrics.filter((metric) => metric !== this.objective);
     if (others.length === 0) return null;
     const metric = context.chosen("metric", others);
+    const saturated = (candidate: Place) => candidate.at("reason").text === "unstable";
     const [x, y] = [unit_of(this.objective), unit_of(metric)];
     const judged = plan.at("judged").items;
     const policies = [...new Set(judged.map(changed_policy))].filter((name) => name !== "");
@@ -64,7 +135,10 @@ class PlanPage {
         scaled(mean(candidate, this.objective), this.objective),
         scaled(mean(candidate, metric), metric),
       ];
-      return left === null || up === null ? [] : [{ x: left, y: up, title: changes(candidate), key }];
+      const span = span_of(up, this.half(candidate, metric));
+      return left === null || up === null
+        ? []
+        : [{ x: left, y: up, title: changes(candidate), key, span, saturated: saturated(candidate) }];
     };
     const names = [...new Set(shown.map(changed_policy))];
     const clouds: Cloud[] = names.map((name) => ({
@@ -74,15 +148,18 @@ class PlanPage {
         changed_policy(candidate) === name ? dot(candidate, key) : [],
       ),
     }));
-    const ink = { light: "#1a1d23", dark: "#e6e8ec", dash: "solid" as const, symbol: "emptyCircle" };
+    const ink = { light: "#1a1d23", dark: "#e6e8ec", dash: "solid" as const, symbol: "circle" };
     const ordered = [...front].sort(
       (a, b) => (mean(a, this.objective).number ?? 0) - (mean(b, this.objective).number ?? 0),
     );
     clouds.push({
       name: "Pareto front",
       style: ink,
-      dots: ordered.flatMap((candidate) => dot(candidate, -1)),
+      dots: ordered
+        .filter((candidate) => !saturated(candidate))
+        .flatMap((candidate) => dot(candidate, -1).map((one) => ({ ...one, span: null }))),
       line: "steps",
+      hollow: true,
     });
     if (answer.exists)
       clouds.push({
@@ -99,7 +176,7 @@ class PlanPage {
     return {
       id: "choices",
       title: `${title_of(metric)} against ${title_of(this.objective)}`,
-      note: `Every configuration that was simulated; the diamond is the answer.${left_out > 0 ? ` ${left_out} are left out, evenly.` : ""}`,
+      note: `Every configuration that was simulated, with its interval; the diamond is the answer.${left_out > 0 ? ` ${left_out} are left out, evenly.` : ""}`,
       says: `${judged.length} configurations, ${front.length} of them on the Pareto front.`,
       height: 380,
       wide: true,
@@ -111,7 +188,12 @@ class PlanPage {
         context.theme,
         clouds,
         { name: title_of(this.objective), unit: x.symbol, log: spans_decades(values.map((one) => one.x)) },
-        { name: title_of(metric), unit: y.symbol, log: spans_decades(values.map((one) => one.y)) },
+        {
+          name: title_of(metric),
+          unit: y.symbol,
+          log: spans_decades(values.filter((one) => !one.saturated).map((one) => one.y)),
+        },
+        { limit: levels_of(plan.at("meet"), metric).map(({ name, value }) => ({ name, y: value })) },
       ),
       table: () => candidate_table(judged, this.metrics, true),
       below: panel.element,
@@ -140,7 +222,7 @@ class PlanPage {
         value: scaled(item.at("objective"), this.objective) ?? from,
         note:
           item.at("still_best").value === false
-            ? `then best: ${item.at("best").texts.join(", ")}`
+            ? `then best: ${item.at("best").texts.map(field_title).join(", ")}`
             : "still best",
         colour: item.at("still_best").value === false ? this.context.theme.bad : this.context.theme.accent,
       })),
@@ -155,7 +237,7 @@ class PlanPage {
           words(item.at("what").text ?? ""),
           cell(item.at("objective"), unit),
           cell(item.at("still_best")),
-          words(item.at("best").texts.join(", ")),
+          words(item.at("best").texts.map(field_title).join(", ")),
         ]),
       }),
     });
@@ -167,19 +249,32 @@ class PlanPage {
     name: string,
     unit: string,
     from: number,
-    more: { note: string; rows: Gust[]; table: () => Table; controls?: Node },
+    more: { note: string; rows: Gust[]; table: () => Table; controls?: Node; target?: Level },
   ): Figure {
     const rows = [...more.rows].sort((a, b) => Math.abs(b.value - from) - Math.abs(a.value - from));
     return {
       id,
       title,
-      note: more.note,
+      note: more.target ? `${more.note} Dashed: ${more.target.name}.` : more.note,
       says: `${name} is ${show(from)} ${unit} at the answer; ${list(rows.map((row) => `${row.name}: ${show(row.value)} ${unit}`))}.`,
       height: tornado_height(rows.length),
       controls: more.controls,
-      option: tornado(this.context.theme, from, rows, { name, unit, here: "answer" }),
+      option: tornado(this.context.theme, from, rows, {
+        name,
+        unit,
+        here: "answer",
+        target: more.target,
+      }),
       table: more.table,
     };
+  }
+
+  // Returns the interval of a change against the answer, which pairs the seeds and is narrower than the value's.
+  private change_span(item: Place, metric: string, from: number): Span | null {
+    const [low, high] = [0, 1].map((end) => scaled(item.at("change", metric, "interval", end), metric));
+    return typeof low === "number" && typeof high === "number"
+      ? { low: from + low, high: from + high }
+      : null;
   }
 
   // Draws the neighbours of the answer (marginal), or the answer under other loads (robustness).
@@ -195,26 +290,30 @@ class PlanPage {
     const { theme } = this.context;
     const unit = unit_of(metric);
     const candidates = items.map((item) => item.at("candidate"));
-    const names = items.map((item) => readable(item.at("what").text ?? ""));
+    const names = items.map((item) => field_title(item.at("what").text ?? ""));
     const rows = items.flatMap((_, at): Gust[] => {
       const candidate = candidates[at]!;
       const value = scaled(mean(candidate, metric), metric);
       const verdict = candidate.at("verdict").text ?? "";
       const paint = verdict === "misses" ? theme.bad : verdict === "unclear" ? theme.quiet : theme.accent;
-      return value === null ? [] : [{ name: names[at]!, value, note: verdict, colour: paint }];
+      const span = this.change_span(items[at]!, metric, from) ?? span_of(value, this.half(candidate, metric));
+      return value === null
+        ? []
+        : [{ name: names[at]!, value, note: verdict_text(candidate), colour: paint, span }];
     });
     return this.tornado_of(key, title, title_of(metric), unit.symbol, from, {
       note,
       rows,
+      target: levels_of(this.plan.at("meet"), metric)[0],
       controls: this.context.select("Metric", `${key}_metric`, this.metrics, metric, title_of),
       table: () => what_table(candidates, this.metrics, names),
     });
   }
 
   draw(): void {
+    this.context.figures(this.choices());
     this.answer_table();
     this.context.figures(
-      this.choices(),
       this.moves(
         "marginal",
         "What to buy next",
@@ -239,6 +338,11 @@ class PlanPage {
       );
     }
   }
+}
+
+// Draws the cards of all plans on the overview.
+export function plan_cards(context: Context, titled: boolean): void {
+  for (const one of context.report.after.plans) new PlanPage(context, one).card(titled ? one.name : "");
 }
 
 export function plan(context: Context): void {

@@ -8,6 +8,9 @@ import { id_of, type Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, metric_cell, words } from "../table.ts";
 import { title_of } from "../quantities.ts";
+import { span_of } from "../charts/spans.ts";
+import { machine_figure, MachineLoad } from "../machine.ts";
+import { h } from "../dom.ts";
 import { over_time } from "./over_time.ts";
 
 const suffix = "_utilization";
@@ -37,7 +40,7 @@ function timeline(context: Context, run: Run): Figure | null {
   }));
   return {
     id: id_of("busy", run.label),
-    title: run.label,
+    title: `Busy over time: ${run.label}`,
     says: `How busy ${list(rows.map((row) => row.name))} were over time under ${run.label}; over the whole run the busiest is ${busiest_of(run, "none")}.`,
     height: strips_height(rows.length),
     option: strips(context.theme, times, rows),
@@ -81,13 +84,22 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
           colours: runs.map((run) => colour(run.style, context.theme)),
         },
       ],
-      { name: "busy", unit: "%", stack: false, max: 100 },
+      {
+        name: "busy",
+        unit: "%",
+        stack: false,
+        max: 100,
+        spans: runs.map((run) => {
+          const half = half_width(run, `utilization.${key}`);
+          return span_of(100 * (value(run, key).number ?? 0), half === null ? null : 100 * half);
+        }),
+      },
     ),
     table: () => ({
       columns: [
         { name: "Policy" },
         ...keys.map((one) => ({ name: name_of(one), unit: "%" })),
-        { name: "Bound by" },
+        { name: "Busiest" },
       ],
       rows: runs.map((run) => [
         words(run.label),
@@ -100,10 +112,21 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
   };
 }
 
+const most_machines = 6;
+
+// Draws the machine of every setting, side by side.
+function draw_machines(context: Context, runs: readonly Run[]): void {
+  const pictures = runs
+    .slice(0, most_machines)
+    .flatMap((run) => machine_figure(context.theme, MachineLoad.of(run.place), run.label) ?? []);
+  if (pictures.length > 0) context.main.append(h("div", { class: "figures machines" }, pictures));
+}
+
 export function resources(context: Context): void {
   const chosen = context.runs();
   if (!chosen) return;
   const { runs } = chosen;
+  draw_machines(context, runs);
   const steps = [0, 0.01, 0.1, 0.25, 0.5, 1];
   const timelines = runs.map((run) => timeline(context, run));
   const first = timelines.find((figure) => figure !== null);

@@ -81,7 +81,7 @@ function schedule(context: Context, name: string, policies: readonly Place[]): F
 
 function times(context: Context, name: string, policies: readonly Place[]): Figure {
   const parts: [string, string][] = [
-    ["restore_s", "bringing the history back"],
+    ["restore_s", "restoring the history"],
     ["prefill_s", "prefill of the new tokens"],
   ];
   const names = parts.map(([, text]) => text);
@@ -89,7 +89,7 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
     id: id_of("restore-times", name),
     title: "Time to first token of one context",
     note: "An empty machine: no queue and no other turn. The closed form is in the table.",
-    says: `Time to bring the context back: ${list(policies.map((place) => `${policy_of(place)} ${show(1000 * (place.at("restore_s").number ?? 0))} ms`))}.`,
+    says: `Time to restore the context: ${list(policies.map((place) => `${policy_of(place)} ${show(1000 * (place.at("restore_s").number ?? 0))} ms`))}.`,
     height: bars_height(policies.length, 2, true),
     key: parts_key(context.theme, names),
     wide: true,
@@ -115,7 +115,7 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
         { name: "Stored", unit: "KiB/token" },
         { name: "Read", unit: "GB" },
         { name: "Work", unit: "TFLOP" },
-        { name: "Bound by" },
+        { name: "Bottleneck" },
       ],
       rows: policies.map((place) => [
         words(policy_of(place)),

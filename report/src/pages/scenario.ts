@@ -111,19 +111,3 @@ export function scenario_words(result: Place): HTMLElement {
     rows.filter(([, words]) => words[0] !== "").map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
   );
 }
-
-// Returns the assumptions: the notes of a scenario and of its runs, without duplicates.
-export function assumptions(results: readonly Place[]): string[] {
-  const notes = new Set<string>();
-  for (const result of results) {
-    const hardware = result.at("scenario", "hardware");
-    const source = hardware.at("provenance", "source").text;
-    if (source) notes.add(`${hardware.at("name").text ?? "hardware"}: ${source}`);
-    for (const place of [result.at("scenario", "notes"), hardware.at("notes"), result.at("notes")]) {
-      for (const note of place.text === null ? place.texts : [place.text]) notes.add(note);
-    }
-    const quality = result.at("quality_note").text;
-    if (quality) notes.add(`${result.at("policy").text ?? ""}: ${quality}`);
-  }
-  return [...notes];
-}

@@ -9,7 +9,7 @@ import type { Figure } from "../figure.ts";
 import { list } from "../format.ts";
 import { Sweep, front, type Point } from "../sweep.ts";
 import { metric_cell, words, type Table } from "../table.ts";
-import { better, short_path, title_of, unit_of } from "../quantities.ts";
+import { better, field_title, title_of, unit_of } from "../quantities.ts";
 import { break_even_figures } from "./break_even.ts";
 import { CommandPanel } from "./command.ts";
 
@@ -66,7 +66,7 @@ class SweepPage {
         context.select("Metric", "metric", sweep.metrics, this.metric, title_of),
         filters.map(({ path, values, chosen }, at) =>
           choice(
-            short_path(path),
+            field_title(path),
             `only-${at}`,
             [{ value: "", text: "all" }, ...values.map((value) => ({ value, text: value }))],
             chosen,
@@ -96,7 +96,7 @@ class SweepPage {
   // Returns a column as an axis; values that are not numbers become categories.
   private axis(name: string): { axis: Axis; categories?: string[]; value: (row: number) => number | null } {
     const unit = unit_of(name);
-    const label = this.sweep.parameters.includes(name) ? short_path(name) : title_of(name);
+    const label = this.sweep.parameters.includes(name) ? field_title(name) : title_of(name);
     if (!this.sweep.is_numeric(name) && this.sweep.parameters.includes(name)) {
       const categories = this.sweep.values(name);
       return {
@@ -109,8 +109,11 @@ class SweepPage {
       const number = this.sweep.at(name, row).number;
       return number === null ? null : number * unit.scale;
     };
-    const values = this.points.flatMap(({ row }) => value(row) ?? []);
-    return { axis: { name: label, unit: unit.symbol, log: spans_decades(values) }, value };
+    // Saturated points have a strip of their own.
+    const served = this.points.filter(({ row }) => !this.sweep.is_saturated(row));
+    const values = (served.length > 0 ? served : this.points).flatMap(({ row }) => value(row) ?? []);
+    const swept = this.sweep.parameters.includes(name);
+    return { axis: { name: label, unit: unit.symbol, log: spans_decades(values), swept }, value };
   }
 
   private clouds(x: (row: number) => number | null, y: (row: number) => number | null): Cloud[] {
@@ -122,7 +125,15 @@ class SweepPage {
           const [left, up] = [x(row), y(row)];
           return left === null || up === null
             ? []
-            : [{ x: left, y: up, title: this.sweep.name(row), key: row }];
+            : [
+                {
+                  x: left,
+                  y: up,
+                  title: this.sweep.name(row),
+                  key: row,
+                  saturated: this.sweep.is_saturated(row),
+                },
+              ];
         });
     return names
       .map((name) => ({ name, style: this.style(name), dots: dots(name) }))
@@ -136,7 +147,7 @@ class SweepPage {
       columns: [
         { name: "Point" },
         ...columns.map((name) => ({
-          name: sweep.parameters.includes(name) ? short_path(name) : title_of(name),
+          name: sweep.parameters.includes(name) ? field_title(name) : title_of(name),
           unit: unit_of(name).symbol,
         })),
         { name: "Command" },
@@ -235,19 +246,23 @@ class SweepPage {
     const y = this.axis(this.metric);
     const clouds = this.clouds(x.value, y.value);
     const all = clouds.flatMap((cloud) => cloud.dots);
-    const kept = front(all, better(name), better(this.metric));
+    const served = all.filter((dot) => !dot.saturated);
+    const kept = front(served, better(name), better(this.metric));
     const on_front = kept.map((key) => all.find((dot) => dot.key === key)!);
-    const ink = { light: "#1a1d23", dark: "#e6e8ec", dash: "solid" as const, symbol: "emptyCircle" };
-    const drawn: Cloud[] = [...clouds, { name: "Pareto front", style: ink, dots: on_front, line: "steps" }];
+    const ink = { light: "#1a1d23", dark: "#e6e8ec", dash: "solid" as const, symbol: "circle" };
+    const drawn: Cloud[] = [
+      ...clouds,
+      { name: "Pareto front", style: ink, dots: on_front, line: "steps", hollow: true },
+    ];
     const { panel, show } = this.commands(
       "Click a point, or walk with the arrow keys and press Enter, for its command.",
     );
     const rows = new Set(kept);
     return {
       id: "pareto",
-      title: "What is worth having",
-      note: `Rings are the Pareto front: no other point is at least as good in both.`,
-      says: `${y.axis.name} against ${x.axis.name}; ${on_front.length} of ${all.length} points are on the Pareto front.`,
+      title: `Pareto front: ${y.axis.name} against ${x.axis.name}`,
+      note: "Rings are the Pareto front: no other point that serves its load is at least as good in both.",
+      says: `${y.axis.name} against ${x.axis.name}; ${on_front.length} of ${served.length} points that are not saturated are on the Pareto front.`,
       height: 320,
       controls: context.select("Against", "pareto", other, name, title_of),
       option: scatter(context.theme, drawn, x.axis, y.axis),
@@ -272,14 +287,14 @@ class SweepPage {
     const columns = [...sweep.parameters, ...sweep.metrics.filter((name) => name !== this.metric)];
     const first = sweep.parameters.find((path) => sweep.is_numeric(path)) ?? columns[0] ?? "";
     const x = context.chosen("x", columns, first);
-    const text = (name: string) => (sweep.parameters.includes(name) ? name : title_of(name));
+    const text = (name: string) => (sweep.parameters.includes(name) ? field_title(name) : title_of(name));
     const others = sweep.parameters.filter(
       (path) => path !== x && !/^policy(\.name)?$/.test(path) && sweep.values(path).length > 1,
     );
     context.figures(
-      this.parallel(),
       this.against(x, "scatter", context.select("Against", "x", columns, x, text)),
       this.pareto(),
+      this.parallel(),
       ...others.slice(0, 6).map((path, at) => this.against(path, `multiple-${at + 1}`)),
     );
   }

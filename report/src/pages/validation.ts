@@ -221,6 +221,21 @@ function summary_table(place: Place): Table {
   };
 }
 
+// Returns what a check promises of its number: "equal", "within 10 %", "in this range" or "nothing".
+function promise_of(check: Place): string {
+  const references = numbers_of(check.at("reference"));
+  const simulated = numbers_of(check.at("simulated"));
+  const tolerance = check.at("tolerance").number ?? 0;
+  if (references.length === 0) return "nothing: no reference";
+  const is_range = references.length === 2 && simulated.length === 1;
+  const promised = is_range
+    ? `in this range${tolerance > 0 ? `, or ${show(100 * tolerance)} % outside it` : ""}`
+    : tolerance > 0
+      ? `within ${show(100 * tolerance)} %`
+      : "equal";
+  return check.at("promised").value === false ? `nothing (looked at: ${promised})` : promised;
+}
+
 function check_table(checks: readonly Place[]): Table {
   return {
     columns: [
@@ -228,7 +243,7 @@ function check_table(checks: readonly Place[]): Table {
       { name: "What" },
       { name: "Simulated" },
       { name: "Reference" },
-      { name: "Tolerance", unit: "%" },
+      { name: "Promised" },
       { name: "Verdict" },
       { name: "Why, and what was tuned" },
     ],
@@ -237,7 +252,7 @@ function check_table(checks: readonly Place[]): Table {
       words(check.at("what").text ?? ""),
       words(values(check.at("simulated"))),
       words(values(check.at("reference"))),
-      cell(check.at("tolerance"), { symbol: "%", scale: 100 }),
+      words(promise_of(check)),
       {
         ...words(check.at("verdict").text ?? ""),
         mark: check.at("verdict").text === "outside" ? "bad" : undefined,

@@ -1,0 +1,275 @@
+// The machine as a picture: the GPU, the tiers below it and the links between them, each with what flows and how
+// busy it is, so that the bottleneck is seen.
+import { h, svg, type Child } from "./dom.ts";
+import { id_of, table_below } from "./figure.ts";
+import { brief, list, quantity, show } from "./format.ts";
+import type { Place } from "./place.ts";
+import { tier_title, title_of } from "./quantities.ts";
+import { cell, words, type Cell, type Table } from "./table.ts";
+import type { Theme } from "./theme.ts";
+
+const wide = 420;
+const percent = { symbol: "%", scale: 100 };
+const rate = { symbol: "GB/s", scale: 1e-9 };
+
+// The machine and the metrics of one setting.
+export class MachineLoad {
+  constructor(
+    readonly hardware: Place,
+    readonly metric: (name: string) => Place,
+  ) {}
+
+  // Of {scenario: {hardware}, metrics}: a result, or what a plan and a capacity say of their answer.
+  static of(place: Place): MachineLoad {
+    return new MachineLoad(place.at("scenario", "hardware"), (name) => place.at("metrics").metric(name));
+  }
+
+  number(name: string): number {
+    return this.metric(name).number ?? 0;
+  }
+  busy(resource: string): number {
+    return this.number(`utilization.${resource}`);
+  }
+  // Bytes a second of a tier, over the whole run.
+  flow(kind: "read" | "written", tier: string): number {
+    const seconds = this.number("duration");
+    return seconds > 0 ? this.number(`${kind}_bytes.${tier}`) / seconds : 0;
+  }
+  get busiest(): string {
+    return this.metric("bound_by").text ?? "";
+  }
+  get is_known(): boolean {
+    return this.metric("utilization.gpu").exists;
+  }
+}
+
+// A resource near its limit is a bottleneck; the busiest of an idle machine is not.
+const near_limit = 0.5;
+
+interface TierBox {
+  tier: string;
+  title: string;
+  size: string;
+  up: string; // resource of reads
+  down: string; // resource of writes; the same if one resource serves both
+}
+
+function tier_boxes(load: MachineLoad): TierBox[] {
+  const { hardware } = load;
+  const boxes: TierBox[] = [];
+  const dram = hardware.at("dram", "capacity_bytes").number;
+  if (dram) boxes.push({ tier: "dram", title: "DRAM", size: quantity(dram, "B"), up: "dram", down: "dram" });
+  const count = hardware.at("ssd", "count").number ?? 0;
+  const each = hardware.at("ssd", "capacity_bytes").number ?? 0;
+  if (count > 0)
+    boxes.push({
+      tier: "ssd",
+      title: count > 1 ? `${brief(count)} SSDs` : "SSD",
+      size: quantity(count * each, "B"),
+      up: "ssd_read",
+      down: "ssd_write",
+    });
+  if (hardware.at("remote").exists)
+    boxes.push({ tier: "remote", title: tier_title("remote"), size: "", up: "remote", down: "remote" });
+  return boxes;
+}
+
+class Picture {
+  private readonly parts: Child[] = [];
+
+  constructor(
+    private readonly theme: Theme,
+    private readonly load: MachineLoad,
+    private readonly boxes: readonly TierBox[],
+  ) {}
+
+  private paint(share: number): string {
+    const { theme } = this;
+    if (share >= 0.8) return theme.bad;
+    return share >= near_limit ? theme.warm : theme.accent;
+  }
+
+  private text(x: number, y: number, text: string, more: Record<string, string | number> = {}): void {
+    this.parts.push(svg("text", { x, y, fill: this.theme.ink, "font-size": 12, ...more }, text));
+  }
+
+  // A box, outlined where it is the busiest resource, with its busy share as a bar along its lower edge.
+  private box(x: number, y: number, width: number, height: number, resource: string[], used: boolean): void {
+    const { theme, load } = this;
+    const marked = resource.includes(load.busiest);
+    this.parts.push(
+      svg("rect", {
+        x,
+        y,
+        width,
+        height,
+        rx: 4,
+        fill: theme.paper,
+        stroke: marked ? this.paint(load.busy(load.busiest)) : theme.quiet,
+        "stroke-width": marked ? 3 : 1,
+        "stroke-dasharray": used ? null : "3 3",
+      }),
+    );
+  }
+
+  private bar(x: number, y: number, width: number, share: number, colour: string): void {
+    const filled = Math.max(0, Math.min(1, share)) * width;
+    this.parts.push(
+      svg("rect", { x, y, width, height: 7, fill: this.theme.line }),
+      svg("rect", { x, y, width: filled, height: 7, fill: colour }),
+    );
+  }
+
+  // An arrow whose thickness and colour say how busy the link is.
+  private arrow(x: number, from: number, to: number, share: number, flows: boolean): void {
+    const { theme } = this;
+    const colour = flows ? this.paint(share) : theme.line;
+    const thick = flows ? 2 + 8 * Math.min(1, share) : 1.5;
+    const head = flows ? 5 + thick / 2 : 4;
+    const sign = Math.sign(to - from);
+    const base = to - sign * 8;
+    this.parts.push(
+      svg("line", { x1: x, y1: from, x2: x, y2: base, stroke: colour, "stroke-width": thick }),
+      svg("polygon", { points: `${x - head},${base} ${x + head},${base} ${x},${to}`, fill: colour }),
+    );
+  }
+
+  private label(x: number, y: number, resource: string, flow: string): void {
+    const share = this.load.busy(resource);
+    const text = flow === "" ? `${show(100 * share)} %` : `${flow}, ${show(100 * share)} %`;
+    this.text(x, y, text, {
+      "font-size": 11,
+      fill: share >= near_limit ? this.paint(share) : this.theme.ink,
+    });
+  }
+
+  private gpu(): void {
+    const { load, theme } = this;
+    const gpu = load.hardware.at("gpu");
+    const count = gpu.at("count").number ?? 1;
+    const busy = load.busy("gpu");
+    this.box(1.5, 1.5, wide - 3, 66, ["gpu", "nvlink"], true);
+    this.text(12, 20, `${brief(count)}x ${gpu.at("name").text ?? "GPU"}`, { "font-weight": 600 });
+    this.text(wide - 12, 20, `busy ${show(100 * busy)} %`, { "text-anchor": "end" });
+    this.bar(12, 28, wide - 24, busy, this.paint(busy));
+    const [peak, room] = [load.number("peak_kv_tokens"), load.number("kv_capacity_tokens")];
+    if (room > 0)
+      this.text(12, 55, `KV in use: at most ${show((100 * peak) / room)} % of ${show(room)} tokens`);
+    if (count > 1 && load.busy("nvlink") > 0)
+      this.text(wide - 12, 55, `between GPUs ${show(100 * load.busy("nvlink"))} %`, {
+        "text-anchor": "end",
+        fill: theme.ink,
+      });
+  }
+
+  private bus(y: number): void {
+    const { load, theme } = this;
+    const [up, down] = [load.busy("pcie_h2d"), load.busy("pcie_d2h")];
+    this.arrow(110, y + 44, y + 2, up, up > 0);
+    this.arrow(250, y + 2, y + 44, down, down > 0);
+    this.text(124, y + 20, "to the GPU", { "font-size": 11, fill: theme.quiet });
+    this.text(264, y + 20, "from the GPU", { "font-size": 11, fill: theme.quiet });
+    this.label(124, y + 34, "pcie_h2d", "");
+    this.label(264, y + 34, "pcie_d2h", "");
+    const is_busiest = ["pcie_h2d", "pcie_d2h"].includes(load.busiest);
+    const stroke = is_busiest ? this.paint(load.busy(load.busiest)) : theme.quiet;
+    const x2 = wide - 1.5;
+    this.parts.push(
+      svg("line", { x1: 1.5, y1: y + 47, x2, y2: y + 47, stroke, "stroke-width": is_busiest ? 5 : 3 }),
+    );
+    this.text(12, y + 34, "PCIe", { "font-weight": 600 });
+  }
+
+  private tier(box: TierBox, x: number, y: number, width: number): void {
+    const { load, theme } = this;
+    const [read, written] = [load.flow("read", box.tier), load.flow("written", box.tier)];
+    const stored = load.number(`peak_stored_bytes.${box.tier}`);
+    const used = read + written + stored > 0;
+    const flow = (bytes: number) => quantity(bytes, "B/s");
+    this.arrow(x + 14, y + 58, y + 4, load.busy(box.up), read > 0);
+    this.arrow(x + 30, y + 4, y + 58, load.busy(box.down), written > 0);
+    if (read > 0) this.label(x + 44, y + 24, box.up, `\u25b2 ${flow(read)}`);
+    if (written > 0) this.label(x + 44, y + 42, box.down, `\u25bc ${flow(written)}`);
+    this.box(x + 1.5, y + 60, width - 3, 54, [box.up, box.down], used);
+    this.text(x + 10, y + 78, `${box.title}${box.size === "" ? "" : `, ${box.size}`}`, {
+      "font-weight": 600,
+      fill: used ? theme.ink : theme.quiet,
+    });
+    const text = used ? `at most ${quantity(stored, "B")} stored` : "not used";
+    this.text(x + 10, y + 95, text, { "font-size": 11, fill: theme.quiet });
+  }
+
+  draw(says: string): SVGElement {
+    this.gpu();
+    const used = this.boxes.length > 0;
+    if (used) this.bus(68);
+    const width = wide / Math.max(1, this.boxes.length);
+    this.boxes.forEach((box, at) =>
+      this.tier(box, at * width, 116, width - (at + 1 < this.boxes.length ? 8 : 0)),
+    );
+    const height = used ? 232 : 72;
+    return svg("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": says }, this.parts);
+  }
+}
+
+// Returns what is busiest, as a sentence. A GPU is busy whenever a sequence is active, also far from its limit.
+function verdict(load: MachineLoad): string {
+  const busiest = load.busiest;
+  const share = load.busy(busiest);
+  if (busiest === "" || share === 0) return "Nothing of the machine is busy.";
+  const name = title_of(`${busiest}_utilization`);
+  const busy = `${name}, ${show(100 * share)} % of the time`;
+  const offered = load.metric("offered_load").number;
+  const served =
+    offered === null ? "" : ` This load is ${show(100 * offered)} % of what the machine can serve.`;
+  return `${share >= 0.8 && (offered ?? 1) >= 0.8 ? "The bottleneck is" : "Busiest:"} ${busy}.${served}`;
+}
+
+function load_table(load: MachineLoad, boxes: readonly TierBox[]): Table {
+  const resources = ["gpu", "pcie_h2d", "pcie_d2h", "nvlink", ...boxes.flatMap(({ up, down }) => [up, down])];
+  const flow_of = (resource: string): Cell => {
+    const box = boxes.find(({ up, down }) => up === resource || down === resource);
+    if (!box) return words("\u2013");
+    const value = load.flow(box.down === resource && box.up !== resource ? "written" : "read", box.tier);
+    return { text: show(value * rate.scale), value, scale: rate.scale };
+  };
+  return {
+    columns: [{ name: "Resource" }, { name: "Busy", unit: "%" }, { name: "Flow", unit: rate.symbol }],
+    rows: [...new Set(resources)]
+      .filter((one) => load.metric(`utilization.${one}`).exists)
+      .map((one) => [
+        words(title_of(`${one}_utilization`)),
+        cell(load.metric(`utilization.${one}`), percent),
+        flow_of(one),
+      ]),
+  };
+}
+
+// Returns the figure of a setting's machine; null if the data does not know how busy it was.
+export function machine_figure(
+  theme: Theme,
+  load: MachineLoad,
+  of: string,
+  controls?: Child,
+): HTMLElement | null {
+  if (!load.is_known) return null;
+  const boxes = tier_boxes(load);
+  const said = verdict(load);
+  const parts = boxes.map(({ title, up }) => `${title} reads busy ${show(100 * load.busy(up))} %`);
+  const says = `${said} GPU busy ${show(100 * load.busy("gpu"))} %${parts.length > 0 ? `; ${list(parts)}` : ""}.`;
+  const title = of === "" ? "The machine" : `The machine with ${of}`;
+  const table = { id: id_of("machine", of), title, table: () => load_table(load, boxes) };
+  return h(
+    "figure",
+    { id: table.id, class: "machine" },
+    h(
+      "figcaption",
+      {},
+      h("h2", {}, title),
+      controls ? h("div", { class: "controls" }, controls) : null,
+      h("p", { class: "note" }, said),
+    ),
+    new Picture(theme, load, boxes).draw(says),
+    h("div", { class: "tools" }, table_below(table)),
+  );
+}
