@@ -119,9 +119,6 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
               ", evenly thinned)";
   int64_t overloaded = 0;
   for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
-  if (overloaded > 0)
-    points += "; " + format_count(overloaded) +
-              " cannot serve their rate: these sentences leave them out, charts and tables show them";
   int64_t unanswering = 0;
   const std::size_t points_shown = list_of(columns, "rejected").size();
   for (std::size_t row = 0; row < points_shown; ++row) unanswering += leaves_unanswered(columns, row);
@@ -137,8 +134,13 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
                            best_text(sweep, parameters, cost)}) {
     if (!text.empty()) said.push_back(std::move(text));
   }
+  said.push_back(points + "." + chance);
   // What is saturated comes first.
-  said.insert(overloaded > 0 ? said.begin() : said.end(), points + "." + chance);
+  if (overloaded > 0)
+    said.insert(said.begin(),
+                fmt::format("{} of {} points cannot serve their rate: charts and tables show them, "
+                            "these sentences leave them out.",
+                            format_count(overloaded), format_count(std::llround(rows))));
   return said;
 }
 

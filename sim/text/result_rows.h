@@ -126,6 +126,7 @@ inline constexpr ResultSentence kTargets[] = {
      [](const ResultSubject& s) {
        return by_targets(s).missing.size() == 1 && s.all.settings().size() == 1;
      }},
+    {"No setting meets {targets}", [](const ResultSubject& s) { return s.all.unsaturated().empty(); }},
     {"No setting meets {targets}: {values}",
      [](const ResultSubject& s) { return by_targets(s).missing.size() == s.all.unsaturated().size(); }},
 };
