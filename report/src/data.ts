@@ -32,6 +32,13 @@ export function half_width(run: Run, metric: string): number | null {
   return run.place.at("intervals", metric, "half_width").number;
 }
 
+// Returns a metric's range on 80 % of the machines that the measurements allow; null if none were drawn.
+export function plausible(run: Run, metric: string): { low: number; high: number } | null {
+  const range = run.place.at("model_intervals", metric);
+  const [low, high] = [range.at("low").number, range.at("high").number];
+  return low === null || high === null ? null : { low, high };
+}
+
 // Runs of one workload, which can be compared.
 export interface Group {
   name: string;

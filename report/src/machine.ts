@@ -144,22 +144,25 @@ class Picture {
   }
 
   private gpu(): void {
-    const { load, theme } = this;
+    const { load } = this;
     const gpu = load.hardware.at("gpu");
     const count = gpu.at("count").number ?? 1;
     const busy = load.busy("gpu");
-    this.box(1.5, 1.5, wide - 3, 66, ["gpu", "nvlink"], true);
+    const between = this.gpus_exchange;
+    this.box(1.5, 1.5, wide - 3, between ? 84 : 66, ["gpu", "nvlink"], true);
     this.text(12, 20, `${brief(count)}x ${gpu.at("name").text ?? "GPU"}`, { "font-weight": 600 });
     this.text(wide - 12, 20, `busy ${show(100 * busy)} %`, { "text-anchor": "end" });
     this.bar(12, 28, wide - 24, busy, this.paint(busy));
     const [peak, room] = [load.number("peak_kv_tokens"), load.number("kv_capacity_tokens")];
     if (room > 0)
       this.text(12, 55, `KV in use: at most ${show((100 * peak) / room)} % of ${show(room)} tokens`);
-    if (count > 1 && load.busy("nvlink") > 0)
-      this.text(wide - 12, 55, `between GPUs ${show(100 * load.busy("nvlink"))} %`, {
-        "text-anchor": "end",
-        fill: theme.ink,
-      });
+    if (!between) return;
+    const link = load.hardware.at("nvlink").exists && !load.hardware.at("peer").exists ? "NVLink" : "PCIe";
+    this.text(12, 73, `between the GPUs, ${link}: ${show(100 * load.busy("nvlink"))} %`);
+  }
+
+  private get gpus_exchange(): boolean {
+    return (this.load.hardware.at("gpu", "count").number ?? 1) > 1 && this.load.busy("nvlink") > 0;
   }
 
   private bus(y: number): void {
@@ -202,12 +205,13 @@ class Picture {
   draw(says: string): SVGElement {
     this.gpu();
     const used = this.boxes.length > 0;
-    if (used) this.bus(68);
+    const top = this.gpus_exchange ? 86 : 68;
+    if (used) this.bus(top);
     const width = wide / Math.max(1, this.boxes.length);
     this.boxes.forEach((box, at) =>
-      this.tier(box, at * width, 116, width - (at + 1 < this.boxes.length ? 8 : 0)),
+      this.tier(box, at * width, top + 48, width - (at + 1 < this.boxes.length ? 8 : 0)),
     );
-    const height = used ? 232 : 72;
+    const height = used ? top + 164 : top + 4;
     return svg("svg", { viewBox: `0 0 ${wide} ${height}`, role: "img", "aria-label": says }, this.parts);
   }
 }

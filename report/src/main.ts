@@ -83,7 +83,7 @@ class Frame {
       section.append(
         h(
           "details",
-          { class: "rest" },
+          { class: "rest", open: parse_link(location.hash).page === "all" },
           h("summary", {}, more.length === 1 ? "1 more sentence" : `${more.length} more sentences`),
           rest,
         ),

@@ -79,9 +79,9 @@ export class Sweep {
   // Returns "hcache", "4 SSDs" or "session rate 0.2 sessions/s".
   private part(path: string, text: string): string {
     if (/^policy(\.name)?$/.test(path)) return text;
-    return /(\.count|^fleet\.replicas)$/.test(path)
-      ? `${text} ${field_title(path)}`
-      : `${field_title(path)} ${text}`;
+    const title = field_title(path);
+    if (!/(\.count|^fleet\.replicas)$/.test(path)) return `${title} ${text}`;
+    return `${text} ${text === "1" ? title.replace(/s$/, "") : title}`;
   }
 
   // Returns the command that repeats the point; base.json is the sweep's scenario, which the page can save.

@@ -12,7 +12,7 @@ import {
   type TipRow,
 } from "./common.ts";
 import type { Option } from "./engine.ts";
-import { across_rows, type Span } from "./spans.ts";
+import { across_rows, bands_across, type Span } from "./spans.ts";
 
 interface BarPart {
   name: string;
@@ -27,6 +27,7 @@ interface BarsOptions {
   stack: boolean;
   max?: number;
   spans?: (Span | null)[]; // intervals of the rows' values, or of their sums
+  plausible?: (Span | null)[]; // their ranges on 80 % of the plausible machines
   target?: { name: string; value: number };
 }
 
@@ -54,6 +55,12 @@ function row_tip(
       name: "95 % interval",
       text: `${with_unit(span.low, "")} to ${with_unit(span.high, options.unit)}`,
     });
+  const range = options.plausible?.[row];
+  if (range)
+    lines.push({
+      name: "80 % of plausible machines",
+      text: `${with_unit(range.low, "")} to ${with_unit(range.high, options.unit)}`,
+    });
   return tip(rows[row] ?? "", lines);
 }
 
@@ -70,7 +77,9 @@ export function bars(
   const many = parts.length > 1;
   const widest = Math.max(...rows.map((row) => row.length));
   const ends = rows.map((_, row) => Math.max(sum(parts, row), options.spans?.[row]?.high ?? 0));
-  const top = options.max ?? Math.max(...ends, options.target?.value ?? 0);
+  const ranges = (options.plausible ?? []).flatMap((range) => range?.high ?? []);
+  const widest_range = Math.min(2 * Math.max(...ends), Math.max(0, ...ranges)); // others leave the chart
+  const top = options.max ?? Math.max(...ends, widest_range, options.target?.value ?? 0);
   return base_option(theme, {
     grid: {
       left: 4,
@@ -81,8 +90,9 @@ export function bars(
       outerBoundsContain: "all",
     },
     xAxis: x_axis(axis_name(options.name, options.unit, top), theme, {
-      max: options.max ?? (options.target ? 1.05 * top : undefined),
-      axis_label: { showMaxLabel: !options.target, ...long_times(options.unit, top) },
+      min: parts.every((part) => part.values.every((value) => (value ?? 0) >= 0)) ? 0 : undefined,
+      max: options.max ?? (options.target || ranges.length > 0 ? 1.05 * top : undefined),
+      axis_label: { showMaxLabel: !options.target && ranges.length === 0, ...long_times(options.unit, top) },
     }),
     yAxis: y_axis("", theme, {
       categories: [...rows],
@@ -108,6 +118,7 @@ export function bars(
         itemStyle: { color: hues[index], borderColor: theme.paper, borderWidth: options.stack ? 1 : 0 },
         ...(index === 0 ? target_line(theme, options, top) : {}),
       })),
+      ...bands_across(theme, options.plausible ?? []),
       ...across_rows(theme, options.spans ?? []),
     ],
   });

@@ -33,6 +33,7 @@ export interface Cloud {
   strong?: boolean; // larger: the front, the answer
   line?: "steps" | "solid" | "dashed"; // connects the dots in order
   hollow?: boolean;
+  beside?: string; // stands where the cloud of this name does: a ring around one of its dots
 }
 
 export interface Axis {
@@ -106,7 +107,7 @@ function frame_of(clouds: readonly Cloud[], x: Axis, y: Axis, options: ScatterOp
   if (served.length === 0 || served.length === dots.length) return { xs, ys, strip: null };
   const above = (share: number): number =>
     y.log ? ys.max * (ys.max / ys.min) ** share : ys.max + share * (ys.max - ys.min);
-  const strip = { from: above(0.02), at: above(0.09), to: above(0.24) };
+  const strip = { from: above(0.02), at: above(0.09), to: above(options.small ? 0.4 : 0.24) };
   return { xs, ys: { min: ys.min, max: strip.to }, strip };
 }
 
@@ -256,12 +257,21 @@ export function scatter(
     series: [
       ...clouds.map((cloud, index) => ({
         ...cloud_series(theme, cloud, options.small ?? false),
+        // Equal points of several settings would hide each other.
+        ...(x.swept ? { symbolOffset: [offset_of(cloud, clouds), 0] } : {}),
         data: cloud.dots.map((dot) => place_of(dot, frame)),
         ...(index === 0 ? marks_of(theme, frame, options) : {}),
       })),
       ...spans_series(theme, clouds),
     ],
   });
+}
+
+// Returns the px by which a cloud stands beside the value of x that it shares with others.
+function offset_of(cloud: Cloud, clouds: readonly Cloud[]): number {
+  const names = clouds.filter(({ beside }) => beside === undefined).map(({ name }) => name);
+  const step = Math.min(6, 24 / Math.max(1, names.length - 1));
+  return (names.indexOf(cloud.beside ?? cloud.name) - (names.length - 1) / 2) * step;
 }
 
 function cloud_series(theme: Theme, cloud: Cloud, small: boolean): Record<string, unknown> {

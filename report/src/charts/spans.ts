@@ -52,3 +52,27 @@ export function across_rows(
     },
   ];
 }
+
+// Draws a pale band behind the middle of every row that has a range of plausible machines.
+export function bands_across(theme: Theme, spans: readonly (Span | null)[]): Record<string, unknown>[] {
+  const data = spans.flatMap((span, row) => (span ? [[span.low, span.high, row]] : []));
+  if (data.length === 0) return [];
+  return [
+    {
+      type: "custom",
+      name: "plausible machines",
+      silent: true,
+      clip: true,
+      z: 4,
+      data,
+      encode: { x: [0, 1], y: 2 },
+      renderItem: (_: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
+        const [low, high, row] = [0, 1, 2].map((at) => Number(api.value(at))) as [number, number, number];
+        const [x = 0, y = 0] = api.coord([low, row]);
+        const [to = 0] = api.coord([high, row]);
+        const shape = { x, y: y + 5, width: Math.max(1, to - x), height: 5 };
+        return { type: "rect" as const, shape, style: { fill: theme.ink, opacity: 0.3 } };
+      },
+    },
+  ];
+}

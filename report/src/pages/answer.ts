@@ -19,7 +19,11 @@ function fact(one: Fact): HTMLElement {
     h(
       "dd",
       {},
-      h("span", { class: one.mark ? `value ${one.mark}` : "value" }, one.text),
+      h(
+        "span",
+        { class: ["value", one.mark, one.text.length > 24 && "long"].filter(Boolean).join(" ") },
+        one.text,
+      ),
       one.note ? h("span", { class: "note" }, one.note) : null,
     ),
   );

@@ -3,7 +3,7 @@ import { bars, bars_height, parts_key } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { lines, type Line } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
-import { half_width, type Run } from "../data.ts";
+import { half_width, plausible, type Run } from "../data.ts";
 import type { Figure } from "../figure.ts";
 import { brief, list, show } from "../format.ts";
 import type { Place } from "../place.ts";
@@ -13,6 +13,7 @@ import { span_of } from "../charts/spans.ts";
 import { is_saturated } from "../noise.ts";
 import { draw_table } from "../table.ts";
 import { h } from "../dom.ts";
+import { intervals_note } from "./run_answer.ts";
 import { objective_of } from "./targets.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
@@ -73,7 +74,7 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
   return {
     id: "breakdown",
     title: "What the first token waits for",
-    note: "Exposed time: the parts of a row sum to its mean TTFT, whose 95 % interval is the whisker.",
+    note: `Exposed time: the parts of a row sum to its mean TTFT. ${intervals_note(runs, "mean_ttft_ms")}`,
     says: `Mean TTFT by part. In all: ${list(runs.map((run) => `${run.label} ${show(mean(run).number)} ms`))}.`,
     height: bars_height(runs.length, parts.length, true),
     key: parts_key(context.theme, parts.map(part_title)),
@@ -86,6 +87,7 @@ function breakdown(context: Context, runs: readonly Run[]): Figure {
         unit: "ms",
         stack: true,
         spans: runs.map((run) => span_of(mean(run).number, half_width(run, "mean_ttft_ms"))),
+        plausible: runs.map((run) => plausible(run, "mean_ttft_ms")),
       },
     ),
     table: () => ({
@@ -136,6 +138,7 @@ function side_by_side(
         unit: "ms",
         stack: false,
         spans: rows.map(({ run, metric, place }) => span_of(place.number, half_width(run, metric))),
+        plausible: rows.map(({ run, metric }) => plausible(run, metric)),
       },
     ),
     table: () => ({

@@ -1,7 +1,7 @@
 // Plan page: the cheapest configuration that meets the targets, its alternatives, and what would change the
 // answer.
 import { scatter, spans_decades, type Cloud } from "../charts/scatter.ts";
-import { thin } from "../charts/common.ts";
+import { thin, with_unit } from "../charts/common.ts";
 import { tornado, tornado_height, type Gust } from "../charts/tornado.ts";
 import type { Context } from "../context.ts";
 import { changed_policy, type Named } from "../data.ts";
@@ -98,7 +98,24 @@ class PlanPage {
       return { name, text: `${rivals} rivals`, note: `not told apart over ${seeds}; ${machines}` };
     if (plan.at("clear").value === false) return { name, text: "one seed", note: "chance is not excluded" };
     const beyond = `over ${seeds} every target is met beyond its interval`;
-    return share === null ? { name, text: seeds, note: beyond } : { name, text: machines, note: beyond };
+    if (share === null) return { name, text: seeds, note: beyond };
+    return {
+      name,
+      text: machines,
+      note: [beyond, this.plausible_text()].filter((one) => one !== "").join("; "),
+    };
+  }
+
+  // Returns the answer's ranges on most of the plausible machines.
+  private plausible_text(): string {
+    const ranges = this.plan.at("model", "finalists", 0, "model_intervals");
+    const texts = this.plan.at("meet").entries.flatMap(([metric]) => {
+      const [low, high] = [ranges.at(metric, "low").number, ranges.at(metric, "high").number];
+      if (low === null || high === null) return [];
+      const { scale, symbol } = unit_of(metric);
+      return [`${title_of(metric)} ${with_unit(low * scale, "")} to ${with_unit(high * scale, symbol)}`];
+    });
+    return texts.length > 0 ? `80 % of the machines have ${list(texts)}` : "";
   }
 
   card(title: string): void {

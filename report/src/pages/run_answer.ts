@@ -3,7 +3,7 @@ import { bars, bars_height } from "../charts/bars.ts";
 import { colour, with_unit } from "../charts/common.ts";
 import { span_of } from "../charts/spans.ts";
 import type { Context } from "../context.ts";
-import { half_width, type Run } from "../data.ts";
+import { half_width, plausible, type Run } from "../data.ts";
 import type { Figure } from "../figure.ts";
 import { list, show, show_interval } from "../format.ts";
 import { is_saturated } from "../noise.ts";
@@ -117,6 +117,18 @@ export function answer_facts(runs: readonly Run[]): Fact[] {
   return [meeting(real), ...price(real), certainty(real)];
 }
 
+// Says what the intervals of a metric are, where runs have them.
+export function intervals_note(runs: readonly Run[], metric: string): string {
+  const chance = runs.some((run) => half_width(run, metric) !== null);
+  const machines = runs.some((run) => plausible(run, metric) !== null);
+  return [
+    chance ? "Whiskers are 95 % intervals of chance." : "",
+    machines ? "Bands are 80 % of the machines that the measurements allow." : "",
+  ]
+    .join(" ")
+    .trim();
+}
+
 // Draws p99 TTFT of every setting beside the target. Saturated settings would flatten the others: they are named
 // in the figure's note.
 export function tail_figure(context: Context, all: readonly Run[]): Figure | null {
@@ -133,7 +145,7 @@ export function tail_figure(context: Context, all: readonly Run[]): Figure | nul
     note:
       left_out.length > 0
         ? `Saturated, so that their latencies grow for as long as they run: ${texts(left_out)}.`
-        : "Whiskers are 95 % intervals.",
+        : intervals_note(shown, tail),
     says: `p99 TTFT: ${texts(known)}.`,
     height: bars_height(shown.length, 1, false) + 14,
     option: bars(
@@ -151,6 +163,7 @@ export function tail_figure(context: Context, all: readonly Run[]): Figure | nul
         unit: "ms",
         stack: false,
         spans: shown.map((run) => span_of(value(run, tail), half_width(run, tail))),
+        plausible: shown.map((run) => plausible(run, tail)),
         target: objective_of(shown[0]!.place.at("scenario"), tail) ?? undefined,
       },
     ),

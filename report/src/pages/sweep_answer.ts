@@ -137,7 +137,7 @@ class SweepAnswer {
         .map(dot),
     }));
     const ink = { light: "#1a1d23", dark: "#e6e8ec", dash: "solid" as const, symbol: "circle" };
-    clouds.push({ name: "answer", style: ink, dots: [dot(best)], hollow: true });
+    clouds.push({ name: "answer", style: ink, dots: [dot(best)], hollow: true, beside: best.policy });
     const shown = clouds.flatMap(({ dots }) => dots).filter((one) => !one.saturated);
     const x = { name: field_title(path), unit: unit.symbol, swept: true };
     return {
