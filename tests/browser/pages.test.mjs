@@ -58,7 +58,7 @@ async function take_pictures(page, name) {
       const other = await page.evaluate((wanted) => document.documentElement.dataset.theme !== wanted, mode);
       if (other) await page.click("#theme");
       const path = join(screenshots, `${name}-${width}-${mode}.jpg`);
-      await page.screenshot({ path, fullPage: true, type: "jpeg", quality: 80 });
+      await page.screenshot({ path, fullPage: mode === "light", type: "jpeg", quality: 80 });
     }
   }
 }
