@@ -99,7 +99,8 @@ Json titles_json(const std::vector<ReportDocument>& inputs) {
 }
 
 Json assumed_json(const std::string& input, const std::vector<std::string>& notes) {
-  const auto [lines, more] = assumed_lines(notes);
+  auto [lines, more] = assumed_lines(notes);
+  for (std::string& line : lines) line = typeset(without_paths(line));
   return {{"input", input}, {"lines", lines}, {"more", more}};
 }
 

@@ -245,13 +245,12 @@ std::string headline_text(const Decided& found) {
   const double value = found.better.number(metric.name), other = found.worse.number(metric.name);
   const std::string unit(metric.unit.symbol);
   const auto shown = [&](double number) { return format_number(metric.unit.scale * number); };
-  return found.better.label + " has the largest difference that these runs decide: " +
-         format_percent(std::abs(value / other - 1)) + (value < other ? " lower " : " higher ") +
-         metric.title + " than " + found.worse.label + " (" + shown(value) + " against " + shown(other) +
-         " " + unit + ", " +
+  return found.better.label + " has a " + format_percent(std::abs(value / other - 1)) +
+         (value < other ? " lower " : " higher ") + metric.title + " than " + found.worse.label + " (" +
+         shown(value) + " against " + shown(other) + " " + unit + ", " +
          difference_text(metric.unit.scale * found.difference.difference,
                          metric.unit.scale * found.difference.half_width, unit) +
-         ").";
+         "), the largest difference that these runs decide.";
 }
 
 // Returns what each lossy policy changes in the answers, and what that was measured on.

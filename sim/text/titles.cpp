@@ -150,4 +150,28 @@ std::string change_title(std::string_view change) {
   return text + " " + (text == "1" && title.ends_with('s') ? title.substr(0, title.size() - 1) : title);
 }
 
+std::string without_paths(std::string_view note) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz0123456789_.";
+  constexpr std::array<std::string_view, 5> kRoots = {"serving.", "hardware.", "policy.", "workload.",
+                                                      "fleet."};
+  std::string text;
+  while (!note.empty()) {
+    std::string_view word = note.substr(0, std::min(note.size(), note.find_first_not_of(kLetters)));
+    while (word.ends_with('.')) word.remove_suffix(1);
+    const bool is_field = std::any_of(kRoots.begin(), kRoots.end(), [&](std::string_view root) {
+      return word.size() > root.size() && word.starts_with(root);
+    });
+    if (is_field) {
+      text += field_title(word);
+    } else {
+      text += word.find('.') == std::string_view::npos ? std::string(word) : metric_title(word);
+    }
+    note.remove_prefix(word.size());
+    const std::size_t next = note.find_first_of(kLetters.substr(0, kLetters.size() - 1));
+    text += note.substr(0, std::min(note.size(), next));
+    note.remove_prefix(std::min(note.size(), next));
+  }
+  return text;
+}
+
 }  // namespace kvcap

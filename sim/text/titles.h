@@ -27,4 +27,7 @@ std::string step_text(std::string_view step);
 // Returns a change "path=value" with its title and unit: "2 SSDs", "DRAM capacity 128 GB", "lmcache".
 std::string change_title(std::string_view change);
 
+// Returns a note with titles in the places of the fields and metrics that it names by their paths.
+std::string without_paths(std::string_view note);
+
 }  // namespace kvcap

@@ -67,8 +67,9 @@ TEST(Takeaways, BeginWithTheLargestDecidedDifference) {
   const std::vector<Json> all = {paired("p99_ttft_ms", -10, 20), paired("mean_ttft_ms", -2.5, 1),
                                  paired("mean_e2el_ms", -200, 50)};
   EXPECT_EQ(first(all),
-            "hcache has the largest difference that these runs decide: 20.0 % lower mean E2EL than recompute "
-            "(800 against 1,000 ms, 200 \u00b1 50 ms lower).");
+            "hcache has a 20.0 % lower mean E2EL than recompute (800 against 1,000 ms, 200 \u00b1 50 ms "
+            "lower), the "
+            "largest difference that these runs decide.");
   EXPECT_EQ(first({all[0]}).find("largest"), std::string::npos);
   recompute["metrics"]["stable"]["verdict"] = "saturated";
   EXPECT_NE(first(all).find("cannot serve this load"), std::string::npos) << first(all);

@@ -46,6 +46,17 @@ TEST(Titles, OfMetricsHaveUnits) {
   EXPECT_EQ(metric_text("token_hit_rate", 0.9, 0.05), "90.0 +-5.0 %");
 }
 
+TEST(Titles, StandInNotesInPlacesOfPaths) {
+  EXPECT_EQ(without_paths("serving.max_model_len is 16384, the model was trained for 4096 positions"),
+            "max_model_len is 16384, the model was trained for 4096 positions");
+  EXPECT_EQ(without_paths("hcache (policy.preload=layerwise) on hardware.ssd.count."),
+            "hcache (preload=layerwise) on SSDs.");
+  EXPECT_EQ(without_paths("cost.usd_per_hour of 1.5 and traces/chat.json"),
+            "cost per hour of 1.5 and traces/chat.json");
+  EXPECT_EQ(without_paths("...a. B\n"), "...a. B\n");
+  EXPECT_EQ(without_paths(""), "");
+}
+
 TEST(AssumedLines, AreFewAndHoldForTheRun) {
   std::vector<std::string> notes = {"written before fields were changed: the rate is low",
                                     "priced: SSDs 2024-07", "keeps 30 layers, chosen for 2587 tokens",
