@@ -15,6 +15,16 @@ export class Context {
     readonly main: HTMLElement,
   ) {}
 
+  // Returns the page's takeaways, those of the runs in the address first.
+  sentences(): string[] {
+    const all = this.report.takeaways(this.page);
+    const runs = this.text("runs");
+    if (runs === null) return all;
+    const input = this.report.after.groups.find((group) => group.name === runs)?.input ?? runs;
+    const of_runs = (sentence: string) => sentence.startsWith(`${input}: `);
+    return [...all.filter(of_runs), ...all.filter((sentence) => !of_runs(sentence))];
+  }
+
   add(...children: Child[]): void {
     this.main.append(h("div", { class: "block" }, ...children));
   }

@@ -94,7 +94,15 @@ class Picture {
   }
 
   // A box, outlined where it is the busiest resource, with its busy share as a bar along its lower edge.
-  private box(x: number, y: number, width: number, height: number, resource: string[], used: boolean): void {
+  private box(
+    x: number,
+    y: number,
+    width: number,
+    height: number,
+    resource: string[],
+    used: boolean,
+    heat = this.load.busy(this.load.busiest),
+  ): void {
     const { theme, load } = this;
     const marked = resource.includes(load.busiest);
     this.parts.push(
@@ -105,7 +113,7 @@ class Picture {
         height,
         rx: 4,
         fill: theme.paper,
-        stroke: marked ? this.paint(load.busy(load.busiest)) : theme.quiet,
+        stroke: marked ? this.paint(heat) : theme.quiet,
         "stroke-width": marked ? 3 : 1,
         "stroke-dasharray": used ? null : "3 3",
       }),
@@ -148,11 +156,13 @@ class Picture {
     const gpu = load.hardware.at("gpu");
     const count = gpu.at("count").number ?? 1;
     const busy = load.busy("gpu");
+    // A step keeps the GPU busy however few sequences it has: how hot it is says the load.
+    const heat = Math.min(busy, load.metric("offered_load").number ?? busy);
     const between = this.gpus_exchange;
-    this.box(1.5, 1.5, wide - 3, between ? 84 : 66, ["gpu", "nvlink"], true);
+    this.box(1.5, 1.5, wide - 3, between ? 84 : 66, ["gpu", "nvlink"], true, heat);
     this.text(12, 20, `${brief(count)}x ${gpu.at("name").text ?? "GPU"}`, { "font-weight": 600 });
     this.text(wide - 12, 20, `busy ${show(100 * busy)} %`, { "text-anchor": "end" });
-    this.bar(12, 28, wide - 24, busy, this.paint(busy));
+    this.bar(12, 28, wide - 24, busy, this.paint(heat));
     const [peak, room] = [load.number("peak_kv_tokens"), load.number("kv_capacity_tokens")];
     if (room > 0)
       this.text(12, 55, `KV in use: at most ${show((100 * peak) / room)} % of ${show(room)} tokens`);

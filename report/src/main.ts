@@ -7,6 +7,7 @@ import { footer } from "./footer.ts";
 import { close_charts, resize_charts } from "./figure.ts";
 import { link_text, parse_link, write_link, type Link } from "./link.ts";
 import { draw_page, has_page, page_title } from "./pages/pages.ts";
+import { more_sentences } from "./pages/sentences.ts";
 import { preferred_mode, remember_mode, theme, type Mode } from "./theme.ts";
 
 const app = document.getElementById("app")!;
@@ -71,36 +72,16 @@ class Frame {
 
   private draw_one(page: PageName, link: Link, mode: Mode): void {
     const section = h("section", { id: page, "aria-labelledby": `${page}-title` });
-    const [lead, ...more] = this.sentences(page, link);
-    const few = more.splice(0, 3);
+    const context = new Context(this.report, page, link, theme(mode), section);
+    const [lead] = context.sentences();
     section.append(
       h("h1", { id: `${page}-title`, tabindex: -1 }, page_title(page)),
       lead === undefined ? "" : h("p", { class: "lead" }, lead),
-      ...few.map((sentence) => h("p", { class: "more" }, sentence)),
     );
-    if (more.length > 0) {
-      const rest = more.map((sentence) => h("p", {}, sentence));
-      section.append(
-        h(
-          "details",
-          { class: "rest", open: parse_link(location.hash).page === "all" },
-          h("summary", {}, more.length === 1 ? "1 more sentence" : `${more.length} more sentences`),
-          rest,
-        ),
-      );
-    }
     this.main.append(section);
-    draw_page(new Context(this.report, page, link, theme(mode), section));
-  }
-
-  // Returns the page's takeaways, those of the runs in the address first.
-  private sentences(page: PageName, link: Link): string[] {
-    const all = this.report.takeaways(page);
-    const runs = link_text(link, "runs");
-    if (runs === null) return all;
-    const input = this.report.after.groups.find((group) => group.name === runs)?.input ?? runs;
-    const of_runs = (sentence: string) => sentence.startsWith(`${input}: `);
-    return [...all.filter(of_runs), ...all.filter((sentence) => !of_runs(sentence))];
+    // The overview shows its answers before it says more.
+    if (page !== "overview") more_sentences(context);
+    draw_page(context);
   }
 
   private draw_nav(current: string, mode: Mode): void {

@@ -1,12 +1,12 @@
 // Chromium, headless, with an empty profile and nothing that talks to the network by itself.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 // Where `npm ci` was run: the build does so in a copy of report/.
 const app = process.env.KVCAP_REPORT_APP ?? fileURLToPath(new URL("../../report", import.meta.url));
-const require = createRequire(join(app, "package.json"));
+const require = createRequire(resolve(app, "package.json"));
 
 const chromium_path = process.env.CHROMIUM ?? "/usr/bin/chromium";
 

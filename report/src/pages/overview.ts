@@ -18,6 +18,7 @@ import { capacity_cards } from "./capacity.ts";
 import { plan_cards } from "./plan.ts";
 import { answer_facts, tail_figure } from "./run_answer.ts";
 import { scenario_words } from "./scenario.ts";
+import { more_sentences } from "./sentences.ts";
 import { sweep_cards } from "./sweep_answer.ts";
 
 // Returns a cell; resources by their titles.
@@ -186,6 +187,7 @@ function draw_runs(context: Context, group: Group, runs: readonly Run[]): void {
     of: chosen.label,
     controls: labels.length > 1 ? context.select("Setting", "machine", labels, chosen.label) : undefined,
   });
+  more_sentences(context);
   context.add(scenario_words(runs[0]!.place));
   context.add(
     draw_table(headline(runs, group.differences), "Policies compared", { class: "headline" }),
@@ -233,6 +235,7 @@ export function overview(context: Context): void {
   plan_cards(context, titled);
   capacity_cards(context, titled);
   sweep_cards(context, after.sweeps, titled);
+  if (!chosen) more_sentences(context);
   if (!chosen) for (const { name } of [...after.plans, ...after.capacities]) assumed(context, name);
   inputs(context);
 }
