@@ -41,12 +41,35 @@ for (const mode of ["light", "dark"]) {
   });
 }
 
-test("on a phone no page is wider than the screen", async () => {
+// The labels of charts that lie on each other or leave their chart.
+const crowded_labels = (page) =>
+  page.$$eval("figure svg", (charts) =>
+    charts.flatMap((chart) => {
+      const frame = chart.getBoundingClientRect();
+      const labels = [...chart.querySelectorAll("text")].filter((one) => one.textContent.trim() !== "");
+      const boxes = labels.map((one) => one.getBoundingClientRect());
+      const over = (a, b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+      return labels.flatMap((label, at) => {
+        const names = labels.slice(at + 1).filter((_, next) => over(boxes[at], boxes[at + 1 + next]));
+        const leaves = boxes[at].right > frame.right + 2 || boxes[at].left < frame.left - 2;
+        const where = `${chart.closest("figure").id}: ${label.textContent}`;
+        return [
+          ...names.map((one) => `${where} on ${one.textContent}`),
+          ...(leaves ? [`${where} is cut`] : []),
+        ];
+      });
+    }),
+  );
+
+test("on a phone no page is wider than the screen, and no label of a chart covers another", async () => {
   const { page, errors, close } = await open(browser, url, { viewport: { width: 400, height: 800 } });
   for (const hash of await pages_of(page)) {
     await go(page, hash);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= 400, `${hash} is ${width} px wide`);
+    assert.deepEqual(await crowded_labels(page), [], hash);
   }
   assert.deepEqual(errors, []);
   await close();

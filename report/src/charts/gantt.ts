@@ -42,7 +42,7 @@ export function gantt(theme: Theme, rows: readonly string[], works: readonly Wor
   return base_option(theme, {
     grid: { left: 4, right: 24, top: 6, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
     xAxis: {
-      ...x_axis(axis_name("time from the turn's admission", "ms"), theme, {
+      ...x_axis(axis_name("time from admission", "ms"), theme, {
         min: 0,
         max: end,
         axis_label: { showMaxLabel: false },

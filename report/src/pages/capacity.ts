@@ -203,7 +203,7 @@ class CapacityPage {
         "What is served over the load",
         "Dashed: all answers; solid: those within the targets; whiskers: 95 % intervals.",
         [this.line("request_goodput", "solid"), this.line("request_throughput", "dashed")],
-        { name: "answers", unit: "requests/s" },
+        { name: "requests/s", unit: "" },
       ),
       ...this.others(),
     );
