@@ -52,6 +52,7 @@ def write(program: str, folder: Path) -> Path:
         "Requires-Python: >=3.8\nProvides-Extra: frames\nRequires-Dist: pandas; extra == 'frames'\n"
         "Requires-Dist: matplotlib; extra == 'frames'\n".encode(), 0o644)
     files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: kvcap\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode(), 0o644)
+    files[f"{info}/entry_points.txt"] = (b"[console_scripts]\nkvcap = kvcap.__main__:main\n", 0o644)
     record = "".join(f"{name},sha256={digest(content)},{len(content)}\n" for name, (content, _) in files.items())
     files[f"{info}/RECORD"] = (f"{record}{info}/RECORD,,\n".encode(), 0o644)
     folder.mkdir(parents=True, exist_ok=True)

@@ -204,6 +204,10 @@ class Wheel(InAFolder):
         program, completed = done.stdout.split()
         self.assertTrue(program.endswith("site/kvcap/bin/kvcap"), program)
         self.assertGreater(float(completed), 0)
+        said = subprocess.run([sys.executable, "-m", "kvcap", "run", "demo", "--set", "workload.sesions=1"],
+                              stderr=subprocess.PIPE, text=True, env={"PYTHONPATH": "site", "PATH": "/nowhere"})
+        self.assertEqual(said.returncode, 2)
+        self.assertIn("sessions", said.stderr)
 
 
 class Notebooks(InAFolder):

@@ -68,7 +68,7 @@ def call(arguments: Sequence[str], json_output: bool = True) -> Any:
     command = [program(), *arguments] + (["--json"] if json_output else [])
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=_environment(command[0]), check=False)
+                              env=environment(command[0]), check=False)
     except OSError as error:
         raise ProgramError(f"{command[0]}: {error.strerror}") from error
     said = _message(done.stderr.decode("utf-8", "replace"))
@@ -85,7 +85,7 @@ def call(arguments: Sequence[str], json_output: bool = True) -> Any:
     return answer
 
 
-def _environment(path: str) -> Optional[Dict[str, str]]:
+def environment(path: str) -> Optional[Dict[str, str]]:
     """Of the package's own program: with the libraries beside it."""
     if path != str(_BUNDLED):
         return None
