@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "base/input_error.h"
@@ -51,6 +53,16 @@ Declared& Declared::one_of(std::vector<std::string> allowed) {
   return *this;
 }
 
+namespace {
+
+// CLI11 reads "nan" and "inf" as numbers, which no option means.
+std::string refuse_infinite(const std::string& text) {
+  const double value = std::strtod(text.c_str(), nullptr);
+  return std::isfinite(value) ? "" : "found " + text + ", allowed: a finite number";
+}
+
+}  // namespace
+
 Command::Command(CLI::App& app, const std::string& name, const std::string& meaning)
     : app_(app.add_subcommand(name, meaning)) {}
 
@@ -67,7 +79,7 @@ Declared Command::value(const std::string& name, int64_t& to, const std::string&
 }
 
 Declared Command::value(const std::string& name, double& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_infinite));
 }
 
 Declared Command::value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning) {
@@ -75,7 +87,7 @@ Declared Command::value(const std::string& name, std::optional<int64_t>& to, con
 }
 
 Declared Command::value(const std::string& name, std::optional<double>& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_infinite));
 }
 
 Declared Command::values(const std::string& name, std::vector<std::string>& to, const std::string& meaning) {

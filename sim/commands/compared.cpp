@@ -197,6 +197,22 @@ std::vector<Compared> with_sizes(const Compared& policy, const std::string& item
   return columns.empty() ? std::vector<Compared>{policy} : columns;
 }
 
+// Sizes that no policy takes would be answered as if nobody had asked.
+void refuse_unused_sizes(const std::vector<std::string>& items, const std::vector<Storage>& storages) {
+  const auto is_size = [](const Storage::Size& size) { return size.bytes > 0; };
+  const auto takes = [&](const std::string& item) {
+    return std::any_of(storages.begin(), storages.end(), [&](const Storage& one) {
+      return !storing(item.substr(0, item.find(':')), one, "--dram, --ssd", tiers_of_policy(item)).empty();
+    });
+  };
+  for (const Storage& one : storages) {
+    if (!std::any_of(one.sizes.begin(), one.sizes.end(), is_size)) continue;
+    if (std::any_of(items.begin(), items.end(), takes)) return;
+    throw InputError("--dram, --ssd: found " + one.label() + ", and " + joined(items, " and ") +
+                     " cannot store there; compare with one that can: --policies recompute,vllm_offload");
+  }
+}
+
 // Returns the columns of --policies, by default those of the engine. Beside a launch line its own policy is
 // one of them only with --over, and keeps the line's tiers.
 std::vector<Compared> columns_of_policies(const CompareArgs& args, const Question& question) {
@@ -204,6 +220,7 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
   const bool is_launched = question.from().is_given();
   const std::vector<std::string> names =
       args.policies.empty() ? question.own_policies() : split(args.policies);
+  refuse_unused_sizes(names, question.storages());
   std::vector<Compared> columns;
   for (const std::string& item : names) {
     const std::string name = item.substr(0, item.find(':'));

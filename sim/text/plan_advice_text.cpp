@@ -8,6 +8,7 @@
 #include "base/text/format.h"
 #include "scenario/load.h"
 #include "text/comparison.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -21,16 +22,18 @@ void add_next_cheaper(Page& page, const PlanReport& report) {
   }
   const Candidate& cheaper = *report.result.next_better;
   page.sentence(fmt::format("The next cheaper one that was judged, {} at {}, {}.", values_of(cheaper.changes),
-                            interval_text(cheaper.metric(plan.minimize)), failure_text(cheaper)));
+                            value_text(plan.minimize, cheaper.metric(plan.minimize)), failure_text(cheaper)));
 }
 
 void add_marginals(Page& page, const PlanReport& report) {
   if (report.advice.marginals.empty()) return;
   page.line();
   page.line("A little more of each resource:");
+  const std::string& minimize = report.plan->minimize;
   for (const Marginal& one : report.advice.marginals) {
-    std::string text = "  " + one.what + ": " + kFrontMetric + " " + signed_text(one.quality) + " for " +
-                       report.plan->minimize + " " + signed_text(one.objective);
+    std::string text = "  " + step_text(one.what) + ": " + metric_title(kFrontMetric) + " " +
+                       change_text(kFrontMetric, one.quality) + " for " + metric_title(minimize) + " " +
+                       change_text(minimize, one.objective);
     if (one.unit != ResourceUnit::none) {
       text += "; per " + std::string(name(one.unit)) + ": " + signed_number(one.quality.mean / one.units) +
               " for " + signed_number(one.objective.mean / one.units);
@@ -42,13 +45,14 @@ void add_marginals(Page& page, const PlanReport& report) {
   const Marginal* next = next_to_buy(report.advice.marginals);
   if (!report.advice.marginals.front().has_price) return;
   if (!next) {
-    page.sentence(std::string("None that is for sale surely lowers ") + kFrontMetric +
+    page.sentence("None that is for sale surely lowers " + metric_title(kFrontMetric) +
                   " and misses no target.");
-  } else if (next->objective.mean > 0 && report.plan->minimize == "cost.usd_per_hour") {
-    page.sentence("One more dollar an hour buys most as " + next->what.substr(0, next->what.find(' ')) +
-                  ": " + format_number(-next->quality.mean / next->objective.mean) + " ms of p99 TTFT.");
+  } else if (next->objective.mean > 0 && minimize == "cost.usd_per_hour") {
+    page.sentence("One more dollar an hour buys most as " +
+                  field_title(next->what.substr(0, next->what.find(' '))) + ": " +
+                  format_number(-next->quality.mean / next->objective.mean) + " ms of p99 TTFT.");
   } else {
-    page.sentence("Most is gained by " + next->what.substr(0, next->what.find(' ')) + ".");
+    page.sentence("Most is gained by " + field_title(next->what.substr(0, next->what.find(' '))) + ".");
   }
 }
 
@@ -60,12 +64,13 @@ void add_robustness(Page& page, const PlanReport& report) {
     std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
     // A reason that is the front's metric already shows its value.
     if (candidate.verdict != Judgement::cannot_run && candidate.reason != kFrontMetric) {
-      text += std::string(", ") + kFrontMetric + " " + interval_text(candidate.metric(kFrontMetric));
+      text +=
+          ", " + metric_title(kFrontMetric) + " " + value_text(kFrontMetric, candidate.metric(kFrontMetric));
     }
     page.sentence("  " + one.what + ": " + text, "    ");
   }
   for (const PriceChange& one : report.advice.prices) {
-    std::string text = "  " + one.what + ": " + format_number(one.objective);
+    std::string text = "  " + one.what + ": " + metric_text(report.plan->minimize, one.objective);
     text += one.best == report.result.best ? ", still the best of what was judged"
                                            : "; then better: " + values_of(one.best->changes);
     page.sentence(text, "    ");
@@ -115,9 +120,10 @@ void add_why(Page& page, const PlanReport& report) {
   const std::string costs = differences_text(why.costs, false),
                     parts = differences_text(why.ttft_parts_ms, true);
   page.sentence(fmt::format("Against the runner-up, {}: {} {}{}; mean TTFT {} ms{}. Its bottleneck: {}.",
-                            values_of(why.runner_up->changes), report.plan->minimize,
-                            signed_text(why.objective), costs.empty() ? "" : " (" + costs + ")",
-                            signed_text(why.ttft_ms), parts.empty() ? "" : ": " + parts,
+                            values_of(why.runner_up->changes), metric_title(report.plan->minimize),
+                            change_text(report.plan->minimize, why.objective),
+                            costs.empty() ? "" : " (" + costs + ")", signed_text(why.ttft_ms),
+                            parts.empty() ? "" : ": " + parts,
                             bottleneck_text(*report.plan, *why.runner_up)));
 }
 
@@ -138,7 +144,7 @@ void add_flips(Page& page, const PlanReport& report) {
     } else if (one.reason == "unstable" || one.reason == "stable") {
       text += one.reason == "unstable" ? ": the answer is saturated" : ": the answer may be saturated";
     } else {
-      text += ": the answer misses " + one.reason;
+      text += ": the answer misses " + metric_title(one.reason);
     }
     page.sentence(text, "    ");
   }

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 
 #include "base/text/format.h"
 #include "metrics/unserved.h"
 #include "scenario/load.h"
 #include "text/plan_advice_text.h"
 #include "text/plan_words.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -65,18 +65,18 @@ void add_front(Page& page, const PlanReport& report) {
   const Plan& plan = *report.plan;
   if (report.result.front.empty()) return;
   page.line();
-  page.sentence("Pareto front of what has been judged, " + plan.minimize + " against " + kFrontMetric +
-                " (only stable configurations):");
+  page.sentence("Pareto front of what has been judged, " + metric_title(plan.minimize) + " against " +
+                metric_title(kFrontMetric) + " (only stable configurations):");
   page.line();
   char row[160];
-  std::snprintf(row, sizeof row, "   %20s %20s %8s",
-                plan.minimize.substr(plan.minimize.find('.') + 1).c_str(), kFrontMetric, "meets");
+  std::snprintf(row, sizeof row, "   %20s %20s %8s", metric_title(plan.minimize).c_str(),
+                metric_title(kFrontMetric).c_str(), "meets");
   page.line(row);
   for (std::size_t i = 0; i < report.result.front.size(); ++i) {
     const Candidate& one = *report.result.front[i];
     std::snprintf(row, sizeof row, " %c %20s %20s %8s   ", letter(i),
-                  interval_text(one.metric(plan.minimize)).c_str(),
-                  interval_text(one.metric(kFrontMetric)).c_str(), verdict_text(one));
+                  value_text(plan.minimize, one.metric(plan.minimize)).c_str(),
+                  value_text(kFrontMetric, one.metric(kFrontMetric)).c_str(), verdict_text(one));
     page.sentence(row + values_of(one.changes), "        ");
   }
   add_chart(page, report);
@@ -90,16 +90,18 @@ void add_commands(Page& page, const PlanReport& report) {
   }
 }
 
-// Returns "at most 500", "at least 0.8" or "from 1 to 2".
+// Returns "at most 500 ms", "at least 80 %" or "from 1 s to 2 s".
 std::string target_text(const Target& target) {
-  if (!std::isfinite(target.min)) return "at most " + format_number(target.max);
-  if (!std::isfinite(target.max)) return "at least " + format_number(target.min);
-  return "from " + format_number(target.min) + " to " + format_number(target.max);
+  const auto text = [&](double value) { return metric_text(target.metric, value); };
+  if (!std::isfinite(target.min)) return "at most " + text(target.max);
+  if (!std::isfinite(target.max)) return "at least " + text(target.min);
+  return "from " + text(target.min) + " to " + text(target.max);
 }
 
 void add_targets(Page& page, const PlanReport& report, const Candidate& candidate) {
   for (const Target& target : report.plan->meet) {
-    page.line("  " + target.metric + " " + interval_text(candidate.metric(target.metric)) +
+    page.line("  " + metric_title(target.metric) + " " +
+              value_text(target.metric, candidate.metric(target.metric)) +
               ", wanted: " + target_text(target));
   }
   for (const std::string_view metric : kUnserved) {
@@ -126,7 +128,8 @@ void add_discarded(Page& page, const PlanReport& report) {
   page.line("Left out, each with the setting that comes nearest:");
   for (const Discarded& one : report.result.discarded) {
     std::string text = "  " + one.value + ": ";
-    const std::string cost = report.plan->minimize + " " + format_number(one.objective);
+    const std::string cost =
+        metric_title(report.plan->minimize) + " " + metric_text(report.plan->minimize, one.objective);
     switch (one.why) {
       case Discarded::Why::dearer:
         text += (one.is_estimate ? "at least " : "meets the targets at ") + cost;
@@ -137,7 +140,7 @@ void add_discarded(Page& page, const PlanReport& report) {
           text += one.reason == "unstable" ? "saturated" : "may be saturated";
         } else {
           text += one.why == Discarded::Why::misses ? "misses " : "may miss ";
-          text += one.reason + " (" + format_number(one.found) + ")";
+          text += metric_title(one.reason) + " (" + metric_text(one.reason, one.found) + ")";
         }
         text += std::string(one.is_estimate ? ", on a short workload," : "") + " at " + cost;
         break;
@@ -162,7 +165,8 @@ void add_answer(Page& page, const PlanReport& report) {
   page.sentence(fmt::format("Not clear after {} seeds:", plan.max_replications));
   for (const Candidate* rival : report.result.rivals) {
     page.sentence(
-        fmt::format("  {} at {} {}", values_of(rival->changes), interval_text(rival->metric(plan.minimize)),
+        fmt::format("  {} at {} {}", values_of(rival->changes),
+                    value_text(plan.minimize, rival->metric(plan.minimize)),
                     rival->verdict == Judgement::unclear ? failure_text(*rival) : "is not told apart"),
         "    ");
   }

@@ -8,6 +8,7 @@
 #include "base/text/format.h"
 #include "base/text/width.h"
 #include "metrics/unserved.h"
+#include "text/titles.h"
 
 namespace kvcap {
 
@@ -22,13 +23,29 @@ std::string failure_text(const Candidate& candidate) {
   if (reason == "stable") return "may be saturated";
   if (std::ranges::find(kUnserved, reason) != std::end(kUnserved))
     return "has " + reason + " turns (" + interval_text(candidate.metric(reason)) + " a run)";
-  return (candidate.verdict == Judgement::unclear ? "may miss " : "misses ") + reason + " (" +
-         interval_text(candidate.metric(reason)) + ")";
+  return (candidate.verdict == Judgement::unclear ? "may miss " : "misses ") + metric_title(reason) + " (" +
+         value_text(reason, candidate.metric(reason)) + ")";
 }
 
-std::string interval_text(const MeanInterval& value) {
+namespace {
+
+double half_width_of(const MeanInterval& value) {
   const bool same = std::abs(value.half_width) <= 1e-9 * std::abs(value.mean);
-  return format_interval(value.mean, same ? std::numeric_limits<double>::quiet_NaN() : value.half_width);
+  return same ? std::numeric_limits<double>::quiet_NaN() : value.half_width;
+}
+
+}  // namespace
+
+std::string interval_text(const MeanInterval& value) {
+  return format_interval(value.mean, half_width_of(value));
+}
+
+std::string value_text(std::string_view metric, const MeanInterval& value) {
+  return metric_text(metric, value.mean, half_width_of(value));
+}
+
+std::string change_text(std::string_view metric, const MeanInterval& change) {
+  return (change.mean > 0 ? "+" : "") + value_text(metric, change);
 }
 
 std::string signed_text(const MeanInterval& change) {

@@ -20,7 +20,7 @@ class Page {
   std::string text_;
 };
 
-// Returns why a candidate does not meet its targets: "misses p99_ttft_ms (400 +-6)", "is saturated", "may
+// Returns why a candidate does not meet its targets: "misses p99 TTFT (400 +-6 ms)", "is saturated", "may
 // miss ..." or "may be saturated" if it is unclear, "cannot run: why".
 std::string failure_text(const Candidate& candidate);
 
@@ -29,6 +29,10 @@ std::string interval_text(const MeanInterval& value);
 // Returns a change with its sign: "+240 +-30".
 std::string signed_text(const MeanInterval& change);
 std::string signed_number(double value);
+// Returns a metric's value in its unit: "240 +-30 ms".
+std::string value_text(std::string_view metric, const MeanInterval& value);
+// Returns its change: "+240 +-30 ms".
+std::string change_text(std::string_view metric, const MeanInterval& change);
 // Returns "policy.name=hcache ssd.count=2".
 std::string values_of(const Changes& changes);
 

@@ -1,6 +1,7 @@
 // Names that people read instead of the dotted names of metrics and of a scenario's fields.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,8 @@ std::string metric_title(std::string_view name);
 
 // Returns a metric's value in its unit: "5.33 $/h" for 5.33 and "cost.usd_per_hour". half_width: NaN if
 // unknown.
-std::string metric_text(std::string_view name, double value, double half_width);
+std::string metric_text(std::string_view name, double value,
+                        double half_width = std::numeric_limits<double>::quiet_NaN());
 
 // Returns what a field is: "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". Engine options
 // keep their engine's name: "max_num_seqs".

@@ -3,11 +3,5 @@ import type { Context } from "../context.ts";
 import { h } from "../dom.ts";
 
 export function missing(context: Context, what: string): void {
-  context.add(
-    h(
-      "p",
-      { class: "note" },
-      `Not in these files: ${what}. They were written by another version or without it.`,
-    ),
-  );
+  context.add(h("p", { class: "note" }, `Not in these files: ${what}.`));
 }

@@ -167,7 +167,7 @@ function references(context: Context, suite: string, pairs: readonly Pair[]): Fi
 // Draws measured and predicted restorations, case by case.
 function performed(context: Context, checks: readonly Place[]): Figure | null {
   const groups = checks
-    .filter((check) => check.at("cases").items.length > 0)
+    .filter((check) => check.at("cases").items.length > 0 && (check.at("id").text ?? "").includes(".policy."))
     .map((check) => ({
       name: (check.at("id").text ?? "").split(".policy.").at(-1) ?? "",
       check,

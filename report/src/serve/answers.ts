@@ -2,6 +2,8 @@
 // from, and is not part of the command.
 import type { Answers, ScenarioValues } from "./api.ts";
 
+const kept = "kvcap serve: form";
+
 export class Choices {
   scenario = "";
   private readonly changed = new Map<string, string>();
@@ -28,6 +30,27 @@ export class Choices {
   reset(): void {
     this.changed.clear();
     this.policies = null;
+  }
+
+  // Until the tab is closed.
+  keep(): void {
+    const { scenario, policies } = this;
+    const changed = [...this.changed];
+    sessionStorage.setItem(kept, JSON.stringify({ scenario, changed, policies: policies && [...policies] }));
+  }
+
+  // Returns the scenario that was kept, if any.
+  restore(): string | null {
+    const text = sessionStorage.getItem(kept);
+    if (text === null) return null;
+    const { scenario, changed, policies } = JSON.parse(text) as {
+      scenario: string;
+      changed: [string, string][];
+      policies: string[] | null;
+    };
+    for (const [name, value] of changed) this.changed.set(name, value);
+    this.policies = policies && new Set(policies);
+    return scenario;
   }
 
   // The scenario's own policy beside the stock engine, which keeps nothing below the GPU.

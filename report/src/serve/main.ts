@@ -9,6 +9,7 @@ import { RunsView } from "./runs.ts";
 
 const app = document.getElementById("app")!;
 const check_delay_ms = 150;
+const gone = "kvcap serve does not answer; start it again.";
 
 class Page {
   private mode: Mode = preferred_mode();
@@ -63,6 +64,14 @@ class Page {
     this.show_mode();
   }
 
+  // A page that is loaded again, or a second one, has the form of before and the runs of this server.
+  async open(scenario: string): Promise<void> {
+    const begun = this.choices.restore() ?? scenario;
+    await this.begin_from(begun);
+    if (begun !== scenario && this.choices.scenario !== begun) await this.begin_from(scenario);
+    await this.runs.open();
+  }
+
   async begin_from(scenario: string): Promise<void> {
     try {
       this.choices.begin_from(scenario, await get_scenario(scenario));
@@ -86,6 +95,7 @@ class Page {
     this.checking.abort();
     this.checking = new AbortController();
     const { signal } = this.checking;
+    this.choices.keep();
     try {
       const checked = await check(this.choices.answers(this.policies), signal);
       this.alarm.textContent = "";
@@ -102,14 +112,13 @@ class Page {
       const { id } = await start(this.choices.answers(this.policies));
       await this.runs.choose(id);
     } catch (error) {
-      if (error instanceof Refused) this.command.refuse(error.message);
-      else this.fail(error);
+      this.command.refuse(error instanceof Refused ? error.message : gone);
+      if (!(error instanceof Refused)) this.fail(error);
     }
   }
 
   private fail(error: unknown): void {
-    this.alarm.textContent =
-      error instanceof Refused ? error.message : "kvcap serve does not answer; start it again.";
+    this.alarm.textContent = error instanceof Refused ? error.message : gone;
   }
 
   private switch_mode(): void {
@@ -127,7 +136,7 @@ class Page {
 }
 
 get_form()
-  .then((form) => new Page(form).begin_from(form.start))
+  .then((form) => new Page(form).open(form.start))
   .catch((error: unknown) => {
     app.replaceChildren(h("p", { class: "error", role: "alert" }, `The form cannot be shown: ${error}`));
   });

@@ -39,6 +39,16 @@ export class RunsView {
     this.chosen.append(this.status, this.progress, this.body);
   }
 
+  // Shows the last run of the server, if there is one.
+  async open(): Promise<void> {
+    try {
+      const last = (await get_runs()).at(-1);
+      if (last !== undefined) await this.choose(last.id);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
   async choose(id: number): Promise<void> {
     this.id = id;
     clearTimeout(this.timer);

@@ -371,6 +371,44 @@ TEST_F(Question, FindsACapacityWithoutALoad) {
   EXPECT_GT(answer.at("capacity").at("mean").get<double>(), 1);
 }
 
+TEST_F(Question, RefusesARateThatIsNoNumber) {
+  for (const char* rate : {"nan", "inf"}) {
+    const Outcome outcome =
+        kvcap({"run", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", "chat", "--rate", rate});
+    EXPECT_EQ(outcome.exit_code, 2) << rate;
+    EXPECT_NE(outcome.err.find(std::string("found ") + rate + ", allowed: a finite number"),
+              std::string::npos)
+        << outcome.err;
+  }
+}
+
+TEST_F(Question, RefusesSizesThatNoPolicyUses) {
+  const std::vector<std::string> ask = {"compare",
+                                        "--model",
+                                        "llama-3.1-8b",
+                                        "--gpu",
+                                        "h100-sxm",
+                                        "--workload",
+                                        "chat",
+                                        "--rate",
+                                        "1",
+                                        "--set",
+                                        "workload.sessions=5",
+                                        "--draws",
+                                        "0",
+                                        "--dram",
+                                        "0GB,100GB",
+                                        "--policies"};
+  std::vector<std::string> alone = ask, beside = ask;
+  alone.emplace_back("recompute");
+  beside.emplace_back("recompute,vllm_offload");
+  const Outcome outcome = kvcap(alone);
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_NE(outcome.err.find("found dram=100GB, and recompute cannot store there"), std::string::npos)
+      << outcome.err;
+  EXPECT_EQ(kvcap(beside).exit_code, 0);
+}
+
 TEST_F(Question, FindsTheCapacityForTheRequestsOfABenchmark) {
   const Outcome outcome = kvcap({"capacity", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload",
                                  std::string(KVCAP_SOURCE_DIR) + "/traces/bench-sample.json", "--meet",

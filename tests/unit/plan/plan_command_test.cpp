@@ -77,11 +77,11 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
   for (const char* part :
        {"\nBuy 1x L40S with the instance's 3.84 TB on 1 SSD for stored state, serving llama-2-7b with "
         "hcache:",
-        "cost per hour 1.40 $/h, p99 TTFT ", "\n  p99_ttft_ms ", ", wanted: at most 1,000\n",
-        "\n  token_hit_rate ", "\nIt is clear: ", "rest on: of 97.5 %.\n",
-        "\nPareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms", "\n a ",
+        "cost per hour 1.40 $/h, p99 TTFT ", "\n  p99 TTFT ", ", wanted: at most 1,000 ms\n",
+        "\n  token hit rate ", "\nIt is clear: ", "rest on: of 97.5 %.\n",
+        "\nPareto front of what has been judged, cost per hour against p99 TTFT", "\n a ",
         "             +----", "\nThe target with the least room is ", "\nA little more of each resource:\n",
-        "\n  hardware.ssd.count 1 -> 2: p99_ttft_ms ", "\nHow far the answer holds:\n",
+        "\n  SSDs 1 -> 2: p99 TTFT ", "\nHow far the answer holds:\n",
         "\n  traffic +20 %: ", "\n  GPU price +20 %: ", "\nCommands that repeat the rows:\n a  kvcap run "}) {
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << "\nis not in\n" << outcome.out;
   }

@@ -100,7 +100,7 @@ TEST_F(PlanText, OfAnAnswerSaysEverythingThatFollowsFromIt) {
                                .quality = {-10, 2},
                                .unit = ResourceUnit::terabyte,
                                .units = 4},
-                              {.what = "hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2",
+                              {.what = "hardware.ssd.read_bandwidth_bytes_per_s 1000000000 -> 2000000000",
                                .candidate = best,
                                .objective = {0, 0},
                                .quality = {3, 1},
@@ -134,21 +134,20 @@ TEST_F(PlanText, OfAnAnswerSaysEverythingThatFollowsFromIt) {
 on short ones, 1 cannot run (the first: no room)
 
 A verdict.
-  p99_ttft_ms 100 +-6, wanted: at most 200
-  token_hit_rate 0.750, wanted: at least 0.500
+  p99 TTFT 100 +-6 ms, wanted: at most 200 ms
+  token hit rate 75.0 %, wanted: at least 50.0 %
   kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
 Prices are of a list.
 Better ones that were ruled out because more missed as well: 4 were run themselves, of which 1 met
 the targets; 2 lie between two with the same figures, and 5 were not looked at.
 Intervals are those that the verdicts rest on: of 95.0 %.
 
-Pareto front of what has been judged, cost.usd_per_hour against p99_ttft_ms (only stable
-configurations):
+Pareto front of what has been judged, cost per hour against p99 TTFT (only stable configurations):
 
-           usd_per_hour          p99_ttft_ms    meets
- a                 1.00              400 +-6       no   hardware=h100-sxm name=slow
- b                 3.00              100 +-6      yes   hardware=h100-sxm
- c                 6.00           25.5 +-6.4      yes   hardware=h100-sxm ssd.count=2
+          cost per hour             p99 TTFT    meets
+ a             1.00 $/h           400 +-6 ms       no   hardware=h100-sxm name=slow
+ b             3.00 $/h           100 +-6 ms      yes   hardware=h100-sxm
+ c             6.00 $/h        25.5 +-6.4 ms      yes   hardware=h100-sxm ssd.count=2
 
          400 |a
              |
@@ -165,46 +164,46 @@ configurations):
              +------------------------------------------------------------------------
               1.00                                                                6.00
 
-The next cheaper one that was judged, hardware=h100-sxm name=slow at 1.00, misses p99_ttft_ms (400
-+-6).
+The next cheaper one that was judged, hardware=h100-sxm name=slow at 1.00 $/h, misses p99 TTFT (400
++-6 ms).
 
 Bottleneck, by share of the time: gpu 60.0 %, none 39.6 %.
-Against the runner-up, hardware=h100-sxm ssd.count=2: cost.usd_per_hour -3.00 +-0.25 (GPU -3.10,
+Against the runner-up, hardware=h100-sxm ssd.count=2: cost per hour -3.00 +-0.25 $/h (GPU -3.10,
 DRAM +0.100); mean TTFT +40.0 +-5.0 ms: 45.0 +-1.0 more sharing steps with others, 7.0 +-1.0 less
 queueing, 6.0 +-1.0 more looking up, 5.0 +-1.0 less loading, 4.0 +-1.0 more projecting or
 recomputing, 3.0 +-1.0 less prefilling. Its bottleneck: gpu 60.0 %, none 39.6 %.
 
 A little more of each resource:
-  hardware.ssd.count 1 -> 2: p99_ttft_ms -10.0 +-2.0 for cost.usd_per_hour +0.500; per TB: -2.50 for
-    +0.125; then it misses p99_ttft_ms (400 +-6)
-  hardware.ssd.read_bandwidth_bytes_per_s 1 -> 2: p99_ttft_ms +3.0 +-1.0 for cost.usd_per_hour 0 (a
-    link, not for sale by itself)
-None that is for sale surely lowers p99_ttft_ms and misses no target.
+  SSDs 1 -> 2: p99 TTFT -10.0 +-2.0 ms for cost per hour +0.500 $/h; per TB: -2.50 for +0.125; then
+    it misses p99 TTFT (400 +-6 ms)
+  SSD read bandwidth 1.00 GB/s -> 2.00 GB/s: p99 TTFT +3.0 +-1.0 ms for cost per hour 0 $/h (a link,
+    not for sale by itself)
+None that is for sale surely lowers p99 TTFT and misses no target.
 
 How far the answer holds:
-  holds: holds, p99_ttft_ms 100 +-6
-  misses: misses p99_ttft_ms (400 +-6)
-  misses another: misses token_hit_rate (0.750), p99_ttft_ms 100 +-6
-  saturated: is saturated, p99_ttft_ms 100 +-6
-  unclear: may be saturated, p99_ttft_ms 100 +-6
+  holds: holds, p99 TTFT 100 +-6 ms
+  misses: misses p99 TTFT (400 +-6 ms)
+  misses another: misses token hit rate (75.0 %), p99 TTFT 100 +-6 ms
+  saturated: is saturated, p99 TTFT 100 +-6 ms
+  unclear: may be saturated, p99 TTFT 100 +-6 ms
   cannot run: cannot run: no room
-  GPU price +20 %: 3.60, still the best of what was judged
-  GPU price x 2: 6.00; then better: hardware=h100-sxm ssd.count=2
+  GPU price +20 %: 3.60 $/h, still the best of what was judged
+  GPU price x 2: 6.00 $/h; then better: hardware=h100-sxm ssd.count=2
 
 Where the answer flips, the nearest first (one seed a step):
-  traffic x 1.25 (holds at x 1.12): the answer misses p99_ttft_ms
+  traffic x 1.25 (holds at x 1.12): the answer misses p99 TTFT
   prompts x 1.50: the answer is saturated
   sessions x 2.00 (holds at x 1.00): the answer may be saturated
   SSD price x 0.500: cheaper is hardware=l40s
   GPU price x 8.00: the answer still holds
 
 Left out, each with the setting that comes nearest:
-  a: meets the targets at cost.usd_per_hour 4.00
-  b: at least cost.usd_per_hour 5.00
-  c: misses p99_ttft_ms (300) at cost.usd_per_hour 2.00
-  d: may miss p99_ttft_ms (201) at cost.usd_per_hour 2.00
-  e: saturated, on a short workload, at cost.usd_per_hour 1.00
-  f: may be saturated at cost.usd_per_hour 1.00
+  a: meets the targets at cost per hour 4.00 $/h
+  b: at least cost per hour 5.00 $/h
+  c: misses p99 TTFT (300 ms) at cost per hour 2.00 $/h
+  d: may miss p99 TTFT (201 ms) at cost per hour 2.00 $/h
+  e: saturated, on a short workload, at cost per hour 1.00 $/h
+  f: may be saturated at cost per hour 1.00 $/h
   g: cannot run: no room
 
 Commands that repeat the rows:
@@ -225,8 +224,8 @@ TEST_F(PlanText, WithoutAnAnswerNamesTheNearest) {
 on short ones, 0 cannot run
 
 A verdict.
-  p99_ttft_ms 900 +-6, wanted: at most 200
-  token_hit_rate 0.750, wanted: at least 0.500
+  p99 TTFT 900 +-6 ms, wanted: at most 200 ms
+  token hit rate 75.0 %, wanted: at least 50.0 %
   truncated 7.00 turns a run
   kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
 Intervals are those that the verdicts rest on: of 95.0 %.
@@ -242,9 +241,9 @@ TEST_F(PlanText, SaysWhatItDoesNotTellApart) {
             .verdict = Judgement::unclear,
             .reason = "p99_ttft_ms",
             .p99_ttft_ms = 200})};
-  EXPECT_EQ(lines_with("kind="), R"(  kind=b at 2.00 is not told apart
-  kind=c at 2.00 may be saturated
-  kind=d at 3.00 may miss p99_ttft_ms (200 +-6)
+  EXPECT_EQ(lines_with("kind="), R"(  kind=b at 2.00 $/h is not told apart
+  kind=c at 2.00 $/h may be saturated
+  kind=d at 3.00 $/h may miss p99 TTFT (200 +-6 ms)
 )");
   EXPECT_EQ(lines_with("Not clear"), "Not clear after 24 seeds:\n");
 }
@@ -275,14 +274,14 @@ TEST_F(PlanText, SaysHowTheNextCheaperOneFails) {
   for (const auto& [cheaper, why] :
        {Case{{.verdict = Judgement::misses, .reason = "unstable"}, "is saturated."},
         Case{{.verdict = Judgement::unclear, .reason = "stable"}, "may be saturated."},
-        Case{{.verdict = Judgement::misses, .reason = "token_hit_rate"}, "misses token_hit_rate (0.750)."},
+        Case{{.verdict = Judgement::misses, .reason = "token_hit_rate"}, "misses token hit rate (75.0 %)."},
         Case{{.verdict = Judgement::unclear, .reason = "token_hit_rate"},
-             "may miss token_hit_rate (0.750)."}}) {
+             "may miss token hit rate (75.0 %)."}}) {
     Made next = cheaper;
     next.changes = {"kind=b"};
     report_.result.next_better = made(next);
     EXPECT_EQ(lines_with("next cheaper"),
-              "The next cheaper one that was judged, kind=b at 3.00, " + why + "\n");
+              "The next cheaper one that was judged, kind=b at 3.00 $/h, " + why + "\n");
   }
 }
 
@@ -294,17 +293,17 @@ TEST_F(PlanText, SaysWhichResourceBringsMost) {
     report_.advice.marginals = {more};
     return lines_with("One more dollar") + lines_with("Most is gained") + lines_with("None that is");
   };
-  EXPECT_EQ(last(), "One more dollar an hour buys most as hardware.ssd.count: 20.0 ms of p99 TTFT.\n");
+  EXPECT_EQ(last(), "One more dollar an hour buys most as SSDs: 20.0 ms of p99 TTFT.\n");
   more.objective = {0, 0};
-  EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
+  EXPECT_EQ(last(), "Most is gained by SSDs.\n");
   more.quality = {-10, 10};
-  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms and misses no target.\n");
+  EXPECT_EQ(last(), "None that is for sale surely lowers p99 TTFT and misses no target.\n");
   more.quality = {-10, 9};
   plan_.minimize = "cost.gpu_usd";
   more.objective = {0.5, 0};
-  EXPECT_EQ(last(), "Most is gained by hardware.ssd.count.\n");
+  EXPECT_EQ(last(), "Most is gained by SSDs.\n");
   more.candidate = made({.verdict = Judgement::misses, .reason = "token_hit_rate"});
-  EXPECT_EQ(last(), "None that is for sale surely lowers p99_ttft_ms and misses no target.\n");
+  EXPECT_EQ(last(), "None that is for sale surely lowers p99 TTFT and misses no target.\n");
   more.has_price = false;
   EXPECT_EQ(last(), "");
 }
