@@ -31,6 +31,7 @@
 #include "plan/workers.h"
 #include "run/billing.h"
 #include "scenario/load.h"
+#include "scenario/servers.h"
 #include "text/plan_text.h"
 #include "text/result_sentences.h"
 

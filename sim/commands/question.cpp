@@ -22,6 +22,7 @@
 #include "launch/stack_tiers.h"
 #include "policy/table.h"
 #include "run/engine_memory.h"
+#include "scenario/servers.h"
 #include "workload/generators/agents.h"
 #include "workload/sources_table.h"
 
@@ -127,18 +128,6 @@ void write_override(const Override& override, const Json& resolved, Json& writte
 }
 
 }  // namespace
-
-// itself.
-std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus) {
-  if (profile.gpu.count >= gpus) return name;
-  for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
-    const std::string_view other = entry.name;
-    const bool is_of_gpu = other.starts_with(name + "-") && other.ends_with("x") &&
-                           other.find('-', name.size() + 1) == std::string::npos;
-    if (is_of_gpu && load_hardware(std::string(other)).gpu.count >= gpus) return std::string(other);
-  }
-  return name;
-}
 
 std::string Storage::label() const {
   return joined(sizes, " ",

@@ -106,9 +106,6 @@ class Question {
   std::vector<std::string> notes_;
 };
 
-// Returns the name of a profile with enough such GPUs: h100-sxm-8x for 2 of h100-sxm; else the profile
-// itself.
-std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus);
 // Returns "--model M --gpu G ...", the options of a question without a file.
 std::string options_text(const QuestionArgs& args);
 

@@ -22,120 +22,29 @@
 #include "commands/question.h"
 #include "documents/kind.h"
 #include "plan/workers.h"
-#include "policy/group_rules.h"
 #include "policy/table.h"
 #include "run/engine_memory.h"
-#include "run/lone_restore.h"
 #include "run/machine.h"
 #include "run/simulate.h"
-#include "scenario/load.h"
 #include "text/restore_text.h"
+#include "whatif/lone_context.h"
 #include "workload/generators/stored_contexts.h"
 
 namespace kvcap {
 namespace {
 
-struct RestoreArgs {
-  std::string model, hardware;
-  std::optional<int64_t> gpus;
-  std::string lengths;
-  int64_t tokens = 0;  // the length that is restored
-  int64_t new_tokens = 64;
+struct RestoreArgs : LoneContext {
+  std::string lengths;  // of which `tokens` is the one that is restored
   std::string policy = "all";
-  std::string tier;
-  std::vector<std::string> overrides;
   std::string out;
   bool json = false;
 };
 
-constexpr auto kPreferredTiers = [] {
-  std::array<Tier, kHostTiers.size()> tiers = kHostTiers;
-  std::rotate(tiers.begin(), std::find(tiers.begin(), tiers.end(), Tier::ssd),
-              std::find(tiers.begin(), tiers.end(), Tier::ssd) + 1);
-  return tiers;
-}();
-
-Tier choose_tier(const RestoreArgs& args, const HardwareProfile& hardware) {
-  std::string allowed;
-  for (Tier tier : kPreferredTiers) {
-    if (!has_tier(hardware, tier)) continue;
-    if (args.tier.empty() || args.tier == name(tier)) return tier;
-    allowed += (allowed.empty() ? "" : ", ") + std::string(name(tier));
-  }
-  throw InputError("--tier: found \"" + (args.tier.empty() ? "none" : args.tier) + "\", allowed on " +
-                   hardware.name + ": " +
-                   (allowed.empty() ? "nothing (the profile has no host tier)" : allowed));
-}
-
-StoredContexts contexts_of(const RestoreArgs& args) {
-  return {.count = 1, .tokens = args.tokens, .new_tokens = args.new_tokens};
-}
-
-// Returns a scenario of the machine; `step_tokens`: that of the engine's largest step, if not its default.
-Scenario scenario_of_machine(const RestoreArgs& args, const std::string& policy,
-                             std::optional<int64_t> step_tokens) {
-  Json text = {{"schema", "kvcap.scenario/1"},
-               {"name", "restore"},
-               {"model", args.model},
-               {"hardware", args.gpus ? server_of(load_hardware(args.hardware), args.hardware, *args.gpus)
-                                      : args.hardware},
-               {"serving", {{"host_times", "none"}, {"tensor_parallel_size", args.gpus.value_or(1)}}},
-               {"workload", {{"source", {{"kind", "chat"}}}}},
-               {"policy", {{"name", policy}}},
-               {"fidelity", "layer"}};
-  for (const std::string& change : args.overrides) {
-    if (change.starts_with("policy.name=") || change.starts_with("policy.tiers") ||
-        change.starts_with("policy=")) {
-      throw InputError("--set " + change +
-                       ": restore takes the policy from --policy and the tier from --tier");
-    }
-  }
-  if (step_tokens) text["serving"]["max_num_batched_tokens"] = *step_tokens;
-  return parse_scenario(text.dump(-1, ' ', false, Json::error_handler_t::replace), "restore", args.overrides);
-}
-
-// Returns a scenario with one context, whose state is in one tier with room for it, simulated layer by layer.
-Scenario scenario_for(const RestoreArgs& args, const std::string& policy) {
-  Scenario scenario = scenario_of_machine(args, policy, args.tokens + args.new_tokens);
-  // Does not check whether the context fits; policy_entry() does.
-  make_room(contexts_of(args), choose_tier(args, scenario.hardware), scenario);
-  return scenario;
-}
-
-const char* bound_of(const Restoration& restoration, const Machine& machine, Tier tier, double prefill_s) {
-  const double io_s = total_load_s(restoration, tier, machine.route(tier, Tier::hbm));
-  const double compute_s = restoration.total_compute_s() - (restoration.fused ? prefill_s : 0);
-  if (std::abs(io_s - compute_s) <= 0.05 * std::max(io_s, compute_s)) return "balanced";
-  return io_s > compute_s ? "io" : "compute";
-}
-
-double restore_flops(const Restoration& restoration, const CostModel& cost) {
-  double flops = 0;
-  for (const LayerWork& work : restoration.work) {
-    flops += static_cast<double>(work.layers) *
-             (cost.project_kv_layer_flops(work.projected_tokens) + cost.prefill_layer_flops(work.recomputed));
-  }
-  return flops;
-}
-
-// True iff the policy is a bound that cannot be built: it keeps everything on the GPU, or loads take no time.
-bool is_bound(const Machine& machine) {
-  return machine.policy().traits().reuse == Reuse::everything || machine.options().ideal_load.value_or(false);
-}
-
 Json policy_entry(const RestoreArgs& args, const std::string& policy) {
-  const Scenario scenario = scenario_for(args, policy);
+  const Scenario scenario = lone_scenario(args, policy);
   const Tier tier = scenario.policy.tiers->front().kind;
   const Machine machine(scenario, args.tokens, args.tokens);
-
-  for (const StoreTier& store : machine.tiers()) {
-    const double bytes = static_cast<double>(args.tokens) * store.bytes_per_token;
-    if (bytes <= store.capacity_bytes) continue;
-    throw InputError("--tokens: found " + std::to_string(args.tokens) +
-                     ", allowed: a context that fits the tier " + std::string(name(tier)) + " as " + policy +
-                     " keeps it, up to " +
-                     std::to_string(static_cast<int64_t>(store.capacity_bytes / store.bytes_per_token)));
-  }
+  require_room(args, machine, policy);
   Json timeline = Json::array();
   SimulateHooks hooks;
   hooks.on_restore_activity = [&timeline](const RestoreActivity& activity) {
@@ -151,52 +60,21 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   const RunResult result = simulate(scenario, requests_at_once(contexts_of(args)), hooks);
   const TurnRecord& turn = result.turns.front();
   const LoneRestore alone = lone_restore(machine, contexts_of(args), tier);
-  const Restoration& restoration = alone.restoration;
-  const double prefill_s = alone.prefill_s;
-  double flops = 0;
-  const char* bound = "balanced";
-  if (!restoration.empty()) {
-    flops = restore_flops(restoration, machine.cost());
-    bound = bound_of(restoration, machine, tier, prefill_s);
-  } else if (machine.policy().traits().reuse != Reuse::everything) {
-    const PrefillChunk whole{args.tokens + args.new_tokens, 0};
-    const PrefillChunk suffix{args.new_tokens, args.tokens};
-    flops = static_cast<double>(scenario.model.num_hidden_layers) *
-            (machine.cost().prefill_layer_flops(whole) - machine.cost().prefill_layer_flops(suffix));
-    bound = "compute";
-  }
-  if (!restoration.fused) {
+  if (!alone.restoration.fused) {
     timeline.push_back({{"stream", "compute"},
                         {"layer", -1},
                         {"what", "prefill of all layers"},
                         {"start_s", static_cast<double>(turn.restore_s)},
                         {"end_s", turn.ttft_s}});
   }
-  Schedule schedule = machine.policy().schedule(args.tokens, tier);
-  if (machine.policy().traits().reuse == Reuse::stored && restoration.empty()) {
-    schedule = {.recompute_layers = scenario.model.num_hidden_layers};  // computed in the steps of the new
-                                                                        // tokens
-  }
   Json entry = {{"policy", policy},
-                {"restore_s", turn.ttft_s - prefill_s},
-                {"prefill_s", prefill_s},
-                {"ttft_s", turn.ttft_s},
-                {"closed_form_restore_s", alone.restore_s},
-                {"schedule",
-                 {{"hidden_layers", schedule.hidden_layers},
-                  {"kv_layers", schedule.kv_layers},
-                  {"recompute_layers", schedule.recompute_layers}}},
-                {"stored_bytes_per_token", machine.policy().traits().stored_bytes_per_token},
-                {"read_bytes", restoration.total_bytes()[index(tier)]},
-                {"restore_flops", flops},
-                {"bound", bound},
-                {"is_bound", is_bound(machine)},
-                {"quality_note", machine.quality_note().empty() ? Json() : Json(machine.quality_note())},
-                {"timeline", timeline}};
-  if (schedule.hidden_tokens >= 0) entry["schedule"]["hidden_tokens"] = schedule.hidden_tokens;
-  entry["notes"] = machine.policy().traits().notes;
-  if (machine.options().ideal_load.value_or(false)) {
-    entry["notes"].push_back(policy + ": loads take no time (policy.ideal_load)");
+                {"restore_s", turn.ttft_s - alone.prefill_s},
+                {"prefill_s", alone.prefill_s},
+                {"ttft_s", turn.ttft_s}};
+  const Json closed_form = closed_form_entry(args, machine, policy, tier);
+  for (const auto& [key, value] : closed_form.items()) {
+    if (key == "notes") entry["timeline"] = timeline;
+    entry[key] = value;
   }
   return entry;
 }
@@ -213,7 +91,7 @@ std::vector<std::string> memory_notes(const Scenario& scenario) {
 
 // Returns a note that names the limits of the model and of the GPU's memory that the longest context exceeds.
 std::vector<std::string> limit_notes(const RestoreArgs& args, const std::vector<int64_t>& lengths) {
-  const Scenario scenario = scenario_of_machine(args, args.policy == "all" ? "ideal" : args.policy, {});
+  const Scenario scenario = machine_scenario(args, args.policy == "all" ? "ideal" : args.policy, {});
   const int64_t tokens = *std::max_element(lengths.begin(), lengths.end()) + args.new_tokens;
   const int64_t window = scenario.serving.max_model_len.value_or(scenario.model.max_position_embeddings);
   const int64_t room = longest_sequence(scenario, kv_capacity_tokens(scenario));
@@ -235,21 +113,6 @@ std::vector<std::string> policies_of(const RestoreArgs& args) {
   for (std::string_view one : names) allowed += ", " + std::string(one);
   throw InputError("--policy: found \"" + args.policy + "\", allowed: all" + allowed +
                    suggestion(args.policy, names));
-}
-
-// Removes the policies that do not support the model. Returns a note with their names.
-std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vector<std::string>& policies) {
-  std::string names;
-  std::erase_if(policies, [&](const std::string& policy) {
-    PolicyOptions options = scenario.policy;
-    options.name = policy;
-    const bool refuses = refusal(with_preset(options), scenario.model).has_value();
-    if (refuses) names += (names.empty() ? "" : ", ") + policy;
-    return refuses;
-  });
-  if (names.empty()) return {};
-  return {"left out, since they do not serve layers that keep a window or a state: " + names +
-          " (--policy with one of them says why)"};
 }
 
 constexpr int64_t kMostTokens = 100'000'000;
@@ -278,7 +141,7 @@ Json restore_document(const RestoreArgs& args, int64_t tokens, const std::vector
   const std::vector<std::string> entries = run_in_workers(
       policies.size(),
       [&](std::size_t i, std::atomic<int64_t>&) { return policy_entry(one, policies[i]).dump(); });
-  const Scenario scenario = scenario_for(one, policies.front());
+  const Scenario scenario = lone_scenario(one, policies.front());
   Json document = {{"schema", "kvcap.restore/1"},        {"model", scenario.model.name},
                    {"hardware", scenario.hardware.name}, {"tokens", tokens},
                    {"new_tokens", args.new_tokens},      {"tier", name(scenario.policy.tiers->front().kind)},
@@ -314,7 +177,7 @@ void restore(RestoreArgs args) {
   }
   std::vector<std::string> policies = policies_of(args);
   // Loads the scenario once, to find bad input before anything runs.
-  const Scenario scenario = scenario_for(args, policies.front());
+  const Scenario scenario = lone_scenario(args, policies.front());
   std::vector<std::string> notes = memory_notes(scenario);
   for (std::string& note : limit_notes(args, lengths)) notes.push_back(std::move(note));
   if (args.policy == "all") {

@@ -39,11 +39,13 @@ const std::map<std::string, std::set<std::string>> kMayInclude = {
     {"validate",
      {"run", "fit", "observe", "plan", "scenario", "policy", "cost", "spec", "metrics", "workload", "base"}},
     {"library", {"plan", "scenario", "metrics", "base"}},
+    {"whatif",
+     {"run", "launch", "scenario", "engine", "policy", "state", "cost", "spec", "workload", "base"}},
     {"serve", {"scenario", "engine", "policy", "workload", "base"}},
     {"calibration", {"cost", "spec", "base"}},
-    {"commands",
-     {"run", "serve", "report", "documents", "text", "validate", "fit", "observe", "advise", "plan", "launch",
-      "scenario", "policy", "cost", "spec", "metrics", "workload", "engine", "base"}},
+    {"commands", {"run",  "serve",   "whatif",  "report",   "documents", "text",     "validate",
+                  "fit",  "observe", "advise",  "plan",     "launch",    "scenario", "policy",
+                  "cost", "spec",    "metrics", "workload", "engine",    "base"}},
 };
 
 std::string folder_of(const std::string& path) {
