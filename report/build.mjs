@@ -1,10 +1,12 @@
 // Bundles src/ into dist/page.html, the page of kvcap report: one file that holds its script and style and asks
 // nobody for anything. kvcap fills the element #kvcap-data; without data the page says so.
 // Bundles src/serve/ into dist/serve.html, serve.js and serve.css, the page of kvcap serve.
+// Bundles src/whatif/ into dist/whatif.html, the page of kvcap whatif, where KVCAP_WASM names its module.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -62,6 +64,27 @@ function hash_of(tag) {
   return `sha256-${createHash("sha256").update(found[0][1], "utf8").digest("base64")}`;
 }
 const page = filled.replace("/*script-hash*/", hash_of("script")).replace("/*style-hash*/", hash_of("style"));
+// The page names its script and style by their hashes, so that nothing else runs in it.
+async function whatif_page(wasm) {
+  const [frame, script, style, module] = await Promise.all([
+    readFile(here("src/whatif/page.html"), "utf8"),
+    bundle("src/whatif/main.ts"),
+    bundle("src/whatif/style.css"),
+    readFile(wasm),
+  ]);
+  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const [code, look] = [inside(script).trim(), inside(style).trim()];
+  return frame
+    .replace("SCRIPT_HASH", () => hash(code))
+    .replace("STYLE_HASH", () => hash(look))
+    .replace("<style></style>", () => `<style>${look}</style>`)
+    .replace(
+      'id="module"></script>',
+      () => `id="module">${gzipSync(module, { level: 9 }).toString("base64")}</script>`,
+    )
+    .replace("<script></script>", () => `<script>${code}</script>`);
+}
+const wasm = process.env.KVCAP_WASM ?? "";
 
 await mkdir(here("dist"), { recursive: true });
 for (const [name, text] of [
@@ -69,6 +92,7 @@ for (const [name, text] of [
   ["serve.html", serve_page],
   ["serve.js", serve_script],
   ["serve.css", serve_style],
+  ...(wasm === "" ? [] : [["whatif.html", await whatif_page(wasm)]]),
 ]) {
   await writeFile(here(`dist/${name}`), text);
   console.log(`dist/${name}: ${(Buffer.byteLength(text) / 1e3).toFixed(0)} kB`);

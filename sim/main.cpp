@@ -111,6 +111,7 @@ int main(int argc, char** argv) {
   kvcap::add_observe(app);
   kvcap::add_report(app);
   kvcap::add_serve(app);
+  kvcap::add_whatif(app);
   kvcap::add_trace(app);
   kvcap::add_show(app);
   kvcap::add_completion(app);

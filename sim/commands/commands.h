@@ -28,6 +28,7 @@ void add_validate(CLI::App& app);
 void add_observe(CLI::App& app);
 void add_report(CLI::App& app);
 void add_serve(CLI::App& app);
+void add_whatif(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_show(CLI::App& app);
 void add_completion(CLI::App& app);

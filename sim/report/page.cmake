@@ -1,8 +1,9 @@
-# Writes OUT, the source file that embeds the pages of kvcap report and kvcap serve. Builds them from APP (the folder report/) in WORK, a
+# Writes OUT, the source file that embeds the pages of kvcap report, kvcap serve and kvcap whatif. Builds them from APP (the folder report/) in WORK, a
 # copy, so that nothing is written into the source tree; NPM is npm's path. Without NPM, or where npm fails,
-# OUT says in WHY what is missing instead. A failure leaves WORK/failed, and configuring again tries again.
+# OUT says in WHY what is missing instead. WASM is the module of kvcap whatif; without it, WHATIF_WHY says why. A failure leaves WORK/failed, and configuring again tries again.
 set(dist "")
 set(why "${WHY}")
+set(whatif_why "${WHATIF_WHY}")
 
 if(NPM AND NOT EXISTS ${APP}/package-lock.json)
   set(why "the page for html was not built: there was no ${APP}")
@@ -34,7 +35,7 @@ elseif(NPM)
   endif()
   if(failed EQUAL 0)
     set(step "npm run build")
-    execute_process(COMMAND ${NPM} run build WORKING_DIRECTORY ${WORK} TIMEOUT 600
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env "KVCAP_WASM=${WASM}" ${NPM} run build WORKING_DIRECTORY ${WORK} TIMEOUT 600
                     RESULT_VARIABLE failed OUTPUT_FILE ${WORK}/npm.log ERROR_FILE ${WORK}/npm.log)
   endif()
   if(failed EQUAL 0 AND EXISTS ${WORK}/dist/page.html)
@@ -75,9 +76,17 @@ embed(report page.html)
 embed(serve serve.html)
 embed(serve_script serve.js)
 embed(serve_style serve.css)
+set(whatif "{}")
+if(WASM)
+  embed(whatif whatif.html)
+endif()
+if(NOT dist)
+  set(whatif_why "${why}")
+endif()
 
 file(WRITE ${OUT} "#include \"report/page.h\"
 #include \"serve/page.h\"
+#include \"whatif/page.h\"
 
 ${bytes}
 namespace kvcap {
@@ -86,6 +95,7 @@ ReportPage embedded_report_page() { return {.html = ${report}, .missing = \"${wh
 ServePage embedded_serve_page() {
   return {.html = ${serve}, .script = ${serve_script}, .style = ${serve_style}};
 }
+WhatifPage embedded_whatif_page() { return {.html = ${whatif}, .missing = \"${whatif_why}\"}; }
 
 }  // namespace kvcap
 ")

@@ -9,6 +9,7 @@
 
 #include "report/page.h"
 #include "unit/reader.h"
+#include "whatif/page.h"
 
 namespace kvcap::help_examples_test {
 namespace {
@@ -53,8 +54,11 @@ TEST_F(HelpExamples, EveryExampleOfAHelpTextRuns) {
     if (name == "serve") command = "timeout --preserve-status -s INT 2 " + command;
     const Outcome outcome = shell(command);
     const bool needs_page = name == "serve" || command.find(".html") != std::string::npos;
-    if (needs_page && embedded_report_page().html.empty()) {
-      EXPECT_EQ(outcome.exit_code, 2) << command << "\n" << outcome.err;  // built without Node.js
+    const std::string_view page =
+        name == "whatif" ? embedded_whatif_page().html : embedded_report_page().html;
+    if (needs_page && page.empty()) {
+      // Built without Node.js or Emscripten.
+      EXPECT_EQ(outcome.exit_code, 2) << command << "\n" << outcome.err;
       continue;
     }
     EXPECT_EQ(outcome.exit_code, 0) << command << "\n" << outcome.err;

@@ -1,0 +1,17 @@
+// The page of kvcap whatif, embedded by the build: report/src/whatif and this folder as WebAssembly in one
+// file.
+#pragma once
+
+#include <string_view>
+
+namespace kvcap {
+
+struct WhatifPage {
+  std::string_view html;     // empty: not built
+  std::string_view missing;  // if html is empty: the reason, and how to build the page
+};
+
+// Defined in a source file that the build generates (report/page.cmake).
+WhatifPage embedded_whatif_page();
+
+}  // namespace kvcap
