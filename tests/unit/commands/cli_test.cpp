@@ -220,7 +220,7 @@ TEST_F(Cli, ExitsWith2AndOneLineForBadInput) {
        "kvcap: found the command \"rum\", allowed: run, compare, restore, capacity, sweep, plan, fit, "
        "validate, "
        "observe, "
-       "report, trace, show, completion, man; did you mean \"run\"?\n"},
+       "report, serve, whatif, trace, show, completion, man; did you mean \"run\"?\n"},
       {{"run", path("chat.json"), "--require", "p99_ttft_m<=5"},
        "kvcap: --require: found the metric \"p99_ttft_m\", allowed: a number of the result; did you mean "
        "\"p99_ttft_ms\"?\n"},
