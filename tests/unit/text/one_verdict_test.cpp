@@ -24,8 +24,9 @@ std::string plain(const std::string& text) {
     if (c == '\\' || (c == ' ' && !all.empty() && all.back() == ' ')) continue;
     all += c;
   }
-  for (const auto& [escape, sign] : {std::pair("&lt;", "<"), std::pair("&amp;", "&"), std::pair("±", "+-"),
-                                     std::pair("≤", "<="), std::pair("≥", ">="), std::pair("→", "->")})
+  for (const auto& [escape, sign] :
+       {std::pair("&lt;", "<"), std::pair("&amp;", "&"), std::pair("± ", "+-"), std::pair("±", "+-"),
+        std::pair("≤", "<="), std::pair("≥", ">="), std::pair("→", "->")})
     for (std::size_t at; (at = all.find(escape)) != std::string::npos;)
       all.replace(at, std::string_view(escape).size(), sign);
   return all;
