@@ -9,6 +9,7 @@ export interface Unit {
 interface Quantity extends Unit {
   title: string;
   better: number; // 1 if more is better, -1 if less is, 0 if neither
+  real_only: boolean; // says nothing of a bound, which cannot be built
 }
 
 export const ms_of_s: Unit = { symbol: "ms", scale: 1000 };
@@ -30,7 +31,12 @@ export function read_quantities(place: Place): void {
       .at("names")
       .entries.map(([name, row]) => [
         name,
-        { ...unit_at(row), title: row.at("title").text ?? name, better: row.at("better").number ?? 0 },
+        {
+          ...unit_at(row),
+          title: row.at("title").text ?? name,
+          better: row.at("better").number ?? 0,
+          real_only: row.at("real_only").value === true,
+        },
       ]),
   );
   endings = place
@@ -57,6 +63,8 @@ export function title_of(name: string): string {
 export function better(name: string): number {
   return table.get(name)?.better ?? 0;
 }
+
+export const is_real_only = (name: string): boolean => table.get(name)?.real_only ?? false;
 
 // Returns the most important metrics.
 export const headlines = (): readonly string[] => headline_metrics;

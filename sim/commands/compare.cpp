@@ -240,6 +240,7 @@ void tell_finished(const std::string& label, uint64_t seed, const RunResult& res
 
 void compare(const CompareArgs& args) {
   if (args.progress) Progress::tell_lines();
+  const int64_t draws = draws_of(args.draws);
   constexpr bool kHasDifferences = true;
   const std::vector<Requirement> requirements = parse_requirements(args.requirements, kHasDifferences);
   const Question question(args.question, {.has_sizes = true});
@@ -313,7 +314,7 @@ void compare(const CompareArgs& args) {
   std::string interrupted = is_interrupted ? finished_text(runs[0].size(), scenarios[0].replications) : "";
   ModelReport model;
   try {
-    if (!is_interrupted) model = model_report(labels, scenarios, results, {.draws = draws_of(args.draws)});
+    if (!is_interrupted) model = model_report(labels, scenarios, results, {.draws = draws});
   } catch (const Interrupted&) {
     interrupted = "Interrupted while plausible machines were drawn: no model intervals.\n\n";
   }

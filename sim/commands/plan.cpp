@@ -463,6 +463,7 @@ void plan(const PlanArgs& args) {
   }
   refuse_read_once(args.question.file, ", and a plan reads it for every configuration; allowed: a file");
   const std::vector<Requirement> requirements = parse_requirements(args.requirements);
+  const int64_t draws = draws_of(args.draws);
   const auto [from, plan, searched] = asked_plan(args);
   const std::string& name = args.question.file.empty() ? plan.base.path : args.question.file;
   const std::vector<std::string> names = {args.break_even ? "break_even.json" : "plan_result.json"};
@@ -501,7 +502,6 @@ void plan(const PlanArgs& args) {
     for (std::string& one : assumptions(notes)) report.purchase_notes.push_back(std::move(one));
   }
   if (report.result.best && !report.result.is_interrupted) {
-    const int64_t draws = draws_of(args.draws);
     report.advice = advise(plan, report.result, judge, draws == kAutoDraws ? kDefaultDraws : draws);
   }
   report.simulations = simulator.simulations();

@@ -46,6 +46,7 @@ Json quantities_json() {
                        {"better", one.better == Better::more   ? 1
                                   : one.better == Better::less ? -1
                                                                : 0}};
+    if (one.is_real_only) names[one.name]["real_only"] = true;
   }
   for (const Quantity& one : quantities())
     if (one.shown >= Visibility::overview) overview.push_back(one.name);

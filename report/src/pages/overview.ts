@@ -8,7 +8,7 @@ import { h } from "../dom.ts";
 import type { Figure } from "../figure.ts";
 import { list, show } from "../format.ts";
 import { cell, draw_table, metric_cell, words, type Cell, type Table } from "../table.ts";
-import { better, headlines, overview_rows, title_of, unit_of } from "../quantities.ts";
+import { better, headlines, is_real_only, overview_rows, title_of, unit_of } from "../quantities.ts";
 import { span_of } from "../charts/spans.ts";
 import { MachineLoad } from "../machine.ts";
 import { best_of, is_saturated } from "../noise.ts";
@@ -39,7 +39,11 @@ function headline(runs: readonly Run[], differences: readonly Place[]): Table {
     columns: [{ name: "" }, { name: "Unit" }, ...runs.map((run) => ({ name: run.label }))],
     rows: metrics.map((metric) => {
       const places = runs.map((run) => run.place.at("metrics").metric(metric));
-      const cells = places.map((place, at) => value_cell(place, metric, half_width(runs[at]!, metric)));
+      const cells = places.map((place, at) =>
+        is_real_only(metric) && runs[at]!.bound
+          ? words("-")
+          : value_cell(place, metric, half_width(runs[at]!, metric)),
+      );
       mark_best(cells, runs, metric, differences);
       return [words(title_of(metric)), words(unit_of(metric).symbol), ...cells];
     }),

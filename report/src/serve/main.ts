@@ -125,6 +125,7 @@ class Page {
     this.mode = this.mode === "dark" ? "light" : "dark";
     remember_mode(this.mode);
     this.show_mode();
+    this.runs.reload_report();
   }
 
   private show_mode(): void {

@@ -39,6 +39,12 @@ export class RunsView {
     this.chosen.append(this.status, this.progress, this.body);
   }
 
+  // A report reads the colours that are preferred when it is loaded.
+  reload_report(): void {
+    const frame = this.report.querySelector("iframe");
+    if (frame !== null) frame.src = frame.src;
+  }
+
   // Shows the last run of the server, if there is one.
   async open(): Promise<void> {
     try {

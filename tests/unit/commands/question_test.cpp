@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -379,6 +380,20 @@ TEST_F(Question, RefusesARateThatIsNoNumber) {
     EXPECT_NE(outcome.err.find(std::string("found ") + rate + ", allowed: a finite number"),
               std::string::npos)
         << outcome.err;
+  }
+}
+
+TEST_F(Question, RefusesDrawsThatAreNoNumberBeforeAnythingRuns) {
+  for (const char* command : {"compare", "plan"}) {
+    const std::string out = path(std::string("out_") + command);
+    const Outcome outcome =
+        kvcap({command,
+               std::string(command) == "plan" ? std::string(KVCAP_SOURCE_DIR) + "/scenarios/plans/demo.json"
+                                              : path("chat.json"),
+               "--draws", "many", "--out", out});
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_NE(outcome.err.find("found \"many\""), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(out)) << command;
   }
 }
 
