@@ -48,8 +48,8 @@ export class RunsView {
   // Shows the last run of the server, if there is one.
   async open(): Promise<void> {
     try {
-      const last = (await get_runs()).at(-1);
-      if (last !== undefined) await this.choose(last.id);
+      const last = Math.max(0, ...(await get_runs()).map(({ id }) => id));
+      if (last > 0) await this.choose(last);
     } catch (error) {
       this.fail(error);
     }
