@@ -197,7 +197,7 @@ std::vector<Compared> with_sizes(const Compared& policy, const std::string& item
   return columns.empty() ? std::vector<Compared>{policy} : columns;
 }
 
-// Sizes that no policy takes would be answered as if nobody had asked.
+// Sizes that no policy takes would change nothing, unsaid. Unknown names are refused where they are loaded.
 void refuse_unused_sizes(const std::vector<std::string>& items, const std::vector<Storage>& storages) {
   const auto is_size = [](const Storage::Size& size) { return size.bytes > 0; };
   const auto takes = [&](const std::string& item) {
@@ -205,6 +205,11 @@ void refuse_unused_sizes(const std::vector<std::string>& items, const std::vecto
       return !storing(item.substr(0, item.find(':')), one, "--dram, --ssd", tiers_of_policy(item)).empty();
     });
   };
+  const auto is_unknown = [](const std::string& item) {
+    const auto names = policy_names();
+    return std::find(names.begin(), names.end(), item.substr(0, item.find(':'))) == names.end();
+  };
+  if (std::any_of(items.begin(), items.end(), is_unknown)) return;
   for (const Storage& one : storages) {
     if (!std::any_of(one.sizes.begin(), one.sizes.end(), is_size)) continue;
     if (std::any_of(items.begin(), items.end(), takes)) return;
