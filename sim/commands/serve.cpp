@@ -33,7 +33,9 @@ struct ServeArgs {
   std::string out;
 };
 
-// Ctrl-C and its like, which wait until this asks for them, in all threads that are started after it.
+// Ctrl-C and its like, which wait until this asks for them, in all threads that are started after it. They
+// stay blocked, since some senders (timeout, impatient fingers) send two: the second must not fail an orderly
+// end.
 class Interrupts {
  public:
   Interrupts() {
@@ -44,9 +46,8 @@ class Interrupts {
       sigaction(one, nullptr, &action);
       if (action.sa_handler != SIG_IGN) sigaddset(&signals_, one);
     }
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   }
-  ~Interrupts() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
@@ -56,7 +57,7 @@ class Interrupts {
   }
 
  private:
-  sigset_t signals_{}, before_{};
+  sigset_t signals_{};
 };
 
 // The folder of the results: --out, or one that is gone at the end.

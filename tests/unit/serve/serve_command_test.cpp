@@ -94,7 +94,9 @@ TEST_F(ServeProgram, EndsAllItsProcessesAtCtrlC) {
     const pid_t pid = serve();
     unsetenv("TMPDIR");
     const std::vector<pid_t> processes = start_long_run(pid);
-    kill(pid, ending);
+    for (int times = 0; times < 20 && kill(pid, ending) == 0; ++times) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     const Outcome outcome = finish(pid);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
