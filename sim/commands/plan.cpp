@@ -32,7 +32,7 @@
 #include "run/billing.h"
 #include "scenario/load.h"
 #include "scenario/servers.h"
-#include "text/plan_text.h"
+#include "text/plan/plan_text.h"
 #include "text/result_sentences.h"
 
 namespace kvcap {

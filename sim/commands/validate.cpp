@@ -17,6 +17,7 @@
 #include "commands/output.h"
 #include "documents/kind.h"
 #include "text/run_comparison_text.h"
+#include "text/validation_text.h"
 #include "validate/runs/run_comparison.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"

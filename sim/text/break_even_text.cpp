@@ -2,7 +2,7 @@
 
 #include "base/text/format.h"
 #include "base/text/width.h"
-#include "text/plan_text.h"
+#include "text/plan/plan_text.h"
 
 namespace kvcap {
 std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std::vector<std::string>& said) {

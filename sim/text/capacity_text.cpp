@@ -17,7 +17,7 @@ double served_per_s(const LoadPoint& one) {
   return std::isnan(goodput) ? one.metric("request_throughput").mean : goodput;
 }
 
-double value_of(const CapacityColumn& column, const LoadPoint& at) {
+double column_value(const CapacityColumn& column, const LoadPoint& at) {
   const double over = column.over.empty() ? 1 : at.metric(column.over).mean;
   return column.unit.scale * at.metric(column.metric).mean / over;
 }
@@ -116,7 +116,7 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
   for (const LoadPoint& one : answer.curve) {
     text += right_aligned(format_number(one.load), kWidth);
     for (const CapacityColumn& column : columns)
-      text += right_aligned(format_number(value_of(column, one)), kWidth);
+      text += right_aligned(format_number(column_value(column, one)), kWidth);
     text += right_aligned(format_number(served_per_s(one)), kWidth) + "  ";
     text += std::string(static_cast<std::size_t>(std::lround(most > 0 ? bar * served_per_s(one) / most : 0)),
                         '#');

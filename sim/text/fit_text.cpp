@@ -36,7 +36,7 @@ std::string row_of(const FitEstimate& one) {
                    100 * one.learned());
 }
 
-std::string wrapped(const std::string& sentence) {
+std::string fit_lines(const std::string& sentence) {
   std::string text;
   for (const std::string& line : wrap(sentence, 100)) text += line + "\n";
   return text;
@@ -60,12 +60,13 @@ std::string sentences_of(const FitAnswer& answer) {
     if (!one.is_told()) silent.push_back(one.parameter.name);
   }
   if (!silent.empty()) {
-    text += wrapped("The runs do not identify " + joined(silent) + ", which keep the base profile's values.");
+    text +=
+        fit_lines("The runs do not identify " + joined(silent) + ", which keep the base profile's values.");
   }
   for (const Confounded& pair : answer.confounded) {
-    text += wrapped("The runs cannot separate " + answer.estimates[pair.first].parameter.name + " from " +
-                    answer.estimates[pair.second].parameter.name +
-                    formatted(" (correlation %.2f); only their combination is fitted.", pair.correlation));
+    text += fit_lines("The runs cannot separate " + answer.estimates[pair.first].parameter.name + " from " +
+                      answer.estimates[pair.second].parameter.name +
+                      formatted(" (correlation %.2f); only their combination is fitted.", pair.correlation));
   }
   if (!answer.has_converged)
     text += "The optimizer stopped at its limit of iterations, before it converged.\n";
@@ -127,10 +128,10 @@ std::string warnings_of(const FitAnswer& answer) {
   }
   std::string text;
   const std::string check = "; check the settings that the notes assume";
-  if (!worse.empty()) text += wrapped("Warning: the fit does not describe " + worse + check + ".");
+  if (!worse.empty()) text += fit_lines("Warning: the fit does not describe " + worse + check + ".");
   if (!far.empty()) {
-    text += wrapped("Warning: " + far +
-                    " lie more than 3 standard deviations from the base profile's values" + check + ".");
+    text += fit_lines("Warning: " + far +
+                      " lie more than 3 standard deviations from the base profile's values" + check + ".");
   }
   return text;
 }
@@ -153,7 +154,7 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
                      format_count(answer.judged_requests) + " held out, " +
                      format_count(answer.simulations, "simulation") + "\n\n";
   for (const FitRun& run : runs) {
-    if (const std::string hits = hits_text(run, answer); !hits.empty()) text += wrapped(hits) + "\n";
+    if (const std::string hits = hits_text(run, answer); !hits.empty()) text += fit_lines(hits) + "\n";
   }
   text += formatted("%-30s%12s   %-22s%10s\n", "parameter", "fitted", "95 % interval", "learned");
   for (const FitEstimate& one : answer.estimates) text += row_of(one);
@@ -171,7 +172,7 @@ std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer) {
   }
   if (const std::string warnings = warnings_of(answer); !warnings.empty()) text += "\n" + warnings;
   for (const FitRun& one : runs) {
-    for (const std::string& note : one.notes) text += "\n" + wrapped("note: " + one.name + ": " + note);
+    for (const std::string& note : one.notes) text += "\n" + fit_lines("note: " + one.name + ": " + note);
   }
   return text;
 }

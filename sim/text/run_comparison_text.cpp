@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/format.h"
+#include "text/validation_text.h"
 
 namespace kvcap {
 namespace {
@@ -73,11 +74,11 @@ std::string difference_text(const Check& check) {
   return signed_text(100 * (simulated / (simulated < low ? low : high) - 1), "%");
 }
 
-std::string percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
+std::string whole_percent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
 std::string allowed_text(const Check& check) {
   if (check.absolute) return std::to_string(std::lround(100 * check.tolerance)) + " points";
-  std::string share = percent(check.tolerance);
+  std::string share = whole_percent(check.tolerance);
   if (check.half_width.empty() || !(check.half_width.front() > 0)) return share;
   return share + " or " + format_number(check.half_width.front()) + " ms";
 }
@@ -100,7 +101,7 @@ std::string groups_text(const Cause& cause) {
   return text;
 }
 
-std::string wrapped(const std::string& text) {
+std::string evidence_lines(const std::string& text) {
   std::string lines;
   for (const std::string& one : wrap(text, kComparisonColumns, "  ")) lines += one + "\n";
   return lines;
@@ -119,12 +120,12 @@ std::string conclusion(const std::vector<Check>& checks) {
          (outside == 1 ? " is outside." : " are outside.");
 }
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 }  // namespace
 
 std::string run_comparison_table(const RunComparison& comparison) {
-  std::string text = wrapped(comparison.header) + "\n";
+  std::string text = evidence_lines(comparison.header) + "\n";
   text += line("", "simulated", "measured", "difference", "allowed", "verdict");
   for (const Check& one : comparison.checks) text += check_line(one);
   text += "\n" + line("beside them", "simulated", "measured", "", "", "");
@@ -134,18 +135,18 @@ std::string run_comparison_table(const RunComparison& comparison) {
     text += line(row.name + unit, format_number(row.scale * both.simulated),
                  format_number(row.scale * both.measured), "", "", "");
   }
-  text += "\n" + wrapped(conclusion(comparison.checks));
+  text += "\n" + evidence_lines(conclusion(comparison.checks));
   for (const Cause& one : comparison.causes) {
-    text += wrapped("Likely cause (" + groups_text(one) + "): " + one.text +
-                    (one.field.empty() ? "" : " [" + one.field + "]"));
+    text += evidence_lines("Likely cause (" + groups_text(one) + "): " + one.text +
+                           (one.field.empty() ? "" : " [" + one.field + "]"));
   }
   for (const Check& one : comparison.checks) {
     if (one.verdict == Agreement::not_comparable && !one.reason.empty() && !one.id.ends_with("p50") &&
         !one.id.ends_with("p90") && !one.id.ends_with("p99")) {
-      text += wrapped("Not compared: " + one.what + ": " + one.reason + ".");
+      text += evidence_lines("Not compared: " + one.what + ": " + one.reason + ".");
     }
   }
-  for (const std::string& one : comparison.notes) text += wrapped("Note: " + one + ".");
+  for (const std::string& one : comparison.notes) text += evidence_lines("Note: " + one + ".");
   return text;
 }
 
@@ -166,8 +167,8 @@ std::string run_comparison_json(const RunComparison& comparison) {
     const Both& both = comparison.evidence.*row.figure;
     object["evidence"].push_back({{"name", row.name},
                                   {"unit", row.unit},
-                                  {"simulated", number(row.scale * both.simulated)},
-                                  {"measured", number(row.scale * both.measured)}});
+                                  {"simulated", finite_or_null(row.scale * both.simulated)},
+                                  {"measured", finite_or_null(row.scale * both.measured)}});
   }
   object["notes"] = comparison.notes;
   return object.dump(2) + "\n";

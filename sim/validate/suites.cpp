@@ -42,25 +42,6 @@ std::string suite_names() { return joined(kSuites, ", ", &Suite::name); }
 
 // Published errors: BLIS from inference-sim's pages, on the runs held out from training c4f03409; DynoSim's
 // on points of InferenceX.
-std::span<const Headline> headlines() {
-  static constexpr Headline kHeadlines[] = {
-      {"vLLM 0.15.1 as launched: end to end", "16 stages of four models on H100s, median",
-       "vllm-h100.typed.e2el", "6.8 % (BLIS, runs that it held out)", "coverage.vllm-h100"},
-      {"its time to the first token", "the same", "vllm-h100.typed.ttft", "12.9 % (BLIS)",
-       "coverage.vllm-h100"},
-      {"vLLM in closed loops: TPOT", "models with and without experts on H100, H200 and B200, median",
-       "silicon.tpot", "30 % (DynoSim, mean over 759 other points)", "coverage.closed_loops"},
-      {"vLLM on a workstation: end to end", "one run on an RTX 4090", "vllm.e2el.mean"},
-      {"a fleet behind a router that knows prefixes: tokens/s", "16 rates on 16 H100s, median",
-       "llm-d.precise_prefix.tokens", "none", "coverage.llm-d.precise_prefix"},
-      {"contexts loaded from DRAM: first token of 50,000 tokens", "vLLM's offloading connector on an H100",
-       "stacks.vllm_offload.load_50k"},
-      {"token hit rate of a store that keeps everything", "12,031 prompts of Mooncake's trace",
-       "hits.mooncake.unbounded"},
-      {"GEMMs in bfloat16 that nothing was fitted to", "308 shapes on an H100, median",
-       "gemm.bfloat16.h100-sxm-8x.median"}};
-  return kHeadlines;
-}
 
 std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options) {
   return run_studies(shipped_studies(suite, {.quick = options.quick, .data_folder = options.data_folder}));

@@ -1,7 +1,6 @@
 // The suites of kvcap validate.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +25,6 @@ std::vector<Check> uncertainty_checks(const SuiteOptions& options);
 std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options);
 
 std::string suite_names();
-// Returns the lines of README's accuracy table.
-std::span<const Headline> headlines();
 // Returns the checks of the named suites, in the order of the table; all suites if `names` is empty. Throws
 // InputError for an unknown name.
 std::vector<Check> run_suites(const std::vector<std::string>& names, const SuiteOptions& options = {});

@@ -10,7 +10,7 @@
 
 #include "metrics/model_report.h"
 #include "text/model_text.h"
-#include "text/plan_text.h"
+#include "text/plan/plan_text.h"
 #include "unit/cli.h"
 
 namespace kvcap::draws_test {

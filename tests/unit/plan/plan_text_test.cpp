@@ -1,5 +1,5 @@
 // Whole pages of plans, made by hand: every sentence that an answer can have stands in one of them.
-#include "text/plan_text.h"
+#include "text/plan/plan_text.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "text/validation_text.h"
 #include "unit/cli.h"
 #include "unit/shared_data.h"
 #include "validate/suites.h"

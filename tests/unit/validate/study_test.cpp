@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/input_error.h"
+#include "text/validation_text.h"
 #include "unit/cli.h"
 #include "validate/studies/expression.h"
 

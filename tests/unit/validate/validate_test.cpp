@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/input_error.h"
+#include "text/validation_text.h"
 #include "unit/shared_data.h"
 #include "validate/studies/study.h"
 #include "validate/suites.h"

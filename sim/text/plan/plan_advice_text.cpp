@@ -1,4 +1,4 @@
-#include "text/plan_advice_text.h"
+#include "text/plan/plan_advice_text.h"
 
 #include <fmt/core.h>
 

@@ -2,8 +2,8 @@
 
 #include "base/text/format.h"
 #include "text/model_text.h"
-#include "text/plan_text.h"
-#include "text/plan_words.h"
+#include "text/plan/plan_text.h"
+#include "text/plan/plan_words.h"
 
 namespace kvcap {
 

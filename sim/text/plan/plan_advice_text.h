@@ -2,8 +2,8 @@
 // answer holds.
 #pragma once
 
-#include "text/plan_text.h"
-#include "text/plan_words.h"
+#include "text/plan/plan_text.h"
+#include "text/plan/plan_words.h"
 
 namespace kvcap {
 

@@ -1,4 +1,4 @@
-#include "text/plan_words.h"
+#include "text/plan/plan_words.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "text/plan_text.h"
+#include "text/plan/plan_text.h"
 
 #include <fmt/core.h>
 
@@ -9,8 +9,8 @@
 #include "base/text/format.h"
 #include "metrics/unserved.h"
 #include "scenario/load.h"
-#include "text/plan_advice_text.h"
-#include "text/plan_words.h"
+#include "text/plan/plan_advice_text.h"
+#include "text/plan/plan_words.h"
 #include "text/titles.h"
 
 namespace kvcap {
