@@ -1,4 +1,4 @@
-// Building blocks of the SimGrid world. The simulation runs outside of SimGrid actors, so SimGrid reports the
+// Building blocks of the SimGrid world. The simulation does not use SimGrid actors, so SimGrid reports the
 // completion of an activity immediately, through a callback that may start more activities.
 //
 //   Clock    the time of the simulation, and how many activities are under way
@@ -24,8 +24,8 @@ namespace sg4 = simgrid::s4u;
 // SimGrid resolves times to a nanosecond; shorter durations end immediately.
 inline constexpr double kResolution_s = 1e-9;
 
-// The time of the simulation. While no activity is under way, nothing contends: then time passes without
-// SimGrid, whose clock stays behind by what was skipped.
+// The time of the simulation. While no activity is under way, nothing contends for resources, and the clock
+// advances without SimGrid, whose own clock lags behind by the skipped time.
 class Clock {
  public:
   double now_s() const {
@@ -105,7 +105,7 @@ class Pending {
     then_ = std::move(then);
   }
 
-  // Keeps an ended activity until the clock has advanced because SimGrid may still read it.
+  // Keeps an ended activity alive until the clock has advanced, because SimGrid may still read it.
   void put_away() {
     --clock_.under_way;
     if (sg4::Engine::get_clock() > over_s_) {

@@ -380,8 +380,8 @@ class SimgridWorld : public World {
     zone->seal();
   }
 
-  // Starts what was asked for. Then, as long as nothing is under way, calls the loop whenever it is due; else
-  // an alarm does.
+  // Starts the requested work. Then, as long as no activity is under way, skips to the next call of the loop
+  // and makes it. Otherwise an alarm makes the call.
   void go_on() {
     agenda_.work_off();
     while (!stopped_ && is_idle() && next_call_s_ < kLastAlarm_s) {
@@ -407,8 +407,8 @@ class SimgridWorld : public World {
   }
 
   // Sets an alarm for the next call; an alarm that rings too early is set again. An alarm may at most double
-  // SimGrid's clock. SimGrid adds the difference to the clock, which is exact only if the difference does not
-  // exceed the clock, and it misses a time by which the clock is off by more than a nanosecond.
+  // SimGrid's clock. SimGrid adds the alarm's duration to its clock. The sum is exact only if the duration
+  // does not exceed the clock, and SimGrid misses an alarm if its clock is off by more than a nanosecond.
   void set_alarm() {
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
     alarm_.call_off();

@@ -29,7 +29,7 @@ class Lane {
   // latency begins no earlier than `ready_s`; until then this transfer and those queued behind it wait.
   virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
                     double ready_s = 0) = 0;
-  // Returns how many seconds the bytes that were requested but not yet carried take on an idle route.
+  // Returns the seconds that all bytes requested but not yet carried take on an idle route.
   virtual double pending_s() const = 0;
 };
 
@@ -61,8 +61,8 @@ class World {
   virtual Node& node(std::size_t number) = 0;
   // Returns the lane from a sending node to a receiving node. REQUIRES: the World has an Interconnect.
   virtual Lane& between(std::size_t from, std::size_t to) = 0;
-  // For a failure of the machine: drops all requests to its lanes, to lanes from and to it, and to its queue
-  // without calling their callbacks.
+  // For a failure of a node: drops all transfers on its lanes and on lanes from and to it, and all work in
+  // its queue, without calling their callbacks.
   virtual void drop_all(std::size_t node) = 0;
   // Calls the loop as soon as the current callback returns, unless the loop is due anyway.
   virtual void wake() = 0;
@@ -72,11 +72,11 @@ class World {
   virtual void run(std::function<double(double now_s)> loop) = 0;
 };
 
-// Observer of a link: is called at the end of a transfer with the seconds of work that the transfer took.
+// Observer of a link. It is called at the end of a transfer with the seconds of work that the transfer took.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
-// Interconnect: the first `senders` nodes send to all others. Each node has one link for it, which the only
-// hop of `sends` or `receives` describes and which all its transfers share.
+// Interconnect: the first `senders` nodes send to all others. Each node has one link for this purpose, which
+// all its transfers share. The single hop of `sends` or `receives` describes the link.
 struct Interconnect {
   std::size_t senders = 0;
   Route sends, receives;
@@ -85,7 +85,7 @@ struct Interconnect {
   const Route& route() const { return sends.bytes_per_s() <= receives.bytes_per_s() ? sends : receives; }
 };
 
-// What a node of the World is made of. The profile is used only while the World is made.
+// The parts from which a node of the World is made. The profile is used only while the World is made.
 struct NodeParts {
   const HardwareProfile* hardware = nullptr;
   int64_t gpus = 1;  // of the engine
@@ -93,9 +93,9 @@ struct NodeParts {
 };
 
 // Returns a World of SimGrid nodes, each with a link per device of its profile and a pair of hosts per lane.
-// Nodes share only the link of the remote tier, that of the first node's profile, and only with
-// `shared_remote`. Both end nodes observe the transfers of an interconnect. REQUIRES: this is the only World
-// of the process (SimGrid allows one engine per process).
+// With `shared_remote` the nodes share the link of the remote tier in the first node's profile; otherwise
+// they share nothing. Both end nodes observe the transfers of an interconnect. REQUIRES: this is the only
+// World of the process (SimGrid allows one engine per process).
 std::unique_ptr<World> make_simgrid_world(std::vector<NodeParts> nodes, bool shared_remote = false,
                                           const std::optional<Interconnect>& interconnect = std::nullopt);
 

@@ -6,8 +6,9 @@
 
 namespace kvcap {
 
-// The worker asks for ended loads while it launches a step, and the scheduler reads the answer with the
-// step's result. With asynchronous scheduling it has planned the next step by then.
+// Returns how many rounds pass between the end of a load and its report. The worker polls for finished loads
+// while it launches a step, and the scheduler reads the answer together with the step's result. With
+// asynchronous scheduling, the next step has been planned by then.
 static int64_t report_steps(const ServingOptions& serving, const KeepingOptions& keeping) {
   if (!keeping.polled_loads) return 0;
   return serving.async_scheduling ? 2 : 1;
@@ -44,7 +45,7 @@ Admitted Admissions::admit(Request& request, const Fits& fits) {
   request.named = serving_.prefix_caching && request.free_tokens == 0;
   const bool asks = engine_.policy->traits().restores_resident && request.free_tokens > 0;
   const bool restores = found.parts.below() > 0 || asks;
-  // Another request already loads these blocks: this one waits and will find them.
+  // Another request is already loading these blocks; this request waits and will then hit them.
   if (restores && request.named && cache_.is_loading(found.parts)) return pass();
   const int64_t resident = found.resident + request.free_tokens;
   if (!fits({found.blocks, restores ? resident + found.parts.below() : 0})) return {Outcome::waits};
@@ -75,7 +76,8 @@ void Admissions::record_hits(Request& request, const FoundParts& found, int64_t 
   handovers_.admitted(request);
 }
 
-// Takes blocks for the whole prompt, and computes its last token when the KV of the others has arrived.
+// Takes blocks for the whole prompt. Its last token is computed here once the KV of all other tokens has
+// arrived.
 Admitted Admissions::receive(Request& request, const FoundContext& found) {
   cache_.use(request, parts_.node->now_s());
   handovers_.receive(request, found.resident, [this, &request] {
@@ -95,7 +97,7 @@ void Admissions::preempted(Request& request) {
 
 // ---- waiting ----
 
-// The request waits, but others may pass it.
+// The request waits, but others may overtake it.
 Admitted Admissions::pass() {
   may_be_passed_ = true;
   return {Outcome::passes};
@@ -115,8 +117,8 @@ bool Admissions::waits_for_index(Request& request) {
   return true;
 }
 
-// True iff the request waits for a prefetch into the first host tier. Otherwise its prefetch no longer
-// counts.
+// True iff the request waits for a prefetch into the first host tier. Otherwise its prefetch no longer counts
+// toward the prefetch capacity.
 bool Admissions::waits_for_prefetch(Request& request) {
   const bool waits = is_prefetching(request);
   if (!waits) cache_.end_prefetch(request);
@@ -135,7 +137,7 @@ bool Admissions::is_prefetching(Request& request) {
 }
 
 // True iff the request waits for a lookup in farther tiers, which the next round answers, or for the prefetch
-// of what it has found.
+// of what that lookup has found.
 bool Admissions::waits_for_lookup(Request& request) {
   if (!request.prefetched) {
     if (!cache_.lies_farther(request)) return false;
@@ -179,9 +181,9 @@ double Admissions::next_event_s() const {
 
 // ---- restorations ----
 
-// Returns the tokens from the beginning of a prompt that follow the same text as when they were computed: all
-// that match by prefix or session. A chunk may have been computed elsewhere, unless it is the session's own
-// history or the first text.
+// Returns how many leading tokens of a prompt follow the same text as when they were computed: all of them
+// when prompts are matched by prefix or session. When they are matched by chunk, only the session's own
+// history or the first text certainly does; other chunks may have been computed after other texts.
 static int64_t unmoved_tokens(const TurnText& text, Match match) {
   if (match != Match::chunk) return std::numeric_limits<int64_t>::max();
   const std::size_t runs = text.was_cut ? 0 : text.history_runs;
@@ -271,8 +273,8 @@ void Admissions::start(Request& request, Restoration restoration, int64_t tokens
   });
 }
 
-// A fused restoration also produces a token: drafting follows it, and no step hides its host time. Adds the
-// drafter's work, and returns the seconds without the GPU.
+// A fused restoration also yields a token, so drafting and, without asynchronous scheduling, host time follow
+// it. Adds the drafter's work to the restoration, and returns the seconds that do not use the GPU.
 double Admissions::add_token(const Request& request, Restoration& restoration, int64_t cached) const {
   const StepTime& time = *engine_.step_time;
   if (engine_.speculation) {
@@ -280,7 +282,7 @@ double Admissions::add_token(const Request& request, Restoration& restoration, i
     restoration.work.push_back(
         {.layers = 1, .form = LayerForm::head, .compute_s = time.drafter_s({&prompt, 1}, {})});
   }
-  // The request itself still stands in the queue.
+  // The request itself is still in the queue.
   const double host_s = serving_.async_scheduling ? 0 : time.host_s(1, scheduler_.waiting().size() - 1);
   return time.draft_step_s() + host_s;
 }
@@ -310,7 +312,7 @@ bool Admissions::computes_prompts() const {
                      [](const RequestPtr& request) { return request->computed < request->prompt_end; });
 }
 
-// Returns the load of the engine, without the turn `but`, which waits.
+// Returns the load of the engine without the waiting request `but`.
 EngineLoad Admissions::engine_load(const Request& but) {
   scheduler_.outlook(outlook_);
   const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
@@ -336,7 +338,8 @@ EngineLoad Admissions::engine_load(const Request& but) {
   return load;
 }
 
-// Records the GPU time that `tokens` found tokens save, and the GPU time that their restoration takes.
+// Records the GPU time that the reuse of `tokens` tokens saves, and the GPU time that their restoration
+// takes.
 void Admissions::count_reuse(const Request& request, int64_t tokens, const Restoration& restoration) const {
   if (tokens == 0) return;
   const CostModel& cost = *engine_.cost;
@@ -368,7 +371,8 @@ void Admissions::push(Restored restored) {
   steps_.wake();
 }
 
-// The end of a load that its request alone waits for is reported in a later round.
+// The end of a load is reported in a later round unless the load blocks the whole engine or is fused with the
+// prefill.
 Request* Admissions::take_restored(double now_s) {
   while (!restored_.empty() && restored_.front().time_s <= now_s + kTimeResolution_s) {
     std::pop_heap(restored_.begin(), restored_.end());

@@ -1,8 +1,9 @@
-// Admissions: how an engine's waiting requests are admitted, and how their contexts are restored.
+// Admissions: admits an engine's waiting requests and restores their contexts.
 //
-// A waiting request is looked up in the GPU and the tiers. It may wait for a prefetch, for the load of
-// another request, or for the index of a remote tier. If tiers hold more of its history than the GPU's prefix
-// cache, it is restored concurrently with other requests' steps.
+// The prompt of a waiting request is looked up in the GPU's prefix cache and in the tiers. The request may
+// wait for a prefetch, for a load that another request has started, or for the index of a remote tier. If the
+// tiers hold more of its history than the prefix cache, its context is restored concurrently with the steps
+// of other requests.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@
 
 namespace kvcap {
 
-// The parts of an engine that an admission uses; all outlive it.
+// The parts of an engine that Admissions uses; all outlive it.
 struct AdmissionParts {
   const InstanceParts& parts;
   const ApiServer& api_server;
@@ -44,32 +45,34 @@ class Admissions : public Admitter {
 
   // ---- for the engine ----
 
-  // Forgets what the requests waited for during the last planning.
+  // Resets what requests waited for while the last step was planned.
   void begin_planning() { waits_for_fetch_ = may_be_passed_ = false; }
-  // True iff requests may pass one that waits.
+  // True iff some waiting request may be overtaken by requests behind it.
   bool may_be_passed() const { return may_be_passed_; }
   // True while a load blocks the whole engine.
   bool is_blocking() const { return blocking_loads_ > 0; }
 
-  // Forgets the events so far. next_event_s() returns the time of the first event after which a waiting
-  // request may be admitted.
+  // begin_round() discards the events noted so far. next_event_s() returns the time of the earliest event
+  // after which a waiting request may be admitted.
   void begin_round() { retry_s_ = std::numeric_limits<double>::infinity(); }
   double next_event_s() const;
-  // Notes that a prefetch has ended, or that blocks are free for which requests may wait.
+  // Called when a prefetch has ended, and when blocks for which requests may wait have been freed.
   void fetched();
   void blocks_freed(bool in_run);
 
-  // Ends the next restoration that is over by `now_s` and reported. Returns its request; nullptr: there is
-  // none.
+  // Ends the next restoration that has finished by `now_s` and has been reported to the scheduler. Returns
+  // its request, or nullptr if there is none.
   Request* take_restored(double now_s);
 
-  // Rounds: ends of steps, with which ends of loads are reported and lookups are answered. Without work for a
-  // step, rounds take no time: pass_round() begins the next one, and returns false if nothing waits for it.
+  // A round ends with each step: then finished loads are reported and lookups are answered. While there is no
+  // work for a step, rounds take no time: pass_round() begins the next one, or returns false if nothing waits
+  // for it.
   void end_rounds(int64_t rounds) { rounds_ += rounds; }
   bool pass_round();
-  // Returns after how many rounds something happens; unlimited if nothing waits.
+  // Returns the number of rounds until a load is reported or a lookup is answered; the largest int64_t if
+  // neither is pending.
   int64_t next_round() const;
-  // Records what the unfinished restorations of a failed node have computed.
+  // Records the GPU time that the unfinished restorations of a failed node have used.
   void fail(double now_s) const;
 
   // Abort if an invariant is broken (invariants.cpp).
@@ -81,10 +84,10 @@ class Admissions : public Admitter {
     double time_s = 0;
     uint64_t order = 0;
     Request* request = nullptr;
-    bool blocks = false;  // it blocks the whole engine
+    bool blocks = false;  // the load blocks the whole engine
     RestoreTimes times = {};
-    bool first = false;    // of its request
-    int64_t reported = 0;  // the round of its report
+    bool first = false;    // the request's first restoration
+    int64_t reported = 0;  // the round in which it is reported
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -122,13 +125,13 @@ class Admissions : public Admitter {
   Saves& saves_;
   const Handovers& handovers_;
   const int64_t report_steps_;  // rounds from the end of a load to its report
-  // During the last planning: a request waits for a prefetch; a request waits while others may pass it.
+  // Set while a step is planned: some request waits for a prefetch; some request waits and may be overtaken.
   bool waits_for_fetch_ = false, may_be_passed_ = false;
   double retry_s_ = std::numeric_limits<double>::infinity();
   int64_t blocking_loads_ = 0;      // restorations that block the whole engine
   std::vector<Restored> restored_;  // heap of restorations whose end is known
   uint64_t restorations_ = 0;
-  std::deque<Restored> unreported_;  // restorations that are over, in order
+  std::deque<Restored> unreported_;  // finished restorations that are not reported yet, in order
   int64_t rounds_ = 0;
   int64_t lookup_round_ = -1;  // the last round in which a lookup in farther tiers began
   StepPlan outlook_;           // scratch

@@ -1,5 +1,5 @@
-// ApiServer: requests on their way to an engine's queue. They pass the tokenizer, which takes one prompt
-// after another, and then the API server, which is concurrent.
+// ApiServer: the requests on their way to an engine's queue. A request passes the tokenizer, which processes
+// one prompt at a time, and then the API server, which processes requests concurrently.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class ApiServer {
     requests_.pop_front();
     return request;
   }
-  // Returns null if the request is not here.
+  // Removes and returns the request; null if it is not here.
   RequestPtr remove(const Request& request) {
     const auto found = std::find_if(requests_.begin(), requests_.end(),
                                     [&](const RequestPtr& one) { return one.get() == &request; });

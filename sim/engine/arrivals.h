@@ -36,7 +36,7 @@ struct Arrival {
   bool moved = false;    // another node served the session's previous turn
   uint32_t attempt = 0;  // number of earlier attempts, which the client gave up
   double earlier_s = 0;  // time between the first attempt and this one
-  // Time at which its client gives up this attempt.
+  // Time at which the client gives up this attempt.
   double deadline_s = std::numeric_limits<double>::infinity();
 
   // True iff the client has given up by `now_s`, up to the resolution of the clock.
@@ -114,7 +114,7 @@ class Arrivals {
   const Workload& workload_;
   uint32_t next_session_ = 0;  // sessions are sorted by their first arrival
   uint32_t released_ = 0;      // sessions below this index may arrive; all if unlimited
-  // number of sessions for whose end each session still waits; empty if none waits
+  // by session: how many other sessions must still end before it starts; empty if none waits
   std::vector<uint32_t> awaited_;
   // closed_loop: number of open calls, by the session that was asked
   std::unordered_map<uint32_t, uint32_t> open_calls_;

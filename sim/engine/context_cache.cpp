@@ -11,7 +11,7 @@ namespace kvcap {
 
 namespace {
 
-// retain_first_tokens is a range of the highest priority.
+// Returns the retention; it gives the first retain_first_tokens tokens the highest priority.
 Retention retention_of(const ServingOptions& serving) {
   Retention retention = serving.retention.value_or(Retention());
   const int64_t first = serving.retain_first_tokens;
@@ -23,8 +23,8 @@ KvPoolOptions pool_options(const EngineModel& engine, std::function<double()> no
   const ServingOptions& serving = *engine.serving;
   KvPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
-  // Room for drafts that may be rejected, for those of the next step, and for those that a drafter writes
-  // ahead.
+  // Room for drafts that may be rejected, for the drafts of the next step, and for the slots that a drafter
+  // writes ahead.
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.retention = retention_of(serving);
@@ -65,14 +65,14 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
   if (!saves && !parts.evicted) return;
   const int64_t least = serving_.retention ? serving_.retention->offload_min_priority : 0;
   pool_.on_eviction([this, saves, least](std::size_t group, const BlockRun& run, int64_t priority) {
-    if (group > 0) return;  // the first group stands for all
+    if (group > 0) return;  // the first layer group represents all
     if (saves && priority >= least) note_evicted(run);
     if (parts_.evicted) report_evicted(run);
   });
 }
 
 // Reports an eviction under the keys of the prompt's parts; a piece stored in chunks has one key per chunk.
-// Tokens before the first whole block of a part are unusable.
+// If a part loses its first whole block, the tokens before that block are unusable, too.
 void ContextCache::report_evicted(const BlockRun& run) const {
   const int64_t first = run.part_first < pool_.unit_tokens() ? 0 : run.part_first;
   parts_.evicted(run.part, first);
@@ -164,8 +164,8 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
 
 // ---- uses ----
 
-// Touches the last part first: of equally recent parts the last one is evicted first, so the parts before it
-// stay usable.
+// Touches the parts from last to first: of equally recent parts the last one is evicted first, so the parts
+// before it stay usable.
 void ContextCache::use(Request& request, Order now) {
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
   const bool again = std::exchange(request.used_tiers, true);
@@ -213,8 +213,9 @@ std::vector<Move> ContextCache::promote(const FoundParts& found, Order now) {
   return moves;
 }
 
-// Counts the request's prefetch. As in HiCache (prefetch_from_storage), all of the prompt counts that neither
-// the GPU nor DRAM holds, whatever the farther tiers hold of it.
+// Returns whether the request's prefetch may begin, and counts its tokens toward the prefetch capacity. As in
+// HiCache (prefetch_from_storage), these are all prompt tokens that neither the GPU nor DRAM holds, even
+// those that no farther tier holds.
 bool ContextCache::begin_prefetch(Request& request) {
   const std::optional<int64_t>& capacity = keeping_.prefetch_capacity_tokens;
   if (keeping_.prefetch_min_tokens <= 1 && !capacity) return true;
@@ -289,7 +290,7 @@ std::vector<Move> ContextCache::keep(const std::vector<Part>& parts, const Reque
     }
     return {};
   }
-  // Puts the last part first, as in use().
+  // Stores the last part first, as in use().
   std::vector<Item> last_first(parts.rbegin(), parts.rend());
   if (keeping_.store_after_hits > 0) {
     std::erase_if(last_first, [&](const Item& item) { return !is_worth_saving(item.key); });
@@ -302,7 +303,7 @@ void ContextCache::count_turn(Key key, const Request& request) {
   if (std::exchange(left.last, request.arrival.number) != request.arrival.number) ++left.turns;
 }
 
-// True iff the part has been left by more turns than store_after_hits, or is already stored.
+// True iff more than store_after_hits turns have used the part, or it is already stored.
 bool ContextCache::is_worth_saving(Key key) const {
   if (keeping_.store_after_hits == 0) return true;
   const auto left = left_.find(key);

@@ -1,13 +1,12 @@
-// ContextCache: where the contexts of an engine's requests are stored: in the KV blocks of its GPU and in the
-// tiers below.
+// ContextCache: the contexts that an engine stores, in the KV blocks of its GPU and in the tiers below.
 //
-// It finds the stored parts of a prompt, keeps parts in use from being evicted, tracks running loads per
-// request, and decides what is saved and when. It has no clock and performs no transfers: it returns Moves.
+// It finds the stored parts of a prompt, pins the parts in use, tracks the running loads of each request, and
+// decides what is saved and when. It has no clock and performs no transfers: it returns Moves.
 //
-//   GPU     a KvPool: blocks, each named by all tokens up to its end (vLLM's block hash)
+//   GPU     a KvPool: blocks, each identified by all tokens up to its end (vLLM's block hash)
 //   below   the Store: parts (prompt.h), evicted as a whole or from their tails
 //
-// The cached blocks of the GPU give the beginning of a prompt's hit; the tiers continue it from there.
+// A prompt's hit begins with cached blocks of the GPU and continues with parts in the tiers.
 #pragma once
 
 #include <array>
@@ -40,14 +39,14 @@ struct ContextCacheParts {
   Sessions* sessions = nullptr;
   Store* store = nullptr;
   std::function<void(Key part, int64_t first_token)> evicted = nullptr;  // FleetCallbacks::evicted
-  std::function<double()> now_s = nullptr;  // asked only if the retention has durations
+  std::function<double()> now_s = nullptr;  // called only if the retention has durations
 };
 
 // Cached parts of a prompt.
 struct FoundContext {
   KvHits blocks;         // found in the prefix cache
   int64_t resident = 0;  // tokens of these blocks
-  FoundParts parts;      // found in the tiers after the blocks; if in an `hbm` tier, `blocks` is empty
+  FoundParts parts;  // found in the tiers, after the blocks; if some are in an `hbm` tier, `blocks` is empty
 };
 
 class ContextCache {
@@ -75,22 +74,22 @@ class ContextCache {
   // Pins the stored parts of the request's prompt until release().
   void use(Request& request, Order now);
   void release(const Request& request);
-  // If some tier evicts by score, counts one more use of each part.
+  // If some tier evicts by score, counts one more use of each part of the request's prompt.
   void weigh(const Request& request);
   // Marks the found parts of the request's prompt as being loaded to the GPU until loaded().
   void load(Request& request, const FoundParts& found);
   void loaded(Request& request);
   // Promotes the parts that a load reads; returns the resulting moves.
   std::vector<Move> promote(const FoundParts& found, Order now);
-  // Prefetches into the first host tier what a waiting request needs. prefetches(): true while the prefetch
-  // runs.
+  // Prefetches the parts that a waiting request needs into the first host tier. prefetches(): true while the
+  // prefetch runs.
   std::vector<Move> prefetch(Request& request, Order now);
   bool prefetches(const Request& request) const;
-  // The request does not wait for its prefetch any more.
+  // Called when the request no longer waits for its prefetch.
   void end_prefetch(Request& request) { prefetching_tokens_ -= std::exchange(request.prefetching_tokens, 0); }
   // True iff a tier beyond DRAM holds a part of the prompt that the request would reuse.
   bool lies_farther(const Request& request) const;
-  // Removes the front of a text. `moved`: its session comes from another node.
+  // Removes the front of a stored text. `moved`: another node served the session's previous turn.
   void cut(const Cut& cut, bool moved);
 
   // ---- saves ----
@@ -134,10 +133,10 @@ class ContextCache {
   const KeepingOptions& keeping_;
   KvPool pool_;
   FoundEnds ends_;
-  Tier farthest_;                       // from which contexts are loaded
+  Tier farthest_;                       // farthest tier from which contexts are loaded
   int64_t prefetching_tokens_ = 0;      // sum over waiting requests
   KeyMap<uint32_t, 0> loading_;         // number of requests that wait for each part that is being loaded
-  std::unordered_map<Key, Left> left_;  // turns that left each part; used with store_after_hits
+  std::unordered_map<Key, Left> left_;  // turns that used each part; needed for store_after_hits
   std::vector<Item> evicted_;       // with SaveAt::eviction: evicted from the GPU and not saved yet, in order
   std::unordered_set<Key> shared_;  // with SaveAt::eviction and soft pins: parts that sessions share
   int64_t pool_checks_ = 0;

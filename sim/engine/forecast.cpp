@@ -34,7 +34,7 @@ std::size_t Forecast::place_of(Order number) const {
   return static_cast<std::size_t>(behind - waiting_.begin());
 }
 
-// Adds the turn. The store knows it if it knows a later one.
+// Adds the turn. If the store knows a later turn, it must know this one, too.
 void Forecast::insert(std::size_t place, const Waiting& turn) {
   waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(place), turn);
   fetched_ = std::min(fetched_, place);

@@ -1,13 +1,14 @@
 // Forecast: hints about future uses that an engine gives to its store.
 //
-//   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of their numbers,
-//                so a turn's number serves as the time at which it uses the parts of its prompt. With S_kv
-//                the mean size of the state that a turn leaves, the eviction order knows the uses of the
-//                first (host capacity) / S_kv waiting turns. DRAM holds the state of (its capacity) / S_kv
-//                turns: the running ones, and then the first waiting ones, whose parts are prefetched, and
-//                prefetched again after an eviction.
+//   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of their numbers, so a
+//                turn's number serves as the time at which it uses the parts of its prompt. Let S_kv be the
+//                mean size of the state that a turn leaves. The eviction order knows the uses of the first
+//                (host capacity) / S_kv waiting turns. DRAM has room for the state of (DRAM capacity) / S_kv
+//                turns: the running turns, and then the first waiting turns, whose parts are prefetched
+//                (again, if they are evicted).
 //   clairvoyant  The times of all uses as soon as they are determined: a session's next turn, and uses of
-//                shared parts by other sessions. No real system has this information: a bound (Belady).
+//                shared parts by other sessions. No real system has this information; the results are a bound
+//                (Belady).
 //
 // Without either option there are no hints, and all calls return immediately.
 #pragma once
@@ -37,8 +38,8 @@ class Forecast {
   Forecast(const Workload& workload, const Arrivals& arrivals, Store& store, const KeepingOptions& keeping,
            double bytes_per_token, SchedulingPolicy order = SchedulingPolicy::fcfs);
 
-  // Update the queue: a turn joins its end, is served, or returns to its head; with priorities it joins and
-  // returns in order of `number`. `prompt` must live until the turn is served.
+  // Update the queue: a turn joins its end, is served, or returns to its head; with priorities, turns join
+  // and return in order of `number`. `prompt` must live until the turn is served.
   void joins(const std::vector<Part>& prompt, Order number);
   void served(Order number);
   void comes_back(const std::vector<Part>& prompt, Order number);
@@ -81,7 +82,7 @@ class Forecast {
   double bytes_per_token_;
   std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
   std::deque<Waiting> waiting_;
-  std::size_t expected_ = 0;  // how many first turns of waiting_ the store knows
+  std::size_t expected_ = 0;  // how many turns at the front of waiting_ the store knows
   std::size_t fetched_ = 0;   // how many of these have been prefetched, as far as checked
   bool look_again_ = false;   // prefetched parts may have been evicted
   std::unordered_map<Key, std::set<Order>> numbers_;  // by part: numbers of the turns that the store knows

@@ -16,7 +16,8 @@ static std::function<void(Key, int64_t)> report_evictions(const InstanceParts& p
   return [&](Key part, int64_t first_token) { parts.fleet.evicted(part, first_token, steps.eviction_s()); };
 }
 
-// Numbers of arrivals are below kMostArrivals, so priorities order before arrivals.
+// Returns the request's place in the queue. Arrival numbers are below kMostArrivals, so priority takes
+// precedence over arrival.
 static Order place_in_queue(const ServingOptions& serving, const Workload& workload, const Arrival& arrival) {
   constexpr double kMostArrivals = 1LL << 42;
   const auto number = static_cast<double>(arrival.number);
@@ -179,8 +180,8 @@ void Instance::clear_up(double now_s) {
   record_levels(now_s);
 }
 
-// True iff an arrival may change the next step. Behind a blocked queue it cannot until memory is freed,
-// unless arrivals are prefetched, the queue is limited, or an arrival may go before others.
+// True iff an arrival may change the next step. An arrival behind a blocked queue cannot until memory is
+// freed, unless arrivals are prefetched, the queue is limited, or an arrival may overtake others.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
          keeping_.prefetches_arrivals() || serving_.most_turns() ||
@@ -203,9 +204,9 @@ void Instance::take(const Arrival& arrival) {
   if (heeds_newcomers()) newcomer_s_ = now_s + serving_.request_overhead_s;
   const int64_t before = turns();
   arrive(arrival);
-  // An instance that reads arrivals itself may notice them late: behind a blocked queue, or after an answer
-  // that a restoration gave during a step. The arrival is recorded at its own time, but never before the last
-  // recorded levels.
+  // An instance that reads arrivals itself may notice them late: if the queue is blocked, or if the turn
+  // follows an answer that a restoration completed during a step. The arrival is recorded at its own time,
+  // but never before the last recorded levels.
   const double seen_s =
       parts_.sees_arrivals ? std::clamp(arrival.time_s, recorded_s_, std::max(recorded_s_, now_s)) : now_s;
   recorded_waiting_ += turns() - before;
@@ -391,7 +392,7 @@ EngineFacts Instance::facts() const {
   facts.held_share = held_share();
   facts.held_tokens = std::llround(held_tokens());
   const auto add = [&facts](const Request& request) {
-    // The prompts that remain to be computed, without tokens that are being loaded or that another node
+    // Prompt tokens that remain to be computed, without those that are being loaded or that another node
     // computes.
     int64_t left = 0;
     if (!request.handover) {

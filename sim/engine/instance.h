@@ -1,11 +1,11 @@
-// Instance: one engine, as a passive machine. A fleet owns the clock and calls finish() and proceed(); both
-// return the time of the next call.
+// Instance: one engine, as a passive state machine. A fleet owns the clock and calls finish() and proceed();
+// both return the time of the next call.
 //
 // A turn arrives, waits and is admitted; its context is restored if tiers hold more of it than the GPU. The
 // GPU computes its prompt in slices and then a token per step, and its context is saved. Four classes do
 // this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and a ContextCache
-// tracks contexts. The instance knows arrivals, answers and the clients that give up, and tells each what
-// happened.
+// tracks contexts. The instance itself handles arrivals, answers and clients that give up, and informs these
+// classes of them.
 //
 // A run of decode steps that no event interrupts takes one call (steps.h).
 #pragma once
@@ -56,7 +56,7 @@ class Instance {
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
   std::optional<double> busy_until_s(double now_s);      // the end of the running step
   Plan prepare(double now_s);
-  // Begins the step. Returns how long it would take on this rank alone.
+  // Begins the step. Returns how long the step would take on this rank alone.
   double begin(double now_s, int64_t rows_of_others);
   // Does the remaining work of the current time. Returns the time of the next call.
   double settle(double now_s);
@@ -71,8 +71,8 @@ class Instance {
   // Fails the node, which loses all turns and their state. Returns the turns whose clients still wait; the
   // caller routes them to other nodes. REQUIRES: no further calls.
   std::vector<Arrival> fail(double now_s);
-  // Another node, which computed prompts for this one, has failed: requests that wait for its KV end between
-  // two steps. Returns their turns, without those whose prompts are not computed yet.
+  // Called when `node`, which computed prompts for this one, has failed: requests that wait for its KV end
+  // between two steps. Returns their turns, except those whose prompts were not computed yet.
   std::vector<Arrival> lose_prompts_of(std::size_t node, double now_s);
 
   // Returns the prompt tokens that this node stores, in the prefix cache or in its own tiers.
@@ -81,12 +81,12 @@ class Instance {
   }
   EngineFacts facts() const;
 
-  // For checks. turns(): turns that wait or are served. pins(): pins of parts that their prompts reuse.
-  // check_ended() aborts unless everything was released. REQUIRES: every session has ended.
+  // For checks. turns() counts the turns that wait or are served, pins() the pins on the parts of their
+  // prompts. check_ended() aborts unless everything has been released. REQUIRES: every session has ended.
   int64_t turns() const {
     return static_cast<int64_t>(scheduler_.requests() + api_server_.requests().size());
   }
-  int64_t waiting() const {  // turns() that are not admitted yet
+  int64_t waiting() const {  // those of turns() that are not admitted yet
     return static_cast<int64_t>(scheduler_.waiting().size() + api_server_.requests().size()) -
            scheduler_.restored_waiting();
   }

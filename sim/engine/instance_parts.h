@@ -1,4 +1,4 @@
-// InstanceParts: what an engine needs from its fleet: its model, node, store and clock, and whom it calls.
+// InstanceParts: what an engine needs from its fleet: its model, node, store and clock, and callbacks.
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,14 @@ struct FleetCallbacks {
   std::function<void(const Arrival&)> ended;            // a turn was answered or refused
   std::function<void(const Arrival&)> begun = nullptr;  // a turn has its first token
   std::function<void(Key key)> lost_its_front;          // copies of the context on other nodes became invalid
-  // For a router's index. stored: parts that the GPU has computed. evicted: a part of which only the first
-  // `first_token` tokens remain since `at_s`.
+  // For a router's index. stored: the GPU has computed these parts. evicted: since `at_s` only the first
+  // `first_token` tokens of the part remain.
   std::function<void(std::span<const Part> parts)> stored = nullptr;
   std::function<void(Key part, int64_t first_token, double at_s)> evicted = nullptr;
   // For nodes that compute prompts for others. hands_over: the turn needs a decode node. fits_decoder: true
   // iff some decode node can ever hold a sequence of `tokens` tokens.
   std::function<void(const Arrival&, const std::shared_ptr<Handover>&)> hands_over;
-  // A turn starts over, since the other node of its handover has failed.
+  // A turn starts over because the other node of its handover has failed.
   std::function<void(const Arrival&)> lost;
   std::function<bool(int64_t tokens)> fits_decoder;
 };

@@ -21,26 +21,26 @@ struct KeepingOptions {
   bool soft_pins = false;            // some tier evicts shared contexts later than others
   bool blocking_save = false;        // at the end of a turn the GPU waits until its state is copied out
 
-  // True: restored KV equals that of a prefill, so its blocks may be named.
+  // True: restored KV equals the KV of a prefill, so its blocks may enter the prefix cache under their names.
   bool exact = true;
-  bool keeps_kv = true;  // saves read the KV blocks, which are held until then
+  bool keeps_kv = true;  // saves read the KV blocks, which are held until the saves end
   LoadMode load = LoadMode::parked;
   SaveAt save_at = SaveAt::turn_end;
   bool save_generated = true;    // also save the tokens of answers
-  int64_t store_after_hits = 0;  // a part is saved once more turns than this have left it; 0: at once
+  int64_t store_after_hits = 0;  // a part is saved once more turns than this have used it; 0: at once
   PrefetchOnArrival prefetch_on_arrival = PrefetchOnArrival::none;
   double prefetch_timeout_s = 1;
   double prefetch_timeout_s_per_token = 0;  // additional time per prompt token
   double prefetch_timeout_max_s = std::numeric_limits<double>::infinity();
-  int64_t prefetch_min_tokens = 1;          // less is computed
-  std::optional<int64_t> prefetch_capacity_tokens;  // no prefetch begins while this many are under way
+  int64_t prefetch_min_tokens = 1;                  // a smaller prefetch does not begin
+  std::optional<int64_t> prefetch_capacity_tokens;  // limit of tokens being prefetched at a time
   bool loads_first_tier_only = false;  // state in lower tiers must first be moved to the first tier
   int64_t load_min_tokens = 1;         // a smaller hit is computed instead of loaded
-  double load_enqueue_s = 0;           // of all layers: a blocking load ends no sooner
-  bool polled_loads = false;           // the scheduler knows the end of a load only some steps later
+  double load_enqueue_s = 0;           // time to enqueue all layers; a blocking load takes at least this long
+  bool polled_loads = false;           // the scheduler learns of the end of a load only some steps later
   double remote_copies = 1;            // copies per write to a remote tier
   double lookup_s = 0;                 // time of a lookup in the remote tier's index, once per turn
-  double write_queue_s = 0;            // limit of a tier's write queue in seconds of work; 0: none
+  double write_queue_s = 0;            // limit of a tier's write queue in seconds of work; 0: no limit
 
   bool prefetches_arrivals() const {
     return prefetch_on_arrival != PrefetchOnArrival::none &&

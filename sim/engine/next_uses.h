@@ -1,9 +1,9 @@
-// NextUses: times of the future uses of texts that several turns share; for bounds only.
+// NextUses: predicts when texts that several turns share are used next; for bounds only.
 //
-// The arrival of a later turn depends on answers that do not exist yet. A turn's least time counts only
-// think times up to it; the times of a session are shifted by the delay of its current turn. Arrivals of
-// other sessions are taken at their least times, or with closed_loop, whose sessions start when others end,
-// in the order of the sessions at the mean distance so far.
+// The arrival of a later turn depends on answers that do not exist yet. A turn's least time counts only the
+// think times before it. For the session's own turns, least times are shifted by the delay of the current
+// turn. Other sessions are assumed to arrive at their least times. With closed_loop, sessions start when
+// others end; they are assumed to start in order, at the mean interval so far.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class NextUses {
  public:
   NextUses(const Workload& workload, Match match, int64_t chunk_tokens);
 
-  // Returns the expected arrival of the next turn after `turn`, which is served at `now_s`, whose prompt has
-  // the text; kNever if there is none.
+  // Returns when the next turn whose prompt has the text is expected to arrive after `turn`, which is served
+  // at `now_s`; kNever if there is none.
   Order after(Key key, const Arrival& turn, double now_s);
 
  private:

@@ -34,9 +34,9 @@ inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "
                                                        "reserve_share"};
 constexpr Names names_of(Admission) { return kAdmissionNames; }
 
-// Order of waiting requests, and which running request is preempted first. fcfs: in order of arrival; the
-// last one admitted. priority: in order of (priority, arrival), where lower values come first; the last one
-// in this order.
+// Order of waiting requests, and which running request is preempted first. fcfs: requests wait in order of
+// arrival, and the one admitted last is preempted first. priority: they wait in order of (priority, arrival),
+// lower values first, and the last one in this order is preempted first.
 enum class SchedulingPolicy : uint8_t { fcfs, priority };
 inline constexpr std::string_view kSchedulingPolicyNames[] = {"fcfs", "priority"};
 constexpr Names names_of(SchedulingPolicy) { return kSchedulingPolicyNames; }
@@ -47,15 +47,16 @@ enum class StepOrder : uint8_t { mixed, prefill_first };
 inline constexpr std::string_view kStepOrderNames[] = {"mixed", "prefill_first"};
 constexpr Names names_of(StepOrder) { return kStepOrderNames; }
 
-// Kernel for a prompt slice of a single token, e.g. the last token of a fully cached prompt: that for
-// prompts, or that for decodes if the engine tells them apart only by the number of rows (vLLM V1).
+// Kernel for a prompt slice of a single token, e.g. the last token of a fully cached prompt: the kernel for
+// prompts, or the kernel for decodes if the engine distinguishes the two only by the number of rows (vLLM
+// V1).
 enum class OneTokenSlices : uint8_t { prefill, decode };
 inline constexpr std::string_view kOneTokenSlicesNames[] = {"prefill", "decode"};
 constexpr Names names_of(OneTokenSlices) { return kOneTokenSlicesNames; }
 
-// Attention of a step with prompts and decodes. two_calls: a kernel each (FlashInfer, TensorRT-LLM, MLA).
-// one_call: the kernel for prompts also computes the decoding rows, without splitting their keys (vLLM's
-// FlashAttention backend, according to vllm-project/vllm#58013, which proposes a change for
+// Attention of a step with prompts and decodes. two_calls: one kernel for each (FlashInfer, TensorRT-LLM,
+// MLA). one_call: the kernel for prompts also computes the decoding rows, without splitting their keys
+// (vLLM's FlashAttention backend, according to vllm-project/vllm#58013, which proposes a change for
 // FlashAttention-2).
 enum class MixedAttention : uint8_t { two_calls, one_call };
 inline constexpr std::string_view kMixedAttentionNames[] = {"two_calls", "one_call"};
@@ -75,7 +76,8 @@ struct ServingOptions {
   EngineKind engine = EngineKind::vllm;
   int64_t tensor_parallel_size = 1;
   int64_t pipeline_parallel_size = 1;  // stages, each with tensor_parallel_size GPUs and a part of the layers
-  // Tensor-parallel GPUs that would hold copies of the same KV and instead divide its tokens among them.
+  // Number of tensor-parallel GPUs that divide the tokens of their KV among them instead of each holding a
+  // copy.
   int64_t decode_context_parallel_size = 1;
   // Ranks per replica; each is an engine with tensor_parallel_size GPUs. Ranks of a model with experts share
   // the experts and step together (ExpertPlacement); other ranks are independent.
@@ -84,7 +86,7 @@ struct ServingOptions {
   ExpertExchange expert_exchange = ExpertExchange::allgather_reducescatter;
   std::optional<double> expert_imbalance;
   int64_t max_num_seqs = 256;  // concurrently running requests
-  // Limit of turns that wait for a full batch; further turns are refused. Absent: unlimited.
+  // Limit of turns that wait while the batch is full; further turns are refused. Absent: unlimited.
   std::optional<int64_t> max_queued_turns;
   // Limit of waiting and running turns; further turns are refused. Absent: unlimited.
   std::optional<int64_t> max_num_queued_reqs;
@@ -105,7 +107,7 @@ struct ServingOptions {
   bool allow_impossible = false;              // simulate settings with which the engine would not start
   // Absent: `engine` if the profile has gpu.reported_memory_bytes, else `simple`.
   std::optional<KvCapacityModel> kv_capacity_model;
-  // vLLM's newest (kNewestVllm); determines the memory besides KV, and the times
+  // Default: the newest vLLM (kNewestVllm). Determines the memory besides KV, and the host times.
   std::string engine_version = "0.30";
   Overflow overflow = Overflow::truncate;  // truncate: drop the older half of the history until it fits
 
@@ -113,12 +115,12 @@ struct ServingOptions {
   bool cache_generated = true;  // also cache blocks of answers
   // The prefix cache evicts blocks of the first `retain_first_tokens` tokens of each prompt last.
   int64_t retain_first_tokens = 0;
-  std::optional<Retention> retention;  // priorities of the prefix cache's blocks; absent: all alike
+  std::optional<Retention> retention;  // priorities of the prefix cache's blocks; absent: all equal
   // Positions at which states of recurrent layers are cached (vLLM's mamba_cache_mode).
   Checkpoints recurrent_checkpoints = Checkpoints::align;
   Admission admission = Admission::full_prompt;
-  double reserved_output_share = 0.7;  // reserve_share: initial share of the running answers
-  double watermark = 0;                // share of the blocks that an admission leaves free while others run
+  double reserved_output_share = 0.7;  // reserve_share: share of running answers that is reserved initially
+  double watermark = 0;                // share of the blocks that an admission leaves free while requests run
   StepOrder schedule = StepOrder::mixed;
   // While they decode, ranks in lockstep compute prompts only in steps whose number is a multiple of this
   // (vLLM's prefill_schedule_interval, vllm#44558).
@@ -142,7 +144,7 @@ struct ServingOptions {
 
   // Returns the GPUs of one engine.
   int64_t gpus() const { return tensor_parallel_size * pipeline_parallel_size; }
-  // Returns the tokens of a block of all GPUs that divide the tokens of a sequence.
+  // Returns the tokens per block, summed over the GPUs that divide the tokens of a sequence.
   int64_t block_tokens() const { return block_size * decode_context_parallel_size; }
   // Returns the limit of waiting and running turns, if there is one.
   std::optional<int64_t> most_turns() const {

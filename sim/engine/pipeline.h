@@ -1,5 +1,5 @@
-// Pipeline: when a batch leaves each stage of pipeline parallelism. Each stage computes its layers for one
-// batch at a time, in order, and sends the hidden states and the residual to the next stage.
+// Pipeline: computes when a batch leaves the stages of pipeline parallelism. Each stage computes its layers
+// for one batch at a time, in order, and sends the hidden states and the residual to the next stage.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Pipeline {
   int64_t stages() const { return static_cast<int64_t>(shares_.size()); }
   // Returns the first stage's part of `layers_s`, the seconds of all layers.
   double first_s(double layers_s) const { return shares_.front() * layers_s; }
-  // Returns the largest part of a stage.
+  // Returns the largest share of the layers that a stage has.
   double largest_share() const;
   // Passes a batch of `rows` rows that leaves the first stage at `now_s` through the other stages. Returns
   // the time at which it leaves the last one, which takes `head_s` longer.
@@ -25,8 +25,8 @@ class Pipeline {
 
  private:
   const CostModel& cost_;
-  std::vector<double> shares_;  // of all layers
-  std::vector<double> free_s_;  // time from which a stage is free
+  std::vector<double> shares_;  // by stage: share of all layers
+  std::vector<double> free_s_;  // by stage: time from which it is free
 };
 
 }  // namespace kvcap

@@ -1,11 +1,11 @@
 // Contents of a turn's sequence: the texts of its prompt and answer, and the parts under which host tiers
 // store them.
 //
-//   A sequence is a list of runs of texts (TextRun). Equal lists of runs stand for equal tokens: so the
-//   engine's prefix cache compares them. A session writes one text of its own, which consists of its turns
-//   and answers in order. A turn that does not continue the end of that text (a branch, or a turn after
-//   shared pieces) begins another text. A history that lost its front begins later in its text and
-//   therefore has other block names.
+//   A sequence is a list of runs of texts (TextRun). Equal lists of runs stand for equal tokens; this is how
+//   the engine's prefix cache compares sequences. A session writes one text of its own, which consists of its
+//   turns and answers in order. A turn that does not continue the end of that text (a branch, or a turn after
+//   shared pieces) begins another text. A history that lost its front begins later in its text and therefore
+//   has different block names.
 //
 //   A part is what a tier stores under one key: a session's text so far, a document, a piece or a chunk of a
 //   piece. Reuse of parts, by Match:

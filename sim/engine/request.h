@@ -18,7 +18,7 @@ class Handover;
 // waiting: in the queue. loading: its context is being loaded, and no step computes it.
 enum class RequestPhase : uint8_t { waiting, loading, running };
 
-// Blocks of a request that ends while saves or a handover still read them.
+// Blocks of a request that are kept after its end because saves or a handover still read them.
 struct KvLease {
   int64_t readers = 0;
   KvHolding holding;  // set once the request has ended
@@ -40,19 +40,19 @@ struct Request {
   std::vector<BlockRun> chain;
   KvHolding holding;
   bool named = true;
-  int64_t free_tokens = 0;  // tokens of its KV that need no blocks: ideal's history, contexts in an hbm tier
+  int64_t free_tokens = 0;    // KV tokens that need no blocks: `ideal`'s history, contexts in an hbm tier
   int64_t unused_tokens = 0;  // history tokens that were found but, being unimportant, are not used
 
-  int64_t generated = 0;           // known tokens of the answer
-  int64_t ahead = 0;               // most tokens that planned steps will yield
-  int64_t drafts_ahead = 0;        // drafts among them, which may be rejected
-  int64_t drafted = -1;            // drafts that its last step has prepared; -1: as many as allowed
-  int64_t orphans = 0;             // planned steps from before it was preempted
-  int64_t planned = 0;             // tokens that are computed or planned, including planned drafts
-  int64_t computed = 0;            // tokens computed or found
-  int64_t prompt_end = 0;          // tokens known at its admission; after them it decodes
-  int64_t saved_tokens = 0;        // tokens of its sequence that were given to the tiers to save
-  std::shared_ptr<KvLease> lease;  // null until a part of it is saved
+  int64_t generated = 0;     // known tokens of the answer
+  int64_t ahead = 0;         // maximum number of tokens that planned steps will yield
+  int64_t drafts_ahead = 0;  // drafts among them, which may be rejected
+  int64_t drafted = -1;      // drafts that its last step has prepared; -1: as many as allowed
+  int64_t orphans = 0;       // unfinished steps that were planned before it was preempted
+  int64_t planned = 0;       // tokens that are computed or planned, including planned drafts
+  int64_t computed = 0;      // tokens computed or found
+  int64_t prompt_end = 0;    // tokens known at its admission; after them it decodes
+  int64_t saved_tokens = 0;  // tokens of its sequence that have been saved to the tiers or are being saved
+  std::shared_ptr<KvLease> lease;  // null until a save or a handover reads its blocks
   std::vector<Key> loads;          // keys being loaded for it
   std::vector<Move> displaced;     // moves that its load causes; performed when the load has ended
 
@@ -60,14 +60,14 @@ struct Request {
   // up.
   std::shared_ptr<Handover> handover;
 
-  bool given_up = false;      // its client has given up: no further step is planned
-  bool is_lost = false;       // the node that computed its prompt has failed: likewise
-  bool used_tiers = false;    // its use of the tiers has been counted
-  bool restored = false;      // since its admission, its context has been restored from the tiers
-  bool fused = false;         // its restoration also computes its prompt
-  double looked_up_s = -1;    // time of the lookup in a remote tier's index
-  int64_t lookup_round = -1;  // Admissions' round of its lookup in farther tiers; -1: none yet
-  bool prefetched = false;    // after this lookup, its prefetch has begun
+  bool given_up = false;           // its client has given up: no further step is planned
+  bool is_lost = false;            // the node that computed its prompt has failed: no further step, either
+  bool used_tiers = false;         // its use of the tiers has been counted
+  bool restored = false;           // since its admission, its context has been restored from the tiers
+  bool fused = false;              // its restoration also computes its prompt
+  double looked_up_s = -1;         // time of the lookup in a remote tier's index
+  int64_t lookup_round = -1;       // Admissions' round of its lookup in farther tiers; -1: none yet
+  bool prefetched = false;         // its prefetch has begun after this lookup
   int64_t prefetching_tokens = 0;  // tokens of its prompt that count as being prefetched
   double admitted_s = -1;
   double restored_s = 0;

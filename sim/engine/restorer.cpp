@@ -15,7 +15,7 @@ struct Share {
   double taken_s(double at_s) const { return rate * (std::clamp(at_s, since_s, until_s) - since_s); }
 };
 
-// State and functions of both fidelities.
+// State and functions that both fidelities share.
 class AnyRestorer : public Restorer {
  public:
   AnyRestorer(Node& node, const LoadRates& routes, LinkObserver observer)
@@ -81,7 +81,7 @@ class RequestRestorer : public AnyRestorer {
     if (--run->under_way > 0) {
       expect(*run, lead_start_s, run->lead_end_s, run->leading_s);
     } else {
-      // Without loads the end is known now. Like any other it is reported through the compute queue.
+      // Without loads the end is known now. Like every other end, it is reported through the compute queue.
       node_.restore_compute().run(0, [this, run] { finish(run); });
     }
   }
@@ -191,7 +191,8 @@ class RequestRestorer : public AnyRestorer {
 
   void finish(const RunPtr& run) {
     const double now_s = node_.now_s();
-    // The pipeline and the one GPU, which computes the work of all restorations, limit the end.
+    // The end is limited by the pipeline of loads and computation, and by the GPU, which computes for all
+    // restorations.
     double restored_s = std::max(now_s, run->start_s + makespan_s(run->restoration, run->rates));
     if (run->compute_s > 0) {
       restored_s = std::max(restored_s, gpu_free_s_ + run->compute_s);

@@ -52,8 +52,8 @@ void Saves::perform_deferred(Request& request) {
   perform(std::exchange(request.displaced, {}));
 }
 
-// True iff the tier's write queue has room for its waiting moves, the `issued` tokens and the deferred moves.
-// An empty queue accepts a save of any size.
+// True iff the tier's write queue has room for `tokens` more tokens, in addition to its waiting moves, the
+// `issued` tokens and the deferred moves. An empty queue accepts a save of any size.
 bool Saves::accepts(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead) {
   if (keeping_.write_queue_s <= 0) return true;
   const auto seconds = [&](int64_t of_tokens) {

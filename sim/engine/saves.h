@@ -1,5 +1,5 @@
-// Saves: moves of contexts from an engine's GPU to its tiers and between these, and the GPU blocks that they
-// read.
+// Saves: performs moves of contexts from an engine's GPU to its tiers and between tiers, and keeps the GPU
+// blocks that they read.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace kvcap {
 // What Saves reports.
 struct SaveCallbacks {
   std::function<void()> fetched;  // a move towards the GPU has ended
-  // Blocks of an ended request are free. in_run: they are released when the current step of a run ends.
+  // Blocks of an ended request are free. in_run: they are released only when the current run of steps ends.
   std::function<void(bool in_run)> freed;
 };
 
@@ -38,9 +38,9 @@ class Saves {
   void defer(std::vector<Move> moves, Request& request);
   void perform_deferred(Request& request);
 
-  // Keeps the blocks of a request that ends while its saves run until these have ended.
+  // Called when a request ends: keeps its blocks until its running saves have ended.
   void keep_blocks(Request& request);
-  // As keep_blocks(), and until the caller calls the returned function.
+  // Like keep_blocks(), but keeps the blocks at least until the caller calls the returned function.
   std::function<void()> keep_blocks_until_called(Request& request);
   // Releases the blocks whose last save has ended during the step.
   void release_blocks();

@@ -23,7 +23,7 @@ uint64_t turn_key(const Arrival& arrival, uint32_t turn) {
   return (static_cast<uint64_t>(arrival.session) << 32) | turn;
 }
 
-// Pieces may have any key, so sessions use other keys if there are pieces.
+// Pieces may have any key, so if there are pieces, sessions use derived keys that do not collide with them.
 Key own_key(const Workload& workload, Key key) {
   return workload.piece_begin.empty() ? key : chained(kOwnTexts, key);
 }
@@ -72,7 +72,7 @@ Sessions::Runs Sessions::history_of(const Arrival& arrival) const {
   return slots_[slot];
 }
 
-// True iff the turn continues its parent's text: of turns with the same parent only the first does.
+// True iff the turn continues its parent's text: among turns with the same parent, only the first does.
 bool Sessions::continues_text(const Arrival& arrival) const {
   const Session& session = workload_.sessions[arrival.session];
   if (!session.history_grows) return false;

@@ -46,19 +46,20 @@ class Sessions {
   Sessions(const Workload& workload, const ServingOptions& serving, const KeepingOptions& keeping,
            int64_t max_model_len);
 
-  // Returns the sequence of a turn that arrives now. A history that overflows loses its front for good;
+  // Returns the sequence of a turn that arrives now. A history that overflows loses its front permanently;
   // `cuts` receives the affected texts.
   TurnText open(const Arrival& arrival, std::vector<Cut>* cuts = nullptr) const;
   // Notes that the turn with sequence `text` was answered; later turns continue it. Returns the parts to
   // store; `cuts` receives what the discard list (KeepingOptions::retained_share) removed.
   std::vector<Part> close(const Arrival& arrival, const TurnText& text, std::vector<Cut>* cuts);
-  // True iff the session's own text is stored: with pieces, only for later turns of the session.
+  // True iff the session's own text is stored. If prompts have pieces, it is stored only if the
+  // session has several turns.
   bool stores_own_text(uint32_t session) const {
     return !has_pieces || workload_.sessions[session].turn_count > 1;
   }
   // Notes that no later turn of the session arrives.
   void end(uint32_t session);
-  // Returns what is known of a turn before its service.
+  // Returns what is known of a turn before it is served.
   TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
   // Records `record` of a turn that was rejected or has failed, and the turns that never arrive because of
   // it. Returns the number of the latter.

@@ -1,4 +1,4 @@
-// StepTime: how long an engine's steps take: on the GPU, including saves and drafts, and on the host.
+// StepTime: computes how long an engine's steps take on the GPU, including saves and drafts, and on the host.
 //
 // A step computes rows of prompts and one row per decoding sequence, or several rows if it verifies drafts.
 // It takes the time of all layers plus that of the vocabulary projection. If saves are on the critical path,
@@ -93,9 +93,9 @@ class StepTime {
   // Returns the seconds from the first step of `prompt` to its first token on an idle engine: steps with the
   // whole token budget, including host time and saves. A completely cached prompt computes one token.
   double idle_prefill_s(PrefillChunk prompt) const;
-  // Returns the seconds per turn on a fully loaded engine. `sequences_at_once`: how many sequences of a
-  // number of tokens fit the memory for KV. An estimate: it assumes mean lengths, full batches, and prompts
-  // spread evenly over steps.
+  // Returns the seconds per turn on a fully loaded engine. `sequences_at_once` returns how many sequences of
+  // a length fit the memory for KV. An estimate: it assumes mean lengths, full batches, and prompts spread
+  // evenly over steps.
   double turn_s(const MeanTurn& turn, const std::function<double(double tokens)>& sequences_at_once) const;
 
  private:

@@ -84,7 +84,7 @@ void Steps::time_stage(double host_s) {
   step_.work_s = step_time_.step_s(step_.gpu_s, host_s);
 }
 
-// Times a step of decodes, which at most `most` alike steps follow.
+// Times a run of at most `most` equal decode steps.
 void Steps::time_run(double host_s, double copies_s, int64_t most) {
   const bool async = plans_ahead();
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
@@ -96,7 +96,8 @@ void Steps::time_run(double host_s, double copies_s, int64_t most) {
     if (std::abs(request.last_token_s - step_.start_s) > kTimeResolution_s) most = 1;
     // Other requests may hit generated tokens as soon as they fill a block.
     if (request.named && serving_.cache_generated && !request.text.answer.empty()) most = 1;
-    // A save must be issued with the step that fills it: later it would meet other saves in the write queue.
+    // A save must be issued with the step that completes its tokens: if it were issued later, other saves
+    // might be in the write queue by then.
     most = std::min(most, cache_.tokens_before_save(request));
   }
   if (async) scheduler_.plan(following_, throttles(step_number_));
@@ -105,7 +106,7 @@ void Steps::time_run(double host_s, double copies_s, int64_t most) {
   step_.work_s = step_.run.sum_s(1);
 }
 
-// Returns how many steps, including the current one, compute one token of each of the same sequences.
+// Returns how many steps, including the current one, compute one token for each of the same sequences.
 int64_t Steps::most_steps_alike(int64_t at_most) {
   if (at_most <= 1 || current_.preempted) return 1;
   const bool async = plans_ahead();
@@ -147,7 +148,7 @@ double Steps::decode_step_s(const StepPlan& plan) {
 
 // ---- drafts ----
 
-// Returns how many tokens a yielding slice yields. Constant from the end of the previous step on.
+// Returns how many tokens a yielding slice yields. The number is fixed once the previous step has ended.
 int64_t Steps::tokens_of(const Slice& slice) const {
   if (slice.drafts == 0) return 1;
   const Request& request = *slice.request;
@@ -155,8 +156,8 @@ int64_t Steps::tokens_of(const Slice& slice) const {
                                      slice.drafts);
 }
 
-// Returns how many sequences copy their windows in the next step (at most one copy per step each). The number
-// is the same in each of the next `for_steps` steps, which this reduces.
+// Returns how many sequences copy their windows in the next step (at most one copy per step each). Reduces
+// `for_steps` to the number of steps, from this one on, that copy as many.
 int64_t Steps::copies_due(int64_t& for_steps) const {
   const int64_t every = kv_buffer_.copy_every_tokens;
   if (every <= 1) return every * current_.decoding;
@@ -353,7 +354,7 @@ void Steps::record_collectives(double now_s) const {
   const double bytes = static_cast<double>(rows) * model.hidden_bytes_per_token_layer();
   const double one_step_s = 2 * static_cast<double>(model.num_hidden_layers) *
                             engine_.cost->all_reduce_s(bytes) / static_cast<double>(pipeline_.stages());
-  // Collectives are parts of steps, so they take no longer.
+  // Collectives are parts of steps, so they take no longer than the steps.
   const double collectives_s = one_step_s * static_cast<double>(step_.steps);
   record_busy(Resource::nvlink, std::min(collectives_s, now_s - step_.start_s), now_s);
 }

@@ -1,11 +1,11 @@
-// Steps: the steps of one engine: what is planned, how long it takes, and when it ends.
+// Steps: plans the steps of one engine and determines how long they take and when they end.
 //
-// A run of decode steps that no event interrupts is one step here (request fidelity). If drafts are verified,
-// each step is its own, because its number of tokens per sequence is random.
+// A run of decode steps that no event interrupts is one step here (request fidelity). With speculative
+// decoding there are no such runs because the number of tokens that a step yields per sequence is random.
 //
-// Under pipeline parallelism the step here is that of the first stage. Its end passes the batch on to the
-// other stages, and land() ends it. As in vLLM V1 (engine/core.py, step_with_batch_queue) there are at most
-// as many batches as stages, and a sequence whose token is awaited is in no other batch.
+// Under pipeline parallelism the step here is that of the first stage. When it ends, its batch passes on to
+// the other stages; land() ends the batch. As in vLLM V1 (engine/core.py, step_with_batch_queue) there are at
+// most as many batches as stages, and a sequence whose token is awaited is in no other batch.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@
 
 namespace kvcap {
 
-// What Steps reports and asks. computed (may be null): a request has more computed tokens. yielded: it also
-// has more known tokens; after_prompt: they follow a slice of a prompt. A run of steps reports only its end.
+// Callbacks of Steps. computed (may be null): a request has more computed tokens. yielded: it also has more
+// known tokens; after_prompt: they follow a slice of a prompt. A run of steps reports only its end.
 // most_steps: how many steps a run may have.
 struct StepCallbacks {
   std::function<void(Request& request)> computed;
@@ -37,11 +37,12 @@ class Steps {
   // All references outlive it.
   Steps(const InstanceParts& parts, Scheduler& scheduler, const ContextCache& cache, StepCallbacks on);
 
-  // Plans the next step, unless a plan is left. Returns false if there is nothing to compute.
+  // Plans the next step unless there is a plan for it already. Returns false if there is nothing to compute.
   bool plan();
   // Keeps the plan for the next step.
   void withdraw();
-  // Begins the planned step; without a plan, the one row of a rank that runs along with others.
+  // Begins the planned step; without a plan, the step of one row with which an idle rank accompanies the
+  // others.
   void begin(double now_s);
   // Returns the end of the step as known now. `event_s`: time of the next event that cuts a run short.
   // REQUIRES: is_running().
@@ -53,18 +54,19 @@ class Steps {
   // Pipeline parallelism: ends the batches that have left the last stage by `now_s`, and returns their
   // number.
   int64_t land(double now_s);
-  // Returns the time at which the next batch does; infinity: none.
+  // Returns the time at which the next batch leaves the last stage; infinity if there is none.
   double next_landing_s() const;
-  // True iff batches are in stages after the first one; in as many as there are stages.
+  // has_batches(): some batch has left the first stage but not the last. is_full(): as many batches as there
+  // are stages have done so.
   bool has_batches() const { return !batches_.empty(); }
   bool is_full() const { return std::ssize(batches_) == pipeline_.stages() && pipeline_.stages() > 1; }
   // Counts the steps of the current run that have ended by `now_s`.
   void catch_up(double now_s);
-  // Records what the unfinished step of a failed node has computed.
+  // Records the GPU time that the unfinished step of a failed node has used.
   void fail(double now_s) const;
 
-  // Ranks in lockstep: the rows of the plan, at least the one of a rank without work; those of other ranks;
-  // and the seconds of the step, which are extended to those of the slowest rank.
+  // For ranks in lockstep. rows(): rows of the plan; 1 for a rank without work. set_rows_of_others(): rows of
+  // all other ranks. wait_for_slowest(): extends the step to `work_s`, the duration on the slowest rank.
   int64_t rows() const;
   void set_rows_of_others(int64_t rows) { step_time_.set_tokens_of_others(rows); }
   double work_s() const { return step_.work_s; }
@@ -73,15 +75,15 @@ class Steps {
   bool is_running() const { return step_.running; }
   // True during a run of decode steps that an event may cut short.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
-  // Notes an event: the engine is called soon, unless a single step runs, whose end handles the event.
+  // Called on an event: the engine is called soon, unless a single step runs, whose end handles the event.
   void wake() const;
   const StepPlan& current() const { return current_; }
   // Returns the end of the first layer of the step if nothing delays it.
   double first_layer_end_s() const;
   // True iff a step that runs or is planned computes the request.
   bool computes(const Request& request) const;
-  // Returns the time of the step that takes the blocks that are being evicted. A run takes the blocks of its
-  // steps afterwards, all at once.
+  // Returns the time of the current evictions: that of the step that takes the evicted blocks. A run of steps
+  // takes the blocks of all its steps afterwards, at once.
   double eviction_s() const;
 
   // Return the GPU seconds of a plan, and of its decodes alone.
@@ -101,8 +103,8 @@ class Steps {
     int64_t steps = 1;
     int64_t most_steps = 1;
     int64_t skipped = 0;  // ended steps that skip_before() has counted
-    // Asynchronous scheduling: the step of the run with which a request ends, unless the run is cut short.
-    // The step after it is planned when it begins.
+    // Asynchronous scheduling: the step of the run with which a request ends unless the run is cut short; 0:
+    // none. The next step is planned when this one begins.
     int64_t ends_with_step = 0;
     DecodeRun run, gpu_run;  // durations of decode-only steps
     int64_t copies = 0;      // copies of KV windows per step

@@ -16,7 +16,7 @@ static int64_t sum_of_tokens(const std::vector<Part>& parts) {
 
 // ---- answers ----
 
-// Notes a token of the answer. after_prompt: the first, or one after a recomputed prompt.
+// Records a token of the answer. after_prompt: the first token, or the first one after a recomputed prompt.
 void Instance::token(Request& request, double now_s, bool after_prompt) {
   if (request.generated == 1) {
     if (parts_.fleet.begun) parts_.fleet.begun(request.arrival);

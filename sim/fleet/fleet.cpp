@@ -208,7 +208,7 @@ void Fleet::report_metrics(Slot unit, double now_s) {
   }
 }
 
-// Replaces the current queue and KV usage by those of the last scrape.
+// Sets the queue and KV usage to those of the last scrape.
 void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
   Member& member = members_[node];
   const double period_s = parts_.options.router.metrics_period_s;
@@ -216,7 +216,7 @@ void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
   Steps& steps = member.instance->steps();
   if (steps.in_long_run() &&
       scrape_s > std::max(member.begun_s, member.view.reported_s()) + kTimeResolution_s) {
-    // Its steps have ended without events. Arrivals interrupt it unless the queue is blocked.
+    // Steps of this run have ended without an event. Arrivals interrupt a run unless the queue is blocked.
     steps.catch_up(scrape_s);
     const int64_t waiting = member.left_waiting > 0 ? member.instance->waiting() : 0;
     member.view.report({waiting, member.instance->held_share()}, scrape_s, period_s);
@@ -249,8 +249,8 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     } else {
       facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
     }
-    // All caches fill up, so cached tokens do not tell nodes apart: they are compared by the tokens sent to
-    // them, or by the KV tokens of their requests.
+    // All caches fill up, so the number of cached tokens does not distinguish nodes. They are compared by the
+    // tokens sent to them, or by the KV tokens of their requests.
     const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
     facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
   }
@@ -300,7 +300,8 @@ std::optional<std::size_t> Fleet::choose_by_facts(Pool& pool, std::optional<std:
   return pool.first + *chosen;
 }
 
-// Returns the number of a member in its pool: a rank of the node that the router chooses. `before`: another.
+// Returns the number, within the pool, of the member that gets the turn: a rank of the node that the router
+// chooses. `before`: the number of the member that served the session's previous turn.
 std::optional<std::size_t> Fleet::choose_rank(Pool& pool, std::optional<std::size_t> before,
                                               int64_t prompt_tokens) {
   node_facts_.assign(pool.members / pool.ranks, {});
@@ -373,7 +374,7 @@ void Fleet::hand_over(const HandedOver& turn, double now_s) {
   tell(*chosen, now_s);
 }
 
-// Records the held turns for the first node of a pool: no node of it is up.
+// Records the held turns as waiting on the first node of a pool, none of whose nodes is up.
 void Fleet::level_held(double now_s) const {
   Recorder& recorder = *parts_.instance.recorder;
   const auto level = [&](const Pool& pool, std::size_t held) {
@@ -461,7 +462,7 @@ void Fleet::fail(std::size_t node, double now_s) {
   start_over(std::move(lost), now_s);
 }
 
-// Takes the turns whose prompts a failed node still had.
+// Adds the turns whose prompts were still on a failed node to `all_lost`.
 void Fleet::lose_prompts_of(std::size_t member, double now_s, std::vector<Arrival>& all_lost) {
   for (std::size_t decoder = pools_.back().first; decoder < members_.size(); ++decoder) {
     if (!members_[decoder].instance) continue;

@@ -1,16 +1,16 @@
-// Fleet: the nodes that serve a workload, as a passive machine whose owner has the clock and calls advance().
-// Its router sends each arriving turn to a node; nodes fail and recover.
+// Fleet: the nodes that serve a workload, as a passive state machine: its owner has the clock and calls
+// advance(). Its router sends each arriving turn to a node; nodes fail and recover.
 //
 // A failing node loses its turns, its own tiers and all transfers on its links. Its turns are immediately
 // routed again in order of arrival and start over from their prompts: TTFT counts from the first arrival to
 // the first token of the completed answer. While no node is up, turns wait. A node recovers empty. With
 // disaggregation, turns whose KV was on the failing prefill node or under way to the failing decode node
-// start over, too; a prompt that is being computed goes on, and its turn starts over afterwards.
+// start over, too; a prompt that is being computed for a failed decode node is completed first.
 //
 // A node with data_parallel_size ranks has one member per rank, each an engine with its own queue, KV blocks
 // and tiers. The router chooses a node, and the node's least loaded rank takes the turn: the first one with
-// the least 4 * waiting + running (vLLM's DPLBAsyncMPClient, whose counts are up to 100 ms old; these are
-// current). Ranks fail together. Ranks that share experts step together (in_lockstep): all plan, then all
+// the lowest 4 * waiting + running (vLLM's DPLBAsyncMPClient, whose counts are up to 100 ms old; here they
+// are current). Ranks fail together. Ranks that share experts step together (in_lockstep): all plan, then all
 // compute for as long as the slowest.
 //
 // Clients give up at times that do not depend on the engines; an engine drops the abandoned attempt as soon
@@ -53,11 +53,11 @@ struct PoolParts {
 struct FleetParts {
   World* world = nullptr;  // has one node per store
   FleetOptions options;
-  uint64_t seed = 1;             // seeds the random choices of a router
-  std::vector<PoolParts> pools;  // one; or those that compute prompts and have a handover plan, and those
-                                 // that decode (fleet.disaggregation)
-  std::span<Store> stores;       // one per rank and node, in the order of the pools
-  Store* shared = nullptr;       // the tier that all of them share, or nullptr
+  uint64_t seed = 1;  // seeds the random choices of a router
+  // One pool, or with fleet.disaggregation the prefill pool and then the decode pool.
+  std::vector<PoolParts> pools;
+  std::span<Store> stores;  // one per rank and node, in the order of the pools
+  Store* shared = nullptr;  // the tier that all nodes share, or nullptr
   std::function<std::unique_ptr<Restorer>(std::size_t node)> make_restorer;
   InstanceParts instance;  // fields that differ between nodes are unset
 };
@@ -82,7 +82,7 @@ class Fleet {
     std::unique_ptr<Instance> instance;  // null while the node is down
     ServerView view;
     int64_t left_waiting = 0;  // turns that the last plan left in the queue
-    double begun_s = 0;        // beginning of the last step or run of steps
+    double begun_s = 0;        // time at which the last step or run of steps began
   };
   // A failure or recovery of a node.
   struct Change {
@@ -110,8 +110,8 @@ class Fleet {
   bool has_ended() const { return sessions_.arrivals.ended() && routed_ == ended_; }
   bool alone() const { return members_.size() == 1 && changes_.empty(); }
   double advance_only(double now_s);
-  // Returns the unit of a member: the first of the members that step together. due_ and at_work_ contain
-  // units.
+  // Returns the unit of a member. A unit is a group of members that step together, identified by its first
+  // member. due_ and at_work_ contain units.
   Slot unit_of(std::size_t member) const {
     const Pool& pool = pool_of(member);
     return static_cast<Slot>(member - (member - pool.first) % pool.step_ranks);
@@ -171,8 +171,8 @@ class Fleet {
   std::size_t next_change_ = 0;
   std::deque<Arrival> held_;                // turns that wait while no node is up
   std::vector<HandedOver> handed_over_;     // turns that need a decode node
-  std::deque<HandedOver> held_for_decode_;  // those of them that wait while no decode node is up
-  std::vector<Arrival> lost_;               // turns that start over, since their decode nodes have failed
+  std::deque<HandedOver> held_for_decode_;  // those that wait while no decode node is up
+  std::vector<Arrival> lost_;               // turns that start over because their decode nodes have failed
   int64_t most_decoded_tokens_ = 0;         // longest sequence that a decode node can ever hold
   SlotHeap due_;                            // units by the time of their next call
   std::vector<Slot> at_work_;               // scratch of advance(): units between two steps

@@ -11,20 +11,20 @@
 
 namespace kvcap {
 
-// What a router knows of the nodes' contents. exact: what they store; events: what nodes have reported, with
-// a delay; approximate: the prompts that it has sent to them recently.
+// What a router knows about the nodes' contents. exact: what they store; events: what nodes have reported,
+// with a delay; approximate: the prompts that it has sent to them recently.
 enum class IndexKind : uint8_t { exact, events, approximate };
 inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
 constexpr Names names_of(IndexKind) { return kIndexNames; }
 
-// What llm-d's queue score is made of. min_max: (longest - waiting) / (longest - shortest) of the nodes'
+// How llm-d's queue score is computed. min_max: (longest - waiting) / (longest - shortest) of the nodes'
 // queues, 1 if all are equal (queue-scorer); load_aware: half of 1 - waiting / 128 (load-aware-scorer).
 enum class QueueScore : uint8_t { min_max, load_aware };
 inline constexpr std::string_view kQueueScoreNames[] = {"min_max", "load_aware"};
 constexpr Names names_of(QueueScore) { return kQueueScoreNames; }
 
-// How llm-d picks a node by its score. max_score: the highest; weighted_random: at random, in proportion to
-// it.
+// How llm-d picks a node by score. max_score: the node with the highest score; weighted_random: a random
+// node, with a probability proportional to its score.
 enum class Picker : uint8_t { max_score, weighted_random };
 inline constexpr std::string_view kPickerNames[] = {"max_score", "weighted_random"};
 constexpr Names names_of(Picker) { return kPickerNames; }

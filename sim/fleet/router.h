@@ -7,9 +7,9 @@
 //   prefix_aware      among the nodes with at most `load_bound` turns more than the least loaded one: the one
 //                     with the most indexed tokens of the prompt; of equals, the least loaded
 //   cache_aware       SGLang's: the least loaded if loads differ by more than balance_abs turns and by a
-//                     factor of more than balance_rel; else the node with most of the prompt, if that is more
-//                     than cache_threshold of it; else the node to which the fewest indexed tokens were sent
-//                     (without an approximate index: with the least KV in use)
+//                     factor of more than balance_rel; else the node with the largest indexed part of the
+//                     prompt, if its share exceeds cache_threshold; else the node with the fewest indexed
+//                     tokens (without an approximate index: with the least KV in use)
 //   dynamo            the lowest cost: prefill_scale x (the node's prompt tokens not computed yet + those of
 //                     this prompt - overlap_credit x GPU tokens - dram_credit x DRAM - far_credit x farther
 //                     tokens) + tokens of decoding sequences; with a temperature a random node, weighted by
@@ -42,14 +42,15 @@ namespace kvcap {
 struct NodeFacts {
   bool up = true;
   int64_t turns = 0;    // sent to it and not yet answered
-  int64_t waiting = 0;  // those of `turns` that have not been admitted yet; weighted: as of the last scrape
+  int64_t waiting = 0;  // those of `turns` that are not admitted yet; weighted: as of the last scrape
   // Prompt tokens that the index lists for the node, each in its nearest tier. Set if needs_beliefs().
   std::array<int64_t, kTiers.size()> found_tokens{};
   int64_t indexed_tokens = 0;  // tokens of all texts that the index lists for the node
   double held_share = 0;       // share of its KV blocks that requests hold; weighted: as of the last scrape
   int64_t prefill_tokens = 0;  // prompt tokens sent to it and not computed yet
   int64_t decode_tokens = 0;   // tokens of sequences that decode there
-  // Prompt tokens of turns without a first token that the router did not find there when it sent them.
+  // Prompt tokens of turns that have no first token yet, without those that the router found on the node when
+  // it sent them.
   int64_t tokens_in_flight = 0;
   int64_t all_found() const { return std::accumulate(found_tokens.begin(), found_tokens.end(), int64_t{0}); }
   int64_t found_beyond_dram() const {
@@ -88,7 +89,7 @@ std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
   return chosen;
 }
 
-// Returns the node with the lowest cost, otherwise as best_node().
+// Like best_node(), for the node with the lowest cost.
 template <class Cost>
 std::optional<std::size_t> cheapest_node(const RouterCall& call, Cost cost) {
   return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });

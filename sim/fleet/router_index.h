@@ -5,8 +5,8 @@
 //   events       what a node reports, with a delay: parts of prompts when they have been computed, contexts
 //                when turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
 //
-// For each part (prompt.h) the index holds how many of its first tokens are stored. A prompt is found as far
-// as its parts are indexed without a gap.
+// For each part (prompt.h) the index holds how many of its first tokens are stored. A prompt is found up to
+// its first token that is not indexed.
 #pragma once
 
 #include <cstdint>

@@ -19,10 +19,10 @@ struct ServerMetrics {
 
 class ServerView {
  public:
-  // Returns the last multiple of the period until now_s.
+  // Returns the last multiple of the period that is not after now_s.
   static double scrape_s(double now_s, double period_s) { return std::floor(now_s / period_s) * period_s; }
 
-  // The server's metrics change. REQUIRES: times do not decrease.
+  // Notes the server's new metrics. REQUIRES: times do not decrease.
   void report(const ServerMetrics& metrics, double now_s, double period_s) {
     scraped(now_s, period_s);
     reported_ = metrics;
@@ -39,7 +39,7 @@ class ServerView {
     in_flight_[turn] = tokens;
     tokens_in_flight_ += tokens;
   }
-  // The turn has its first token, or never gets one.
+  // Called when the turn has its first token, or will never get one.
   void answered(int64_t turn) {
     const auto found = in_flight_.find(turn);
     if (found == in_flight_.end()) return;

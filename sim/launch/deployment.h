@@ -17,8 +17,8 @@ inline constexpr std::string_view kDeploymentForms[] = {"launch", "helm", "dynam
 // Returns the form of this name. REQUIRES: one of kDeploymentForms.
 DeploymentForm deployment_form(std::string_view name);
 
-// Returns a text with a line end. Throws InputError, which begins with "--emit", if the form cannot express
-// the scenario.
+// Returns the text, which ends with a newline. Throws InputError, which begins with "--emit", if the form
+// cannot express the scenario.
 std::string deployment_of(const Scenario& scenario, DeploymentForm form);
 
 }  // namespace kvcap

@@ -27,7 +27,7 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
     if (!says(path + "=")) defaults.push_back(path + "=" + value);
   };
   if (line.engine == Stack::vllm) {
-    // Scenarios have the server's other GPU-dependent values as defaults.
+    // The server's other GPU-dependent values are already the defaults of scenarios.
     const ServingOptions server = server_options(EngineKind::vllm, hardware.gpu);
     int64_t sequences = server.max_num_seqs;
     const std::string tokens = said("serving.max_num_batched_tokens=");
@@ -39,7 +39,8 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
       const int64_t own = load_model(line.model).max_position_embeddings;
       add("serving.max_model_len", window.empty() ? std::to_string(own) : window);
     }
-    // Without chunked prefill a step takes the longest prompt, and at least the usual number of tokens.
+    // Without chunked prefill the token budget of a step is the longest prompt, but at least the usual
+    // budget.
     if (said("serving.chunked_prefill=") == "false" && !line.model.empty()) {
       std::string longest = said("serving.max_model_len=");
       if (longest.empty()) longest = said("model.max_position_embeddings=");

@@ -52,7 +52,7 @@ std::string names_of(const std::vector<ManifestEngine>& engines) {
       "DynamoGraphDeployment that runs an engine, or values of vLLM's production stack or of llm-d");
 }
 
-// Returns the engine with the name, or the only one.
+// Returns the engine that `file` names, or the only one.
 const ManifestEngine& chosen(const Manifest& manifest, const FileName& file) {
   const std::vector<ManifestEngine>& engines = manifest.engines;
   if (engines.empty()) refuse_without_engine(manifest, file.path);
@@ -61,7 +61,7 @@ const ManifestEngine& chosen(const Manifest& manifest, const FileName& file) {
     if (!file.engine.empty() && one.name != file.engine) continue;
     if (found && !file.engine.empty()) {
       throw InputError("--from: " + file.path + ": found two engines " + one.name +
-                       ", allowed: one of a name");
+                       ", allowed: engines with different names");
     }
     found = &one;
   }
@@ -85,7 +85,7 @@ int64_t count_of_field(const LaunchLine& line, const std::string& path) {
   return value.empty() ? 1 : integer_value(path, value);
 }
 
-// Sets a field by a value of the manifest that is no flag.
+// Sets a field to a value that the manifest gives outside of flags.
 void set_field(LaunchLine& line, const std::string& field, const std::string& value, const std::string& flag,
                const std::string& place) {
   line.overrides.push_back(field + "=" + value);
@@ -118,7 +118,7 @@ bool is_in(const Texts& texts, std::string_view wanted) {
 
 constexpr const char* kNodes = "nnodes";
 
-// Throws InputError for an engine over several nodes, unless the user ignores that.
+// Throws InputError for an engine that spans several nodes, unless the user ignores `nnodes`.
 void refuse_nodes(const ManifestEngine& engine, const Texts& ignored, LaunchLine& line) {
   std::erase_if(line.notes, [](const std::string& note) {
     return note.starts_with(std::string("--ignore-flags ") + kNodes + ":");
@@ -194,7 +194,8 @@ void refuse_difference(const LaunchLine& prefill, const LaunchLine& decode, cons
     others.erase(field);
   }
   for (auto* fields : {&ours, &others}) {
-    // A pod of idle GPUs is paid for, which a server of other parallelism does not say.
+    // With idle GPUs the pod's GPU count is set, and then the parallelism must be the same, too: the options
+    // of a pool have no count of idle GPUs.
     if (fields->contains("hardware.gpu.count")) continue;
     for (const char* name : kOfGpus) fields->erase(std::string("serving.") + name);
   }

@@ -6,13 +6,13 @@
 //   trtllm-serve [serve] MODEL ...
 //   python -m dynamo.{vllm,sglang,trtllm} --model MODEL ...
 //
-// A manifest becomes a launch line too (manifest.h): its words, each with its place in the file.
+// A manifest (manifest.h) is converted to the words of a launch line, each with its place in the file.
 //
 // Variables may precede the line (LMCACHE_..., DYN_KVBM_...). Files that the line names (--config of vLLM and
 // SGLang, --extra_llm_api_options, LMCACHE_CONFIG_FILE) are read relative to the working folder; flags on the
 // line override them. A flag without a row in the table (flags.h) and a flag whose effect is not simulated
-// are errors, unless the caller ignores them by name. Notes list other deviations. Defaults that the engine
-// derives from the GPU's memory come from defaults_on.
+// are errors, unless the caller ignores them by name. Other deviations are listed in notes. defaults_on()
+// computes the defaults that the engine derives from the GPU's memory.
 #pragma once
 
 #include <algorithm>
@@ -38,10 +38,10 @@ struct TakenFlag {
 
 struct LaunchLine {
   Stack engine = Stack::vllm;
-  std::string source;                  // "a.yaml, engine chat"; empty: a line
+  std::string source;                  // "a.yaml, chat": file and engine; empty: a launch line
   std::string model;                   // a name of the catalogue, or a path
   std::string written_model;           // as written on the line
-  bool is_8bit = false;                // according to its name
+  bool is_8bit = false;                // 8-bit weights, according to the model's name
   std::string engine_version;          // version in the tag of a container image, if any
   int64_t attention_ranks = 1;         // ranks of data parallel attention, which divide a prefill chunk
   std::vector<std::string> overrides;  // "serving.max_num_seqs=64", for --set
@@ -68,19 +68,20 @@ struct LineInput {
   std::vector<std::string> ignored = {};
 };
 LaunchLine read_launch_words(const LineInput& input);
-// Reads a line, or a file with the name of one of its engines: "deployment.yaml", "deployment.yaml#chat". A
-// file whose name ends with .sh contains a line; every other file is a manifest.
+// Reads a launch line, or a file, optionally followed by # and the name of an engine in it:
+// "deployment.yaml", "deployment.yaml#chat". A file whose name ends with .sh contains a launch line; every
+// other file is a manifest.
 LaunchLine read_from(const std::string& text, const std::vector<std::string>& ignored = {});
 // Returns the engine's defaults on these GPUs for fields that the line does not set: "path=value".
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware);
 
 // Returns the launch line of a scenario; empty if the flags of its engine cannot express the policy with its
-// tiers, or the formats of the model's weights and KV. Every flag that read_launch_line understands comes
-// back, except those of several servers (fleet.replicas). Tiers without a given size have the size SIZE_GIB,
-// SIZE_GB or SIZE_BYTES; with_filled_sizes of run/billing.h chooses one by a result.
+// tiers, or the formats of the model's weights and KV. The line contains every flag that read_launch_line()
+// understands, except those of several servers (fleet.replicas). Tiers without a given size have the size
+// SIZE_GIB, SIZE_GB or SIZE_BYTES; with_filled_sizes() of run/billing.h derives sizes from a result.
 std::string launch_line_of(const Scenario& scenario);
-// Returns the words of `to` that `from` does not have: "--kv-offloading-size 100", and names those of `from`
-// that are dropped. Empty if one of the scenarios has no line.
+// Returns the flags of `to` that `from` does not have, e.g. "--kv-offloading-size 100", and the names of
+// flags that `to` drops. Empty if one of the scenarios has no line.
 std::string changed_flags(const Scenario& from, const Scenario& to);
 
 }  // namespace kvcap

@@ -18,7 +18,7 @@ struct LineParts {
 std::string served_name(const ModelSpec& model);
 // True iff the engine's line divides its tensor parallel GPUs among the ranks.
 bool divides_gpus(const Scenario& scenario, Stack engine);
-// Adds the flags of fields of `serving` that differ from the engine's defaults.
+// Adds the flags for fields of `serving` that differ from the engine's defaults.
 void add_serving(const Scenario& scenario, Stack engine, LineParts& parts);
 // Adds the flags of the policy's stack and its tiers. Returns false if no stack of this engine matches the
 // scenario.

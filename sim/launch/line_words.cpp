@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-// True for words after which another command or an output file follows.
+// True for words that are followed by another command or by an output file.
 bool ends_command(const std::string& word) {
   constexpr std::string_view kEnds[] = {"&", "&&", "|", "||", ";"};
   if (std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds)) return true;

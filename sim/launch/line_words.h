@@ -31,7 +31,7 @@ void cut_command(std::vector<LineWord>& words, std::size_t begin);
 
 struct EngineWords {
   Stack engine = Stack::vllm;
-  std::size_t first_flag = 0;  // index of the first word behind the program
+  std::size_t first_flag = 0;  // index of the first word after the program
   bool is_image = false;       // a container image starts the engine; no program is named
   std::string version = {};    // of a container image, if its tag is a version of the engine
 };

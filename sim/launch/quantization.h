@@ -15,8 +15,9 @@ std::string quantization_of(const std::string& model);
 // True iff a flag names the method of the configuration, or kernels for it: awq_marlin for awq.
 bool is_same_quantization(std::string_view of_config, std::string_view of_flag);
 
-// The value of --kv-cache-dtype's formats with a scale for each token and head, and their bytes per element:
-// a byte, and a share of the 4-byte scale of a head's elements (vllm/v1/kv_cache_interface.py@001cabc).
+// The flag table's value for formats of --kv-cache-dtype with a scale per token and head, and their bytes per
+// element: one byte, plus the element's share of the 4-byte scale of its head
+// (vllm/v1/kv_cache_interface.py@001cabc).
 inline constexpr std::string_view kPerTokenHead = "per_token_head";
 double per_token_head_bytes(const ModelSpec& model);
 

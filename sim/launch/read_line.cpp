@@ -72,7 +72,7 @@ class Reader {
  public:
   Reader(LaunchLine& line, const LineInput& input) : line_(line), input_(input), ignored_(input.ignored) {}
 
-  // Takes variables before the program: the shell's, docker's --env=NAME=value, and export NAME=value;
+  // Takes the variables before the program: NAME=value, docker's --env=NAME=value, and export NAME=value.
   void take_before(const LineWord& given) {
     std::string word = given.text;
     if (word.starts_with("--env-file")) note("--env-file is not read: give its variables with --env");
@@ -130,7 +130,7 @@ class Reader {
     return i;
   }
 
-  // Takes the keys of the files that the line names, except those that the line itself sets.
+  // Takes the keys of the files that the line names, except keys that the line itself sets.
   void take_files() {
     for (const Given& file : files_) {
       if (has_variable(file.value)) refuse_value(file.shown, file.value, "");
@@ -262,13 +262,13 @@ class Reader {
       if (fault.is_refused_json) throw InputError("--from: " + one.shown + ": " + fault.reason);
     }
     if (json.is_object()) return take_object(one, json);
-    // Older versions: a number sets the level.
+    // In older versions a number sets the level.
     if (first_name(row) == "--compilation-config" && json.is_number_integer()) {
       Given level = one;
       level.flag = "--compilation-config.level";
       return take(level);
     }
-    // Older versions: --limit-mm-per-prompt image=2
+    // Older versions accept --limit-mm-per-prompt image=2.
     const bool looks_like_json = one.value.starts_with('{') || one.value.starts_with('[');
     if ((row.effect != FlagEffect::none && row.effect != FlagEffect::kernels) || looks_like_json) {
       refuse_value(one.shown, one.value, "JSON (in single quotes)");
@@ -301,7 +301,7 @@ class Reader {
     }
   }
 
-  // A server of one kind is simulated as one that does both.
+  // A server that only computes prompts or only decodes is simulated as one that does both.
   void note_role(const Given& transfer, const std::string& role) {
     line_.flags.push_back(
         {transfer.shown.substr(transfer.place.size()) + ".kv_role", role, {}, transfer.place});
@@ -412,7 +412,8 @@ class Reader {
     }
   }
 
-  // Decides about flags that depend on other flags, the model's layers or the line's length.
+  // Decides whether to refuse flags whose effect depends on other flags, on the model's layers, or on whether
+  // the line sets a maximum sequence length.
   void refuse_conditional() {
     const auto value_of = [&](std::string_view field) {
       std::string value;
@@ -460,7 +461,8 @@ class Reader {
     return names;
   }
 
-  // Returns what a simulation of the flag's parallelism would need, in parentheses.
+  // Returns, in parentheses, what the simulation lacks to simulate the flag's parallelism; empty for other
+  // flags.
   std::string missing_part(const std::string& flag) const {
     constexpr std::string_view kOfPrompts =
         "--prefill-context-parallel-size --attention-context-parallel-size --attn-cp-size";

@@ -46,7 +46,7 @@ double bytes_of(const FlagSetting& setting) {
   return bytes;
 }
 
-// True iff the line's image has a vLLM before this version; a line without a version has the newest.
+// True iff the line's image has a vLLM before this version; a line without a version means the newest one.
 bool is_before(const LaunchLine& line, EngineVersion version) {
   return parse_engine_version(line.engine_version).value_or(version) < version;
 }
@@ -71,12 +71,13 @@ std::string policy_of(std::span<const FlagSetting> settings, const LaunchLine& l
         policy = "lmcache";
       std::string& said = row.starts_storage ? connector : backend;
       if (row.starts_storage && !said.empty() && said != *policy) {
-        throw InputError("--from: " + one.flag + ": found \"" + one.value + "\" beside a connector of " +
-                         said + ", allowed: one connector that stores KV");
+        throw InputError("--from: " + one.flag + ": found \"" + one.value +
+                         "\" together with a connector of " + said +
+                         ", allowed: one connector that stores KV");
       }
       said = *policy;
     } else if (row.starts_storage && started.empty()) {
-      // A host cache of 0 bytes is disabled.
+      // A host cache of 0 bytes means that it is disabled.
       if (row.form != FlagForm::bytes || bytes_of(one) > 0) started = row.storage;
     }
   }
@@ -311,7 +312,8 @@ class LineOverrides {
     kv_format_ = setting;
   }
 
-  // Scales of every token and head take room beside the elements, and only Triton's kernels read them.
+  // Formats with scales per token and head store the scales next to the elements, and only Triton's kernels
+  // read them.
   void settle_kv_format() {
     const auto found = fields_.find(std::string(kKvFormat));
     if (!kv_format_ || found == fields_.end()) return;
@@ -324,8 +326,9 @@ class LineOverrides {
     fields_.try_emplace("serving.attention_backend", "triton");
   }
 
-  // A drafter without a method is a model, unless its name shows another method (vllm/config/speculative.py).
-  // The catalogue has no draft heads, so the method `layers` drafts with one more layer of the model.
+  // If the line names a drafter but no method, the drafter is a draft model, unless its name indicates
+  // another method (vllm/config/speculative.py). The catalogue has no draft heads, so the method `layers`
+  // drafts with one more layer of the model.
   void settle_drafter() {
     if (!drafter_) return;
     const std::string drafter = lower_case(drafter_->value);
@@ -414,7 +417,7 @@ class LineOverrides {
     fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
   }
 
-  // Each data parallel rank is an engine with its own host cache; LMCache's server is one of all.
+  // Each data parallel rank is an engine with its own host cache; LMCache's server is one for all ranks.
   void settle_bytes() {
     const int64_t engines = count_of("serving.data_parallel_size");
     const int64_t gpus =
@@ -424,7 +427,7 @@ class LineOverrides {
       return has_server && one.row->storage == policy_;
     });
     if (has_server && !is_server_sized && !bytes_.empty()) {
-      note("the line has no size of LMCache's server; it gets that of " +
+      note("the line gives no size for LMCache's server; it gets that of " +
            std::string(first_name(*bytes_.back().row)) + ", which vLLM does not pass on");
     }
     for (const Bytes& one : bytes_) {
@@ -440,7 +443,7 @@ class LineOverrides {
     if (line_.host_blocks) tiers_["dram"];  // its size depends on the model and is set later
     if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
       has_host_cache_ = false;
-      note("the line has no size of Mooncake Store; it gets all remote storage of the hardware");
+      note("the line gives no size for Mooncake Store; it gets all remote storage of the hardware");
     }
     if (!has_host_cache_) tiers_.erase("dram");
     if (policy_ == "lmcache" && !has_host_cache_ && tiers_.empty())
@@ -450,7 +453,7 @@ class LineOverrides {
     if (is_simple_ && policy_ == "vllm_offload") return settle_simple(is_sized);
     const bool has_no_default = policy_ == "vllm_offload" || policy_ == "kvbm" || policy_ == "lmcache_mp";
     if (has_no_default && has_host_cache_ && !is_sized) {
-      note("the line has no size of the host cache; it gets all DRAM of the hardware");
+      note("the line gives no size for the host cache; it gets all DRAM of the hardware");
     }
   }
 
@@ -462,7 +465,7 @@ class LineOverrides {
     } else if (!is_sized) {
       const double bytes = 8 * 1073741824.0 * static_cast<double>(count_of("serving.data_parallel_size"));
       tiers_["dram"]["capacity_bytes"] = number_json(bytes);
-      note("the line has no size of the host cache; SimpleCPUOffloadConnector has 8 GiB");
+      note("the line gives no size for the host cache; SimpleCPUOffloadConnector has 8 GiB");
     }
   }
 
@@ -477,7 +480,8 @@ class LineOverrides {
     const auto caching = fields_.find("serving.prefix_caching");
     if (caching != fields_.end() && caching->second == "false") {
       throw InputError(
-          "--from: found --disable-radix-cache beside --enable-hierarchical-cache, allowed: one of them");
+          "--from: found --disable-radix-cache together with --enable-hierarchical-cache, allowed: one of "
+          "them");
     }
     const auto dram = tiers_.find("dram");
     if (dram == tiers_.end()) return;

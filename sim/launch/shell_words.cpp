@@ -69,7 +69,7 @@ std::vector<std::string> shell_words(std::string_view line) {
       has_word = true;
     }
   }
-  if (quote != 0) throw InputError(std::string("--from: found a quote ") + quote + " without its end");
+  if (quote != 0) throw InputError(std::string("--from: found a quote ") + quote + " that is not closed");
   if (has_word) words.push_back(word);
   return words;
 }

@@ -1,5 +1,5 @@
-// The tiers that the flags of each stack can express, from the rows of the policies. A line that is read
-// gives a tier its stack's options; a line is written only for tiers with exactly these options.
+// The tiers that the flags of each stack can express, from the rows of the policies. Reading a line gives a
+// tier its stack's options; a line is written only for tiers with exactly these options.
 #pragma once
 
 #include <map>

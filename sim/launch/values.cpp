@@ -27,8 +27,9 @@ void refuse_value(std::string_view flag, const std::string& value, const std::st
     throw InputError(place + "a template's placeholder; allowed: its value, as helm template writes it");
   }
   if (has_variable(value)) {
-    throw InputError(place +
-                     "a variable that the line does not set; allowed: its value, or NAME=value before");
+    throw InputError(
+        place +
+        "a variable that the line does not set; allowed: its value, or NAME=value before the command");
   }
   throw InputError(place + "allowed: " + allowed);
 }

@@ -18,7 +18,8 @@ namespace kvcap {
 double number_value(std::string_view flag, const std::string& value);
 // Parses a number like number_value(), or one with a unit such as GB or GiB.
 double bytes_value(std::string_view flag, const std::string& value);
-// True iff the value is not final: it contains a variable, a command or a placeholder: "$TP", "$(nproc)".
+// True iff the value is not literal: it contains a variable, a command or a placeholder, e.g. "$TP",
+// "$(nproc)".
 bool has_variable(std::string_view value);
 // True iff the value contains a placeholder of a Helm template: "{{ .Values.tp }}".
 bool has_placeholder(std::string_view value);

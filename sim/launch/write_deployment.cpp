@@ -118,7 +118,7 @@ Json yaml_value(const std::string& text) {
   return json.is_discarded() ? Json(text) : json;
 }
 
-// ---- both forms ----
+// ---- all forms ----
 
 // Returns a name for objects of Kubernetes.
 std::string object_name(const Scenario& scenario) {
@@ -182,7 +182,7 @@ std::string requested_memory(const Scenario& scenario) {
 
 // ---- vLLM's production stack ----
 
-// Moves flags that the chart has values for to `config`. Helm writes numbers of 7 digits as 1e+06.
+// Moves the flags for which the chart has values to `config`. Helm writes numbers of 7 digits as 1e+06.
 void take_values(ServerWords& server, Json& config) {
   constexpr std::pair<const char*, const char*> kValues[] = {
       {"--max-model-len", "maxModelLen"},
@@ -326,7 +326,7 @@ std::pair<std::string, Json> trtllm_key(const std::string& flag, const std::opti
   throw InputError("--emit dynamo: " + flag + " has no key in TensorRT-LLM's file");
 }
 
-// Returns the arguments of a worker; `file` gets what TensorRT-LLM reads from a file.
+// Returns the arguments of a worker; `file` receives what TensorRT-LLM reads from a file.
 Json worker_arguments(const ServerWords& server, EngineKind engine, Json& file) {
   Json arguments = {engine == EngineKind::sglang ? "--model-path" : "--model", server.model};
   for (const auto& [flag, value] : server.flags) {

@@ -45,7 +45,7 @@ bool has_line_for_ranks(const Scenario& scenario, Stack engine) {
   return divides_gpus(scenario, engine) && scenario.serving.tensor_parallel_size == 1;
 }
 
-// Returns the model that an engine loads by this name without flags; nothing for names that are not known.
+// Returns the model that an engine loads by this name without flags; nothing if the name is unknown.
 std::optional<ModelSpec> model_without_flags(const std::string& served) {
   try {
     const NamedModel named = named_model(served);
@@ -95,13 +95,14 @@ bool add_model(const Scenario& scenario, Stack engine, LineParts& parts) {
          add_format("model.kv_bytes_per_element", model.kv_bytes_per_element, own->kv_bytes_per_element);
 }
 
-// Adds the variable for GPUs that reach each other through host memory, although the profile's need not.
+// Adds NCCL_P2P_DISABLE=1 if the scenario's GPUs reach each other through host memory but those of its
+// profile do not.
 void add_peer(const Scenario& scenario, LineParts& parts) {
   if (scenario.hardware.peer != Peer::host) return;
   try {
     if (load_hardware(scenario.hardware.name).peer == Peer::host) return;
   } catch (const InputError&) {
-    return;  // a profile of the user's, whose file is not known here
+    return;  // a profile of the user, whose file is unknown here
   }
   parts.variables.emplace_back("NCCL_P2P_DISABLE=1");
 }

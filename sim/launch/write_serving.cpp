@@ -68,7 +68,7 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
   }
 }
 
-// Returns the flag for sampling that differs from the model's file.
+// Returns the flag for sampling that differs from the model's generation_config.json.
 std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine) {
   const Sampling own = scenario.model.sampling.value_or(Sampling{});
   Sampling ours = scenario.serving.sampling.value_or(own);
@@ -81,8 +81,8 @@ std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine)
   return "--override-generation-config '" + json.dump() + "'";
 }
 
-// Returns the engine's word for what drafts. MTP layers of the model's own checkpoint and heads of another
-// one are simulated alike, and engines name them differently.
+// Returns the engine's word for the draft method. MTP layers of the model's own checkpoint and draft heads of
+// another checkpoint are simulated alike, but engines name them differently.
 std::string_view method_word(const FlagRow& row, const SpeculativeOptions& options) {
   const bool is_own = !options.draft_layers;
   for (const Word& one : words_of(row.words)) {
@@ -92,8 +92,8 @@ std::string_view method_word(const FlagRow& row, const SpeculativeOptions& optio
   return word_for(row, kDraftMethodNames[static_cast<std::size_t>(options.method)]).value();
 }
 
-// Returns the value of the flag for the drafter's checkpoint; nothing if the model drafts itself. Heads that
-// are in no catalogue have no name in a scenario.
+// Returns the value of the flag for the drafter's checkpoint; nothing if the model drafts itself. A scenario
+// has no names for draft heads, because no catalogue lists them.
 std::optional<std::string> drafter_name(const SpeculativeOptions& options) {
   if (options.draft_model) return served_name(*options.draft_model);
   return options.draft_layers ? std::optional<std::string>("DRAFT_HEAD") : std::nullopt;

@@ -21,8 +21,8 @@ using Words = std::vector<std::string>;
 
 constexpr double kGib = 1073741824, kGb = 1e9;
 
-// Returns "100" for 100 GiB; a word for a size that the user must choose. More digits are truncated, so that
-// no tier exceeds the hardware's size.
+// Returns "100" for 100 GiB; a placeholder for a size that the user must choose. More digits are truncated,
+// so that no tier exceeds the hardware's size.
 std::string size_text(double bytes, double unit_bytes) {
   if (std::isnan(bytes)) return unit_bytes == kGib ? "SIZE_GIB" : "SIZE_GB";
   const double units = bytes / unit_bytes;
@@ -32,7 +32,7 @@ std::string size_text(double bytes, double unit_bytes) {
   return number_json(units < 1 ? units : std::floor(100 * units) / 100);
 }
 
-// Returns whole bytes; a word for a size that the user must choose.
+// Returns whole bytes; a placeholder for a size that the user must choose.
 Json whole_bytes(double bytes) { return std::isnan(bytes) ? Json("SIZE_BYTES") : Json(std::llround(bytes)); }
 
 using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier; NaN: no size is given
@@ -55,7 +55,7 @@ std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
   return bytes;
 }
 
-// Clears a tier's eviction order if it equals the policy's.
+// Clears a tier's eviction order if it equals that of the policy.
 void drop_eviction_of_policy(TierOptions& tier, const PolicyOptions& policy) {
   if (tier.eviction == policy.eviction.value_or(EvictionKind::lru)) tier.eviction.reset();
 }
@@ -89,8 +89,9 @@ Json given_policy(Scenario scenario) {
   return write_scenario(scenario).at("policy");
 }
 
-// Adds the scenario's options that differ from the stack's defaults; `extra` gets those that vLLM's connector
-// reads, `server` those of `lmcache server`. Returns false if the stack has no flag for one of them.
+// Adds the scenario's options that differ from the stack's defaults; `extra` receives the options that vLLM's
+// connector reads, `server` those of `lmcache server`. Returns false if the stack has no flag for one of
+// them.
 bool add_options(const Scenario& scenario, LineParts& parts, Json& extra, std::string& server) {
   const Json stock = stock_policy(scenario), given = given_policy(scenario);
   const std::vector<const FlagRow*> rows = flags_of_policy(scenario.policy.name);

@@ -38,8 +38,8 @@ bool is_unsized(const Scenario& scenario, Tier tier) {
   return std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
 }
 
-// Bills what the run fills of a tier if nothing in the scenario sets its size. Bought SSDs and "provisioned"
-// are billed whole, and a note says so.
+// If nothing in the scenario sets a tier's size, bills what the run fills of it. Purchased SSDs, and all
+// tiers with billing.storage "provisioned", are billed whole, and a note says so.
 void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
   if (!is_unsized(scenario, tier)) return;
   const double usd_per_hour = facts.tier_usd_per_hour[index(tier)];
@@ -101,7 +101,7 @@ int64_t storing_replicas(const Scenario& scenario) {
   return disaggregation ? disaggregation->prefill_replicas : scenario.fleet.replicas;
 }
 
-// Every node is in servers of its own.
+// No two nodes share a server.
 void add_gpus(const Scenario& scenario, RunFacts& facts) {
   const auto add = [&](const Scenario& pool, int64_t nodes) {
     facts.gpus += nodes * billed_gpus(pool.hardware.gpu, pool.billing.whole_servers);

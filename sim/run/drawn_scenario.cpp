@@ -85,7 +85,7 @@ class Sentences {
   std::vector<std::string> all_;
 };
 
-// True iff the error belongs to the way in which GPUs reach each other, which add_links() reports.
+// True iff the error depends on how the GPUs reach each other; add_links() reports it.
 bool is_of_peers(const HardwareProfile& hardware, const Regime& regime) {
   return regime.name == "collectives" && peer_error(hardware);
 }

@@ -20,10 +20,11 @@ bool uses_regime(const Scenario& scenario, std::string_view regime);
 // serving.kv_capacity_tokens stays.
 Scenario scenario_with(const Scenario& scenario, const RegimeFactors& factors);
 
-// Returns the scenario's hardware; errors that the profile does not state are those of the engine.
+// Returns the scenario's hardware. Errors of host and step times that the profile does not state are those of
+// the engine version.
 HardwareProfile with_engine_errors(const Scenario& scenario);
 
-// Returns the scenario with the errors of draw number `draw`, which the scenario's own seed determines.
+// Returns the scenario with the errors of draw number `draw`. The scenario's seed determines all draws.
 Scenario drawn_scenario(const Scenario& scenario, int64_t draw);
 
 // Returns sentences without a full stop, each once, on features of the scenarios that were not measured;

@@ -35,7 +35,7 @@ int64_t longest_sequence(const Scenario& scenario, int64_t kv_capacity_tokens);
 // KV capacity if it is not the planned one.
 int64_t longest_that_fits(const Scenario& scenario, std::optional<int64_t> kv_tokens);
 
-// Returns why the engine would not start, with the allowed values and a way out; empty if it starts. vLLM
+// Returns why the engine would not start, with the allowed values and a remedy; empty if it starts. vLLM
 // (core/kv_cache_utils, config/scheduler) refuses a serving.max_model_len if no such sequence fits. It also
 // refuses fewer tokens per step than sequences or, without chunked prefill, than serving.max_model_len. Other
 // engines reduce the settings. Not checked with serving.allow_impossible.

@@ -57,7 +57,7 @@ RunFacts facts_of(const Setup& setup, double duration_s) {
   facts.notes.insert(facts.notes.end(), machine.notes().begin(), machine.notes().end());
   if (machine.cost().extrapolated()) {
     facts.notes.emplace_back(
-        "some GEMMs are outside the table that the hardware profile measured; their times are extrapolated");
+        "some GEMMs are outside the measured table of the hardware profile; their times are extrapolated");
   }
   if (scenario.serving.gpus() * machine.cost().placement().ranks > 1) {
     const std::string assumed = peer_assumption(scenario.hardware);

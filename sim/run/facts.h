@@ -1,4 +1,4 @@
-// What the summary of a finished run needs besides what was recorded.
+// RunFacts of a run: what the summary of a finished run needs in addition to the recorded data.
 #pragma once
 
 #include "metrics/recorder.h"

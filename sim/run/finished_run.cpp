@@ -33,8 +33,8 @@ class FinishedRun {
     check_series();
     // A turn that is refused after the failure of its node has waited, but this wait is not recorded.
     const bool refused_late = !scenario_.fleet.failures.empty() && result_.number("rejected") > 0;
-    // A turn whose decode node has reserved blocks before its prompt is computed is on both nodes. One that
-    // starts over may not have left its decode node yet.
+    // A turn is on both nodes if its decode node has reserved blocks before the prompt is computed. A turn
+    // that starts over may not have left its decode node yet.
     const std::optional<DisaggregationOptions>& disaggregation = scenario_.fleet.disaggregation;
     const bool is_on_two =
         disaggregation && (disaggregation->transfer == KvTransfer::push || !scenario_.fleet.failures.empty());
@@ -102,7 +102,8 @@ class FinishedRun {
     if (result_.number("retried") > 0 || result_.number("abandoned") > 0) return;
     const Restore restore = *machine_.options().restore;
     const Split split = machine_.options().split.value_or(Split::best);
-    // With a split by tokens a context reads whole tokens of each form, but is stored with their mean size.
+    // With a split by tokens, a restoration reads whole tokens of each form, but the stored size is counted
+    // as the mean of the forms.
     if (restore == Restore::project && (split == Split::token || split == Split::token_rounded)) return;
     // Windowed layers restore less than was found, and recurrent layers a whole state.
     const bool all = (restore == Restore::load || restore == Restore::copy) && scenario_.model.is_uniform();

@@ -7,13 +7,13 @@
 
 namespace kvcap {
 
-// Changes the scenario so that the contexts fit: all are in `tier`, and the longest sequence and the memory
-// for KV suffice even if the GPU's memory does not.
+// Changes the scenario so that the contexts fit: `tier` is the only tier, and the longest sequence and the KV
+// capacity are sufficient even if the GPU's memory is not.
 void make_room(const StoredContexts& contexts, Tier tier, Scenario& scenario);
 
 struct LoneRestore {
   Restoration restoration;  // empty: the context is computed, or there is nothing to do
-  double restore_s = 0;     // not counting the new tokens
+  double restore_s = 0;     // without the prefill of the new tokens
   double prefill_s = 0;     // for the new tokens
 };
 // Returns the restoration of one of the contexts from `tier`.

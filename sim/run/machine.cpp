@@ -182,7 +182,7 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
     if (rung.hit_tokens > 0) shares.push_back({rung.tier, rung.hit_tokens / hit_tokens});
   }
   if (!shares.empty()) return shares;
-  // If hits are unknown: the nearest tier with room for all contexts, else the farthest.
+  // If the hits are unknown, plans for the nearest tier with room for all contexts, else for the farthest.
   const double context_bytes =
       static_cast<double>(expected.context_tokens) * scenario.model.kv_bytes_per_token();
   for (const StoreTier& tier : tiers_) {
@@ -215,7 +215,7 @@ void Machine::choose_policy(const Scenario& scenario, const Expected& expected) 
                            .block_tokens = kvcap::kv_layout(scenario).hit_tokens(),
                            .seed = static_cast<uint64_t>(scenario.seed)});
     if (expected.reused.empty()) break;
-    // A form that stores only tokens fits any tier. That is no reason to plan for the nearest one.
+    // A form that stores only token ids fits any tier, which is no reason to plan for the nearest one.
     const bool keeps_tokens_alone =
         policy_->schedule(std::max<int64_t>(1, expected.mean_history_tokens), main_tier(planned))
             .recompute_layers == scenario.model.num_hidden_layers;
@@ -298,7 +298,7 @@ static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, 
 }
 
 // Returns the eviction order of a tier. A preset's scores are for caches (HyperInfer IV-D2): they never age,
-// and in the tier below, which has everything, they would keep what was important long ago.
+// and in the tier below, which stores everything, they would keep contexts that were important long ago.
 static EvictionKind eviction_of(const TierOptions& tier, const PolicyOptions& given,
                                 const PolicyOptions& whole) {
   if (tier.eviction) return *tier.eviction;

@@ -1,5 +1,5 @@
 // Machine: everything derived from a scenario before the run: the policy with its preset, the tiers and their
-// sizes, the routes, and the KV capacity. Simulation and closed-form estimates use it.
+// sizes, the routes, and the KV capacity. Both the simulation and the closed-form estimates use it.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ class Machine {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // What a policy's plan expects: the length of histories, and the reuse by tier.
+  // What the plan of a policy expects of the workload: the length of histories, and their reuse.
   struct Expected {
     int64_t mean_history_tokens = 0;
     int64_t context_tokens = 0;        // sum over the contexts of one node
@@ -93,7 +93,7 @@ class Machine {
 
   PolicyOptions options_;
   Match match_ = Match::session;
-  HardwareProfile hardware_;  // share of a rank; SSDs go through DRAM if the store has both tiers
+  HardwareProfile hardware_;  // one rank's share; SSD reads go through DRAM if the store has both tiers
   CostModel cost_;
   std::unique_ptr<Speculation> speculation_;
   std::vector<Route> routes_;  // index: from * kTiers.size() + to

@@ -1,5 +1,5 @@
-// How a scenario's engines share its machines: how many there are, which ranks share experts, and what part
-// of a node each rank has.
+// How a scenario's engines share its machines: how many engines there are, which ranks share experts, and
+// which part of a node each rank has.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ int64_t storing_engines(const Scenario& scenario);
 int64_t ranks_in_lockstep(const Scenario& scenario);
 // Returns the placement of the model's experts; empty if it has none.
 ExpertPlacement expert_placement(const Scenario& scenario);
-// Returns the share of the node that one of its data_parallel_size engines has: an equal part of the capacity
-// and bandwidth of DRAM, SSDs, NICs and the remote tier's link, as if the other engines always used theirs.
-// PCIe and NVLink belong to GPUs and are not divided.
+// Returns the share of the node that each of its data_parallel_size engines has: an equal part of the
+// capacity and bandwidth of DRAM, SSDs, NICs and the remote tier's link. An engine never gets bandwidth that
+// the others leave unused. PCIe and NVLink belong to GPUs and are not divided.
 HardwareProfile share_of_rank(const Scenario& scenario);
 // Returns the rank's part of `bytes` of a node's tier.
 double rank_bytes(const Scenario& scenario, Tier tier, double bytes);

@@ -12,12 +12,14 @@
 namespace kvcap {
 namespace {
 
-// True iff contexts move to DRAM first. A machine without DRAM loads them from where they are.
+// True iff contexts from farther tiers move to DRAM first. A machine without a DRAM tier loads them from
+// where they are.
 bool moves_to_dram(const Machine& machine) {
   return machine.uses(Tier::dram) && (machine.uses(Tier::ssd) || machine.uses(Tier::remote));
 }
 
-// Returns how many tokens prefetch at the same time: a share of what DRAM holds beyond the GPU's cache.
+// Returns how many tokens may be prefetched at the same time: a share of the tokens by which DRAM exceeds the
+// GPU's cache.
 std::optional<int64_t> prefetch_capacity_tokens(const Machine& machine) {
   const std::optional<double>& share = machine.options().prefetch_capacity_share;
   const auto dram = std::find_if(machine.tiers().begin(), machine.tiers().end(),
@@ -127,7 +129,7 @@ Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
       storing_nodes(static_cast<std::size_t>(storing_engines(scenario))) {
   if (const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation) {
     decode.emplace(decode_scenario(scenario), asked);
-    decode->model.max_model_len = engine.model.max_model_len;  // sequences come from the other nodes
+    decode->model.max_model_len = engine.model.max_model_len;  // prefill nodes limit the length of sequences
     interconnect = {.senders = storing_nodes, .sends = end_of_link(engine), .receives = end_of_link(*decode)};
     const std::optional<ModelSpec> drafter =
         drafter_of(scenario.serving.speculative.value_or(SpeculativeOptions()), scenario.model);
@@ -135,7 +137,7 @@ Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
                              interconnect->route(), drafter ? &*drafter : nullptr);
   }
   const PolicyOptions& policy = engine.machine.options();
-  // Pieces are only found whole.
+  // Pieces are found only as a whole.
   const bool keeps_tails = *policy.eviction_unit == EvictionUnit::block && workload.piece_begin.empty();
   store = {.inclusive = *policy.inclusive,
            .write = *policy.inclusive ? *policy.write : WriteMode::back,

@@ -1,4 +1,4 @@
-// Setup: everything that a run derives from its scenario and workload, each value once.
+// Setup: everything that a run derives from its scenario and workload; each value is derived once.
 #pragma once
 
 #include <cstddef>

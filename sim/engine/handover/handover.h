@@ -37,7 +37,7 @@ struct HandoverPlan {
   DisaggregationOptions options;
   Route route;
   // Layers of a decode node's GPU, of which there are `gpus`. If there are fewer KV heads than GPUs, every
-  // GPU gets its copy, as it always does of latents.
+  // GPU gets a copy of a head; latents are always copied to every GPU.
   std::vector<KvLayers> kinds;
   int64_t gpus = 1;
   int64_t layers = 1;
@@ -81,8 +81,8 @@ class Handover {
 
   // Abandons the turn: both nodes release their blocks when the running transfers have ended.
   void abandon();
-  // One of the nodes has failed, whose transfers were dropped: the other one releases its blocks, the prefill
-  // node as soon as it has computed the prompt. REQUIRES: the World drops these transfers.
+  // Called when one of the nodes has failed: the other one releases its blocks, the prefill node as soon as
+  // it has computed the prompt. REQUIRES: the World drops the transfers of the failed node.
   void sender_failed();
   void receiver_failed();
   bool has_failed() const { return has_failed_; }

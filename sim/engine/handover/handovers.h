@@ -1,4 +1,5 @@
-// Handovers: an engine's part in turns whose prompt one node computes and another decodes (handover.h).
+// Handovers: an engine's part in turns whose prompt is computed on one node and whose answer is decoded on
+// another (handover.h).
 //
 // As in vLLM behind a proxy, the prefill node serves the turn as a request for a single token, which is
 // discarded. The decode node gets the turn as a new request and receives the KV of all prompt tokens but the

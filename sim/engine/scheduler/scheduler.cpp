@@ -60,8 +60,8 @@ int64_t Scheduler::with_lookahead(int64_t tokens) const {
   return std::min(tokens + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
 }
 
-// The last token is never computed. But drafts after it may be, and those of another step if that step is
-// planned before the end is known.
+// The last token is never computed. But drafts after it may be, and also the drafts of one more step if that
+// step is planned before the end is known.
 int64_t Scheduler::most_slots(int64_t tokens) const {
   if (tokens_.draft_tokens == 0) return tokens - 1;
   const int64_t drafts = (serving_.async_scheduling ? 2 : 1) * tokens_.draft_tokens;
@@ -97,7 +97,8 @@ int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   return std::max<int64_t>(0, std::min({drafted, serving_.slice_budget(budget) - 1, in_sequence}));
 }
 
-// The step drafts for the requests that it yields a token of; their next slices verify these drafts.
+// Sets the number of drafts of each request that gets a token from the step. The step prepares the drafts;
+// the requests' next slices verify them.
 void Scheduler::prepare_drafts(const StepPlan& step) const {
   if (!tokens_.drafts_of_batch || step.empty()) return;
   const int64_t drafted = tokens_.drafts_of_batch(std::ssize(step.slices));
@@ -187,7 +188,7 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     if (request.given_up || (serving_.pipeline_parallel_size > 1 && request.ahead > 0)) continue;
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
-    // Tokens that the answer will have at least, even if all drafts of the previous step are rejected.
+    // Least number of tokens that the answer will have, even if all drafts of the previous step are rejected.
     const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
     if (tokens <= 0 || sure >= request.output_tokens) continue;
     // If these drafts are accepted, the sequence may become too long: the request waits for the step to end.
@@ -283,8 +284,9 @@ bool Scheduler::has_room(const Request& request, const Found& found) const {
     free -= static_cast<int64_t>(serving_.watermark * static_cast<double>(pool_.total()));
   }
   int64_t tokens = with_lookahead(request.known_tokens());
-  // Loaded contexts are not preempted, so they must fit as a whole. While some are, so must other requests:
-  // one with blocks for only its first slice might be preempted endlessly.
+  // A request with a loaded context is not preempted until it runs, so its prompt must fit as a whole. While
+  // there are such requests, all others must fit as a whole, too: a request with blocks for only its first
+  // slice might be preempted endlessly.
   bool owes = found.load_tokens > 0 || (serving_.admission == Admission::chunk && parks());
   if (serving_.admission == Admission::chunk && !owes) {
     const int64_t held = pool_.tokens(request.holding) + found.gpu.tokens;

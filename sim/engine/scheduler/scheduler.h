@@ -6,8 +6,9 @@
 //     prompt. Then waiting requests are admitted in order while the token budget and sequence slots last. The
 //     first request that does not fit blocks the following ones.
 //   - An admitted request holds the cached blocks of its prompt; its whole prompt must fit the free and
-//     evictable blocks (Admission). The Scheduler asks an Admitter once. Its blocks are named as soon as a
-//     step is planned that fills them, so requests of the same step find them.
+//     evictable blocks (Admission). The Scheduler asks its Admitter, except for requests whose contexts are
+//     already restored. Prompt blocks are named as soon as a step is planned that fills them, so other
+//     requests of this step find them.
 //   - When no block is left, the request admitted last is preempted: its blocks stay cached until their room
 //     is needed, and it moves to the head of the queue. A step with a preemption admits no request.
 //   - With SchedulingPolicy::priority the queue is in order of Request::number, and the running request with
@@ -16,9 +17,8 @@
 //   - A plan may be made while the previous step runs (asynchronous scheduling): it assumes the tokens that
 //     this step will yield, and no request gets a slot beyond its last token.
 //   - If tokens are drafted (speculation/speculation.h), a decode also computes the drafts after its token. A
-//   plan made
-//     while the previous step runs assumes that all drafts of that step are accepted; finish() takes rejected
-//     ones back. No slot beyond the longest sequence is taken.
+//     plan made while the previous step runs assumes that all drafts of that step are accepted; finish()
+//     takes rejected ones back. No slot beyond the longest sequence is taken.
 //   - Contexts are restored from the tiers concurrently with steps. A request being restored holds blocks for
 //     the loaded tokens, takes no sequence slot, is not preempted and does not block following requests.
 //
@@ -82,14 +82,14 @@ enum class Outcome : uint8_t {
   runs,             // it holds its cached blocks and may run
   loads,            // its context is being restored; takes no slot
   computes_beside,  // fused: its restoration also computes its prompt; takes a slot
-  passes,           // it waits, but other requests may pass it
+  passes,           // it waits, but other requests may overtake it
   waits,            // it waits, and so do the requests after it
 };
 
 // Result of an admission; the Scheduler takes the blocks.
 struct Admitted {
   Outcome outcome = Outcome::waits;
-  int64_t held_tokens = 0;   // in cached blocks, which it holds
+  int64_t held_tokens = 0;   // tokens in cached blocks, which it holds
   int64_t tokens = 0;        // tokens that it has, once its restoration has ended
   int64_t block_tokens = 0;  // tokens that the restored context needs blocks for
 };
@@ -106,8 +106,8 @@ using Fits = std::function<bool(const Found&)>;
 class Admitter {
  public:
   virtual ~Admitter() = default;
-  // Admits the request, which stands in the queue, if it need not wait for its context and what is found of
-  // it `fits`. Starts its restoration if it needs one.
+  // Admits a queued request if it need not wait for its context and there is room for it (`fits`, called with
+  // what was found of the context). Starts its restoration if it needs one.
   virtual Admitted admit(Request& request, const Fits& fits) = 0;
   // Notes that the request has lost its blocks and starts over at the head of the queue.
   virtual void preempted(Request& request) = 0;
@@ -131,11 +131,11 @@ class Scheduler {
 
   // Adds the request to the queue.
   void add(RequestPtr request);
-  // Plans the next step. `throttles`: it defers all prompts if a running request decodes, unless the last
-  // step that computed prompts left requests waiting.
+  // Plans the next step. `throttles`: defer all prompts if a running request decodes, unless the last plan
+  // that could admit requests left some waiting.
   void plan(StepPlan& step, bool throttles = false);
-  // Adds to a plan the restored requests for which it has room: those whose contexts were loaded before its
-  // step begins.
+  // Adds to a plan the restored requests for which it has room: their contexts were loaded before its step
+  // begins.
   void add_restored(StepPlan& step);
   // Counts every slice of `step`, and of the `following` plan if any, `steps` more times. Calls `begins` with
   // the number of a step, from 1 on, before the blocks of its plan are taken. REQUIRES: all slices decode,
@@ -174,7 +174,7 @@ class Scheduler {
   bool slot_is_free() const {
     return static_cast<int64_t>(running_.size()) + computing_beside_ < serving_.max_num_seqs;
   }
-  // Plans the next step as if no request would be admitted.
+  // Plans the next step as if no request were admitted.
   void outlook(StepPlan& step) const;
   // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
   int64_t blocks_needed(int64_t tokens) const;

@@ -14,7 +14,7 @@ std::vector<const KvHolding*> Scheduler::holdings() const {
   return all;
 }
 
-// Checks that there is room for what requests that cannot be preempted still need.
+// Checks that there is room for the blocks that requests which cannot be preempted still need.
 void Scheduler::check_room() const {
   KVCAP_INVARIANT("INV-ROOM", serving_.admission != Admission::reserve_output ||
                                   owed_blocks() + pool_.shared() <= pool_.free());

@@ -15,7 +15,7 @@ namespace kvcap {
 
 struct HostTimeRow {
   EngineKind engine = EngineKind::vllm;
-  EngineVersion from;  // valid up to the next row's
+  EngineVersion from;  // valid up to the next row's version
   // Values as in ServingOptions.
   double request_overhead_s = 0;
   double request_overhead_s_per_token = 0;

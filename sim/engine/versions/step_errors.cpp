@@ -14,10 +14,10 @@ constexpr std::string_view kDense =
     "0.03; on an RTX 4090 -0.005";
 constexpr std::string_view kExperts =
     "TPOT of gpt-oss-120b on H100 and H200 (-0.04 each), MiniMax-M2 on H100 and H200 (0.08, 0.21); "
-    "sigma is their standard deviation, 0.119, x sqrt(1 + 1/4), as for a fifth";
+    "sigma is their standard deviation, 0.119, x sqrt(1 + 1/4), to predict a fifth value";
 constexpr std::string_view kOldExperts =
     "TPOT of Qwen3-235B on H200 with vLLM 0.12, the only such runs: 0.43, and 0.52 with whole experts; mean "
-    "and standard deviation are half of it";
+    "and standard deviation of this row are half of 0.43";
 constexpr std::string_view kTrtllm =
     "TPOT of TensorRT-LLM on H100, H200 and B200: medians of six models have errors of 4 to 19 %";
 constexpr std::string_view kSglang = "whole runs of SGLang; the closest measured are those of vLLM";

@@ -21,7 +21,7 @@ struct StepErrorRow {
   double bias = 0;
   double sigma = 0;
   std::string_view source;   // the runs from which it is derived
-  std::string_view outside;  // what the row covers without measurements; "": nothing
+  std::string_view outside;  // what the row covers although it was not measured; "": nothing
 };
 
 std::span<const StepErrorRow> step_error_table();

@@ -13,11 +13,11 @@ std::span<const FlagRow> vllm_flags();
 std::span<const FlagRow> kv_store_flags();  // flags of LMCache and Dynamo
 std::span<const FlagRow> sglang_flags();
 std::span<const FlagRow> trtllm_flags();
-// Returns flags that set no field: either nothing simulated depends on them, or their effect is not
-// simulated.
+// Returns the rows of flags that set no field: either nothing simulated depends on them, or their effect is
+// not simulated.
 std::vector<FlagRow> known_flags();
 
-// The default of a flag whose field has it in server_options().
+// For a flag whose default is the value that server_options() gives to its field.
 constexpr FlagDefault of_server(std::string_view words = {}) {
   return {.words = words, .is_of_server = true};
 }

@@ -23,10 +23,11 @@ enum class Stack : uint8_t { vllm, sglang, trtllm, lmcache, dynamo };
 inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "lmcache", "dynamo"};
 constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
 
-// not_simulated: changes the result, unless its value is one of FlagRow::words (the engine's default).
-// kernels: selects kernels, graphs or host threads; measured step times hold for the engine's own choice, so
-// another choice is noted, not refused. of_hybrids: changes the result of models with layers of several
-// kinds. of_length: changes the result of lines without a maximum sequence length.
+// What a flag does. sets: sets a field. none: does not affect the result. not_simulated: changes the result
+// unless its value is one of FlagRow::words (the engine's default). kernels: selects kernels, graphs or host
+// threads; measured step times hold for the engine's own choice, so another choice adds a note but is not
+// refused. of_hybrids: changes the result of models with layers of several kinds. of_length: changes the
+// result of lines without a maximum sequence length.
 enum class FlagEffect : uint8_t { sets, none, not_simulated, of_hybrids, of_length, kernels };
 
 // The syntax of a value, and its meaning in the unit of the field.
@@ -56,7 +57,7 @@ enum class FlagForm : uint8_t {
 // off for flags without a value; no value if the engine derives it.
 struct FlagDefault {
   DefaultValue value = {};
-  std::string_view words = {};  // condition, printed after the value
+  std::string_view words = {};  // e.g. a condition; printed after the value
   bool is_of_server = false;    // the value is that of server_options() (engine/versions/engines.h)
 };
 
@@ -74,8 +75,8 @@ struct FlagRow {
   double unit = 1;
   bool is_per_rank = false;       // bytes: per tensor-parallel rank
   std::string_view storage = {};  // the policy that reads the flag; empty: every policy
-  // True: the flag enables a policy, which is `storage`, or for the form storage the value of `words`. A flag
-  // of the form storage that does not start a policy only selects the one that another flag starts.
+  // True: the flag enables a policy: `storage` or, with FlagForm::storage, the value of its word. A flag with
+  // FlagForm::storage that does not enable a policy only selects which policy another flag enables.
   bool starts_storage = false;
   FlagDefault engine_default = {};  // none: for fields of a policy, the default of the policy's row
   std::string_view source = {};     // key of source_text()
@@ -86,7 +87,7 @@ std::span<const FlagRow> flag_table();
 // Returns "--tensor-parallel-size" for "--tensor_parallel_size".
 std::string normal_flag(std::string_view spelling);
 // Returns the rows of a flag of this engine, in any of its spellings; a flag may set several fields. A member
-// without a row has the row of its flag.
+// without a row of its own has the row of its flag.
 std::vector<const FlagRow*> find_flags(Stack engine, std::string_view spelling);
 // Returns the flags that start with `spelling`; engines accept it as an abbreviation if there is only one.
 std::vector<std::string_view> flags_beginning(Stack engine, std::string_view spelling);

@@ -421,7 +421,7 @@ constexpr KnownFlags kTrtllm[] = {
 void add_rows(std::span<const KnownFlags> table, std::vector<FlagRow>& rows) {
   for (const KnownFlags& known : table) {
     for (const Word& one : words_of(known.names)) {
-      // "-pp" after "--pipeline-parallel-size" is another name of it.
+      // "-pp" after "--pipeline-parallel-size" is another name of the same flag.
       if (one.word[0] == '-' && one.word[1] != '-') {
         const char* begin = rows.back().names.data();
         rows.back().names = {begin, static_cast<std::size_t>(one.word.data() + one.word.size() - begin)};

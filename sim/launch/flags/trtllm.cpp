@@ -54,7 +54,7 @@ constexpr FlagRow kTrtllmRows[] = {
      .field = "serving.chunked_prefill",
      .form = words,
      .words = kYesNo,
-     .engine_default = {.words = "false"},  // lines without it are read as true, so each value is written
+     .engine_default = {.words = "false"},  // read as true if absent, so both values are written
      .source = "t-serve"},
     {.stack = trtllm,
      .names = "--enable_chunked_prefill",

@@ -7,8 +7,8 @@ namespace {
 using enum Stack;
 using enum FlagForm;
 
-// Bytes per element with scales. per_token_head: 1 byte and 4 bytes of scale a head (settle_kv_format).
-// nvfp4: half a byte and 1 byte of scale for 16 elements.
+// Bytes per element with scales. per_token_head: 1 byte, and a scale of 4 bytes per token and head
+// (settle_kv_format). nvfp4: half a byte and 1 byte of scale for 16 elements.
 constexpr std::string_view kVllmKvDtypes =
     "auto= bfloat16=2 bf16=2 float16=2 fp8=1 fp8_e4m3=1 fp8_e5m2=1 fp8_inc=1 fp8_ds_mla= "
     "fp8_per_token_head=per_token_head int8_per_token_head=per_token_head nvfp4=0.5625 nvfp4_4over6=0.5625";

@@ -1,4 +1,5 @@
-// ManifestItem: a value of a YAML manifest with its place; absent members are items too, which do not exist.
+// ManifestItem: a value of a YAML manifest and its place in the file. An absent member is an item for which
+// exists() is false.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -22,10 +23,10 @@ class ManifestItem {
   // Assigning a YAML::Node would change the document.
   ManifestItem& operator=(const ManifestItem&) = delete;
 
-  // False also for null.
+  // Returns false for null, too.
   bool exists() const { return node_.IsDefined() && !node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
-  // Looks also in merged maps ("<<").
+  // Also looks in merged maps ("<<").
   ManifestItem operator[](const std::string& key) const { return member(key, 0); }
   // "modelArtifacts.name"
   ManifestItem at(const std::string& path) const;
@@ -44,7 +45,7 @@ class ManifestItem {
  private:
   struct Source {
     std::string file;
-    std::size_t visits = 0;  // of values, because aliases may repeat them many times
+    std::size_t visits = 0;  // number of values visited; limited because aliases may repeat values many times
   };
 
   ManifestItem(const YAML::Node& node, std::shared_ptr<Source> source, std::string path)

@@ -5,7 +5,7 @@
 //   values of vLLM's production stack                   servingEngineSpec.modelSpec
 //   values of llm-d's modelservice                      decode, prefill
 //
-// A file may have several YAML documents and lists (kind: List). ConfigMaps in it give variables and files.
+// A file may have several YAML documents and lists (kind: List). Its ConfigMaps supply variables and files.
 #pragma once
 
 #include <cstdint>

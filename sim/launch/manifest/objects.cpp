@@ -6,7 +6,7 @@ namespace {
 
 PlacedCount count_of(const ManifestItem& item) { return {.count = item.count(1), .place = item.place()}; }
 
-// Adds the engines of a pod. Two engines of one pod have the names of their containers too.
+// Adds the engines of a pod. If a pod has several engines, the names of their containers are appended.
 void add_pod(const ManifestItem& spec, const ContainerFrame& frame, const ConfigMaps& maps,
              Manifest& manifest) {
   const std::size_t first = manifest.engines.size();

@@ -22,11 +22,11 @@ struct ContainerFrame {
   ServerRole role = ServerRole::both;
   std::vector<ManifestItem> variables = {};                       // lists of {name, value}
   std::vector<std::pair<std::string, ManifestItem>> values = {};  // variables by name
-  std::optional<ManifestItem> resources = {};                     // in place of the container's
+  std::optional<ManifestItem> resources = {};                     // replaces the container's own
 };
 
-// Returns the engine that a container runs; nothing if it runs none. `program`: the words before `args`, in
-// place of `command`.
+// Returns the engine that a container runs; nothing if it runs none. `program`: the words before `args`,
+// instead of those of `command`.
 std::optional<ManifestEngine> engine_of(const ManifestItem& container, const ContainerFrame& frame,
                                         const ConfigMaps& maps = {},
                                         const std::vector<LineWord>& program = {});

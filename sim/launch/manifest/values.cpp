@@ -1,4 +1,4 @@
-// Finds the engines of Helm values, by the rules of the charts' templates.
+// Finds the engines of Helm values, following the templates of the charts.
 #include <algorithm>
 
 #include "base/input_error.h"
@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// Words of a launch line with the places of the values that give them.
+// Words of a launch line, each with the place of the value that it comes from.
 class ChartWords {
  public:
   void add(const std::string& word, const ManifestItem& from) { words.push_back({word, from.place()}); }

@@ -124,7 +124,7 @@ TEST_F(LaunchFiles, ThatNameUnknownKeysAreRefusedWithFileAndLine) {
   EXPECT_EQ(
       error_of("vllm serve Qwen/Qwen3-8B --config ${CONFIG}"),
       "--from: --config: found \"${CONFIG}\", a variable that the line does not set; allowed: its value, or "
-      "NAME=value before");
+      "NAME=value before the command");
 }
 
 TEST_F(LaunchFiles, OfSglangAreReadWithDashesAndBooleans) {

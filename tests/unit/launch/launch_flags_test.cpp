@@ -127,7 +127,7 @@ TEST(Spellings, OfShellsAreUnderstood) {
   EXPECT_EQ(
       error_of("vllm serve Qwen/Qwen3-8B -tp $TP"),
       "--from: -tp: found \"$TP\", a variable that the line does not set; allowed: its value, or NAME=value "
-      "before");
+      "before the command");
   EXPECT_TRUE(has(error_of("vllm serve $MODEL"), "found \"$MODEL\", a variable"));
   EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B \\\n  -tp 4 # four\n --port 80 > log 2>&1 &",
                      "serving.tensor_parallel_size"),
@@ -346,7 +346,7 @@ TEST(Connectors, OfSimpleOffloadingSaveAnswersInDramOfAFixedSize) {
   EXPECT_EQ(value_of(line, "policy.save_generated"), "true");
   EXPECT_TRUE(has(value_of(line, "policy.tiers"), "17179869184"));
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line has no size of the host cache; SimpleCPUOffloadConnector has 8 GiB"});
+            Texts{"the line gives no size for the host cache; SimpleCPUOffloadConnector has 8 GiB"});
   EXPECT_EQ(value_of(line + " --no-enable-prefix-caching", "policy.name"), "recompute");
   EXPECT_EQ(
       value_of("VLLM_USE_SIMPLE_KV_OFFLOAD=1 " + serve + "--kv-offloading-size 40", "policy.save_generated"),

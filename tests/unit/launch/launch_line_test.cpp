@@ -398,7 +398,7 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
        "--from: -tp: found \"two\", allowed: a number, optionally followed by k, K, m, M, g or G"},
       {"vllm serve Qwen/Qwen3-8B --kv-offloading-backend disk",
        "--from: --kv-offloading-backend: found \"disk\", allowed: native, lmcache"},
-      {"vllm serve 'Qwen", "--from: found a quote ' without its end"},
+      {"vllm serve 'Qwen", "--from: found a quote ' that is not closed"},
       {"vllm serve Qwen/Qwen3-8B -tp 1.5", "--from: -tp: found \"1.5\", allowed: an integer"},
       {"vllm serve Qwen/Qwen3-8B --enable-prefix-caching=false",
        "--from: --enable-prefix-caching: found \"false\", allowed: no value"},
@@ -408,7 +408,7 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
        "--from: --kv-transfer-config: found \"{kv_connector:LMCacheConnectorV1}\", allowed: JSON (in single "
        "quotes)"},
       {"sglang serve Qwen/Qwen3-8B --enable-hierarchical-cache --disable-radix-cache",
-       "--from: found --disable-radix-cache beside --enable-hierarchical-cache, allowed: one of them"},
+       "--from: found --disable-radix-cache together with --enable-hierarchical-cache, allowed: one of them"},
   };
   for (const auto& [line, message] : cases) EXPECT_EQ(error_of(line), message);
 }

@@ -125,7 +125,7 @@ TEST(LaunchLine, OfVllmsLmcacheBackendMeansTheServerSinceVllm0Point23) {
     EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 40 * 1073741824.0) << "one server of all ranks";
     EXPECT_EQ(
         read_launch_line(line).notes,
-        Texts{"the line has no size of LMCache's server; it gets that of --kv-offloading-size, which vLLM "
+        Texts{"the line gives no size for LMCache's server; it gets that of --kv-offloading-size, which vLLM "
               "does not pass on"});
   }
 }
@@ -159,7 +159,7 @@ TEST(LaunchLine, OfLmcachesServerIsReadBeforeTheEnginesAndInItsConnector) {
   const std::string line = connector + "}}'";
   EXPECT_EQ(with_preset(scenario_of(line).policy).load, LoadMode::parked);
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line has no size of the host cache; it gets all DRAM of the hardware"});
+            Texts{"the line gives no size for the host cache; it gets all DRAM of the hardware"});
   EXPECT_EQ(error_of("lmcache server --l1-size-gb 9 --l2-store-policy skip_l1 & " + line),
             "--from: --l2-store-policy skip_l1 affects the result and is not simulated; --ignore-flags "
             "lmcache-server.l2-store-policy leaves it out");
@@ -178,7 +178,7 @@ TEST(LaunchLine, OfMooncakesConnectorHasNoHostCache) {
   EXPECT_EQ(scenario.policy.tiers->front().kind, Tier::remote);
   EXPECT_EQ(scenario.policy.tiers->front().eviction, EvictionKind::sharded_lru);
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line has no size of Mooncake Store; it gets all remote storage of the hardware"});
+            Texts{"the line gives no size for Mooncake Store; it gets all remote storage of the hardware"});
 }
 
 TEST(LaunchLine, TellsMooncakesUrlFromOtherServersOfLmcache) {
@@ -225,7 +225,7 @@ TEST(LaunchLine, IgnoresSettingsOfStacksThatItDoesNotTurnOn) {
 TEST(LaunchLine, SaysWhereAHostCacheHasNoSizeOrNothingBeginsIt) {
   EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector OffloadingConnector")
                 .notes,
-            Texts{"the line has no size of the host cache; it gets all DRAM of the hardware"});
+            Texts{"the line gives no size for the host cache; it gets all DRAM of the hardware"});
   const LaunchLine alone =
       read_launch_line("DYN_KVBM_CPU_CACHE_GB=100 python -m dynamo.vllm --model Qwen/Qwen3-8B");
   EXPECT_EQ(alone.notes, Texts{"host cache settings are ignored: the line enables no connector"});

@@ -158,7 +158,7 @@ TEST(FlagTable, SetsFieldsThatScenariosHave) {
       try {
         const LaunchLine read = read_launch_line(line);
         for (const std::string& note : read.notes) {
-          EXPECT_TRUE(note.find("has no size") != std::string::npos) << line << ": " << note;
+          EXPECT_TRUE(note.find("gives no size") != std::string::npos) << line << ": " << note;
         }
         // True is what LMCache has without the variable.
         const bool is_later = row.form == FlagForm::kv_bytes || row.form == FlagForm::host_blocks;

@@ -209,7 +209,7 @@ TEST_F(Manifests, OfSeveralEnginesAreChosenByName) {
             "--from: a.yaml: found no engine \"rag\", allowed: one of chat, code, as in --from a.yaml#chat");
   EXPECT_EQ(read(two, "#code").model, "qwen3-32b");
   EXPECT_EQ(refused(vllm_pod("") + "---\n" + vllm_pod(""), "#chat"),
-            "--from: a.yaml: found two engines chat, allowed: one of a name");
+            "--from: a.yaml: found two engines chat, allowed: engines with different names");
   const std::string one = "{name: NAME, image: 'vllm/vllm-openai', args: [--model, Qwen/Qwen3-8B]}";
   EXPECT_TRUE(has(refused("kind: Pod\nmetadata: {name: p}\nspec: {containers: [" + one + ", " + one + "]}\n"),
                   "one of p/NAME, p/NAME"));
