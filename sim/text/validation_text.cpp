@@ -18,7 +18,7 @@ constexpr std::size_t kCheckColumns = 100;
 
 std::string_view name(Agreement verdict) { return kAgreementNames[static_cast<std::size_t>(verdict)]; }
 
-// Returns the numbers: all of them, their span, or the error.
+// Returns all numbers of an exact claim, the error of an at_most claim, or the range of the numbers.
 std::string simulated_text(const Check& check) {
   const std::vector<double>& numbers = check.simulated;
   if (numbers.empty()) return "-";
@@ -62,7 +62,7 @@ std::string line(const std::string& id, const std::string& simulated, const std:
          "  " + std::string(verdict) + "\n";
 }
 
-// Returns "~0 %" for errors of the size of rounding.
+// Returns "~0 %" for rounding errors.
 std::string percent_text(double share) { return share > 0 && share < 1e-5 ? "~0 %" : format_percent(share); }
 
 std::string error_text(const Check& check) {
@@ -83,7 +83,7 @@ std::string tuned_text(const Check& check) {
 
 bool judged(const Check& check) { return check.verdict != Agreement::not_comparable; }
 
-// Counts of a suite. Only tests are judged; fitted and given numbers are only counted.
+// Counts of a suite. Verdicts are counted for tests; fitted and given numbers are counted separately.
 struct Tally {
   std::array<int, std::size(kAgreementNames)> counts{};
   int fitted = 0, inputs = 0;
@@ -177,7 +177,7 @@ std::string validation_table(const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     if (check.promised && check.verdict == Agreement::outside) {
       for (const std::string& part :
-           wrap(check.id + ": README promises to be near: " + check.what, kCheckColumns, "  "))
+           wrap(check.id + ": outside the accuracy that README states: " + check.what, kCheckColumns, "  "))
         text += part + "\n";
     }
     if (check.verdict == Agreement::inside || check.reason.empty()) continue;
@@ -191,8 +191,8 @@ std::string validation_table(const std::vector<Check>& checks) {
           (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kAgreementNames[i]);
     }
     if (tally.fitted + tally.inputs > 0) {
-      sentence += "; no tests: " + std::to_string(tally.fitted) + " fitted, " + std::to_string(tally.inputs) +
-                  " given";
+      sentence += "; not tests: " + std::to_string(tally.fitted) + " fitted, " +
+                  std::to_string(tally.inputs) + " given";
     }
     if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + error_text(*tally.worst);
     text += "\n";
@@ -211,7 +211,7 @@ std::string in_a_cell(std::string_view any) {
   return text;
 }
 
-// Returns what the row's number was fitted to.
+// Returns what was tuned for the row's number.
 std::string fitted_text(const Check& check) {
   if (check.role == Role::input) return "given";
   std::string text = check.role == Role::fitted ? "its own data" : "";
@@ -266,11 +266,13 @@ std::string headline_rows(const std::vector<Check>& checks, std::span<const Head
 
 }  // namespace
 
+// Sources of the published errors: for BLIS the pages of inference-sim, on the runs held out from training
+// c4f03409; for DynoSim its error on points of InferenceX.
 std::span<const Headline> headlines() {
   static constexpr Headline kHeadlines[] = {
       {"vLLM 0.15.1 as launched: end to end", "16 stages of four models on H100s, median",
        "vllm-h100.typed.e2el", "6.8 % (BLIS, runs that it held out)", "coverage.vllm-h100"},
-      {"its time to the first token", "the same", "vllm-h100.typed.ttft", "12.9 % (BLIS)",
+      {"vLLM 0.15.1: time to first token", "the same", "vllm-h100.typed.ttft", "12.9 % (BLIS)",
        "coverage.vllm-h100"},
       {"vLLM in closed loops: TPOT", "models with and without experts on H100, H200 and B200, median",
        "silicon.tpot", "30 % (DynoSim, mean over 759 other points)", "coverage.closed_loops"},

@@ -27,7 +27,7 @@ double error_of(const Check& check, std::size_t i) {
   return std::abs(check.simulated[i] / reference[i] - 1);
 }
 
-// True iff the difference of a simulated mean is within its half-width.
+// True iff a simulated mean differs from its reference by at most its half-width.
 bool within_half_width(const Check& check, std::size_t i) {
   return !check.half_width.empty() &&
          std::abs(check.simulated[i] - check.reference[i]) <= check.half_width[i];
@@ -50,7 +50,7 @@ void judge(Check& check) {
     return;
   }
   KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
-  double beyond = 0;  // the worst error outside its half-width
+  double beyond = 0;  // the largest error that no half-width covers
   for (std::size_t i = 0; i < check.simulated.size(); ++i) {
     const double error = error_of(check, i);
     // NaN is never inside.
