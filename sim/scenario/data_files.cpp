@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Public data of the shipped scenarios: file, source, and how to make the file from the source.
+// Public data that the shipped scenarios use: file, source, and how to make the file from the source.
 struct PublicData {
   std::string_view path;
   std::string_view source;
@@ -15,14 +15,14 @@ struct PublicData {
 };
 constexpr PublicData kPublicData[] = {
     {"traces/sharegpt_turns_repaired.jsonl", "https://github.com/microsoft/sarathi-serve",
-     "as scenarios/data.md describes, or of ShareGPT's raw JSON with: kvcap trace convert sharegpt.json "
+     "as scenarios/data.md describes, or from ShareGPT's raw JSON with: kvcap trace convert sharegpt.json "
      "FILE "
      "--format sharegpt"},
     {"traces/leval.jsonl", "https://github.com/OpenLMLab/LEval",
-     "of the files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval"},
+     "from the files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval"},
     {"traces/mooncake_conversation_trace.jsonl.gz",
      "https://github.com/kvcache-ai/Mooncake (FAST25-release/traces/conversation_trace.jsonl)",
-     "as it is published, with gzip"},
+     "by compressing it with gzip"},
     {"vllm-real/rtx4090-llama3.1-8b-tp1.csv", "https://github.com/casys-kaist/LLMServingSim (bench/examples)",
      "as scenarios/data.md describes"},
     {"vllm-real/workload-sharegpt-llama3.1-8b.jsonl.gz",

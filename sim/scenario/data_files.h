@@ -12,11 +12,12 @@ namespace kvcap {
 
 inline constexpr std::string_view kDataPrefix = "$KVCAP_DATA/";
 
-// Returns the path of the file `written` in a scenario of `folder`; nullopt if `written` begins with
-// kDataPrefix and the file does not exist.
+// Returns the path of the file that a scenario in `folder` names as `written`; nullopt if `written` begins
+// with kDataPrefix and the file does not exist.
 std::optional<std::string> find_data(const std::string& written, const std::filesystem::path& folder);
 
-// Returns one line for after "found ...": the searched folders and the source of the data.
+// Returns the rest of an error message in one line, after "found ...": the searched folders and the source of
+// the data.
 std::string missing_data(const std::string& written);
 
 }  // namespace kvcap

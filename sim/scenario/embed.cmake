@@ -1,5 +1,5 @@
-# Writes OUT: FILES, which are paths under ROOT, as character arrays.
-# Arrays of numbers, because ISO C++ bounds the length of a string literal and not that of an array.
+# Writes OUT, a C++ file with the contents of FILES (paths under ROOT) as character arrays. They are arrays
+# because ISO C++ limits the length of string literals, but not of arrays.
 list(SORT FILES)
 
 set(arrays "")

@@ -1,5 +1,5 @@
-// Takes the host times of the engine that was measured on the machine: the scenario's values if given, else
-// the profile's, with a note.
+// Copies the host times of the engine that was measured on the machine from the profile to the scenario, with
+// a note. Values that the scenario sets are kept.
 #include <array>
 
 #include "scenario/fields.h"

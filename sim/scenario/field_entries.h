@@ -1,4 +1,5 @@
-// FieldEntry: a row of the table of fields, in parts: for forms and, joined to a line, for help.
+// FieldEntry: one field of a scenario, described in parts. Forms show the parts; help joins them into one
+// line.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,10 @@ struct FieldEntry {
   std::vector<std::string> words;  // all allowed values; empty: not a list of words
 };
 
-// Returns the fields of a scenario, those of an object after it.
+// Returns all fields of a scenario; the fields of an object follow the object.
 const std::vector<FieldEntry>& field_entries();
-// Returns the row of a path, with any index in the place of "0"; null: no such field.
+// Returns the entry for a path, which may have any index where the entry has "0"; null if there is no such
+// field.
 const FieldEntry* field_entry(const std::string& path);
 
 }  // namespace kvcap

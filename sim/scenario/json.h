@@ -1,5 +1,5 @@
-// Declares the JSON type of the loader and its steps. Private to scenario/ and to readers of files that
-// contain scenarios; other modules do not use the JSON library.
+// Declares the JSON type of the loader and its steps. Private to scenario/ and to modules that read files
+// with scenarios or models; others do not include this header.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -40,8 +40,8 @@ Json write_scenario(const Scenario& scenario);
 // Returns the profile as JSON with all defaults filled in.
 Json write_hardware(const HardwareProfile& hardware);
 
-// Returns "found \"h200\"; did you mean \"h200-sxm\"? allowed: a100-40g-4x-pm9a3, ...": the family of
-// profiles that begins with the name, else all that begin with it, else the nearest name.
+// Returns "found \"h200\"; did you mean \"h200-sxm\"? allowed: a100-40g-4x-pm9a3, ...": suggests the profile
+// whose name begins all profiles that begin with `name`, else all of these profiles, else the nearest name.
 std::string unknown_profile(const std::string& name);
 
 // True iff the object is a Hugging Face config.json; model_of_hugging_face converts it to a kvcap model file.
@@ -57,9 +57,9 @@ Document resolve_scenario(std::string_view text, const std::string& file,
 void take_prices(Document& document);
 // Returns all prices above 0 of a document's hardware and their origin.
 std::vector<PriceSource> price_sources(const Document& document);
-// If gpu.per_server is set, takes the smallest share of the profile that holds an engine, unless the scenario
-// states hardware.gpu.count, and scales the DRAM capacity and the SSDs to it. Sets what the rent of the share
-// includes.
+// If gpu.per_server is set, reduces the profile to the smallest share of the server that fits an engine,
+// unless the scenario sets hardware.gpu.count, and scales DRAM capacity and SSDs to this share. Also sets how
+// much storage the rent of the share includes.
 void take_share(Document& document);
 // Clears the dates of prices that the scenario, --set or a file of prices replaced.
 void drop_old_dates(Document& document);

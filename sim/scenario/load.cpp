@@ -38,7 +38,7 @@ Overrides overrides_of(const std::vector<std::string>& arguments) {
   return overrides;
 }
 
-// Uses the stand-in for the missing file `written`. A stand-in contains sessions, whatever the kind of the
+// Uses the stand-in for the missing file `written`. A stand-in is session JSONL, whatever the kind of the
 // real file.
 void take_stand_in(Scenario& scenario, const std::string& written, const Places& places) {
   SourceOptions& source = scenario.workload.source;
@@ -102,15 +102,15 @@ std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) 
     const auto found = std::find(kHostNames.begin(), kHostNames.end(), one);
     if (found == kHostNames.end()) {
       throw InputError(places.at("billing.unsized_tiers") + ": found \"" + one + "\", allowed: " +
-                       joined(kHostNames) + ", with commas between them" + suggestion(one, kHostNames));
+                       joined(kHostNames) + ", separated by commas" + suggestion(one, kHostNames));
     }
     named.push_back(kHostTiers[static_cast<std::size_t>(found - kHostNames.begin())]);
   }
   return named;
 }
 
-// Returns the host tiers without a given size: neither the scenario nor --set gives one, so that it comes
-// from a profile in the catalogue or a file. A result's scenario names them.
+// Returns the host tiers without a given size: neither the scenario nor --set sets their size, so that it is
+// that of a profile in the catalogue or a file. The scenario of a result names these tiers.
 std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
   const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
   const bool is_named = scenario.billing.unsized_tiers.has_value();
@@ -184,7 +184,7 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (is_open("async_scheduling")) serving.async_scheduling = defaults.async_scheduling;
 }
 
-// Returns how a policy that was read from an older version than the engine's is simulated.
+// Returns a note if the policy was modelled on an older vLLM than the simulated one; else an empty text.
 std::string older_preset_text(const Scenario& scenario) {
   const std::optional<EngineVersion> version = parse_engine_version(scenario.serving.engine_version);
   if (scenario.serving.engine != EngineKind::vllm || !version) return "";
@@ -206,7 +206,7 @@ std::vector<std::string> notes_of_version(const ServingOptions& serving) {
   return {};
 }
 
-// The driver of a GPU whose memory the user sets reports the same part of it as the profile's.
+// If the user sets only the GPU's memory_bytes, scales the profile's reported_memory_bytes in proportion.
 void scale_reported_memory(Scenario& scenario, const Document& document) {
   Gpu& gpu = scenario.hardware.gpu;
   const auto is_of_profile = [&](const char* key) {
@@ -217,8 +217,8 @@ void scale_reported_memory(Scenario& scenario, const Document& document) {
   *gpu.reported_memory_bytes *= gpu.memory_bytes / document.profile_memory_bytes;
 }
 
-// Removes tiers of 0 bytes, so that a range of sizes may begin there. Without any tier the engine keeps
-// nothing.
+// Removes tiers of 0 bytes, so that a range of sizes may begin at 0. If no tier remains, the policy becomes
+// recompute.
 void drop_empty_tiers(Scenario& scenario) {
   if (!scenario.policy.tiers) return;
   const auto is_empty = [](const TierOptions& tier) { return tier.capacity_bytes == 0.0; };
@@ -237,7 +237,7 @@ void settle_tiers(Scenario& scenario) {
     policy.tiers = preset_tiers(policy.name, [&](Tier tier) { return has_tier(scenario.hardware, tier); });
   }
   if (!policy.tiers) return;
-  const ServingOptions serving = prefill_scenario(scenario).serving;  // only its nodes have tiers
+  const ServingOptions serving = prefill_scenario(scenario).serving;  // only prefill nodes have tiers
   const auto gpus = static_cast<double>(serving.gpus() * serving.data_parallel_size);
   for (TierOptions& tier : *policy.tiers) {
     if (!tier.capacity_per_gpu_bytes || tier.capacity_bytes) continue;
@@ -335,7 +335,8 @@ Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides
   Scenario scenario = load_with_given(base, overrides);
   if (!base.machine_defaults) return scenario;
   Overrides all = overrides;
-  // Before the overrides, which win, and after a line's reset of all options.
+  // The defaults come before the overrides, which take precedence, but after an override that resets all
+  // serving options.
   const auto reset = std::find_if(all.rbegin(), all.rend(), [](const Override& one) {
     return one.path == "serving" && one.value == "{}";
   });

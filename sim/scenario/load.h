@@ -14,24 +14,25 @@
 
 namespace kvcap {
 
-// A scenario to change: a file or, without one, a text.
+// A scenario that overrides may change: a file or, if `text` is set, a text.
 struct BaseScenario {
   BaseScenario() = default;
   BaseScenario(std::string file) : path(std::move(file)) {}            // NOLINT(google-explicit-constructor)
   BaseScenario(const char* file) : BaseScenario(std::string(file)) {}  // NOLINT(google-explicit-constructor)
 
-  std::string path;     // as for load_scenario(); of a text: its name in messages
+  std::string path;     // as load_scenario() takes it; of a text: its name in messages
   std::string text;     // empty: read from `path`
-  std::string command;  // of a text: what asks for it on the command line, "--model M --gpu G ..."
-  // Returns defaults of the loaded scenario that depend on its machine, as "path=value". Overrides win.
+  std::string command;  // of a text: the flags that produce it, "--model M --gpu G ..."
+  // Returns defaults of the loaded scenario that depend on its machine, as "path=value". Overrides take
+  // precedence.
   std::function<std::vector<std::string>(const Scenario& scenario)> machine_defaults = {};
 };
 
 // Loads a scenario file. `overrides`: "path=value" as given to --set, applied after catalogue names are
 // resolved, so that hardware.ssd.count=8 works for named and for inline hardware. The path "plan.json#base"
 // is the scenario in the member "base" of plan.json; if a result's scenario has no kvcap_version, the version
-// of the result is used. A word that is no file is the name of a shipped scenario: "demo". A scenario without
-// a name is named after its file.
+// of the result is used. A word that names no file, such as "demo", names a shipped scenario. A scenario
+// without a name is named after its file.
 Scenario load_scenario(const BaseScenario& base, const std::vector<std::string>& overrides);
 
 // Parses a scenario; `file` is used in messages and to resolve relative paths.
@@ -50,7 +51,7 @@ using Overrides = std::vector<Override>;
 // Parses "path=value", an argument of --set. Throws InputError.
 Override override_of(const std::string& argument);
 
-// Do the same with overrides that name their own places.
+// Do the same with parsed overrides, which name their own places.
 Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides);
 Scenario parse_scenario_with(std::string_view text, const std::string& file, const Overrides& overrides);
 

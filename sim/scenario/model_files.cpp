@@ -79,12 +79,12 @@ double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
   return bytes;
 }
 
-// Sets the bytes of the checkpoint beyond those that its shape gives. If they differ by 30 % or more, files
-// are missing or belong to another model: only adds a note.
+// Sets uncounted_weight_bytes: the bytes of the checkpoint minus those computed from its shape. If the two
+// differ by 30 % or more, files are missing or belong to another model, and only a note is added.
 void add_checkpoint_beside(const fs::path& config, Json& model) {
   bool has_drafts = false;
   const double bytes = bytes_beside(config, model["num_hidden_layers"].get<int64_t>(), has_drafts);
-  // A file of a few bytes is the pointer to a file that was not downloaded.
+  // A tiny file is a pointer to a file that was not downloaded (Git LFS).
   constexpr double kMinBytes = 1e4, kMaxDeviation = 0.3;
   if (bytes < kMinBytes) return;
   if (!has_drafts) {
@@ -101,8 +101,9 @@ void add_checkpoint_beside(const fs::path& config, Json& model) {
     return;
   }
   char text[120];
-  std::snprintf(text, sizeof text, ": the files beside it have %.1f GB, its shape %.1f GB, which counts",
-                own / 1e9, by_shape / 1e9);
+  std::snprintf(text, sizeof text,
+                ": the files beside it have %.1f GB, but its shape gives %.1f GB, which is used", own / 1e9,
+                by_shape / 1e9);
   warn(config.string() + text);
   model["notes"].push_back(config.string() + text);
 }
@@ -134,10 +135,9 @@ void tell_missing_quantisation(const Json& config, const std::string& name, cons
   for (const char* format :
        {"nvfp4", "mxfp4", "fp8", "fp4", "awq", "gptq", "int4", "int8", "w4a16", "w8a8"}) {
     if (lowered(name).find(format) == std::string::npos) continue;
-    const std::string told =
-        place + ": " + name + " is called " + format +
-        " and brings no quantization_config: its weights are taken as torch_dtype says; put"
-        " hf_quant_config.json beside it or set model.weight_bytes_per_element";
+    const std::string told = place + ": " + name + " is called " + format +
+                             " but has no quantization_config: torch_dtype gives the size of its weights; put"
+                             " hf_quant_config.json beside it or set model.weight_bytes_per_element";
     warn(told);
     model["notes"].push_back(told);
     return;

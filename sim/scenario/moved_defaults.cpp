@@ -19,31 +19,31 @@ bool routes_as_llm_d(const Scenario& scenario) {
 constexpr std::array kMoved = {
     MovedDefault{
         "0.2.0", "serving.host_times", "none", "engine",
-        "TTFT rises by about 6 ms a request and 2.5 ms per 1,000 tokens of its prompt, steps of vLLM "
+        "TTFT rises by about 6 ms per request and 2.5 ms per 1,000 tokens of its prompt, steps of vLLM "
         "before 0.14 by 4.5 ms",
         [](const Scenario& s) { return s.serving.host_times == HostTimes::engine; }},
     MovedDefault{"0.2.0", "serving.sampling", R"({"temperature":0})", "the model's sampling",
-                 "top_k and top_p filter logits: 0.05 to 0.8 ms a step at batches of 64",
+                 "top_k and top_p filter logits: 0.05 to 0.8 ms per step at batches of 64",
                  [](const Scenario& s) {
                    const std::optional<Sampling>& sampling = s.serving.sampling;
                    return sampling && sampling->filters();
                  }},
     MovedDefault{"0.2.0", "serving.mixed_attention", "two_calls", "one_call",
-                 "steps that compute prompts beside long contexts change by a few per cent",
+                 "steps that combine prompts with long contexts change by a few per cent",
                  [](const Scenario& s) {
                    return is_vllm(s) && s.serving.mixed_attention == MixedAttention::one_call;
                  }},
     MovedDefault{
         "0.2.0", "serving.one_token_slices", "prefill", "decode",
-        "prompts that are found as a whole start some ms earlier",
+        "prompts that hit completely start a few ms earlier",
         [](const Scenario& s) { return is_vllm(s) && s.serving.one_token_slices == OneTokenSlices::decode; }},
     MovedDefault{"0.2.0", "serving.engine_version", "0.19", "0.30",
                  "FlashInfer filters logits, in a quarter of the time of Triton's kernel", is_vllm},
     MovedDefault{"0.2.0", "serving.engine_version", "0.19", "1.0",
-                 "steps of TensorRT-LLM take 2.3 ms and 65 us a sequence longer, its kernels 11 %",
+                 "steps of TensorRT-LLM take 2.3 ms plus 65 us per sequence longer, its kernels 11 %",
                  [](const Scenario& s) { return s.serving.engine == EngineKind::trtllm; }},
     MovedDefault{"0.2.0", "serving.kv_capacity_model", "simple", "static_share",
-                 "SGLang's KV capacity is some 14 % smaller",
+                 "SGLang's KV capacity is about 14 % smaller",
                  [](const Scenario& s) {
                    return s.serving.kv_capacity_model == KvCapacityModel::static_share &&
                           !s.serving.kv_capacity_tokens;
@@ -52,7 +52,7 @@ constexpr std::array kMoved = {
                  "without a policy the engine has only its own prefix cache",
                  [](const Scenario& s) { return s.policy.name == "recompute"; }},
     MovedDefault{"0.2.0", "policy.polled_loads", "false", "true",
-                 "a request whose context is loaded beside others' steps starts one or two steps later",
+                 "a request whose context is loaded while other requests run starts one or two steps later",
                  [](const Scenario& s) { return with_preset(s.policy).polled_loads.value_or(false); }},
     MovedDefault{"0.2.0", "policy.prefetch_on_arrival", "none", "at_lookup",
                  "contexts below DRAM are moved to DRAM first, a step after the request has been looked up",
@@ -122,7 +122,7 @@ std::vector<std::string> notes_of_moved_defaults(const Scenario& scenario, const
   if (!written_by) return notes;
   if (*written_by > parse_engine_version(KVCAP_VERSION)) {
     notes.push_back(noted(NoteKind::newer_scenario, *scenario.kvcap_version) +
-                    ", this is " KVCAP_VERSION ": its defaults may be others");
+                    ", this is " KVCAP_VERSION ": its defaults may be different");
   }
   for (const MovedDefault& row : kMoved) {
     if (*written_by >= parse_engine_version(row.version) || is_given(given, row.field)) continue;

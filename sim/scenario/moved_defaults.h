@@ -23,8 +23,8 @@ struct MovedDefault {
 
 std::span<const MovedDefault> moved_defaults();  // oldest version first
 
-// Returns the notes for a scenario with settled defaults, written by `scenario.kvcap_version`; `given`: the
-// fields set by its file and --set.
+// Returns the notes for a scenario whose defaults have been filled in and that `scenario.kvcap_version`
+// wrote; `given`: the fields set by its file and --set.
 std::vector<std::string> notes_of_moved_defaults(const Scenario& scenario, const Json& given);
 
 // Returns the table in Markdown, as in .github/CHANGELOG.md.

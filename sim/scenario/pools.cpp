@@ -6,12 +6,12 @@
 namespace kvcap {
 namespace {
 
-// Returns the part of a node with `gpus` of its GPUs: as much of its DRAM and its SSDs and of the rate of its
-// NICs.
+// Returns the part of a node that has `gpus` of its GPUs, with its DRAM, SSDs and NIC bandwidth in
+// proportion.
 HardwareProfile part_of(HardwareProfile hardware, int64_t gpus) {
   const double part = static_cast<double>(gpus) / static_cast<double>(hardware.gpu.count);
   const auto part_of_count = [part](int64_t count) {
-    // The tolerance is for what rounding makes of whole numbers.
+    // The tolerance absorbs rounding errors of whole numbers.
     return std::max<int64_t>(1, std::llround(std::floor(part * static_cast<double>(count) + 1e-9)));
   };
   const auto scale = [part](std::optional<double>& included_bytes) {

@@ -6,9 +6,10 @@
 
 namespace kvcap {
 
-// Return the scenario of the nodes that compute prompts (without disaggregation, the scenario itself), and
-// that of the nodes that decode and have no cache but the engine's prefix cache: a replica's parallelism and
-// its part of the machine included. decode_scenario() REQUIRES: fleet.disaggregation is present.
+// prefill_scenario() returns the scenario of the nodes that compute prompts; without disaggregation, the
+// scenario itself. decode_scenario() returns the scenario of the nodes that decode, whose only cache is the
+// engine's prefix cache. Both contain the parallelism of such a node and its part of the machine.
+// decode_scenario() REQUIRES: fleet.disaggregation is present.
 Scenario prefill_scenario(const Scenario& scenario);
 Scenario decode_scenario(const Scenario& scenario);
 

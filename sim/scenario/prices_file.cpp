@@ -1,5 +1,5 @@
 // Reads files of prices (kvcap.prices/1), which list a user's prices for all hardware or per profile. Parts
-// and prices have the names in a hardware profile. No other code reads these files.
+// and prices have the same names as in a hardware profile. No other code reads these files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -89,7 +89,7 @@ void describe(FieldVisitor& v, PricesFile& o) {
   v.field("name", o.name, {.meaning = "of the list"});
   v.field("date", o.date, {.meaning = "of its prices: 2026, 2026-03 or 2026-03-31; empty: not known"});
   v.field("all", o.all, {.meaning = "prices of all hardware"});
-  v.field("hardware", o.hardware, {.meaning = "prices by the name of a profile, or the path of one"});
+  v.field("hardware", o.hardware, {.meaning = "prices by the name or path of a profile"});
 }
 
 double price_of(const Prices& prices, const PricedPart& part, std::string_view key) {
@@ -102,14 +102,15 @@ void refuse_rent_beside_purchase(const Prices& prices, const std::string& place)
     const double purchase_usd = price_of(prices, part, part.purchase);
     if (!(price_of(prices, part, part.rent) > 0) || !(purchase_usd > 0)) continue;
     throw InputError(below(below(place, part.name), part.purchase) + ": found " + number_text(purchase_usd) +
-                     " beside " + std::string(part.rent) + ", allowed: one of them (rented or bought)");
+                     " with " + std::string(part.rent) + ", allowed: one of them (rented or bought)");
   }
 }
 
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");
 }
-// Returns the name of a profile; a user's profile is given by its path and contains its name.
+// Returns the name of a profile, which is given by its name or, for a user's profile, by the path of its
+// file.
 std::string profile_name(const std::string& file, const std::string& name) {
   if (!is_path(name)) return name;
   const std::string path = (fs::path(file).parent_path() / name).lexically_normal().string();
@@ -241,7 +242,7 @@ void take_prices(Document& document) {
     taken += (taken.empty() ? "" : ", ") + one.field + " " + number_text(one.value);
   }
   document.notes.push_back("prices of " + document.prices_file + ": " + (taken.empty() ? "none" : taken) +
-                           "; the others are the profile's or --set's");
+                           "; all others come from the profile or --set");
 }
 
 void drop_old_dates(Document& document) {

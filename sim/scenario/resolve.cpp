@@ -32,7 +32,7 @@ struct Loaded {
   Json json;
   std::string file;
   fs::path folder;
-  std::string hub_name = {};  // the name on Hugging Face that was asked for; empty: a file or another name
+  std::string hub_name = {};  // the requested name on Hugging Face; empty: a file or a catalogue name
 };
 
 bool looks_like_path(const std::string& name) {
@@ -48,7 +48,8 @@ std::string read_referenced(const std::string& file, const std::string& place) {
   }
 }
 
-// Parsed once a process: plans and sweeps load a few entries hundreds of times. Threads may ask at once.
+// Parses each entry once per process, because plans and sweeps load a few entries hundreds of times.
+// Thread-safe.
 const Json& parsed(const CatalogueEntry& entry, const std::string& file) {
   static std::mutex mutex;
   static std::map<const char*, Json> entries;
@@ -97,7 +98,7 @@ std::string near_profile(const std::string& name, const std::vector<std::string_
   near.insert(near.end(), hub.begin(), hub.end());
   throw InputError(
       place + ": found \"" + name +
-      "\", allowed: a name of kvcap show models, one of Hugging Face that is in the catalogue or "
+      "\", allowed: a name of kvcap show models, a Hugging Face name that is in the catalogue or "
       "in the cache of this machine, or a path to a file or a downloaded folder" +
       fetch_hint(name) + suggestion(name, near));
 }
@@ -208,7 +209,7 @@ void resolve_reference(Document& document, std::string_view key) {
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
   if (is_model) *found = as_model_file(std::move(*found), loaded.file, loaded.file);
-  // Several checkpoints share a shape; deployments name the one that was asked for.
+  // Several checkpoints share a shape; deployments name the requested one.
   if (!loaded.hub_name.empty()) (*found)["hugging_face"] = loaded.hub_name;
   if (is_model) {
     const auto known = known_model(name);
@@ -276,7 +277,7 @@ void apply_override(Document& document, const Override& override) {
   if (kDraftModel.starts_with(path)) resolve_reference(document, kDraftModel);
 }
 
-// Returns an author's note as outdated.
+// Returns an author's note with the label of outdated notes; other notes are unchanged.
 Json outdated(const Json& note) {
   const bool is_fresh = note.is_string() && kind_of(note.get_ref<const std::string&>()) == NoteKind::detail;
   return is_fresh ? Json(noted(NoteKind::outdated, note.get_ref<const std::string&>())) : note;
@@ -315,7 +316,7 @@ Document resolve_file(const std::string& name_or_path, Catalogue which) {
 std::string unknown_profile(const std::string& name) {
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) names.push_back(entry.name);
-  // "h100" means h100-sxm, not a virtual machine that was calibrated.
+  // "h100" means h100-sxm, not the profile of a calibrated virtual machine.
   std::vector<std::string_view> near = names;
   std::erase_if(near, [](std::string_view one) { return one.ends_with("-vm"); });
   const std::string suggested = near_profile(name, near);
@@ -352,7 +353,7 @@ Document resolve_scenario(std::string_view text, const std::string& file,
   resolve_reference(document, kDraftModel);
   Json written = document.json;
   for (const Override& override : overrides) apply_override(document, override);
-  // No note speaks of these.
+  // Notes do not depend on these fields.
   for (const char* field : {"seed", "replications", "name"}) {
     if (document.json.contains(field)) written[field] = document.json[field];
   }

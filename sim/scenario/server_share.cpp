@@ -1,6 +1,6 @@
-// Scales a profile to a part of its server: its DRAM capacity and SSDs in proportion to the GPUs. A count of
-// GPUs that only the profile states becomes that of the smallest share that holds one engine and its tiers.
-// DRAM bandwidth is not divided, assuming that the other GPUs do not use it; a note states this.
+// Scales a profile to a share of its server: DRAM capacity and SSDs in proportion to the GPUs. If only the
+// profile sets the number of GPUs, the share is the smallest one that fits one engine and its tiers. DRAM
+// bandwidth is not divided, assuming that the other GPUs do not use it; a note states this.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMaxBytes = 1e18;
 
-// The value at hardware.PART.KEY; null if there is none.
+// Returns the value at hardware.PART.KEY; null if there is none.
 Json* find_in(Json& hardware, std::string_view part, const char* key) {
   const auto object = hardware.find(part);
   if (object == hardware.end() || !object->is_object()) return nullptr;
@@ -21,7 +21,8 @@ Json* find_in(Json& hardware, std::string_view part, const char* key) {
   return found == object->end() || found->is_null() ? nullptr : &*found;
 }
 
-// The amount from `least` to `most` at hardware.PART.KEY; null where there is none, which reading may refuse.
+// Returns the amount at hardware.PART.KEY; null if it is missing or not a number from `least` to `most`.
+// Reading the fields reports the latter.
 Json* amount_at(Json& hardware, std::string_view part, const char* key, double least, double most) {
   Json* found = find_in(hardware, part, key);
   return found && found->is_number() && *found >= least && *found <= most ? found : nullptr;
@@ -39,7 +40,7 @@ bool buys_whole_servers(const Json& document) {
   return found != billing->end() && *found == true;
 }
 
-// Returns the GPUs that a node uses; if pools of nodes differ, the larger one.
+// Returns the number of GPUs that a node uses; if pools have different nodes, that of the larger node.
 double engine_gpus(Json& document) {
   const Json fleet = document.value("fleet", Json());
   Json pools = fleet.is_object() ? fleet.value("disaggregation", Json()) : Json();
@@ -56,7 +57,8 @@ double engine_gpus(Json& document) {
   return most_gpus;
 }
 
-// Returns the profile's bytes of a tier that a share divides; 0 if there is none or the user sizes it.
+// Returns the profile's bytes of a tier of which a share of the server has a part; 0 if there is no such tier
+// or the user sets its size.
 double divided_bytes(Document& document, Json& hardware, std::string_view part) {
   const auto is_meant = [part](const TierRow& one) { return one.name == part && one.tier != Tier::remote; };
   const auto* row = std::find_if(kTierRows.begin(), kTierRows.end(), is_meant);
@@ -69,7 +71,7 @@ double divided_bytes(Document& document, Json& hardware, std::string_view part) 
   return capacity->get<double>() * (devices ? devices->get<double>() : 1);
 }
 
-// Returns the part of the profile's tiers that the policy's sizes take; 0 if it states none.
+// Returns the largest share of one of the profile's tiers that the policy's sizes need; 0 if it sets no size.
 double stated_share(Document& document, Json& hardware, double gpus) {
   const Json policy = document.json.value("policy", Json());
   const Json tiers = policy.is_object() ? policy.value("tiers", Json()) : Json();
@@ -90,8 +92,8 @@ double stated_share(Document& document, Json& hardware, double gpus) {
   return share;
 }
 
-// Sets the bytes of DRAM and SSDs that the rent of `share` of the profile includes. A price of their own that
-// the user gives is paid for all of them.
+// Sets the bytes of DRAM and SSDs that the rent of `share` of the profile includes. If the user sets a
+// separate price for DRAM or SSDs, the rent includes none of them.
 void take_included(Document& document, Json& hardware, double share) {
   const Json* includes = find_in(hardware, "gpu", "price_includes_storage");
   if (!includes || *includes != true) return;
@@ -112,11 +114,11 @@ void take_included(Document& document, Json& hardware, double share) {
   }
 }
 
-// Reduces the profile's count of GPUs to those of the smallest share that holds the engine and the tiers that
-// the policy sizes. Returns true if the share is smaller than the profile.
+// Reduces the number of GPUs to that of the smallest share that fits the engine and the tiers that the policy
+// sizes. Returns true if the share is smaller than the profile.
 bool choose_share(Document& document, Json& hardware, Json& count) {
   const double gpus = engine_gpus(document.json);
-  // The tolerance is for what rounding makes of whole numbers.
+  // The tolerance absorbs rounding errors of whole numbers.
   const double stated = std::ceil(stated_share(document, hardware, gpus) * document.profile_gpus - 1e-9);
   const double share = std::max(gpus, stated);
   if (share >= count.get<double>()) return false;
@@ -124,8 +126,8 @@ bool choose_share(Document& document, Json& hardware, Json& count) {
   return true;
 }
 
-// Scales the profile's DRAM and SSDs to `share`, except where the scenario or --set states their size.
-// Returns them as text: "500 GB of DRAM and 2 SSDs".
+// Scales the profile's DRAM and SSDs to `share`, except where the scenario or --set sets their size. Returns
+// the scaled parts as text: "500 GB of DRAM and 2 SSDs".
 std::string scale(Document& document, Json& hardware, double share) {
   std::string parts;
   if (Json* dram = amount_at(hardware, "dram", "capacity_bytes", 1, kMaxBytes);
@@ -137,7 +139,7 @@ std::string scale(Document& document, Json& hardware, double share) {
     if (!has_count(tier)) continue;
     Json* devices = amount_at(hardware, name(tier), "count", 1, kMaxCount);
     if (!devices || !document.places.is_reference("hardware." + std::string(name(tier)) + ".count")) continue;
-    // The tolerance is for what rounding makes of whole numbers.
+    // The tolerance absorbs rounding errors of whole numbers.
     *devices = static_cast<int64_t>(std::max(1.0, std::floor(share * devices->get<double>() + 1e-9)));
     const std::string kind = tier == Tier::ssd ? "SSD" : std::string(tier_row(tier).title) + " device";
     parts += (parts.empty() ? "" : " and ") + counted(devices->get<double>(), kind);
@@ -166,7 +168,7 @@ void take_share(Document& document) {
   if (parts.empty()) return;
   document.notes.push_back(
       "the part of " + counted(bought, "GPU") + " of a server of " + number_text(server) + ": " + parts +
-      (bought < server ? "; the bandwidth of DRAM is not divided, as if the other GPUs left it free" : "") +
+      (bought < server ? "; DRAM bandwidth is not divided, as if the other GPUs did not use it" : "") +
       (is_chosen ? "; hardware.gpu.count sets another part" : ""));
 }
 

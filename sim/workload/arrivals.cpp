@@ -25,7 +25,7 @@ double gap(const ArrivalOptions& options, const RandomStream& stream, uint64_t s
     case ArrivalProcess::closed_loop:
       break;
   }
-  KVCAP_BUG("arrivals without gaps are drawn");
+  KVCAP_BUG("a gap is drawn for a process without gaps");
   return 0;
 }
 
@@ -97,8 +97,8 @@ double constant_rate(const ArrivalOptions& options, double turns_per_session) {
 
 namespace {
 
-// Places the number of sessions that each rate implies uniformly within its piece; the last piece takes all
-// that remain.
+// Places as many sessions as each rate implies at uniformly drawn positions within its piece; the last piece
+// takes all remaining sessions.
 std::vector<double> even_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   const RandomStream& stream) {
   ArrivalOptions given = options;

@@ -96,8 +96,8 @@ Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
                                     " tokens, and one over all summaries (policy.map_tokens is an "
                                     "assumption); TTFT is that of the last call"
                               : "each turn is one call per chunk, for an answer and a score of " + tokens +
-                                    " tokens (policy.map_tokens is an assumption); TTFT counts to the end of "
-                                    "the last, because no answer is chosen before");
+                                    " tokens (policy.map_tokens is an assumption); TTFT ends with the last "
+                                    "call, because no answer is chosen before");
   return divided;
 }
 

@@ -9,7 +9,7 @@ namespace kvcap {
 
 // One hit in a store that keeps everything.
 struct StackFind {
-  int64_t distance_tokens = 0;  // all tokens used since the last use, including the text itself
+  int64_t distance_tokens = 0;  // tokens of all texts used since the last use, including the text itself
   int64_t tokens = 0;           // prompt tokens that hit
 };
 
@@ -20,9 +20,9 @@ struct MissRatioPoint {
 
 inline constexpr int kMissRatioPoints = 50;
 
-// Returns at most kMissRatioPoints capacities in ascending order, evenly spaced in their logarithm from the
-// smallest to the largest distance. The curve ends at the miss ratio of a store that keeps everything. Empty
-// without hits.
+// Returns the curve at up to kMissRatioPoints capacities in ascending order, evenly spaced on a logarithmic
+// scale from the smallest to the largest distance. The last point has the miss ratio of a store that keeps
+// everything. Returns an empty curve if there are no hits.
 std::vector<MissRatioPoint> miss_ratio_curve(std::vector<StackFind> found, int64_t prompt_tokens);
 
 }  // namespace kvcap

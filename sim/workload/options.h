@@ -13,9 +13,9 @@ namespace kvcap {
 enum class BadRow : uint8_t { error, skip };
 inline constexpr std::string_view kBadRowNames[] = {"error", "skip"};
 constexpr Names names_of(BadRow) { return kBadRowNames; }
-// What precedes a turn's new tokens in its prompt. grow: the session's context and the turns that it builds
-// on. context: the context alone (L-Eval asks every question about the bare document). automatic: the
-// session's own setting; without one, context for sessions that have a context, grow for others.
+// What precedes a turn's new tokens in its prompt. grow: the session's context and the turn's ancestors.
+// context: the context alone (L-Eval asks every question about the bare document). automatic: the session's
+// own setting; without one, context for sessions that have a context, grow for others.
 enum class History : uint8_t { automatic, grow, context };
 inline constexpr std::string_view kHistoryNames[] = {"automatic", "grow", "context"};
 constexpr Names names_of(History) { return kHistoryNames; }
@@ -24,13 +24,13 @@ constexpr Names names_of(History) { return kHistoryNames; }
 enum class InputIs : uint8_t { automatic, new_tokens, whole_prompt };
 inline constexpr std::string_view kInputIsNames[] = {"automatic", "new_tokens", "whole_prompt"};
 constexpr Names names_of(InputIs) { return kInputIsNames; }
-// even: exactly the number of sessions that the rate implies, at uniformly drawn times.
+// even: exactly as many sessions as the rate implies, at uniformly drawn times.
 enum class ArrivalProcess : uint8_t { poisson, gamma, constant, even, trace, closed_loop };
 inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", "constant",
                                                             "even",    "trace", "closed_loop"};
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 // automatic: recorded if the source has think times, else constant. recorded: the source's think times, from
-// the answer to the next turn; constant where one is missing. timetable: turns keep the source's offsets from
+// the answer to the next turn; mean_s where one is missing. timetable: turns keep the source's offsets from
 // their session's first turn, but never arrive before the answer to their parent.
 enum class ThinkDistribution : uint8_t { automatic, constant, exponential, lognormal, recorded, timetable };
 inline constexpr std::string_view kThinkDistributionNames[] = {"auto",      "constant", "exponential",
@@ -41,11 +41,11 @@ struct SourceOptions {
   std::string kind = "chat";  // a name in the table of sources (sources_table.h)
   std::string path;           // readers: a file, plain or gzip
   std::string stand_in;       // session JSONL to read if the file `path` is missing; empty: none
-  bool stands_in = false;     // `path` is that of the stand-in
+  bool stands_in = false;     // `path` is the path of the stand-in
   BadRow on_bad_row = BadRow::error;
   History history = History::automatic;
-  // csv, jsonl: which column holds which field, "arrival=timestamp,input=prompt_tokens" (log_columns.h);
-  // empty: kvcap's own column names.
+  // csv, jsonl: the column of each field, "arrival=timestamp,input=prompt_tokens" (log_columns.h); empty:
+  // kvcap's own column names.
   std::string columns;
   InputIs input_is = InputIs::automatic;
   std::string token_counts;  // sharegpt: JSONL of exact counts (traces/formats.md); empty: estimated
@@ -60,7 +60,8 @@ struct SourceOptions {
   // k^-alpha.
   std::optional<double> zipf_alpha;
   // few_shot: HyperInfer's data set, number of prefixes, length at which prefixes are cut, and standard
-  // deviation of their reuse, in prefixes. Options of few_shot and rag that are absent: traces/*.json.
+  // deviation of their reuse, in prefixes. Absent options of few_shot and rag have the values of
+  // traces/*.json.
   std::string dataset = "rte";
   std::optional<int64_t> prefixes;
   int64_t max_prefix_tokens = 10000;
@@ -71,9 +72,10 @@ struct SourceOptions {
   std::optional<int64_t> base_queries, paraphrases, chunks, chunk_tokens, corpus_chunks;
   std::optional<double> overlap, question_tokens;
 
-  // random: most tokens of a prompt without its shared prefix, and of an answer (fewest: shortest_share of
-  // them); tokens of a shared prefix, and number of different ones (`prefixes`); number of prompts that recur
-  // (absent: none), in order or in one random order.
+  // random: maximum tokens of a prompt without its shared prefix and of an answer; the minimum is
+  // shortest_share of the maximum. Tokens of a shared prefix; `prefixes` is the number of different ones.
+  // Number of different prompts, which recur in order or, if shuffled, in one random order (absent: no prompt
+  // recurs).
   int64_t input_tokens = 1024, output_tokens = 128;
   double shortest_share = 1;
   int64_t prefix_tokens = 0;
@@ -93,7 +95,8 @@ inline constexpr int64_t kEngineBlockTokens = 16;  // vllm, bailian, lmcache_age
 inline constexpr double kLongContextZipfAlpha = 1;
 inline constexpr int64_t kRandomPrefixes = 1;
 
-// Rate from `from_s` until the time of the next rate. Exactly one of the two rates is set.
+// Rate from `from_s` until the time of the next rate. Exactly one of sessions_per_s and requests_per_s is
+// set.
 struct ArrivalRate {
   double from_s = 0;
   std::optional<double> sessions_per_s, requests_per_s;
@@ -101,7 +104,7 @@ struct ArrivalRate {
 };
 
 inline constexpr double kDefaultSessions_per_s = 0.1;
-inline constexpr int64_t kDefaultSessions = 1000;  // of a generator
+inline constexpr int64_t kDefaultSessions = 1000;  // number of generated sessions
 
 // Rate of poisson, gamma, constant and even: set at most one of sessions_per_s, requests_per_s (turns) and
 // `rates`; without any, kDefaultSessions_per_s applies.
@@ -115,8 +118,8 @@ struct ArrivalOptions {
   // closed_loop: sessions per round; a round begins when all sessions of the previous one have ended. Absent:
   // no rounds.
   std::optional<int64_t> round_sessions;
-  // closed_loop: the first answer of each concurrent session is cut to a uniform share, so that equal
-  // requests do not stay in step.
+  // closed_loop: the first answer of each session that begins at 0 is cut to a uniformly drawn share, so that
+  // equal requests do not run in lockstep.
   bool staggered = false;
   // trace: factor on the trace's session rate. Times within a session do not change.
   double speed = 1;
@@ -145,7 +148,7 @@ struct RetryOptions {
   double jitter = 0.25;
 };
 
-// Sessions that are requested with `priority`: `share` over the sum of all shares. Lower values are served
+// Requests of `share` / (sum of all shares) of the sessions have this priority. Lower values are served
 // first.
 struct PriorityShare {
   double share = 0;
@@ -153,7 +156,7 @@ struct PriorityShare {
 };
 inline constexpr int64_t kMostPriority = 1000;
 
-// Which turns latencies and hits leave out: the first warmup_turns, those that MSER finds
+// Turns that metrics of latencies and hits exclude: the first warmup_turns, those that MSER finds
 // (metrics/statistics/warmup.h), or those that arrive outside the steady window
 // (metrics/statistics/stability.h).
 enum class Warmup : uint8_t { turns, automatic, steady };
@@ -165,8 +168,8 @@ constexpr Names names_of(Warmup) { return kWarmupNames; }
 enum class RatesOver : uint8_t { automatic, steady, run };
 inline constexpr std::string_view kRatesOverNames[] = {"auto", "steady", "run"};
 constexpr Names names_of(RatesOver) { return kRatesOverNames; }
-// Number of sessions. fixed: `sessions`; steady: doubled from there until it is clear whether the machine
-// sustains the load.
+// Number of sessions of a run. fixed: `sessions`; steady: `sessions`, doubled until it is clear whether the
+// machine sustains the load.
 enum class RunLength : uint8_t { fixed, steady };
 inline constexpr std::string_view kRunLengthNames[] = {"fixed", "steady"};
 constexpr Names names_of(RunLength) { return kRunLengthNames; }
@@ -179,7 +182,7 @@ struct WorkloadOptions {
   std::optional<RetryOptions> retries;     // after timeouts; absent: none
   std::vector<PriorityShare> priorities;   // drawn per session; empty: all 0
   std::optional<int64_t>
-      sessions;  // absent: all lines of the source (generated: kDefaultSessions, all queries of rag)
+      sessions;  // absent: all sessions of a file, all queries of rag, kDefaultSessions of other generators
   int64_t warmup_turns = 0;  // first turns by arrival, left out of the metrics
   Warmup warmup = Warmup::turns;
   RatesOver rates_over = RatesOver::automatic;

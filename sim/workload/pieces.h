@@ -1,5 +1,5 @@
-// KnownPieces: checks that equal piece keys of a file stand for the same text: equal keys have the same
-// number of tokens, and a prefix key always follows the same key.
+// KnownPieces: checks that equal piece keys in a file stand for the same text: pieces with equal keys must
+// have the same number of tokens and, with prefix keys, follow the same key.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class KnownPieces {
   std::unordered_map<uint64_t, Known> known_;
 };
 
-// Returns an integer of 64 bits. Throws BadRowError for any other value.
+// Returns an unsigned 64-bit integer. Throws BadRowError for any other value.
 uint64_t piece_key(const nlohmann::json& value, const std::string& path);
 
 }  // namespace kvcap

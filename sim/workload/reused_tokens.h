@@ -19,7 +19,7 @@ struct ReusedTokens {
 };
 
 struct ReuseOptions {
-  bool by_prefix = true;  // a piece is the same only after the same pieces
+  bool by_prefix = true;  // a piece is reused only if all pieces before it are the same
   int64_t max_context_tokens = std::numeric_limits<int64_t>::max();  // longer contexts are truncated
   std::size_t max_turns = 200'000;
 };

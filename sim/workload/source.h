@@ -28,7 +28,7 @@ struct MeasuredTimes {
 
 struct Source {
   std::vector<Session> sessions;   // in the order of the source; history_grows is not set yet
-  std::vector<History> histories;  // setting of each session; empty if none has one
+  std::vector<History> histories;  // each session's own setting; empty if no session has one
   // time_s: arrival_s in the source, NaN if not given. For sources without arrivals (sources_table.h):
   // seconds from the session's beginning.
   std::vector<Turn> turns;
@@ -77,27 +77,30 @@ struct Source {
 // Opens the source of `options`, of any kind (sources_table.h).
 Source open_source(const WorkloadOptions& options, uint64_t seed);
 
-// Prints the notes of the source that a user must see at once to stderr (base/text/warning.h).
+// Prints the source's warnings to stderr (base/text/warning.h), and a further one if the source has arrivals
+// but the scenario uses the default arrivals.
 void warn_of(const Source& source, const WorkloadOptions& options);
 
-// True iff a session's history grows: the scenario decides, else the session, else it grows iff there is no
-// context.
+// True iff a session's history grows. The scenario's setting takes precedence over the session's own; if both
+// are automatic, the history grows iff the session has no context.
 bool history_grows(History scenario, History session, uint32_t context_tokens);
 
-// True iff turns arrive after the source's own think times.
+// True iff the think times between turns are those of the source.
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
 
 // True iff arrivals.process trace can replay the source: it contains the arrivals of all turns, or the
 // arrivals of sessions and the think times of their later turns.
 bool has_timetable(const Source& source);
 
-// Throws InputError if the scenario makes histories grow; for readers of whole prompts.
+// Throws InputError if the scenario makes histories grow. For readers of formats whose inputs are whole
+// prompts.
 void refuse_growing_history(const SourceOptions& options);
 
-// Builds the workload: chooses sessions and sets their times. make_workload calls open_source and then this.
+// Builds the workload: chooses sessions and sets their times. make_workload calls open_source and then
+// arrange.
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
 
-// Reads session JSONL (traces/formats.md), at most `most` good lines. `needs_arrivals`: every turn must have
+// Reads session JSONL (traces/formats.md), at most `most` valid lines. `needs_arrivals`: every turn must have
 // arrival_s. Throws InputError for a bad row, unless bad rows are skipped, and for a file without sessions.
 Source read_sessions(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals);
 
@@ -154,9 +157,9 @@ Source generate_long_context(const SourceOptions& options, int64_t count, uint64
 // few_shot_datasets().
 Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t seed);
 
-// Draws questions with retrieved chunks, with the statistics of traces/rag.json: every query once (if `count`
-// is absent, no more), then all again in another order. Session i does not depend on `count`. REQUIRES:
-// corpus_chunks is at least chunks.
+// Draws questions with retrieved chunks, with the statistics of traces/rag.json. Every query occurs once,
+// then all occur again in another order, and so on; without `count`, every query occurs once. Session i does
+// not depend on `count`. REQUIRES: corpus_chunks is at least chunks.
 Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, uint64_t seed);
 
 // Draws the prompts of server benchmarks (kind random), each a session of one turn.

@@ -224,7 +224,7 @@ constexpr std::array kSources = {
         .sniff = [](const FileBeginning& beginning) { return beginning.has_column("Request tokens"); }},
     SourceRow{
         .name = "vidur",
-        .summary = "Vidur's CSV: lengths, perhaps arrivals",
+        .summary = "Vidur's CSV: lengths and, in some files, arrivals",
         .has_arrivals = true,
         .open = [](const SourceRequest& request) { return read_vidur(request.options, request.sessions); },
         .sniff =
@@ -273,7 +273,7 @@ constexpr std::array kSources = {
                     return generate_rag(request.options, request.sessions, request.seed);
                   }},
     SourceRow{.name = "random",
-              .summary = "prompts of a benchmark: lengths given, perhaps with shared prefixes or repeated",
+              .summary = "benchmark prompts of given lengths, optionally with shared prefixes or repeated",
               .is_generated = true,
               .open = [](const SourceRequest& request) {
                 return generate_random_prompts(request.options, generated(request), request.seed);

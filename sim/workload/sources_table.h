@@ -1,5 +1,5 @@
-// The table of all sources, the values of workload.source.kind. Each reader or generator is one file and one
-// row of the table. It serves the scenario's fields, messages, help, kvcap trace and kvcap show.
+// The table of all sources has one row for each value of workload.source.kind. Each reader or generator is
+// one file and one row. The scenario's fields, messages, help, kvcap trace and kvcap show use this table.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SourceRow {
   ThinkTimes think_times = ThinkTimes::none;
   // Throws InputError as make_workload does.
   Source (*open)(const SourceRequest& request) = nullptr;
-  // True iff a file that begins like this is of this kind; null if no file is.
+  // True iff a file that begins like this is of this kind; null if the kind is never guessed.
   bool (*sniff)(const FileBeginning& beginning) = nullptr;
 };
 

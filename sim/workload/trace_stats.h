@@ -1,4 +1,4 @@
-// TraceStats: statistics of a workload before any simulation: sizes, the share of history, and the store
+// TraceStats: statistics of a workload that need no simulation: sizes, the share of history, and the store
 // capacity at which this history hits.
 #pragma once
 
@@ -30,15 +30,15 @@ struct TraceStats {
   TraceFigure input_tokens;     // new tokens per request
   TraceFigure output_tokens;
   // Tokens per request: its context, its ancestors' tokens, and the pieces of its input that earlier requests
-  // left.
+  // left in the store.
   TraceFigure history_tokens;
-  // Tokens per stored text at its end (for_each_stored_text).
+  // Tokens per stored text at the end of the workload (for_each_stored_text).
   TraceFigure context_tokens;
   // sum over all stored texts: the content of a store that keeps everything
   int64_t total_context_tokens = 0;
   int64_t pieces = 0;         // in all prompts with their histories; 0 if the source has none
   int64_t unique_pieces = 0;  // distinct ones
-  // Shares of all prompt tokens: history, and hits in a store that keeps everything. They differ by contexts
+  // Shares of all prompt tokens: history, and hits in a store that keeps everything. They differ in contexts
   // that no earlier turn used.
   double history_token_share = 0;
   double infinite_cache_token_hit_rate = 0;
@@ -50,7 +50,7 @@ struct TraceStats {
   double infinite_cache_block_hit_rate = 0;
   double infinite_cache_full_block_hit_rate = 0;
   // Reuses are requests with a hit. Distance: the tokens of the distinct contexts used since the last use of
-  // the request's context (including itself), which is the smallest LRU capacity that hits. The other figure
+  // the request's context (including itself), which is the smallest LRU capacity that hits. reuse_distance_s
   // is the time since then. If a request hits several texts, the least recently used one counts. Pieces that
   // all prompts contain are ignored.
   int64_t reuses = 0;

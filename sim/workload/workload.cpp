@@ -160,7 +160,7 @@ bool has_unknown_arrival(const Source& source) {
                      [](const Turn& turn) { return std::isnan(turn.time_s); });
 }
 
-// Cuts the first answers of the sessions that begin together, each to a drawn share.
+// Cuts the first answer of each session that begins at 0 to a random share of its length.
 void cut_first_answers(uint64_t seed, Workload& workload) {
   const RandomStream random(seed, "staggered");
   const std::size_t places =
@@ -277,7 +277,7 @@ Source open_source(const WorkloadOptions& options, uint64_t seed) {
       {.options = options.source, .sessions = options.sessions, .seed = seed, .needs_arrivals = timed});
   if (timed && !row.is_generated && !has_timetable(source)) {
     throw InputError(options.source.path +
-                     ": no arrivals in it, required where arrivals.process is \"trace\"");
+                     ": found no arrivals, required where arrivals.process is \"trace\"");
   }
   if (!row.is_generated) {
     settle_inputs(options.source.input_is, row.input_is, options.source.history, source);
@@ -297,7 +297,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   const std::size_t lines = source.sessions.size();
   auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
-  // A stand-in is short, and the scenario's number of sessions is meant for the whole file.
+  // A stand-in is short; the scenario's number of sessions is meant for the real file.
   if (timed && options.source.stands_in) wanted = std::min(wanted, lines);
   if (timed && wanted > lines) {
     throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +

@@ -1,7 +1,7 @@
-// Workload: all sessions that arrive, as plain values that no policy changes. A session is an optional shared
-// context and a list of turns. A turn sends `input_tokens` new tokens in addition to its history and receives
-// `output_tokens`. Its prompt is the session's context, then (if history grows) its ancestors' inputs and
-// answers, then its own input. Sessions are in the order of their first arrival.
+// Workload: all sessions of a run as plain values, which do not depend on the policy. A session is an
+// optional shared context and a list of turns. A turn sends `input_tokens` new tokens in addition to its
+// history and receives `output_tokens`. Its prompt is the session's context, then (if history grows) its
+// ancestors' inputs and answers, then its own input. Sessions are in the order of their first arrival.
 #pragma once
 
 #include <cstdint>
@@ -44,27 +44,27 @@ struct Session {
   uint32_t first_turn = 0;  // index into Workload::turns
   uint32_t turn_count = 0;
   uint32_t context_tokens = 0;
-  int16_t priority = 0;       // of its requests; lower values are served first
+  int16_t priority = 0;       // priority of its requests; lower values are served first
   bool history_grows = true;  // each turn builds on its ancestors; false: on the context alone
   // Sessions with the same document share its stored context; a growing history is private.
   uint32_t document = kOwnContext;
 };
 
-// A session of one turn that is one of several calls that answer one turn (calls.h).
+// One of several model calls that together answer one turn (calls.h). Each call is a session of one turn.
 struct Call {
   uint32_t asked_session = 0;  // the turn's session before the division
   bool answers = true;         // its output is the turn's answer
-  uint32_t after = 0;          // how many sessions directly before it must end before it arrives
+  uint32_t after = 0;          // arrives when this many sessions directly before it have ended
 };
 
 // Timeout of a request and retries after it (engine/arrivals.h).
 struct Clients {
   double timeout_s = std::numeric_limits<double>::infinity();
   RetryOptions retries;
-  uint64_t seed = 1;  // for backoffs
+  uint64_t seed = 1;  // of the random backoffs
 };
 
-// Rows of the source that are left out because they cannot be true (odd_rows.h).
+// Numbers of rows that are left out of the source because they cannot be true (odd_rows.h).
 struct OddRowCounts {
   int64_t repeated = 0, impossible_times = 0, distant_dates = 0;
 };
@@ -72,8 +72,9 @@ struct OddRowCounts {
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
-  // Pieces of all turns' inputs and then answers, in order; turn i has the pieces piece_begin[i] to
-  // piece_begin[i + 1] - 1, which may be none. Both vectors are empty if no turn of the source has pieces.
+  // Pieces of all turns in order, for each turn those of its input and then those of its answer. Turn i has
+  // the pieces piece_begin[i] to piece_begin[i + 1] - 1, which may be none. Both vectors are empty if no turn
+  // of the source has pieces.
   std::vector<Piece> pieces;
   std::vector<uint64_t> piece_begin;
   PieceKeys piece_keys = PieceKeys::prefix;
@@ -83,8 +84,8 @@ struct Workload {
   std::vector<Call> calls;      // per session if turns are divided into calls; else empty
   bool absolute_times = false;  // arrivals: trace
   bool warm_start = false;
-  // Contexts that are stored before the first arrival lead their prompts; else they stand for texts in the
-  // middle of a prompt, which CacheBlend has to blend.
+  // True: contexts that are stored before the first arrival are at the beginning of their prompts. False:
+  // they stand for texts in the middle of a prompt, which CacheBlend has to blend.
   bool contexts_lead = true;
   int64_t warmup_turns = 0;
   // How many sessions are active at any time: the first ones arrive at 0, each later one when a session ends.
@@ -129,8 +130,8 @@ struct Workload {
     const uint32_t document = sessions[session].document;
     return document == kOwnContext ? session : sessions.size() + document;
   }
-  // Returns the mean over all turns of the tokens of context and ancestors, before truncation, and of the
-  // input's pieces that earlier turns left.
+  // Returns the mean number of history tokens per turn: those of its context and ancestors, before
+  // truncation, and of the pieces of its input that earlier turns left in the store.
   double mean_history_tokens() const;
   // Returns the tokens of a store that keeps everything, at the end: documents and pieces once, and each
   // session's own context with the tokens that its turns add.
@@ -138,7 +139,7 @@ struct Workload {
 };
 
 // Calls `take` with the tokens of each text in a store that keeps everything: a piece, a document, or all
-// text of one session alone. No text has 0 tokens.
+// text that belongs to one session alone. Empty texts are skipped.
 void for_each_stored_text(const Workload& workload, const std::function<void(int64_t tokens)>& take);
 
 // Reads or generates the source and draws arrivals and think times from the streams of `seed`. Throws

@@ -101,8 +101,8 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"warmup":"auto","warmup_turns":100}})",
      R"(chat.json: workload.warmup_turns: found 100, allowed: 0 where workload.warmup is not "turns")", true},
     {R"({"hardware":{"gpu":{"purchase_usd":25000,"price_usd_per_hour":3.5}}})",
-     "chat.json: hardware.gpu.purchase_usd: found 25000, allowed: 0 beside gpu.price_usd_per_hour = 3.5 "
-     "(rented or bought: the other is 0)",
+     "chat.json: hardware.gpu.purchase_usd: found 25000, allowed: 0 with gpu.price_usd_per_hour = 3.5 "
+     "(rented or bought: one of them is 0)",
      true},
     {R"({"hardware":{"gpu":{"memory_bytes":1e300}}})",
      "chat.json: hardware.gpu.memory_bytes: found 1e+300, allowed: a number from 1 to 1e+18"},
@@ -125,12 +125,12 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"workload":{"arrivals":{"requests_per_s":-1}}})",
      "chat.json: workload.arrivals.requests_per_s: found -1, allowed: a number from 1e-09 to 1000000000"},
     {R"({"workload":{"arrivals":{"requests_per_s":2,"sessions_per_s":1}}})",
-     "chat.json: workload.arrivals.requests_per_s: found 2 beside sessions_per_s = 1 (set the other to "
+     "chat.json: workload.arrivals.requests_per_s: found 2 with sessions_per_s = 1 (set one of them to "
      "null), "
      "allowed: one of sessions_per_s, requests_per_s, rates",
      true},
     {R"({"workload":{"arrivals":{"requests_per_s":2,"rates":[{"from_s":0,"sessions_per_s":1}]}}})",
-     "chat.json: workload.arrivals.rates: found an array beside requests_per_s (set the other to null), "
+     "chat.json: workload.arrivals.rates: found an array with requests_per_s (set one of them to null), "
      "allowed: one of sessions_per_s, requests_per_s, rates",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"sessions_per_s":1}]}}})",
@@ -225,7 +225,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"serving":{"retention":{"ranges":[{"priority":101}]}}})",
      "chat.json: serving.retention.ranges.0.priority: found 101, allowed: an integer from 0 to 100"},
     {R"({"serving":{"retention":{},"retain_first_tokens":5}})",
-     "chat.json: serving.retain_first_tokens: found 5, allowed: 0 beside serving.retention (a range with a "
+     "chat.json: serving.retain_first_tokens: found 5, allowed: 0 with serving.retention (a range with a "
      "priority above 35 retains its blocks)",
      true},
     {R"({"serving":{"speculative":{"method":"n_gram"}}})",
@@ -237,7 +237,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_rate":1.5}}})",
      "chat.json: serving.speculative.acceptance_rate: found 1.5, allowed: a number from 0 to 1"},
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":2,"acceptance_rate":0.5}}})",
-     "chat.json: serving.speculative.acceptance_rate: found 0.5, allowed: none beside acceptance_length = 2 "
+     "chat.json: serving.speculative.acceptance_rate: found 0.5, allowed: none with acceptance_length = 2 "
      "(each determines the other)",
      true},
     {R"({"serving":{"speculative":{"draft_tokens":2,"acceptance_length":3.5}}})",

@@ -28,7 +28,7 @@ void check_policy(const Scenario& scenario, const Places& places);
 void check_workload(Scenario& scenario, const Places& places);
 void check_fleet(const Scenario& scenario, const Places& places);
 void check_disaggregation(const Scenario& scenario, const Places& places);
-// Adds notes on bandwidths that curves do not reach: the curve ends far below them, so they have no effect.
+// Adds notes on bandwidths without effect: the measured curve ends far below them.
 void note_unreached(Scenario& scenario);
 
 }  // namespace kvcap

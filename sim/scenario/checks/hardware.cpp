@@ -34,8 +34,8 @@ void check_prices(const HardwareProfile& hardware, const Places& places, std::st
                           const char* rent_key, double rent) {
     if (purchase == 0 || rent == 0) return;
     fail(places, below(path, part + "." + purchase_key), number_text(purchase),
-         "0 beside " + part + "." + rent_key + " = " + number_text(rent) +
-             " (rented or bought: the other is 0)");
+         "0 with " + part + "." + rent_key + " = " + number_text(rent) +
+             " (rented or bought: one of them is 0)");
   };
   const Gpu& gpu = hardware.gpu;
   either("gpu", "purchase_usd", gpu.purchase_usd, "price_usd_per_hour", gpu.price_usd_per_hour);

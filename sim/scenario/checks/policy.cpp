@@ -138,7 +138,8 @@ void check_victims(const Scenario& scenario, const Places& places) {
   const auto beside = [&](const char* field, const char* found, const char* allowed) {
     fail(places, field, std::string(found) + " with save_at \"eviction\"", allowed);
   };
-  // An evicted block stores its position in its text; a text whose beginning is dropped starts a new one.
+  // An evicted block contains its position in its text, and a text whose beginning is dropped becomes a new
+  // text.
   if (options.decoupled_positions.value_or(false)) beside("policy.decoupled_positions", "true", "false");
   if (options.retention.value_or(1) < 1) beside("policy.retention", "less than 1", "1");
   // Evicted KV waits in a bounded buffer.

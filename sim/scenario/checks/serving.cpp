@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kMaxEngines = 65535;  // a turn's record has 16 bits for the engine
+constexpr int64_t kMaxEngines = 65535;  // a turn's record has 16 bits for the index of its engine
 
 }  // namespace
 
@@ -81,7 +81,7 @@ class DecodeContextCheck {
     }
   }
 
-  // Rejects what is not simulated with a divided context.
+  // Rejects options that are not simulated with a divided context.
   void check_rest() const {
     const std::optional<SpeculativeOptions>& speculative = scenario_.serving.speculative;
     if (speculative && speculative->draft_tokens > 0) {
@@ -102,7 +102,7 @@ class DecodeContextCheck {
   int64_t parts_;
 };
 
-// Checks the pipeline stages, which fit on one node.
+// Checks the pipeline stages, which must fit on one node.
 class PipelineCheck {
  public:
   PipelineCheck(const Scenario& scenario, const Places& places)
@@ -135,7 +135,7 @@ class PipelineCheck {
     fail(places_, "serving.pipeline_parallel_size", std::to_string(stages_), allowed);
   }
 
-  // Rejects what is not simulated with stages.
+  // Rejects options that are not simulated with pipeline stages.
   void check_rest() const {
     const ServingOptions& serving = scenario_.serving;
     if (serving.speculative && serving.speculative->draft_tokens > 0) {
@@ -224,7 +224,7 @@ void check_retention(const Scenario& scenario, const Places& places) {
   if (!scenario.serving.retention) return;
   if (scenario.serving.retain_first_tokens > 0) {
     fail(places, "serving.retain_first_tokens", std::to_string(scenario.serving.retain_first_tokens),
-         "0 beside serving.retention (a range with a priority above 35 retains its blocks)");
+         "0 with serving.retention (a range with a priority above 35 retains its blocks)");
   }
   int64_t from = 0;
   const std::vector<RetentionRange>& ranges = scenario.serving.retention->ranges;

@@ -48,7 +48,7 @@ class SpeculativeCheck {
   void check_acceptance() const {
     if (options_.acceptance_length && options_.acceptance_rate) {
       fail("acceptance_rate", number_text(*options_.acceptance_rate),
-           "none beside acceptance_length = " + number_text(*options_.acceptance_length) +
+           "none with acceptance_length = " + number_text(*options_.acceptance_length) +
                " (each determines the other)");
     }
     if (options_.acceptance_by_position) check_positions(*options_.acceptance_by_position);
@@ -63,7 +63,7 @@ class SpeculativeCheck {
     if (options_.acceptance_length || options_.acceptance_rate) {
       const std::string other = options_.acceptance_length ? "acceptance_length" : "acceptance_rate";
       fail("acceptance_by_position", std::to_string(chances.size()) + " positions",
-           "none beside " + other + " (each determines the acceptance)");
+           "none with " + other + " (each determines the acceptance)");
     }
     for (std::size_t i = 1; i < chances.size(); ++i) {
       if (chances[i] <= chances[i - 1]) continue;

@@ -17,7 +17,7 @@ namespace {
 void check_rate(const ArrivalOptions& arrivals, const Places& places) {
   const std::string path = "workload.arrivals";
   const auto beside = [](std::string_view other) {
-    return " beside " + std::string(other) + " (set the other to null)";
+    return " with " + std::string(other) + " (set one of them to null)";
   };
   const std::string allowed = "one of sessions_per_s, requests_per_s, rates";
   if (arrivals.requests_per_s && arrivals.sessions_per_s) {

@@ -73,8 +73,8 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
   v.field("far_tier_weight", o.far_tier_weight, weight("weighted: weight of a hit in a farther tier"));
   v.field("overlap_credit", o.overlap_credit,
           weight("dynamo: credit for tokens on the GPU, which need no prefill; 0: the router has no index"));
-  v.field("dram_credit", o.dram_credit, weight("dynamo: credit for such tokens in DRAM"));
-  v.field("far_credit", o.far_credit, weight("dynamo: credit for such tokens in a farther tier"));
+  v.field("dram_credit", o.dram_credit, weight("dynamo: credit for tokens in DRAM"));
+  v.field("far_credit", o.far_credit, weight("dynamo: credit for tokens in a farther tier"));
   v.field(
       "overlap_decay", o.overlap_decay,
       weight("dynamo: overlap_credit is divided by 1 + this x the node's tokens to prefill beyond those of "
@@ -159,13 +159,12 @@ void describe(FieldVisitor& v, FleetOptions& o) {
            .max = kMaxReplicas});
   v.field("routing", o.routing, {.meaning = "router: how a node is chosen for a turn"});
   v.field("router", o.router, {.meaning = "options of the router"});
-  v.field(
-      "load_bound", o.load_bound,
-      {.meaning =
-           "prefix_aware: turns more than the least loaded node, up to which a node with a hit is preferred",
-       .unit = "turns",
-       .min = 0,
-       .max = kMaxCount});
+  v.field("load_bound", o.load_bound,
+          {.meaning = "prefix_aware: a node with a hit is preferred if it has at most this many turns more "
+                      "than the least loaded node",
+           .unit = "turns",
+           .min = 0,
+           .max = kMaxCount});
   v.field("shared_remote", o.shared_remote, {.meaning = "all nodes share one remote store and its link"});
   v.field("failures", o.failures, {.meaning = "node failures; a failed node loses its contents"});
   v.field("disaggregation", o.disaggregation,

@@ -83,7 +83,7 @@ void describe(FieldVisitor& v, Gpu& o) {
                              "only that is set",
                              "bytes", "not known"));
   v.field("context_bytes", o.context_bytes,
-          not_negative("part of it that a process's CUDA context takes", "bytes"));
+          not_negative("part of the reported memory that a process's CUDA context takes", "bytes"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s,
           up_to(1e18, positive("nominal memory bandwidth", "bytes/s")));
   v.field("sm_count", o.sm_count,

@@ -204,7 +204,8 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("attention_weight_bytes_per_element", o.attention_weight_bytes_per_element,
           element_bytes("size of a weight of attention and recurrent layers", "weight_bytes_per_element"));
   v.field("attention_activation_bytes_per_element", o.attention_activation_bytes_per_element,
-          element_bytes("size of an input element of their GEMMs", "activation_bytes_per_element"));
+          element_bytes("size of an input element of the GEMMs of attention and recurrent layers",
+                        "activation_bytes_per_element"));
   v.field("embedding_bytes_per_element", o.embedding_bytes_per_element,
           element_bytes("size of a weight of the embedding and the output projection",
                         "weight_bytes_per_element"));
@@ -231,11 +232,14 @@ void describe(FieldVisitor& v, ModelSpec& model) {
            .max = kMaxCount,
            .absent = "none"});
   v.field("q_lora_rank", file.latent.q_lora_rank,
-          {.meaning = "latent size of its queries; 0: queries have no latent", .min = 0, .max = kMaxCount});
-  v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim, count("its key dimensions with rotary position"));
+          {.meaning = "latent attention: latent size of queries; 0: queries have no latent",
+           .min = 0,
+           .max = kMaxCount});
+  v.field("qk_rope_head_dim", file.latent.qk_rope_head_dim,
+          count("latent attention: key dimensions with rotary position"));
   v.field("qk_nope_head_dim", file.latent.qk_nope_head_dim,
-          count("its key dimensions without position, per head"));
-  v.field("v_head_dim", file.latent.v_head_dim, count("its value dimensions per head"));
+          count("latent attention: key dimensions without position, per head"));
+  v.field("v_head_dim", file.latent.v_head_dim, count("latent attention: value dimensions per head"));
   v.field("layer_groups", o.layer_groups,
           {.meaning = "groups of layers with different attention or state; empty: all layers are alike"});
   v.field("feed_forward_layers", o.ffn_layers,

@@ -54,7 +54,7 @@ static void describe(FieldVisitor& v, TierOptions& o) {
            .min = kMinShare,
            .max = 1,
            .absent = "evictions only make room"});
-  v.field("evict_share", o.evict_share, share("share of the capacity that is then evicted"));
+  v.field("evict_share", o.evict_share, share("share of the capacity that is evicted above evict_at"));
   v.field("lease_s", o.lease_s, not_negative("time after a read during which a context is not evicted", "s"));
   v.field("soft_pin_s", o.soft_pin_s,
           not_negative("time after the last use during which contexts that sessions share (documents, "

@@ -15,7 +15,7 @@ void describe(FieldVisitor& v, Sampling& o) {
            .min = 0,
            .max = kMaxCount});
   v.field("top_p", o.top_p,
-          {.meaning = "smallest set of most likely tokens with this probability is sampled from",
+          {.meaning = "sampling uses the smallest set of most likely tokens with this total probability",
            .min = 0,
            .max = 1});
   v.field("method", o.method,
@@ -42,7 +42,7 @@ static void describe(FieldVisitor& v, Retention& o) {
   v.field("decode_priority", o.decode_priority,
           {.meaning = "priority of blocks of answers", .min = 0, .max = kMaxPriority});
   v.field("decode_duration_s", o.decode_duration_s,
-          not_negative("time after the last use at which it becomes 35", "s", "never"));
+          not_negative("time after the last use at which this priority becomes 35", "s", "never"));
   v.field("offload_min_priority", o.offload_min_priority,
           {.meaning = "save_at eviction: blocks with a lower priority are dropped",
            .min = 0,
@@ -51,7 +51,7 @@ static void describe(FieldVisitor& v, Retention& o) {
 
 static void describe(FieldVisitor& v, DraftsOfBatch& o) {
   v.field("from_sequences", o.from_sequences,
-          required_count("sequences of a step, from which on this holds"));
+          required_count("smallest number of sequences in a step to which this row applies"));
   v.field("draft_tokens", o.draft_tokens,
           {.meaning = "draft tokens per sequence; at most serving.speculative.draft_tokens are used",
            .unit = "tokens",
@@ -136,8 +136,8 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 1,
            .max = 1024});
   v.field("decode_context_parallel_size", o.decode_context_parallel_size,
-          {.meaning = "GPUs of a group that divide the tokens of KV of which each would hold a copy: at most "
-                      "tensor_parallel_size per KV head (MLA: one head)",
+          {.meaning = "GPUs that divide a KV cache of which each would otherwise keep a copy: at most "
+                      "tensor_parallel_size / KV heads (MLA: one head)",
            .unit = "GPUs",
            .min = 1,
            .max = 1024});

@@ -1,4 +1,4 @@
-// What the tables of fields share: the sections of a scenario, and FieldSpecs of common kinds.
+// Declarations that the tables of fields share: the sections of a scenario, and FieldSpecs of common kinds.
 //
 // Functions `describe` are never in an anonymous namespace, because FieldVisitor finds them by
 // argument-dependent lookup.
@@ -23,7 +23,7 @@ namespace field_specs {
 
 inline constexpr double kMaxReplicas = 1024;
 
-// Smallest value above 0 and largest value per unit: far beyond every machine, but small enough that sums and
+// Smallest value above 0 and largest value per unit: far beyond any machine, but small enough that sums and
 // products of a simulation stay in the range of its numbers.
 struct UnitRange {
   std::string_view unit;
@@ -46,8 +46,8 @@ constexpr FieldSpec count(std::string_view meaning, std::string_view unit = {}) 
 constexpr FieldSpec required_count(std::string_view meaning) {
   return {.meaning = meaning, .min = 1, .max = kMaxCount, .required = true};
 }
-// Overrides the unit's upper bound. The unit's bound applies to links, because SimGrid holds their bytes per
-// second in integers; GPU memory is not passed to SimGrid.
+// Overrides the unit's upper bound. The unit's bound applies to links, because SimGrid stores their bytes per
+// second as integers; GPU memory is not passed to SimGrid.
 constexpr FieldSpec up_to(double max, FieldSpec spec) {
   spec.max = max;
   return spec;
@@ -70,7 +70,7 @@ constexpr FieldSpec not_negative(std::string_view meaning, std::string_view unit
   return {.meaning = meaning, .unit = unit, .min = 0, .max = range_of(unit).max, .absent = absent};
 }
 constexpr FieldSpec amortization() {
-  return positive("over which a purchase is written off", "years", false);
+  return positive("period over which a purchase is written off", "years", false);
 }
 constexpr FieldSpec price_date() {
   return {.meaning = "date of the price: 2026, 2026-03 or 2026-03-31; empty: not known"};

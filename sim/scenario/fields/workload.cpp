@@ -144,7 +144,7 @@ static void describe(FieldVisitor& v, SourceOptions& o) {
 
 static void describe(FieldVisitor& v, ArrivalRate& o) {
   v.field("from_s", o.from_s,
-          {.meaning = "begin of this rate; 0 for the first one",
+          {.meaning = "start of this rate; 0 for the first one",
            .unit = "s",
            .min = 0,
            .max = kMaxYears_s,
@@ -189,7 +189,7 @@ static void describe(FieldVisitor& v, ArrivalOptions& o) {
           {.meaning = "closed_loop: the first answers have uniformly random lengths, so that equal requests "
                       "do not run in step"});
   v.field("speed", o.speed,
-          {.meaning = "trace: factor on the rate of sessions; times within a session stay",
+          {.meaning = "trace: factor on the rate of sessions; times within a session do not change",
            .min = 1e-6,
            .max = 1e6});
   v.needs("process", "closed_loop", "concurrency");
@@ -214,7 +214,7 @@ static void describe(FieldVisitor& v, RetryOptions& o) {
   v.field("multiplier", o.multiplier, {.meaning = "factor from one wait to the next", .min = 1, .max = 100});
   v.field("max_backoff_s", o.max_backoff_s, not_negative("maximum wait before a retry", "s"));
   v.field("jitter", o.jitter,
-          {.meaning = "largest random reduction of that wait, as a share of it", .min = 0, .max = 1});
+          {.meaning = "largest random reduction of a wait, as a share of the wait", .min = 0, .max = 1});
 }
 
 static void describe(FieldVisitor& v, PriorityShare& o) {

@@ -47,7 +47,8 @@ bool is_matched_by(const std::regex& expression, const std::string& module) {
   return false;
 }
 
-// True iff the expression repeats a repetition, as in "(a*)*", which takes std::regex exponential time.
+// True iff the expression repeats a repetition, as in "(a*)*", for which std::regex may take exponential
+// time.
 bool repeats_repetitions(const std::string& text) {
   std::vector<bool> repeats = {false};  // one per open group
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -13,7 +13,8 @@
 
 namespace kvcap {
 
-// Bytes per element. No weight: 16 bits; no activation: GEMM inputs are not quantised.
+// Bytes per element. Without `weight`, weights have 16 bits; without `activation`, GEMM inputs are not
+// quantised.
 struct Stored {
   std::optional<double> weight, activation;
 };

@@ -1,5 +1,5 @@
-// Converts a Hugging Face config.json to a kvcap model file. Families have the same shapes under different
-// names.
+// Converts a Hugging Face config.json to a kvcap model file. Families use different keys for the same
+// quantities.
 #include <algorithm>
 
 #include "base/input_error.h"
@@ -209,7 +209,7 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   if (seen > 0) {
     model["vision_parameters"] = seen;
   } else if (vision || object.contains("img_processor")) {
-    const std::string told = place + ": its encoder of images is not counted";
+    const std::string told = place + ": its image encoder is not counted";
     warn(told);
     model["notes"].push_back(told);
   }

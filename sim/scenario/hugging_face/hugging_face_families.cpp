@@ -177,7 +177,7 @@ constexpr Refused kRefused[] = {
     {"gemma3n", "its layers share keys and values with others"},
 };
 
-// Keys of configuration classes for initialisation, training, generation and names; for parameters of
+// Keys without influence on sizes: for initialisation, training, generation and names; for parameters of
 // positions and norms; and repetitions of other keys for other readers.
 constexpr std::string_view kHarmless =
     " architectures auto_map model_type torch_dtype dtype _name_or_path transformers_version use_cache"
@@ -270,8 +270,8 @@ constexpr std::string_view kSizeWords[] = {
 [[noreturn]] void refuse(const HfConfig& config, const std::string& type, const std::string& why) {
   throw InputError(
       config.place() + ": model_type: found \"" + type + "\", " + why +
-      "; a model file says its shape (models/format.md), or --as llama reads it as one of another"
-      " family");
+      "; describe its shape in a model file (models/format.md), or read it as another family with"
+      " --as llama");
 }
 
 }  // namespace

@@ -220,8 +220,8 @@ Json state_of(const HfConfig& config, LayerRule rule) {
             {"conv_kernel", inner.positive({"short_conv_kernel_size"})}};
   }
   if (rule == LayerRule::lfm2) {
-    // A convolution between two gates; the only state is its last inputs; three projections of the model's
-    // width.
+    // A convolution between two gates, whose last inputs are the only state, and three projections of the
+    // model's width.
     const int64_t hidden = config.positive({"hidden_size"});
     return {{"heads", 1},
             {"head_dim", hidden},

@@ -40,7 +40,7 @@ Stored integers_of(double bits, double group, bool has_zero_points) {
 
 // ---- methods ----
 
-// Returns the number of elements that share a scale; 0 for a whole channel, which -1 means, too.
+// Returns the number of elements that share a scale; 0 for a whole channel, for which files also have -1.
 double group_of(const HfConfig& config, std::initializer_list<std::string_view> keys, int64_t otherwise) {
   const Json* found = config.find(keys);
   const bool is_channel = found && found->is_number_integer() && *found < 0;

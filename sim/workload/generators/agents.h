@@ -5,7 +5,7 @@
 
 namespace kvcap {
 
-// The least limit: tools, system prompt and the first question have to fit.
+// The smallest allowed limit: tools, system prompt and the first question have to fit.
 inline constexpr int64_t kLeastAgentPrompt_tokens = 32768;
 
 // Returns the limit that leaves room in a window for the longest answer of traces/agents.json.

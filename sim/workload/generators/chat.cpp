@@ -57,8 +57,8 @@ Source generate_chats(int64_t count, uint64_t seed) {
       int64_t input = table_quantile(tables.probabilities, input_table, inputs.probability(i, j));
       const int64_t output =
           table_quantile(tables.probabilities, tables.output_tokens, outputs.probability(i, j));
-      // The data end at this many tokens: a later turn that does not fit ends the session, and a first turn
-      // is shortened.
+      // Sessions in the data have at most this many tokens: a later turn that does not fit ends the session,
+      // and a first turn is shortened.
       if (total + input + output > tables.max_session_tokens) {
         if (j > 0) break;
         input = tables.max_session_tokens - output;

@@ -1,6 +1,6 @@
 // Few-shot prompts as in HyperInfer. A data set has several prefixes, each a run of examples that a radix
-// tree stores as separate nodes. A session is one query that follows one of the prefixes. The reuse of
-// prefixes has a normal distribution over their numbers: those in the middle are hot.
+// tree stores as separate nodes. A session is one query that follows one of the prefixes. How often a prefix
+// is reused follows a normal distribution over the indices of the prefixes: those in the middle are hot.
 #include "workload/generators/few_shot.h"
 
 #include <algorithm>
@@ -120,7 +120,7 @@ std::string note_on(const Dataset& dataset, const std::vector<uint32_t>& lengths
   for (uint32_t tokens : lengths) total += tokens;
   char text[240];
   std::snprintf(text, sizeof text,
-                "%s is drawn from what HyperInfer says of it (%s): %zu prefixes of %lld tokens in all, reuse "
+                "%s is drawn from HyperInfer's description (%s): %zu prefixes of %lld tokens in total, reuse "
                 "normal with a standard deviation of %g prefixes",
                 dataset.name.c_str(), std::string(kFewShotTable).c_str(), lengths.size(),
                 static_cast<long long>(total), sigma);

@@ -31,8 +31,8 @@ void add(Workload& workload, const Turn& turn) {
 // Assigns the pieces added last to the turn added last.
 void end_pieces(Workload& workload) { workload.piece_begin.push_back(workload.pieces.size()); }
 
-// Returns prompts that all arrive at time 0, a share of them stored: in random order, or the stored ones
-// first or last.
+// Returns prompts that all arrive at time 0. A share of them is stored; the stored prompts are first, last or
+// at random positions.
 Workload hit_burst(const Parameters& parameters) {
   const uint32_t prompts = parameters.count("prompts"), tokens = parameters.count("tokens");
   const double hit_share = parameters.number("hit_share");
@@ -79,8 +79,8 @@ class ChatsInRounds {
   }
 
  private:
-  // Returns the clients that may be next: not in service and with rounds left; with a barrier, not yet served
-  // in this round.
+  // Returns the clients that may send the next request: not in service and with rounds left; with a barrier,
+  // not yet served in this round.
   std::vector<uint32_t> ready_clients(const std::vector<uint32_t>& order,
                                       const std::vector<uint32_t>& done) const {
     const auto round = static_cast<uint32_t>(order.size() / clients_);
@@ -90,7 +90,7 @@ class ChatsInRounds {
           has_barrier_ ? done[client] == round : done[client] < rounds_ && !is_served(order, client);
       if (may) ready.push_back(client);
     }
-    // If all remaining clients are in service, one of them takes the next place.
+    // If all remaining clients are in service, one of them sends the next request.
     for (uint32_t client = 0; ready.empty() && client < clients_; ++client) {
       if (done[client] < rounds_) ready.push_back(client);
     }
@@ -226,7 +226,7 @@ Workload repeated_prompts(const Parameters& parameters) {
   return workload;
 }
 
-// Reads requests in Mooncake's form whose hash_ids name every full block of 16 tokens of prompt and answer;
+// Reads requests in Mooncake's format whose hash_ids name every full block of 16 tokens of prompt and answer;
 // pieces are the blocks within the prompt.
 Workload hashed_blocks(const Parameters& parameters) {
   constexpr uint32_t kBlockTokens = 16;
@@ -250,7 +250,8 @@ Workload hashed_blocks(const Parameters& parameters) {
   return workload;
 }
 
-// Returns the requests of a trace in Mooncake's form in order, one each second with an answer of one token.
+// Returns the requests of a trace in Mooncake's format in order, one per second, each with an answer of one
+// token.
 Workload in_order(const Parameters& parameters) {
   WorkloadOptions options;
   options.source = {.kind = "mooncake", .path = parameters.text("path")};
@@ -263,7 +264,7 @@ Workload in_order(const Parameters& parameters) {
   return workload;
 }
 
-// ---- independent turns, of which theory knows what becomes (laws.cpp) ----
+// ---- independent turns, whose results theory predicts (laws.cpp) ----
 
 std::vector<double> arrivals_s(std::size_t count, double per_s, uint64_t seed) {
   const RandomStream random(seed, "arrivals");
@@ -303,7 +304,7 @@ void add_prompt(Workload& workload, double time_s, const std::vector<uint64_t>& 
   end_pieces(workload);
 }
 
-// Returns one prompt each second, so that every prompt and its saves end before the next one. "1+2 3": a
+// Returns one prompt per second, so that every prompt and its saves end before the next one. "1+2 3": a
 // prompt of pieces 1 and 2, and one of piece 3.
 Workload references(const Parameters& parameters) {
   Workload workload;
@@ -317,8 +318,8 @@ Workload references(const Parameters& parameters) {
   return workload;
 }
 
-// Returns prompts of one of `items` pieces with Zipf popularities, `per_s` (0: one each
-// second).
+// Returns prompts that each consist of one of `items` pieces, drawn with Zipf popularities. They arrive as a
+// Poisson process with the rate `per_s`; with 0, one arrives per second.
 Workload drawn_references(const Parameters& parameters) {
   const auto seed = static_cast<uint64_t>(parameters.number("seed"));
   const std::size_t turns = parameters.count("turns");
@@ -370,7 +371,7 @@ const Kind kKinds[] = {
      multi_round_users},
     {"repeated_prompts", {"path", "shared_tokens", "output_tokens"}, repeated_prompts},
     {"hashed_blocks", {"path"}, hashed_blocks},
-    // Behind the parameters of some workloads are those of their laws.
+    // Some lists end with parameters that only the workload's law reads.
     {"in_order", {"path", "lru_tokens"}, in_order},
     {"poisson_turns",
      {"turns", "per_s", "seed", "output_tokens", "is_drawn", "context_tokens", "warmup_turns", "service_s",

@@ -24,8 +24,9 @@ class WorkloadParameters {
   nlohmann::ordered_json request_;
 };
 
-// Makes {"kind": "hit_burst", ...}: named_workloads.cpp lists the parameters of each kind; those for files
-// are paths. Throws InputError, without a place, for an unknown kind.
+// Makes the workload that a request such as {"kind": "hit_burst", ...} describes. named_workloads.cpp lists
+// the parameters of each kind; files are given as paths. Throws InputError, without a place, for an unknown
+// kind.
 Workload named_workload(const nlohmann::ordered_json& request);
 
 // Returns the probabilities of ranks 1 .. count, proportional to rank^-alpha.

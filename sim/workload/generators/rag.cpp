@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRagTable = "traces/rag.json";
 
-// Values of the options; for absent options those of the table.
+// Values of the options. Absent options have the table's values.
 struct Settings {
   std::size_t base_queries = 0, paraphrases = 0;
   std::size_t chunks = 0;  // per query

@@ -1,4 +1,4 @@
-// Builds requests that arrive together, each on a stored context of its own: a workload that measures
+// Builds requests that arrive together, each with its own stored context: a workload that measures
 // restoration without a trace.
 #pragma once
 

@@ -24,7 +24,8 @@ uint32_t tokens_at(const nlohmann::json& object, std::string_view path, int64_t 
 std::optional<int64_t> time_ns_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);
 // Returns a duration in seconds; NaN if missing. Throws BadRowError for any other value.
 double duration_s_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);
-// Returns a string, or an integer as text; empty if missing. Throws BadRowError for any other value.
+// Returns a string, or an integer as text; an empty text if it is missing. Throws BadRowError for any other
+// value.
 std::string name_at(const nlohmann::json& object, std::string_view path);
 
 }  // namespace kvcap

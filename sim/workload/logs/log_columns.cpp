@@ -73,7 +73,8 @@ LogColumns parse_log_columns(const std::string& text) {
     const LogField field = field_of(without_blanks(one.substr(0, sign)));
     std::string_view column = without_blanks(one.substr(sign + 1));
     const std::optional<TimeUnit> unit = kFields[field].is_time ? take_unit(column) : std::nullopt;
-    if (!columns[field].name.empty()) refuse("found " + std::string(kFields[field].name) + " again");
+    if (!columns[field].name.empty())
+      refuse("found " + std::string(kFields[field].name) + " twice, allowed: each field once");
     columns[field] = {std::string(column), unit};
   }
   for (std::size_t i = 0; i < kLogFields; ++i) {
@@ -83,8 +84,8 @@ LogColumns parse_log_columns(const std::string& text) {
   }
   if (!columns[kPrompt].name.empty() && !columns[kSession].name.empty()) {
     refuse(
-        "found prompt and session, allowed: one of them (prompt: equal ones are the same text; session: each "
-        "turn builds on the one before)");
+        "found prompt and session, allowed: one of them (prompt: equal values are the same text; "
+        "session: each turn builds on the one before)");
   }
   return columns;
 }

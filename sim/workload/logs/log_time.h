@@ -29,7 +29,7 @@ std::optional<int64_t> parse_date_ns(std::string_view text);
 std::optional<int64_t> parse_time_ns(std::string_view text, TimeUnit unit);
 
 inline constexpr double kMaxLogTime_s = 9e9;  // 285 years: the range of 64 bits of nanoseconds
-// Later times count from 1970; a log's own zero is not 31 years before its first row.
+// Times from this one on count from 1970, because no log's own zero is 31 years before its first row.
 inline constexpr int64_t kFirstEpoch_ns = 1'000'000'000'000'000'000;
 
 // Clock that reads the arrivals of one log. The first row determines the form of the times; all other rows

@@ -15,20 +15,20 @@
 
 namespace kvcap {
 
-// Position of a row: a line of the file, from 1, or an entry of a list that was named to OddRows.
+// Position of a row: a line of the file, from 1, or an index in the list that enter_list() named.
 struct RowPlace {
   int64_t number = 0;
   uint32_t list = 0;
 };
 
-// Longest plausible gap between requests of a log; a date beyond it is wrong.
+// Longest plausible gap between requests of a log; dates that are farther apart are wrong.
 inline constexpr double kLongestGap_s = 365.0 * 86400;
 
 struct DateRange {
   double first_s = 0, last_s = 0;
 };
-// Returns the range of dates without such a gap that contains more than half of them; nullopt if it contains
-// all of them. Throws InputError if no range contains more than half.
+// Returns the range of dates that has no gap above kLongestGap_s and contains more than half of all dates;
+// nullopt if it contains all of them. Throws InputError if no such range exists.
 std::optional<DateRange> range_of_dates(const std::string& path, std::vector<double> dates_s);
 
 class OddRows {
@@ -37,8 +37,8 @@ class OddRows {
   void enter_list(std::string prefix) { lists_.push_back(std::move(prefix)); }
   RowPlace place(int64_t number) const { return {number, static_cast<uint32_t>(lists_.size()) - 1}; }
 
-  // True iff the row repeats an earlier one and must be left out. `content`: hash of everything that is read
-  // of the row. `is_named`: the row has an id, or another value that is unique to it.
+  // True iff the row repeats an earlier one and must be left out. `content`: hash of all values that are read
+  // from the row. `is_named`: the row has an id, or another value that is unique to it.
   bool is_repeated(Key content, bool is_named, RowPlace place);
   // True iff the measured times are impossible.
   bool is_impossible(const MeasuredTimes& times, RowPlace place);
@@ -64,7 +64,7 @@ class OddRows {
   KeySet contents_;
   std::array<Found, 4> found_;
   int64_t measured_ = 0;
-  std::string first_impossible_;  // why the first impossible times are impossible
+  std::string first_impossible_;  // reason why the first impossible row is impossible
 };
 
 }  // namespace kvcap

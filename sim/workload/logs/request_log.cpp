@@ -17,7 +17,7 @@ Key hash_of(std::string_view text) { return std::hash<std::string_view>()(text);
 
 Key hash_of(double number) { return std::bit_cast<Key>(number); }
 
-// Returns a hash of everything that is read of a row.
+// Returns a hash of all values that are read from a row.
 Key content_of_request(std::string_view session, const LoggedRequest& request,
                        std::span<const Piece> pieces) {
   Key key = chained(hash_of(session), hash_of(std::string_view(request.id)));
@@ -36,8 +36,9 @@ bool is_fine_time(double seconds) {
   return std::abs(steps - std::round(steps)) > 1e-6;
 }
 
-// True iff the request has an id, or times finer than a millisecond: two requests never have the same times
-// at that precision. Requests of a simulated batch do, but they arrive at 0.
+// True iff the request has an id, or times finer than a millisecond: two requests of a real log never have
+// the same times at that precision. Requests of a simulated batch do, but they arrive at 0, which is a whole
+// millisecond.
 bool is_named_request(const LoggedRequest& request) {
   constexpr int64_t kMillisecond_ns = 1'000'000;
   const MeasuredTimes& measured = request.measured;
@@ -72,7 +73,7 @@ void RequestLog::append(const LoggedRequest& request, uint32_t session, std::vec
   if (request.time_ns) {
     const int64_t time_ns = *request.time_ns;
     const int64_t latest_ns = latest_ns_.value_or(time_ns);
-    // An arrival after a long gap may be wrong; only the remaining rows will tell.
+    // An arrival after a long gap may be wrong; only the remaining rows show whether it is.
     is_late_ =
         is_late_ || time_ns < latest_ns || static_cast<double>(time_ns - latest_ns) > kLongestGap_s * 1e9;
     latest_ns_ = std::max(latest_ns, time_ns);

@@ -37,7 +37,7 @@ class RequestLog {
 
   // Names the list of the file that contains the following rows (odd_rows.h).
   void enter_list(std::string prefix) { odd_.enter_list(std::move(prefix)); }
-  // Add a request of its own, or a turn of the session with this name. Return false for requests without
+  // Add an independent request, or a turn of the session with this name. Return false for requests without
   // output tokens and for rows that cannot be true; these are left out, and notes of the source count them.
   bool add(const LoggedRequest& request, std::vector<Piece> pieces = {});
   bool add_turn(std::string_view session, const LoggedRequest& request, std::vector<Piece> pieces = {});
@@ -52,8 +52,8 @@ class RequestLog {
     return !most_ || is_late_ || !names_.empty() || std::ssize(requests_) < *most_;
   }
 
-  // Returns the source. Times since 1970 are shifted so that the earliest is 0. `history`: for all sessions.
-  // Throws InputError for a log without requests.
+  // Returns the source. Times since 1970 are shifted so that the earliest is 0. `history`: the setting of all
+  // sessions. Throws InputError for a log without requests.
   Source finish(const std::string& path, const BadRows& bad, History history = History::automatic);
 
   std::vector<float> itls_s;  // measured, over all requests
@@ -77,7 +77,7 @@ class RequestLog {
   std::optional<int64_t> most_;
   std::vector<Entry> requests_;
   std::optional<int64_t> latest_ns_;
-  bool is_late_ = false;  // some request arrived before that of an earlier row, or more than a year after it
+  bool is_late_ = false;  // some row arrived before an earlier one, or over a year after all earlier ones
   int64_t unanswered_ = 0;
   OddRows odd_;
   bool counts_ids_ = false;

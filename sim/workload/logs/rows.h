@@ -20,7 +20,7 @@ struct BadRowError {
 };
 
 inline constexpr int64_t kMaxTokens = 10'000'000;
-inline constexpr double kMaxArrival_s = 1e10;  // 300 years: seconds, not nanoseconds, since 1970
+inline constexpr double kMaxArrival_s = 1e10;  // 300 years; larger times since 1970 are not in seconds
 
 // Returns a value shortened for messages.
 std::string shown_in_row(const nlohmann::json& value);
@@ -41,8 +41,8 @@ struct BadRows {
 // position.
 void count_bad_row(const std::string& error, BadRow on_bad_row, BadRows& bad);
 // Calls `take` with every line of a plain or gzip file and its number, from 1, until `take` returns false.
-// Blank lines are skipped. If `take` throws BadRowError, this is an InputError with the line's position, or
-// is counted in the result if `on_bad_row` is skip.
+// Blank lines are skipped. A BadRowError that `take` throws becomes an InputError with the line's position
+// or, if `on_bad_row` is skip, is counted in the result.
 BadRows for_each_line(const std::string& path, BadRow on_bad_row,
                       const std::function<bool(std::string_view, int64_t)>& take);
 
@@ -56,7 +56,7 @@ std::string count_of(int64_t number, std::string_view noun);
 // Adds a note if `number` > 0: "2 requests without output tokens are left out".
 void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source);
 
-// Requests of a benchmark that do not belong to its measurement.
+// Numbers of a benchmark's requests that do not belong to its measurement.
 struct LeftOut {
   int64_t warm_up = 0, cool_down = 0, cancelled = 0, failed = 0;
 

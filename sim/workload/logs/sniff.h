@@ -25,7 +25,7 @@ struct FileBeginning {
 FileBeginning beginning_of(std::string_view text);
 // Throws InputError if the file is an array of objects; for readers of one object per line.
 void refuse_array_of_objects(const std::string& path, const FileBeginning& beginning);
-// Throws InputError if the file cannot be read, or only once (a pipe).
+// Throws InputError if the file cannot be read, or can be read only once (a pipe).
 FileBeginning beginning_of_file(const std::string& path);
 
 }  // namespace kvcap

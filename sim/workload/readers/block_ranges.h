@@ -44,7 +44,7 @@ class RangeBorders {
 // Returns one piece per divided range of a prompt.
 std::vector<Piece> pieces_of_ranges(std::span<const BlockRange> divided, int64_t block_tokens);
 
-// Throws BadRowError, naming `paths[i]`, if a block of prompt i follows another block than in earlier
+// Throws BadRowError, naming `paths[i]`, if a block of prompt i follows a different block than in earlier
 // prompts.
 void refuse_contradictions(std::span<const std::vector<BlockRange>> prompts,
                            std::span<const std::string> paths);

@@ -163,8 +163,8 @@ Source LogReader::read() {
   Source source = log_.finish(options_.path, bad);
   if (differ_ > 0) {
     source.notes.push_back(count_of(differ_, "request") + (differ_ == 1 ? " has" : " have") +
-                           " another input length than earlier ones with their prompt: the shortest is "
-                           "what equal prompts share");
+                           " another input length than earlier requests with the same prompt: equal "
+                           "prompts share the shortest length");
   }
   if (!clock_.note().empty()) source.notes.push_back(clock_.note());
   for (LogField field : {kTtft, kE2el}) {

@@ -111,7 +111,7 @@ InputError unknown_columns(const std::string& path, const std::string& what,
   const bool is_known = !likely.empty();
   if (!is_known) likely = "arrival=A,input=I,output=O,session=S";
   std::string text = path + ": found " + what + " " + listed(names) +
-                     ", which match no format; --columns or workload.source.columns says what they hold, " +
+                     ", which match no format; --columns or workload.source.columns gives their meaning, " +
                      (is_known ? "probably '" : "as '") + likely + "'";
   const std::string user = name_of_user(names);
   if (is_known && !user.empty() && likely.find("session=") == std::string::npos) {

@@ -57,7 +57,7 @@ class Spans {
     log_.enter_list("call ");
   }
 
-  // Adds a span whose attributes are nested or beside its own fields. Throws BadRowError.
+  // Adds a span whose attributes are in its member `attributes` or among its own fields. Throws BadRowError.
   void take(const Json& span) {
     const Json* own = find_dotted(span, "attributes");
     const Json attributes = !own ? span : own->is_array() ? plain_attributes(*own) : *own;

@@ -243,7 +243,7 @@ bool Conversations::scalar(std::string shown, const std::string* text) {
     case Place::file:
       throw InputError(options_.path + ": found " + shown + ", allowed: an array of conversations");
     case Place::file_items:
-      bad("", shown, outermost_ == Place::file ? "an object" : "an object a line");
+      bad("", shown, outermost_ == Place::file ? "an object" : "one object per line");
       return end_conversation();
     case Place::conversation:
       if (key_ == "id") id_ = text ? *text : shown;
@@ -316,7 +316,7 @@ void Conversations::refuse_too_many_tokens() {
     bad(list_key_, std::to_string(tokens) + " tokens", "at most " + std::to_string(kMaxTokens));
 }
 
-// Returns a hash of everything that is read of a conversation.
+// Returns a hash of all values that are read from a conversation.
 Key Conversations::content() const {
   Key key = std::hash<std::string>()(id_);
   for (const Message& message : messages_)

@@ -117,7 +117,7 @@ void take_requests(const std::string& path, const Json& json, BadRow on_bad_row,
   if (!json.contains("input_lens") || json["input_lens"].is_null()) return;
   const Details details(path, json);
   if (!json.contains("output_lens") || json["output_lens"].is_null())
-    throw InputError(path + ": output_lens: missing, required beside input_lens");
+    throw InputError(path + ": output_lens: missing, required with input_lens");
   for (std::size_t i = 0; i < details.size(); ++i) {
     if (has_failed(details, i)) {
       ++run.requests_failed;

@@ -25,7 +25,7 @@ struct BenchRequest {
 
 struct BenchRun {
   std::string model_id, backend, date;
-  std::optional<double> request_rate;  // requested, per s; absent: all requests are sent immediately
+  std::optional<double> request_rate;  // requested, per s; absent: all requests are sent at once
   double burstiness = 1;               // shape of the gamma distribution of gaps; 1: Poisson
   std::optional<int64_t> max_concurrency;
   std::optional<int64_t> num_prompts, completed, failed;

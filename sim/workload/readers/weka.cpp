@@ -255,7 +255,8 @@ class SessionReader {
     session_.turns.push_back(turn);
   }
 
-  // Reads a sub-agent. If it is awaited, its entry is where it ends; otherwise, where it is launched.
+  // Reads a sub-agent. If the agent waits for it, its entry is at the time at which it ends; otherwise at the
+  // time at which it is launched.
   void read_sub_agent(const Json& row, const std::string& path, Agent& agent) {
     const double marker_s = seconds(required(row, "t", path), path + "t");
     const double lasts_ms = seconds_or_none(row, "duration_ms", path);

@@ -88,14 +88,13 @@ TEST(Prices, OfTheProfileGiveWayToThoseOfTheCommandLine) {
 TEST(Prices, OfOnePartAreRentOrPurchaseAndNotBoth) {
   EXPECT_EQ(
       error_of({"hardware.gpu.price_usd_per_hour=3.5", "hardware.gpu.purchase_usd=25000"}),
-      "--set hardware.gpu.purchase_usd=25000: found 25000, allowed: 0 beside gpu.price_usd_per_hour = 3.5 "
-      "(rented or bought: the other is 0)");
+      "--set hardware.gpu.purchase_usd=25000: found 25000, allowed: 0 with gpu.price_usd_per_hour = 3.5 "
+      "(rented or bought: one of them is 0)");
   EXPECT_NE(error_of({"hardware.dram.purchase_usd_per_gb=4"})
-                .find("purchase_usd_per_gb=4: found 4, allowed: 0 beside"),
+                .find("purchase_usd_per_gb=4: found 4, allowed: 0 with"),
             std::string::npos);
-  EXPECT_NE(
-      error_of({"hardware.ssd.purchase_usd=800"}).find("purchase_usd=800: found 800, allowed: 0 beside"),
-      std::string::npos);
+  EXPECT_NE(error_of({"hardware.ssd.purchase_usd=800"}).find("purchase_usd=800: found 800, allowed: 0 with"),
+            std::string::npos);
   EXPECT_NE(
       error_of({"hardware.gpu.amortization_years=0"}).find("allowed: a number from 1e-06 to 1000000000000"),
       std::string::npos);

@@ -43,10 +43,9 @@ TEST(ServerShare, OfTwoOfEightGpusIsAQuarterOfTheDramAndTheSsds) {
 TEST(ServerShare, IsOfTheGpusOfAnEngineWhereNobodyGivesTheirCount) {
   const Scenario one = load({});
   EXPECT_EQ(one.hardware.gpu.count, 1);
-  EXPECT_TRUE(
-      has_note(one.notes,
-               "the part of 1 GPU of a server of 8: 250 GB of DRAM and 1 SSD; the bandwidth of DRAM is not "
-               "divided, as if the other GPUs left it free; hardware.gpu.count sets another part"));
+  EXPECT_TRUE(has_note(one.notes,
+                       "the part of 1 GPU of a server of 8: 250 GB of DRAM and 1 SSD; DRAM bandwidth is not "
+                       "divided, as if the other GPUs did not use it; hardware.gpu.count sets another part"));
   const Scenario two = load({"serving.tensor_parallel_size=2"});
   EXPECT_EQ(two.resolved_json,
             load({"serving.tensor_parallel_size=2", "hardware.gpu.count=2"}).resolved_json);
@@ -210,7 +209,7 @@ TEST(Billing, OfAResultsScenarioIsThatOfTheResult) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
                  "--set billing.unsized_tiers=dram,sdd: found \"sdd\", allowed: dram, cxl, ssd, "
-                 "remote, with commas between them; did you mean \"ssd\"?");
+                 "remote, separated by commas; did you mean \"ssd\"?");
   }
 }
 

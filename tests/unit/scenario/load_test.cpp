@@ -35,7 +35,7 @@ std::string names_of(Catalogue which) {
 std::string with_names(std::string message) {
   const std::pair<std::string_view, std::string> marks[] = {
       {"{models}",
-       "a name of kvcap show models, one of Hugging Face that is in the catalogue or in the cache of this "
+       "a name of kvcap show models, a Hugging Face name that is in the catalogue or in the cache of this "
        "machine, or a path to a file or a downloaded folder"},
       {"{hardware}", names_of(Catalogue::hardware)},
       {"{policies}", joined(policy_names())},

@@ -116,7 +116,7 @@ TEST_F(ModelFolder, WhoseNameSaysAFormatThatNothingInItSaysIsTold) {
   folder_ = root_ / "Tiny-1B-NVFP4";
   write("config.json", kConfig);
   EXPECT_EQ(model().weight_bytes_per_element, 2);
-  EXPECT_NE(told_.find("Tiny-1B-NVFP4 is called nvfp4 and brings no quantization_config"), std::string::npos);
+  EXPECT_NE(told_.find("Tiny-1B-NVFP4 is called nvfp4 but has no quantization_config"), std::string::npos);
 }
 
 TEST_F(ModelFolder, OfTheCacheIsFoundByItsNameOnHuggingFace) {

@@ -109,7 +109,7 @@ TEST(MovedDefaults, SayWhatMovedWhatItDoesAndHowToRestoreIt) {
   EXPECT_EQ(
       notes[0],
       "default moved since kvcap 0.1.0: serving.kv_capacity_model is static_share, was simple; SGLang's KV "
-      "capacity is some 14 % smaller; --set serving.kv_capacity_model=simple restores it");
+      "capacity is about 14 % smaller; --set serving.kv_capacity_model=simple restores it");
 }
 
 TEST(MovedDefaults, AreNotToldWhereTheFileStatesThem) {
@@ -136,8 +136,8 @@ TEST(MovedDefaults, AreToldNeitherToTodaysScenariosNorWithoutAVersion) {
 
 TEST(MovedDefaults, OfANewerVersionAreUnknownAndWhatIsNoVersionIsRefused) {
   const auto notes = parse_scenario(sample_scenario(R"("kvcap_version": "99.0")"), "x.json", {}).notes;
-  EXPECT_TRUE(has(
-      notes, "the scenario was written by kvcap 99.0, this is " + version() + ": its defaults may be others"))
+  EXPECT_TRUE(has(notes, "the scenario was written by kvcap 99.0, this is " + version() +
+                             ": its defaults may be different"))
       << testing::PrintToString(notes);
   try {
     parse_scenario(sample_scenario(R"("kvcap_version": "old")"), "x.json", {});

@@ -96,7 +96,7 @@ TEST_F(PricesFile, SaysOfEachPriceWhereItIsFrom) {
   EXPECT_EQ(scenario.prices_file, path());
   EXPECT_NE(std::find(scenario.notes.begin(), scenario.notes.end(),
                       "prices of " + path() +
-                          ": gpu.price_usd_per_hour 2.5; the others are the profile's or --set's"),
+                          ": gpu.price_usd_per_hour 2.5; all others come from the profile or --set"),
             scenario.notes.end());
 }
 
@@ -164,7 +164,7 @@ TEST_F(PricesFile, IsRefusedWithOneLineThatSaysWhere) {
   EXPECT_EQ(refusal(R"("all": {"gpu": {"price_usd_per_hour": "2"}})"),
             "quote.json: all.gpu.price_usd_per_hour: found \"2\", allowed: a number from 0 to 1000000000000");
   EXPECT_EQ(refusal(R"("all": {"dram": {"price_usd_per_gb_hour": 1, "purchase_usd_per_gb": 4}})"),
-            "quote.json: all.dram.purchase_usd_per_gb: found 4 beside price_usd_per_gb_hour, allowed: one of "
+            "quote.json: all.dram.purchase_usd_per_gb: found 4 with price_usd_per_gb_hour, allowed: one of "
             "them (rented or bought)");
   EXPECT_EQ(refusal(R"("all": [])"), "quote.json: all: found an array, allowed: an object");
   std::ofstream(path()) << R"({"schema": "kvcap.plan/1"})";

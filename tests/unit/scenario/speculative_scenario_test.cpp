@@ -85,7 +85,7 @@ TEST(SpeculativeScenario, TakesAcceptanceByPositionAndSaysHowItGoesOn) {
       "the position before");
   EXPECT_NE(
       error_of({given, "serving.speculative.acceptance_rate=0.5"})
-          .find("found 2 positions, allowed: none beside acceptance_rate (each determines the acceptance)"),
+          .find("found 2 positions, allowed: none with acceptance_rate (each determines the acceptance)"),
       std::string::npos);
   EXPECT_NE(error_of({"serving.speculative.acceptance_by_position=[]"}), "accepted");
   EXPECT_NE(error_of({"serving.speculative.acceptance_by_position=[1.5]"}), "accepted");

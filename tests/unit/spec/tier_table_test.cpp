@@ -134,7 +134,7 @@ TEST(TierTable, TellsBadInputAsOtherTiersDo) {
             std::string::npos);
   EXPECT_NE(error_of({"hardware.cxl.latency=1"}, with).find("did you mean \"latency_s\"?"),
             std::string::npos);
-  EXPECT_NE(error_of({"hardware.cxl.purchase_usd_per_gb=5"}, with).find("rented or bought: the other is 0"),
+  EXPECT_NE(error_of({"hardware.cxl.purchase_usd_per_gb=5"}, with).find("rented or bought: one of them is 0"),
             std::string::npos);
 }
 

@@ -59,7 +59,7 @@ TEST(Calls, SayWhatAnAnswerIsAndWhatItsTtftCounts) {
   EXPECT_EQ(
       note_of(MapKind::rerank),
       "each turn is one call per chunk, for an answer and a score of 64 tokens (policy.map_tokens is an "
-      "assumption); TTFT counts to the end of the last, because no answer is chosen before");
+      "assumption); TTFT ends with the last call, because no answer is chosen before");
 }
 
 // 2 x 3e9 tokens of summaries are no 32-bit prompt.

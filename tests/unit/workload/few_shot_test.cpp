@@ -155,8 +155,8 @@ TEST(FewShot, SaysWhereItComesFrom) {
   const Workload workload = make_workload(options, 1);
   EXPECT_EQ(workload.notes,
             (std::vector<std::string>{
-                "openbookqa is drawn from what HyperInfer says of it (traces/few_shot.json): 2 "
-                "prefixes of 2000 tokens in all, reuse normal with a standard deviation of 0.5 "
+                "openbookqa is drawn from HyperInfer's description (traces/few_shot.json): 2 "
+                "prefixes of 2000 tokens in total, reuse normal with a standard deviation of 0.5 "
                 "prefixes"}));
 }
 

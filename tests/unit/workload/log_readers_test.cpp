@@ -103,7 +103,7 @@ TEST(LogColumns, AreNamedWithTheirUnits) {
        "did you mean \"input\"?"},
       {"input=a", "workload.source.columns: output: missing, required"},
       {"input=a,output", "workload.source.columns: found output, allowed: field=column"},
-      {"input=a,output=b,input=c", "workload.source.columns: found input again"},
+      {"input=a,output=b,input=c", "workload.source.columns: found input twice, allowed: each field once"},
   };
   for (const auto& [text, expected] : cases) {
     try {
@@ -203,7 +203,7 @@ TEST_F(LogFile, HasColumnsOfAnyNameInCsvAndJsonl) {
 
 TEST_F(LogFile, MayLackArrivalsWhereTheyAreDrawn) {
   WorkloadOptions options = holding("csv", "i,o\n7,8\n5,6\n", "input=i,output=o");
-  EXPECT_EQ(error_of(options), "t: no arrivals in it, required where arrivals.process is \"trace\"");
+  EXPECT_EQ(error_of(options), "t: found no arrivals, required where arrivals.process is \"trace\"");
   options.arrivals.process = ArrivalProcess::constant;
   EXPECT_EQ(make_workload(options, 1).turns[1].time_s, 10);
 }
@@ -244,8 +244,8 @@ TEST_F(LogFile, SharesPromptsThatAreEqual) {
   EXPECT_EQ(turns_of(other)[0][1], 100);
   EXPECT_EQ(
       other.notes.front(),
-      "2 requests have another input length than earlier ones with their prompt: the shortest is what equal "
-      "prompts share");
+      "2 requests have another input length than earlier requests with the same prompt: equal prompts share "
+      "the shortest length");
 }
 
 // Prompts 100, 100 + 20 + 30 = 150, then a history that was cut (40), then 40 + 10 + 5 = 55.

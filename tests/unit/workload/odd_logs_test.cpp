@@ -37,7 +37,7 @@ class OddLog : public RawFiles {
 TEST_F(OddLog, OfVllmBenchMayHaveNullForAnArray) {
   const std::string head = R"({"request_rate":1,"total_input_tokens":1,"burstiness":1.0,"input_lens":[1],)";
   EXPECT_EQ(refusal("vllm_bench", head + R"("output_lens":null})"),
-            "t: output_lens: missing, required beside input_lens");
+            "t: output_lens: missing, required with input_lens");
   EXPECT_EQ(turns_of(open("vllm_bench", head + R"("output_lens":[2],"ttfts":null,"errors":null})")),
             (Turns{{0, 1, 2}}));
 }

@@ -85,7 +85,7 @@ TEST_F(ShareGpt, MayBeAConversationALine) {
   EXPECT_EQ(make_workload(options, 1).sessions.size(), 1u);
   EXPECT_EQ(error_of(holding(one + "\n" + R"({"id":"c"})" + "\n")),
             "raw.json: 1.conversations: missing, required");
-  EXPECT_EQ(error_of(holding(one + "\n[7]\n")), "raw.json: 1: found an array, allowed: an object a line");
+  EXPECT_EQ(error_of(holding(one + "\n[7]\n")), "raw.json: 1: found an array, allowed: one object per line");
   EXPECT_EQ(error_of(holding(one + "\n{\"id\":\n")).substr(0, 11), "raw.json:3:");
 }
 
@@ -317,18 +317,18 @@ TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
   EXPECT_EQ(
       refusal_of("Timestamp,Prompt Tok,Completion Tok,User,TTFT (ms)\n2026-01-01,1,2,u,3\n"),
       "a: found a CSV with the columns Timestamp, Prompt Tok, Completion Tok, User, TTFT (ms), which "
-      "match no format; --columns or workload.source.columns says what they hold, probably "
+      "match no format; --columns or workload.source.columns gives their meaning, probably "
       "'arrival=Timestamp,input=Prompt Tok,output=Completion Tok,ttft=TTFT (ms)' (and session=User, if all "
       "requests of a user are one conversation)");
   EXPECT_EQ(
       refusal_of("created_at;cached_prompt_tokens;prompt_tokens;completion_tokens;conversation_id\n"),
       "a: found a CSV with the columns created_at, cached_prompt_tokens, prompt_tokens, completion_tokens, "
-      "conversation_id, which match no format; --columns or workload.source.columns says what they hold, "
+      "conversation_id, which match no format; --columns or workload.source.columns gives their meaning, "
       "probably "
       "'arrival=created_at,input=prompt_tokens,output=completion_tokens,session=conversation_id'");
   EXPECT_EQ(refusal_of("a,b\n1,2\n"),
             "a: found a CSV with the columns a, b, which match no format; --columns or "
-            "workload.source.columns says what they hold, as 'arrival=A,input=I,output=O,session=S'");
+            "workload.source.columns gives their meaning, as 'arrival=A,input=I,output=O,session=S'");
   std::string many = "a0";
   for (int i = 1; i < 22; ++i) many += ",a" + std::to_string(i);
   EXPECT_NE(refusal_of(many + "\n").find(", a18, a19 and 2 more, which match no format"), std::string::npos);
@@ -337,7 +337,7 @@ TEST_F(Guess, NamesTheColumnsOfALogThatNoFormatHas) {
   EXPECT_EQ(
       refusal_of(R"({"ts": 1, "usage": {"prompt_tokens": 5, "completion_tokens": 6}})"),
       "a: found JSON with the keys ts, usage, usage.prompt_tokens, usage.completion_tokens, which match "
-      "no format; --columns or workload.source.columns says what they hold, probably "
+      "no format; --columns or workload.source.columns gives their meaning, probably "
       "'arrival=ts,input=usage.prompt_tokens,output=usage.completion_tokens'");
   EXPECT_EQ(refusal_of(R"({"id": 1, "turn": []})"), "sessions");
 }

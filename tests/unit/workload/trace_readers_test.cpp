@@ -84,7 +84,7 @@ TEST_F(TraceFile, OfMooncakeMayHaveSessionsThatWaitAfterAnswers) {
   // Prompts are whole: the second turn has the first block and not 1,000 tokens of history.
   EXPECT_EQ(workload.histories_of(workload.sessions[0]), (std::vector<int64_t>{0, 0}));
   EXPECT_EQ(list(workload.pieces_of(1)), (Pairs{{0, 512}, {3, 488}}));
-  EXPECT_EQ(refusal("mooncake", text), "t: no arrivals in it, required where arrivals.process is \"trace\"");
+  EXPECT_EQ(refusal("mooncake", text), "t: found no arrivals, required where arrivals.process is \"trace\"");
 }
 
 TEST_F(TraceFile, OfMooncakeReplaysSessionsThatBeginByTheTraceAndWaitAfterAnswers) {
