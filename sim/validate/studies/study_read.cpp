@@ -1,4 +1,4 @@
-// Reads studies from JSON.
+// Makes studies of their files.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -12,59 +12,29 @@
 #include "scenario/data_files.h"
 #include "scenario/json.h"
 #include "validate/studies/figures.h"
-#include "validate/studies/study.h"
+#include "validate/studies/study_file.h"
 #include "validate/studies/study_rows.h"
 
 namespace kvcap {
 namespace {
 
-constexpr std::string_view kStudySchema = "kvcap.study/1";
 constexpr std::string_view kStudyFolder = "scenarios/studies/";
-constexpr std::string_view kStudyKeys[] = {
-    "schema",   "notes",  "suite",  "source", "promised", "scenario", "set",  "inside",  "tolerance", "fits",
-    "settings", "tables", "checks", "each",   "summary",  "group",    "slow", "kernels", "seeds"};
-constexpr std::string_view kCheckKeys[] = {
-    "id",    "what",      "unit",      "source",  "scenario", "set",    "each",      "rows",   "by",
-    "value", "summary",   "reference", "at_most", "holds",    "inside", "tolerance", "points", "promised",
-    "role",  "fitted_to", "reason",    "judged",  "family",   "group",  "seeds",     "curve"};
-constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
-constexpr std::string_view kRangeKeys[] = {"from", "to"};
-constexpr std::string_view kCurveKeys[] = {"figure", "series", "x", "x_axis", "y_axis"};
-constexpr std::string_view kCurveXKeys[] = {"value"};
-constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
-constexpr std::string_view kTurnsKeys[] = {"from_s",     "to_s",          "from_session",
-                                           "to_session", "answered_by_s", "node"};
-// In the order of Summary.
-constexpr std::string_view kSummaries[] = {"none",     "mean",         "interval",
-                                           "farthest", "median_error", "worst_error"};
 
-// A part of the file, with its place for messages.
+// A value of the file that may have several forms, with its place for messages.
 class Part {
  public:
-  Part(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
+  Part(const Json& json, std::string file, std::string path)
+      : json_(json), file_(std::move(file)), path_(std::move(path)) {}
 
   const Json& json() const { return json_; }
-  std::string place() const { return place_; }
-  [[noreturn]] void fail(const std::string& allowed) const {
-    throw InputError(place_ + ": found " + shown(json_) + ", allowed: " + allowed);
-  }
-  void know(std::span<const std::string_view> keys) const {
-    if (!json_.is_object()) fail("an object");
-    for (const auto& [key, value] : json_.items()) {
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      throw InputError(place_ + ": found the field \"" + key + "\", allowed: " + joined(keys) +
-                       suggestion(key, keys));
-    }
-  }
-  bool has(std::string_view key) const { return json_.contains(key); }
-  Part at(std::string_view key) const {
-    if (!has(key)) throw InputError(inside(key) + ": missing, required");
-    return {json_.at(key), inside(key)};
-  }
+  std::string place() const { return file_ + ": " + path_; }
+  [[noreturn]] void fail(const std::string& allowed) const { refuse_field(place(), json_, allowed); }
+  Part at(const std::string& key) const { return {json_.at(key), file_, below(path_, key)}; }
   std::vector<Part> items() const {
     if (!json_.is_array()) fail("an array");
     std::vector<Part> parts;
-    for (std::size_t i = 0; i < json_.size(); ++i) parts.emplace_back(json_[i], inside(std::to_string(i)));
+    for (std::size_t i = 0; i < json_.size(); ++i)
+      parts.emplace_back(json_[i], file_, below(path_, std::to_string(i)));
     return parts;
   }
   // Returns the items of a list, or a single value as a list of one.
@@ -74,38 +44,29 @@ class Part {
     if (!json_.is_string() || json_.get_ref<const std::string&>().empty()) fail("a string");
     return json_.get<std::string>();
   }
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all;
+    for (const Part& one : items_or_one()) all.push_back(one.text());
+    return all;
+  }
   // Returns the text with which a table's cell is compared; for a number, the text as written.
   std::string cell() const {
     if (json_.is_structured() || json_.is_null()) fail("a text or a number");
     return json_.is_string() ? json_.get<std::string>() : json_.dump();
   }
-  std::string text(std::string_view key, const std::string& absent) const {
-    return has(key) ? at(key).text() : absent;
-  }
-  double number(double least) const {
-    if (!json_.is_number() || !(json_.get<double>() >= least)) {
-      fail(std::isinf(least) ? "a number" : "a number of at least " + shown(Json(least)));
-    }
+  double number() const {
+    if (!json_.is_number()) fail("a number");
     return json_.get<double>();
   }
-  bool flag() const {
-    if (!json_.is_boolean()) fail("true or false");
-    return json_.get<bool>();
-  }
-  // Returns the index of the text in `allowed`.
-  std::size_t one_of(std::span<const std::string_view> allowed) const {
-    const auto found = std::find(allowed.begin(), allowed.end(), text());
-    if (found == allowed.end()) fail(joined(allowed) + suggestion(text(), allowed));
-    return static_cast<std::size_t>(found - allowed.begin());
+  // Reads an object along its table of fields.
+  template <class T>
+  T fields() const {
+    return read_fields<T>(json_, file_, path_);
   }
 
  private:
-  std::string inside(std::string_view key) const {
-    return place_ + (place_.find(": ") == std::string::npos ? ": " : ".") + std::string(key);
-  }
-
   const Json& json_;
-  std::string place_;
+  std::string file_, path_;
 };
 
 // Returns the value in the syntax of --set: texts without quotes, other values as JSON. A text that is itself
@@ -135,58 +96,51 @@ struct DataFiles {
 
 class Reader {
  public:
-  Reader(Study& study, const StudyOptions& options)
+  Reader(Study& study, const StudyFile& file, const StudyOptions& options)
       : study_(study),
+        file_(file),
         options_(options),
         data_{options.data_folder, std::filesystem::path(study.file).parent_path()} {}
 
-  void read(const Part& part) {
-    part.know(kStudyKeys);
-    study_.suite = part.text("suite", std::filesystem::path(study_.file).stem().string());
-    source_ = part.text("source", "");
-    study_.is_slow = part.has("slow") && part.at("slow").flag();
-    promised_ = !part.has("promised") || part.at("promised").flag();
-    if (part.has("inside")) inside_ = part.at("inside").number(0);
-    if (part.has("tolerance")) tolerance_ = part.at("tolerance").number(0);
-    if (part.has("fits")) {
-      for (const auto& [name, value] : part.at("fits").json().items()) {
-        for (const Part& one : part.at("fits").at(name).items_or_one()) fits_[name].push_back(one.text());
-      }
-    }
-    if (part.has("settings")) {
-      if (!part.at("settings").json().is_object()) part.at("settings").fail("an object");
-      for (const auto& [name, value] : part.at("settings").json().items()) {
-        name_setting(name, part.at("settings").at(name));
-      }
-    }
-    if (part.has("tables")) {
-      for (const auto& [name, value] : part.at("tables").json().items()) {
-        tables_[name] = rows_of(part.at("tables").at(name));
-      }
-    }
-    study_.setting = setting_of(part);
-    if (part.has("each")) each_ = settings_of(part, "each");
-    if (part.has("seeds")) each_ = seeds_of(part.at("seeds"));
-    if (part.has("summary")) summary_ = summary_of(part.at("summary"));
-    group_ = part.text("group", "");
-    if (part.has("kernels")) {
-      study_.kernels = read_fields<KernelSets>(part.at("kernels").json(), study_.file, "kernels");
+  void read() {
+    study_.suite = file_.suite.value_or(std::filesystem::path(study_.file).stem().string());
+    study_.is_slow = file_.slow;
+    for (const auto& [name, value] : file_.settings) name_setting(name, value);
+    for (const auto& [name, table] : file_.tables) tables_[name] = rows_of(table, below("tables", name));
+    study_.setting = setting_of(file_, "");
+    if (file_.kernels) {
+      study_.kernels = *file_.kernels;
       study_.kernel_path = [finder = data_](const std::string& written) {
         return finder.existing(written).value_or(finder.in_folder(written));
       };
-      if (!part.has("checks")) return;
     }
-    for (const Part& one : part.at("checks").items()) study_.checks.push_back(check_of(one));
-    if (study_.checks.empty()) part.at("checks").fail("at least one check");
+    if (!file_.checks && !file_.kernels) throw InputError(study_.file + ": checks: missing, required");
+    if (!file_.checks) return;
+    for (std::size_t i = 0; i < file_.checks->size(); ++i) {
+      study_.checks.push_back(check_of((*file_.checks)[i], below("checks", std::to_string(i))));
+    }
   }
 
  private:
-  void name_setting(const std::string& name, const Part& part) {
+  // The settings of a check, or a file that they need and that does not exist.
+  struct Cases {
+    std::string missing;
+    std::vector<StudySetting> settings;
+  };
+
+  Part part(const Json& json, const std::string& path) const { return {json, study_.file, path}; }
+  Part part(const std::optional<Json>& json, const std::string& object, const std::string& key) const {
+    if (!json) throw InputError(study_.file + ": " + below(object, key) + ": missing, required");
+    return part(*json, below(object, key));
+  }
+
+  void name_setting(const std::string& name, const Json& value) {
+    const Part written = part(value, below("settings", name));
     if (begins_a_figure(name)) {
-      throw InputError(part.place() + ": " + name +
+      throw InputError(written.place() + ": " + name +
                        " already names a metric or a group of figures; choose another name");
     }
-    study_.settings[name] = setting(part);
+    study_.settings[name] = setting(written);
   }
 
   // Reads a name, an object of fields, or a list of these, applied in order.
@@ -207,17 +161,24 @@ class Reader {
       if (key == "scenario") {
         one.scenario = scenario(part.at(key), one.missing);
       } else if (key == "contexts") {
-        one.contexts = contexts(part.at(key));
+        one.contexts = part.at(key).fields<StudyContexts>().fields;
       } else if (key == "turns") {
-        part.at(key).know(kTurnsKeys);
-        for (const auto& [bound, number] : value.items()) one.turns[bound] = part.at(key).at(bound).number(0);
+        one.turns = part.at(key).fields<StudyTurns>().bounds;
       } else if (key == "workload") {
         one.workload = with_data_folder(value, one.missing).dump();
       } else if (key != "quick") {
         one.changes.push_back(key + "=" + change_text(with_data_folder(value, one.missing)));
       }
     }
-    return options_.quick && part.has("quick") ? one.with(setting(part.at("quick"))) : one;
+    const bool is_quick = options_.quick && part.json().contains("quick");
+    return is_quick ? one.with(setting(part.at("quick"))) : one;
+  }
+
+  std::vector<StudySetting> settings(const Part& part) const {
+    std::vector<StudySetting> list;
+    for (const Part& one : part.items()) list.push_back(setting(one));
+    if (list.empty()) part.fail("at least one setting");
+    return list;
   }
 
   Json with_data_folder(const Json& value, std::string& missing) const {
@@ -239,76 +200,70 @@ class Reader {
   }
 
   std::string scenario(const Part& part, std::string& missing) const {
-    if (part.json().is_object()) {
-      return with_data_folder(part.json(), missing).dump();
-    }
+    if (part.json().is_object()) return with_data_folder(part.json(), missing).dump();
     const std::filesystem::path path = std::filesystem::path(study_.file).parent_path() / part.text();
     return path.lexically_normal().string();
   }
 
-  static std::map<std::string, int64_t> contexts(const Part& part) {
-    part.know(kContextKeys);
-    std::map<std::string, int64_t> fields;
-    for (const auto& [key, value] : part.json().items()) {
-      if (!value.is_number_integer()) part.at(key).fail("an integer");
-      fields[key] = std::llround(part.at(key).number(0));
-      constexpr int64_t kMost = 1'000'000'000;
-      if (fields[key] > kMost) part.at(key).fail("an integer from 0 to 1000000000");
-    }
-    return fields;
-  }
-
-  // Reads the changes of a study or a check.
-  StudySetting setting_of(const Part& part) const {
+  // Returns the changes of a study or a check.
+  StudySetting setting_of(const StudyTerms& terms, const std::string& path) const {
     StudySetting changed;
-    if (part.has("scenario")) changed.scenario = scenario(part.at("scenario"), changed.missing);
-    return part.has("set") ? changed.with(setting(part.at("set"))) : changed;
+    if (terms.scenario) {
+      changed.scenario = scenario(part(*terms.scenario, below(path, "scenario")), changed.missing);
+    }
+    return terms.set ? changed.with(setting(part(*terms.set, below(path, "set")))) : changed;
   }
 
-  // The selected rows of a table.
-  struct Table {
-    std::string missing;  // its file, if it does not exist
-    std::vector<StudySetting> rows;
-  };
-  Table rows_of(const Part& part) const {
-    part.know(kRowsKeys);
-    const std::string written = part.at("csv").text();
-    const std::optional<std::string> path = data_.existing(written);
-    if (!path && !written.starts_with(kDataPrefix)) part.at("csv").fail("a file that exists");
-    if (!path) return {.missing = data_.in_folder(written), .rows = {}};
-    std::vector<StudySetting> list;
-    for (const TableRow& row : rows_of_table(*path)) {
+  Cases rows_of(const StudyTableFile& table, const std::string& path) const {
+    const std::string place = study_.file + ": " + path;
+    const std::optional<std::string> csv = data_.existing(table.csv);
+    if (!csv && !table.csv.starts_with(kDataPrefix))
+      refuse_field(place + ".csv", table.csv, "a file that exists");
+    if (!csv) return {.missing = data_.in_folder(table.csv), .settings = {}};
+    Cases cases;
+    for (const TableRow& row : rows_of_table(*csv)) {
       std::optional<Json> filled;
       try {
-        if (is_wanted(part, row)) {
-          filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
-        }
+        if (is_wanted(table, path, row)) filled = table.set ? filled_in(*table.set, row) : Json::object();
       } catch (const InputError& error) {
         // Errors in the study already name their place; errors in a row do not.
         const std::string what = error.what();
-        throw InputError(what.starts_with(part.place()) ? what : part.place() + ": " + what);
+        throw InputError(what.starts_with(place) ? what : place + ": " + what);
       }
       if (!filled) continue;
-      list.push_back(setting({*filled, part.place() + ".set"}));
-      list.back().row = row;
+      cases.settings.push_back(setting(part(*filled, below(path, "set"))));
+      cases.settings.back().row = row;
     }
-    if (list.empty()) part.fail("conditions that at least one row meets");
-    return {.missing = {}, .rows = std::move(list)};
+    if (cases.settings.empty()) refuse_field(place, Json::object(), "conditions that at least one row meets");
+    return cases;
+  }
+
+  bool is_wanted(const StudyTableFile& table, const std::string& path, const TableRow& row) const {
+    for (const auto& [column, value] : table.where) {
+      const auto found = row.find(column);
+      if (found == row.end()) column_number(row, column);
+      const std::vector<Part> allowed = part(value, below(path, below("where", column))).items_or_one();
+      const bool is_one = std::any_of(allowed.begin(), allowed.end(),
+                                      [&](const Part& one) { return one.cell() == found->second; });
+      if (!is_one) return false;
+    }
+    return table.condition.empty() || meets(table.condition, row);
   }
 
   // Returns one setting per seed, with the seed as row.seed and further numbers as row.NAME.
   std::vector<StudySetting> seeds_of(const Part& part) const {
-    std::map<std::string, double> numbers;
+    std::map<std::string, double> numbers = {{"count", 0}};
     const auto read = [&numbers](const Part& from) {
       for (const auto& [name, value] : from.json().items()) {
-        if (name != "quick") numbers[name] = from.at(name).number(0);
+        if (name != "quick") numbers[name] = from.at(name).number();
       }
     };
-    part.at("count").number(1);
+    if (!part.json().is_object()) part.fail("an object with count");
     read(part);
-    if (options_.quick && part.has("quick")) read(part.at("quick"));
+    if (options_.quick && part.json().contains("quick")) read(part.at("quick"));
+    if (!(numbers["count"] >= 1)) part.fail("a count of at least 1");
     std::vector<StudySetting> list;
-    for (double seed = 1; seed <= numbers.at("count"); ++seed) {
+    for (double seed = 1; seed <= numbers["count"]; ++seed) {
       list.emplace_back();
       for (const auto& [name, number] : numbers) list.back().row[name] = Json(number).dump();
       list.back().row["seed"] = Json(seed).dump();
@@ -316,53 +271,36 @@ class Reader {
     return list;
   }
 
-  // Returns the settings of a check in order, or the first of their files that does not exist.
-  Table cases_of(const Part& part) const {
-    Table all;
-    if (part.has("seeds")) return {.missing = {}, .rows = seeds_of(part.at("seeds"))};
-    if (!part.has("rows"))
-      return {.missing = {}, .rows = part.has("each") ? settings_of(part, "each") : each_};
-    for (const Part& name : part.at("rows").items_or_one()) {
-      const auto table = tables_.find(name.text());
-      if (table == tables_.end()) name.fail("the name of a table");
-      if (!table->second.missing.empty()) return table->second;
-      all.rows.insert(all.rows.end(), table->second.rows.begin(), table->second.rows.end());
-    }
-    return all;
-  }
-
-  static bool is_wanted(const Part& part, const TableRow& row) {
-    if (part.has("where")) {
-      for (const auto& [column, value] : part.at("where").json().items()) {
-        const auto found = row.find(column);
-        if (found == row.end()) column_number(row, column);
-        bool is_one = false;
-        for (const Part& allowed : part.at("where").at(column).items_or_one()) {
-          is_one |= allowed.cell() == found->second;
-        }
-        if (!is_one) return false;
+  // Returns the settings of a check in order, before those of `by`.
+  Cases cases_of(const StudyCheckFile& check, const std::string& path) const {
+    if (check.seeds) return {.missing = {}, .settings = seeds_of(part(check.seeds, path, "seeds"))};
+    if (check.rows) {
+      Cases all;
+      for (const Part& name : part(check.rows, path, "rows").items_or_one()) {
+        const auto table = tables_.find(name.text());
+        if (table == tables_.end()) name.fail("the name of a table");
+        const Cases& rows = table->second;
+        if (!rows.missing.empty()) return rows;
+        all.settings.insert(all.settings.end(), rows.settings.begin(), rows.settings.end());
       }
+      return all;
     }
-    return !part.has("if") || meets(part.at("if").text(), row);
+    if (check.each) return {.missing = {}, .settings = settings(part(check.each, path, "each"))};
+    if (file_.seeds) return {.missing = {}, .settings = seeds_of(part(file_.seeds, "", "seeds"))};
+    if (file_.each) return {.missing = {}, .settings = settings(part(file_.each, "", "each"))};
+    return {.missing = {}, .settings = {{}}};
   }
 
-  std::vector<StudySetting> settings_of(const Part& part, std::string_view key) const {
-    if (!part.has(key)) return {{}};
-    std::vector<StudySetting> list;
-    for (const Part& one : part.at(key).items()) list.push_back(setting(one));
-    if (list.empty()) part.at(key).fail("at least one setting");
-    return list;
-  }
-
-  std::vector<std::string> fitted_to(const Part& part) const {
+  std::vector<std::string> fitted_to(const StudyCheckFile& check, const std::string& path) const {
     std::vector<std::string> all;
-    if (!part.has("fitted_to")) return all;
-    for (const Part& one : part.at("fitted_to").items_or_one()) {
-      const auto known = fits_.find(one.text());
-      if (known == fits_.end()) {
-        all.push_back(one.text());
+    if (!check.fitted_to) return all;
+    for (const std::string& name : part(check.fitted_to, path, "fitted_to").texts()) {
+      const auto known = std::find_if(file_.fits.begin(), file_.fits.end(),
+                                      [&](const auto& fit) { return fit.first == name; });
+      if (known == file_.fits.end()) {
+        all.push_back(name);
       } else {
-        all.insert(all.end(), known->second.begin(), known->second.end());
+        for (const std::string& one : part(known->second, below("fits", name)).texts()) all.push_back(one);
       }
     }
     return all;
@@ -370,40 +308,38 @@ class Reader {
 
   static void read_reference(const Part& part, StudyCheck& one) {
     if (part.json().is_object()) {
-      part.know(kRangeKeys);
+      const auto range = part.fields<StudyRange>();
       one.check.claim = Claim::range;
-      one.check.reference = {part.at("from").number(-INFINITY), part.at("to").number(-INFINITY)};
+      one.check.reference = {range.from, range.to};
       return;
     }
     for (const Part& each : part.items_or_one()) {
       if (each.json().is_string()) {
         one.references.push_back(each.text());
       } else {
-        one.check.reference.push_back(each.number(-INFINITY));
+        one.check.reference.push_back(each.number());
       }
     }
     if (!one.references.empty() && !one.check.reference.empty())
       part.fail("numbers or expressions, not both");
   }
 
-  static Summary summary_of(const Part& part) { return static_cast<Summary>(part.one_of(kSummaries)); }
-
-  // Reads the tolerances of a number, its role, its tuned parameters and a reason.
-  void read_terms(const Part& part, Check& check) const {
-    const bool is_share = part.has("points") && part.at("points").flag();
-    check.absolute = is_share;
-    check.exact_tolerance = part.has("inside") ? part.at("inside").number(0) : is_share ? 0.01 : inside_;
-    check.tolerance = part.has("tolerance") ? part.at("tolerance").number(0) : is_share ? 0.05 : tolerance_;
-    check.promised = part.has("promised") ? part.at("promised").flag() : promised_;
-    if (part.has("role")) check.role = static_cast<Role>(part.at("role").one_of(kRoleNames));
-    check.tuned = fitted_to(part);
-    check.reason = part.text("reason", "");
-  }
-
-  static std::vector<std::string> texts_of(const Part& part) {
-    std::vector<std::string> texts;
-    for (const Part& one : part.items_or_one()) texts.push_back(one.text());
-    return texts;
+  // Sets the tolerances of a number, its role, its tuned parameters and a reason.
+  void set_terms(const StudyCheckFile& from, const std::string& path, Check& check) const {
+    const auto either = [](const auto& own, const auto& of_study, const auto& absent) {
+      return own.value_or(of_study.value_or(absent));
+    };
+    constexpr double kInside = 0.02, kNear = 0.1, kInsidePoints = 0.01, kNearPoints = 0.05;
+    check.absolute = from.points;
+    check.exact_tolerance =
+        from.points ? from.inside.value_or(kInsidePoints) : either(from.inside, file_.inside, kInside);
+    check.tolerance =
+        from.points ? from.tolerance.value_or(kNearPoints) : either(from.tolerance, file_.tolerance, kNear);
+    check.promised = either(from.promised, file_.promised, true);
+    check.source = either(from.source, file_.source, std::string());
+    check.role = from.role;
+    check.tuned = fitted_to(from, path);
+    check.reason = from.reason;
   }
 
   // Requires that the length of the list divides the count of the check's numbers.
@@ -414,100 +350,105 @@ class Reader {
                      ", the count of the check's numbers");
   }
 
-  static void read_curve(const Part& part, StudyCheck& one) {
-    part.know(kCurveKeys);
+  void read_curve(const StudyCurveFile& from, const std::string& path, StudyCheck& one) const {
     StudyCurve& curve = one.curve;
-    one.check.x_axis = part.at("x_axis").text();
-    curve.figures = texts_of(part.at("figure"));
-    curve.y_axes = part.has("y_axis") ? texts_of(part.at("y_axis")) : std::vector{one.check.what};
-    for (const Part& name : part.at("series").items_or_one()) {
+    one.check.x_axis = from.x_axis;
+    const Part figure = part(from.figure, below(path, "figure"));
+    const Part series = part(from.series, below(path, "series"));
+    curve.figures = figure.texts();
+    curve.y_axes = {one.check.what};
+    for (const Part& name : series.items_or_one()) {
       curve.series.push_back(name.json().is_null() ? "" : name.text());
     }
-    const Part x = part.at("x");
-    if (x.json().is_object()) {
-      x.know(kCurveXKeys);
-      curve.x_value = x.at("value").text();
+    if (const Part x = part(from.x, below(path, "x")); x.json().is_object()) {
+      curve.x_value = x.fields<StudyValue>().value;
     } else {
       for (const Part& item : x.items_or_one()) {
         if (item.json().is_string()) {
           curve.x.emplace_back(item.text());
         } else {
-          curve.x.emplace_back(item.number(-INFINITY));
+          curve.x.emplace_back(item.number());
         }
       }
       divides(x, curve.x.size(), one);
     }
-    divides(part.at("figure"), curve.figures.size(), one);
-    divides(part.at("series"), curve.series.size(), one);
-    if (part.has("y_axis")) divides(part.at("y_axis"), curve.y_axes.size(), one);
+    divides(figure, curve.figures.size(), one);
+    divides(series, curve.series.size(), one);
+    if (!from.y_axis) return;
+    const Part y_axis = part(from.y_axis, path, "y_axis");
+    curve.y_axes = y_axis.texts();
+    divides(y_axis, curve.y_axes.size(), one);
   }
 
-  StudyCheck check_of(const Part& part) const {
-    part.know(kCheckKeys);
+  // Sets the claim of a check whose numbers are compared with references or a limit.
+  void set_claim(const StudyCheckFile& from, const std::string& path, StudyCheck& one) const {
+    const bool is_error = one.summary >= Summary::median_error;
+    if (!from.holds.empty()) {
+      if (is_error && from.summary) {
+        refuse_field(study_.file + ": " + below(path, "summary"), name_of(*from.summary),
+                     "none or mean together with holds");
+      }
+      if (is_error) one.summary = Summary::none;
+      one.holds = from.holds;
+      one.check.claim = Claim::order;
+      return;
+    }
+    if (is_error || !from.at_most) part(from.reference, path, "reference");
+    if (!is_error && from.at_most && from.reference) {
+      refuse_field(study_.file + ": " + below(path, "at_most"), *from.at_most,
+                   "a reference or at_most, or both with a summary of errors");
+    }
+    if (!is_error && !from.at_most) return;
+    one.check.claim = Claim::at_most;
+    if (one.judged && !from.at_most)
+      throw InputError(study_.file + ": " + below(path, "at_most") + ": missing, required");
+    one.most = from.at_most.value_or(0);
+  }
+
+  StudyCheck check_of(const StudyCheckFile& from, const std::string& path) const {
     StudyCheck one;
-    one.place = part.place();
-    one.setting = study_.setting.with(setting_of(part));
+    one.place = study_.file + ": " + path;
+    one.setting = study_.setting.with(setting_of(from, path));
     Check& check = one.check;
-    check.id = part.at("id").text();
+    check.id = from.id;
     check.suite = study_.suite;
-    check.what = part.text("what", check.id) + (part.has("unit") ? ", " + part.at("unit").text() : "");
-    check.source = part.text("source", source_);
-    one.group = part.text("group", group_);
-    read_terms(part, check);
-    const Table cases = cases_of(part);
+    check.what = from.what.value_or(from.id) + (from.unit.empty() ? "" : ", " + from.unit);
+    one.group = from.group.value_or(file_.group.value_or(""));
+    set_terms(from, path, check);
+    const Cases cases = cases_of(from, path);
+    const std::vector<StudySetting> inner =
+        from.by ? settings(part(from.by, path, "by")) : std::vector<StudySetting>{{}};
     std::string missing = cases.missing;
-    for (const StudySetting& outer : cases.rows) {
-      for (const StudySetting& inner : settings_of(part, "by")) one.each.push_back(outer.with(inner));
+    for (const StudySetting& outer : cases.settings) {
+      for (const StudySetting& by : inner) {
+        one.each.push_back(outer.with(by));
+        if (const StudySetting all = one.setting.with(one.each.back()); !all.missing.empty())
+          missing = all.missing;
+      }
     }
-    for (const StudySetting& each : one.each) {
-      if (const StudySetting all = one.setting.with(each); !all.missing.empty()) missing = all.missing;
-    }
-    if (!missing.empty() && part.has("value")) {
+    if (!missing.empty() && from.value) {
       check.reason = "no " + missing + " (--data)";
       return one;
     }
-    if (part.has("reference")) read_reference(part.at("reference"), one);
-    if (!part.has("value")) {
-      if (check.reason.empty()) part.at("value");
+    if (from.reference) read_reference(part(from.reference, path, "reference"), one);
+    if (!from.value) {
+      if (check.reason.empty()) part(from.value, path, "value");
       return one;
     }
-    for (const Part& value : part.at("value").items_or_one()) one.values.push_back(value.text());
-    if (part.has("judged")) one.judged = part.at("judged").flag();
-    one.family = part.text("family", "");
-    one.summary = part.has("summary") ? summary_of(part.at("summary")) : summary_;
-    if (part.has("curve")) read_curve(part.at("curve"), one);
-    if (part.has("holds")) {
-      if (one.summary >= Summary::median_error) {
-        if (part.has("summary")) part.at("summary").fail("none or mean together with holds");
-        one.summary = Summary::none;
-      }
-      one.holds = part.at("holds").text();
-      check.claim = Claim::order;
-      return one;
-    }
-    const bool is_error = one.summary >= Summary::median_error;
-    if (is_error || !part.has("at_most")) part.at("reference");
-    if (!is_error && part.has("at_most") && part.has("reference")) {
-      part.at("at_most").fail("a reference or at_most, or both with a summary of errors");
-    }
-    if (is_error || part.has("at_most")) {
-      check.claim = Claim::at_most;
-      if (one.judged) one.most = part.at("at_most").number(0);
-    }
+    one.values = part(from.value, path, "value").texts();
+    one.judged = from.judged;
+    one.family = from.family;
+    one.summary = from.summary.value_or(file_.summary.value_or(Summary::none));
+    if (from.curve) read_curve(*from.curve, below(path, "curve"), one);
+    set_claim(from, path, one);
     return one;
   }
 
   Study& study_;
+  const StudyFile& file_;
   const StudyOptions& options_;
   const DataFiles data_;
-  std::string source_;
-  bool promised_ = true;
-  double inside_ = 0.02, tolerance_ = 0.1;
-  std::map<std::string, std::vector<std::string>> fits_;
-  std::map<std::string, Table> tables_;
-  std::vector<StudySetting> each_ = {{}};
-  Summary summary_ = Summary::none;
-  std::string group_;
+  std::map<std::string, Cases> tables_;
 };
 
 }  // namespace
@@ -549,16 +490,9 @@ int64_t StudySetting::tokens() const {
 
 Study read_study(std::string_view text, const std::string& file, bool is_shipped,
                  const StudyOptions& options) {
-  const Json json = parse_json(text, file);
   Study study{.file = file, .is_shipped = is_shipped, .setting = {}, .settings = {}, .checks = {}};
-  const Part part(json, file);
-  if (!json.is_object()) part.fail("an object");
-  const Part schema = part.at("schema");
-  if (schema.json() != kStudySchema) {
-    throw InputError(schema.place() + ": found " + shown(schema.json()) + ", this version supports \"" +
-                     std::string(kStudySchema) + "\"" + other_reader(schema.json()));
-  }
-  Reader(study, options).read(part);
+  const auto written = read_fields<StudyFile>(parse_json(text, file), file);
+  Reader(study, written, options).read();
   return study;
 }
 
@@ -576,23 +510,6 @@ std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& o
     if (!options.quick || !study.is_slow) studies.push_back(std::move(study));
   }
   return studies;
-}
-
-// Contains only the keys; scenarios/studies/README.md describes their values.
-std::string study_json_schema() {
-  const auto object = [](std::span<const std::string_view> keys, const Json& required) {
-    Json properties = Json::object();
-    for (std::string_view key : keys) properties[std::string(key)] = Json::object();
-    return Json{{"type", "object"},
-                {"properties", properties},
-                {"additionalProperties", false},
-                {"required", required}};
-  };
-  Json schema = {{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", kStudySchema}};
-  schema.update(object(kStudyKeys, {"schema"}));
-  schema["properties"]["schema"] = {{"const", kStudySchema}};
-  schema["properties"]["checks"] = {{"type", "array"}, {"items", object(kCheckKeys, {"id"})}};
-  return schema.dump(2) + "\n";
 }
 
 }  // namespace kvcap
