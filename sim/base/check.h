@@ -1,5 +1,5 @@
 // KVCAP_CHECK(condition) and KVCAP_BUG("what"): assertions whose failure is a bug of kvcap. A failure prints
-// place and reason, then aborts (the command that forked the simulation turns that into exit code 1). User
+// the place and the reason and aborts; the command that forked the simulation then exits with code 1. User
 // input is checked by InputError instead: see input_error.h.
 #pragma once
 

@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-// Returns the files in order of path. Defined in a source file that the build generates
+// Returns the files, sorted by path. Defined in a source file that the build generates
 // (scenario/catalogue.cmake).
 const std::vector<EmbeddedFile>& embedded_files();
 

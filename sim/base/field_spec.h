@@ -10,10 +10,10 @@
 
 namespace kvcap {
 
-// A default: a number, a switch or a text; monostate: none.
+// A default value: a switch, an integer, a number or a text. monostate: there is no default.
 using DefaultValue = std::variant<std::monostate, bool, int64_t, double, std::string_view>;
 
-// Bounds of many fields.
+// Bounds that many fields share.
 inline constexpr double kMaxCount = 1e6;
 inline constexpr double kMinShare = 1e-6;
 inline constexpr double kMaxYears_s = 1e10;  // 300 years
@@ -26,15 +26,16 @@ struct FieldSpec {
   double max = std::numeric_limits<double>::infinity();
   bool below_max = false;  // `max` itself is not allowed
   bool required = false;
-  // Default of an absent (or null) value: `absent` says what decides it, `fallback` is used if nothing does.
+  // Default of a field that is absent or null: `absent` describes where the default comes from, and
+  // `fallback` is used if that source gives none.
   std::string_view absent = {};
   DefaultValue fallback = {};
   std::span<const std::string_view> allowed = {};  // text: the allowed values
   std::span<const int64_t> integers = {};          // integer: the allowed values
-  std::string_view reference = {};  // object: what a name or path refers to that is given instead of it
-  std::string_view shorthand = {};  // object: the field that an integer sets that is given instead of it
+  std::string_view reference = {};  // object: a name or path of this kind may be given instead of the object
+  std::string_view shorthand = {};  // object: a plain number, given instead of the object, sets this field
   std::size_t least = 0;            // list, object with arbitrary keys: minimum number of entries
-  std::string_view shape = {};      // what errors allow, instead of "an object" or "an array"
+  std::string_view shape = {};      // named as allowed in errors, instead of "an object"
 
   // Returns the spec of one value of a list.
   constexpr FieldSpec of_one() const {

@@ -44,8 +44,8 @@ class FieldVisitor {
   // Requires the field `needed` if the text field `name` has `value`.
   virtual void needs(std::string_view name, std::string_view value, std::string_view needed) = 0;
 
-  // `present` is null for fields that always have a value. Otherwise it says whether a value is given;
-  // visitors that read set it.
+  // `present` is null for fields that always have a value. Otherwise it tells whether a value is given, and
+  // visitors that read files set it.
   virtual void integer(std::string_view name, int64_t& value, bool* present, const FieldSpec& spec) = 0;
   virtual void number(std::string_view name, double& value, bool* present, const FieldSpec& spec) = 0;
   virtual void flag(std::string_view name, bool& value, bool* present, const FieldSpec& spec) = 0;
@@ -55,8 +55,8 @@ class FieldVisitor {
   virtual void list(std::string_view name, std::size_t size, bool* present, const FieldSpec& spec,
                     const DescribeItem& describe_item) = 0;
   // json_value() visits raw JSON that the caller interprets; members() visits an object with arbitrary keys
-  // or, if the bool is true, a list without objects, under the keys "0", "1", ... Both occur only in files
-  // that are only read, so other visitors ignore them.
+  // or, if the bool is true, a list of plain values under the keys "0", "1", ... Both occur only in files
+  // that kvcap reads but never writes, so visitors that do not read may ignore them.
   virtual void json_value(std::string_view, nlohmann::ordered_json&, bool*, const FieldSpec&) {}
   virtual void members(std::string_view, bool, bool*, const FieldSpec&, const DescribeMember&) {}
   // Visits a list of `size` values, each under its index. Visitors that read may add values.
@@ -118,7 +118,7 @@ class FieldVisitor {
       if (names[i] == chosen) value = static_cast<E>(i);
     }
   }
-  // `spec` also applies to each value, except for the number of values.
+  // `spec` also applies to each value, except for its minimum number of entries.
   template <FieldLeaf T>
   void any(std::string_view name, std::vector<T>& items, bool* present, const FieldSpec& spec) {
     values(name, items.size(), present, spec, [&](FieldVisitor& visitor, const std::string& key) {
@@ -153,10 +153,10 @@ class FieldVisitor {
   }
 };
 
-// Return the range as errors and help print it: "an integer from 1 to 8", "a number from 0.5 to 2".
+// Return the range in the words of errors and help: "an integer from 1 to 8", "a number from 0.5 to 2".
 std::string allowed_integers(const FieldSpec& spec);
 std::string allowed_numbers(const FieldSpec& spec);
-// Returns the default of a field that may be absent: "the preset's; else 1". Empty: none.
+// Describes the default of a field that may be absent, e.g. "the preset's; else 1". Empty if there is none.
 std::string default_text(const FieldSpec& spec);
 // Returns the shortest decimal text that reads back as the same double.
 std::string number_text(double value);

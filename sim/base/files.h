@@ -13,8 +13,8 @@ namespace kvcap {
 // a folder, a socket, a device that is not stdin, and a pipe that no process opens for writing within 3 s.
 int open_input(const std::filesystem::path& path);
 
-// Throws InputError if `path` is a pipe, which can be read only once. `why`: advice for the user, "; give
-// --format".
+// Throws InputError if `path` is a pipe, which can be read only once. `why`: what the user can do instead,
+// e.g. "; give --format".
 void refuse_read_once(const std::filesystem::path& path, const std::string& why);
 
 // Returns the contents of a file or pipe. Throws InputError, which begins with `path`, if it cannot be read

@@ -40,13 +40,13 @@ inline void refuse_empty_assignments(int argc, const char* const* argv) {
   }
 }
 
-// What people call options of kvcap elsewhere; used if the command has the option.
+// Names that other programs use for options of kvcap; suggested if the command has the option.
 inline constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"--tp", "--gpus"},  {"--tensor-parallel-size", "--gpus"},  {"--qps", "--rate"},
     {"--rps", "--rate"}, {"--request-rate", "--rate"},          {"--gpu", "--hardware"},
     {"--slo", "--meet"}, {"--max-concurrency", "--concurrency"}};
 
-// Returns how several values of one option are given: "; ... --set and --require are given once per value".
+// Explains how to give several values of one option: "; ... --set and --require are given once per value".
 inline std::string several_values_text(const CLI::App& command) {
   std::vector<std::string> repeated;
   for (const CLI::Option* option : command.get_options()) {

@@ -72,7 +72,8 @@ std::string_view completed_name(std::string_view name, std::span<const std::stri
 
 }  // namespace
 
-// A wrong digit is less often a typing error than another name: llama-3.3-70b is not llama-3.1-70b.
+// A name with another digit is usually a different name, not a typing error: llama-3.3-70b is not
+// llama-3.1-70b.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
   // A third of the letters may be wrong, at most three. Long texts are not typing errors.

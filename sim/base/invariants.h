@@ -26,8 +26,8 @@ inline constexpr std::string_view kSoak = "Soak.FortyRandomScenariosBreakNoLaw";
 inline constexpr Invariant kInvariants[] = {
     {"INV-CLOCK", "Time never goes back.", kAfterEvents, "InstanceDeathTest.StopsWhenTimeGoesBack"},
     {"INV-GPU-TIME",
-     "Restorations get GPU time no faster than the clock runs, and keep it. A running step has started in "
-     "the past, and its GPU time is at most its length.",
+     "The GPU time that restorations leave to steps never shrinks and grows no faster than the clock. A "
+     "running step has started in the past, and its GPU time is at most its length.",
      kAfterEvents, kSoak},
     {"INV-TURNS",
      "Every turn that arrived was answered, rejected or abandoned exactly once, or is still in the system.",
@@ -61,7 +61,7 @@ inline constexpr Invariant kInvariants[] = {
      kSoak},
     {"INV-PINS", "A store has one pin for each part of a prompt in use and for each prefetch.", kAfterEvents,
      kSoak},
-    {"INV-FORECAST", "The look-ahead has exactly the waiting requests.", kAfterEvents, kSoak},
+    {"INV-FORECAST", "The look-ahead contains exactly the waiting requests.", kAfterEvents, kSoak},
     {"INV-NODES",
      "The router's view of a node is correct: whether it is up, its number of turns, the time of its next "
      "event.",
@@ -82,11 +82,11 @@ inline constexpr Invariant kInvariants[] = {
      kSoak},
     {"INV-EMPTY", "After the last turn no request, load, pin or held block is left.", kAtTheEnd, kSoak},
     {"INV-TIMES",
-     "A turn's times contain each other: the parts of its restoration, service TTFT, TTFT, end-to-end "
-     "latency, the run.",
+     "A turn's times are nested: the parts of its restoration, service TTFT, TTFT, end-to-end latency, the "
+     "run.",
      kAtTheEnd, "FinishedRunDeathTest.ATurnTakesLongerThanTheRun"},
     {"INV-HITS",
-     "A turn finds at most its history; its hits in each tier add up to its hits, and it uses no more.",
+     "A turn's hits are at most its history. They are the sum of its hits in each tier, and it uses no more.",
      kAtTheEnd, "FinishedRunDeathTest.ATurnFindsMoreThanItsHistory"},
     {"INV-READS", "The bytes read from a tier are those of its hits.", kAtTheEnd,
      "FinishedRunDeathTest.ATierIsReadWhereNothingWasFound"},

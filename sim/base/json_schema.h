@@ -1,4 +1,5 @@
-// JSON Schemas of tables of fields, for editors; and numbers as JSON writes them.
+// Generates the JSON Schema of a table of fields, with which editors check files, and formats numbers for
+// JSON.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,10 +10,10 @@
 
 namespace kvcap {
 
-// Returns the JSON Schema of files with this table.
+// Returns the JSON Schema of the files that this table describes.
 std::string json_schema(std::string_view title, const FieldVisitor::Describe& describe);
 
-// Writes 4e12 as 4000000000000.
+// Returns whole numbers as integers, so that 4e12 is written as 4000000000000.
 nlohmann::ordered_json json_number(double value);
 
 }  // namespace kvcap

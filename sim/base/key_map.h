@@ -17,7 +17,8 @@ inline Key mixed(Key x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
   return x ^ (x >> 31);
 }
-// Returns the key of `next` after the sequence of keys that `before` stands for.
+// Returns the key of a sequence of items from the key `before` of all items but the last and the key `next`
+// of the last item.
 inline Key chained(Key before, Key next) {
   return mixed(before * 0x9e3779b97f4a7c15ULL + next + 0x632be59bd9b4e019ULL);
 }
@@ -94,7 +95,7 @@ class KeySet {
  public:
   std::size_t size() const { return keys_.size(); }
   bool contains(Key key) const { return keys_.find(key); }
-  // Adds the key. True iff it is new.
+  // Adds the key. Returns true iff it is new.
   bool insert(Key key) {
     if (contains(key)) return false;
     keys_.set(key, true);

@@ -1,5 +1,5 @@
-// Checks the paths that a command writes to, independent of the contents of existing files. `option`:
-// command-line option for messages.
+// Checks the paths that a command writes to, without looking into existing files. `option` is the
+// command-line option that messages name.
 #pragma once
 
 #include <filesystem>

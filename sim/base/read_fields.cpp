@@ -170,7 +170,8 @@ class ReadFields : public FieldVisitor {
     return number >= spec.min && (spec.below_max ? number < spec.max : number <= spec.max);
   }
 
-  // Returns the number, or NaN. Units are for --set; files have numbers, as their schema says.
+  // Returns the number, or NaN. Units are allowed only in --set; files contain plain numbers, as their schema
+  // demands.
   double number_of(const Json& found, std::string_view name) const {
     if (found.is_number()) return found.get<double>();
     if (!found.is_string() || !places_.is_override(below(path_, name))) return NAN;

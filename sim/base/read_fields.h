@@ -1,6 +1,6 @@
-// Reads JSON into structs along their tables of fields (base/field_visitor.h). An unknown or missing key, or
-// a value of a wrong type or out of range, throws InputError with the place, what was found, what is allowed
-// and the nearest name.
+// Reads JSON into structs as their tables of fields describe (base/field_visitor.h). An unknown or missing
+// key, or a value of a wrong type or out of range, throws InputError with the place, what was found, what is
+// allowed and the nearest name.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,8 @@ namespace kvcap {
 void read_fields(const nlohmann::ordered_json& json, const Places& places, std::vector<std::string>& notes,
                  const FieldVisitor::Describe& describe, const std::string& path = "");
 
-// Returns the T of a file, of a line of a file, or of the value at `path` in it; messages begin with `place`.
+// Reads a T from the JSON of a file, of a line of a file, or of the value at `path` in a file. Messages begin
+// with `place`.
 template <class T>
 T read_fields(const nlohmann::ordered_json& json, const std::string& place, const std::string& path = "") {
   T value;
@@ -34,7 +35,8 @@ T read_fields(const nlohmann::ordered_json& json, const std::string& place, cons
 
 // Returns "; kvcap sweep takes such a file" if `schema` belongs to another command's file, else "".
 std::string other_reader(const nlohmann::ordered_json& schema);
-// Returns a value as messages show it: short, on one line, "an object" or "an array" for those.
+// Returns a value as messages show it: short and on one line. Objects and arrays are shown as "an object" and
+// "an array".
 std::string shown(const nlohmann::ordered_json& value);
 
 }  // namespace kvcap

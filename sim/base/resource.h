@@ -17,14 +17,14 @@ enum class Resource : uint8_t {
   ssd_read,
   ssd_write,
   remote,
-  nic,  // between nodes; named only where nodes pass each other KV (engine/handover/handover.h)
+  nic,  // between nodes; shown only if nodes send each other KV (engine/handover/handover.h)
   cxl_read,
   cxl_write
 };
 
 struct ResourceRow {
   std::string_view name, title;
-  std::string_view words;  // in sentences: "is bound by ..."
+  std::string_view words;  // in sentences: "is bound by the GPU"
 };
 
 // In the order of the enumeration.

@@ -1,7 +1,7 @@
 // The tiers that can store state: one row per kind, in order of their distance from the GPU, fastest first.
 //
-// `table`: the kind has no code of its own. Its object in a hardware profile is Devices of
-// spec/hardware_profile.h, and results name it only if the machine has it. A new kind needs a name in the
+// `table` is true for a kind that has no code of its own: its object in a hardware profile is a Devices
+// (spec/hardware_profile.h), and results show it only if the machine has it. A new kind needs a name in the
 // enumeration, a row here, links in base/resource.h and an error in spec/machine_errors.h.
 #pragma once
 
@@ -21,7 +21,7 @@ struct TierRow {
   Tier tier;
   std::string_view name;  // in scenarios, profiles and results
   std::string_view title;
-  std::string_view stored;   // "256 GB of DRAM"
+  std::string_view stored;   // after an amount: "256 GB of DRAM"
   Resource read, write;      // the resources that reads and writes occupy
   std::string_view meaning;  // meaning of its object in a hardware profile
   bool table = false;

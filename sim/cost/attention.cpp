@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// A group of equal thread blocks of a grid.
+// Thread blocks of a grid that process the same number of keys.
 struct BlockGroup {
   int64_t blocks = 0;
   double keys = 0;
@@ -35,7 +35,7 @@ int64_t longest_rows(std::span<const PrefillChunk> chunks) {
   return rows;
 }
 
-// The time of thread blocks that start one after the other on all multiprocessors.
+// Computes the time of thread blocks that start on all multiprocessors in the order in which they are added.
 class Waves {
  public:
   Waves(const Efficiency& efficiency, double key_s, int64_t sm_count)
@@ -78,14 +78,15 @@ class Grid {
     groups_.clear();
   }
 
-  // Adds the blocks of a prompt that have no query, if the longest prompt of the call has `rows` rows.
+  // Adds the blocks without queries that pad a prompt to `rows` rows, those of the longest prompt of the
+  // call.
   void pad(PrefillChunk chunk, int64_t rows) {
     const int64_t blocks = row_blocks(rows) - row_blocks(chunk.new_tokens);
     if (chunk.new_tokens == 0 || blocks == 0 || chunk.cached_tokens == 0) return;
     groups_.push_back({heads_ * blocks, in_window(static_cast<double>(chunk.cached_tokens), 0)});
   }
 
-  // Calls `visit` for the groups of a prompt, those with most keys first.
+  // Calls `visit` for the groups of a prompt, those with the most keys first.
   template <class Visit>
   void for_each(PrefillChunk chunk, Visit&& visit) const {
     if (chunk.new_tokens == 0) return;
@@ -128,7 +129,7 @@ class Grid {
     return waves.seconds();
   }
 
-  // The same for one prompt alone.
+  // Returns the time of a grid with only this prompt.
   double seconds(PrefillChunk chunk, double key_s, int64_t sm_count) const {
     Waves waves(efficiency_, key_s, sm_count);
     for_each(chunk, [&waves](const BlockGroup& group) { waves.add(group); });
@@ -136,7 +137,8 @@ class Grid {
   }
 
  private:
-  // Returns the keys of a block of `rows` queries: the window of its first query and its own rows.
+  // Returns the keys of a block of `rows` queries: with a window, at most those of its first query and its
+  // own rows.
   double in_window(double keys, double rows) const {
     return window_ > 0 ? std::min(keys, static_cast<double>(window_) + rows) : keys;
   }
@@ -239,9 +241,9 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
 
 namespace {
 
-// Returns the time that all queries of a sequence take with one key. All heads share a latent, so its key is
-// multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to the limit of a GPU. The
-// bytes of keys limit ordinary heads.
+// Returns the compute time of all queries of a sequence per key. All heads share a latent, so its key is
+// multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to the ratio at which a GPU
+// becomes compute-bound. Ordinary heads are bound by reading the keys.
 double queries_s(const Efficiency& prefill, const Gpu& gpu, const AttentionShape& shape) {
   return static_cast<double>(shape.queries) * shape.pair_flops() / (gpu.peak_flops * prefill.efficiency);
 }
@@ -270,7 +272,7 @@ DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Effic
   const auto rows = static_cast<double>(sequences);
   const double token_bytes = shape.kv_elements_per_token * shape.kv_bytes_per_element;
   const double token_s = token_bytes / gpu.memory_bandwidth_bytes_per_s;
-  double unsplit_s = 0;  // per context token; waves of blocks, each of which processes the mean context
+  double unsplit_s = 0;  // per context token; waves of blocks that each process one mean context
   const bool split = shape.query_heads / shape.kv_heads >= efficiency.split_from_group;
   if (!split && runs_in_blocks(prefill)) {
     const int64_t group = shape.query_heads / shape.kv_heads;

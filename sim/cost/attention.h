@@ -3,9 +3,10 @@
 //
 // A prefill kernel is a grid of thread blocks. A block processes block_m query rows over all their keys and
 // does not split the keys, so a short prefill slice over a long prefix leaves most SMs idle. The prompts of a
-// step are one call, and their blocks form one grid: they start longest first, one block per SM in each wave.
-// If a wave's blocks end together, the wave lasts as long as its longest block; a persistent kernel starts
-// its next block when one ends. With d = 4 block_m head_dim keys / (P e / SMs) + block_s for one block,
+// step share one kernel call, and their blocks form one grid: they start longest first, one block per SM in
+// each wave. If a wave's blocks end together, the wave lasts as long as its longest block; a persistent
+// kernel starts its next block when one ends. One block takes
+// d = 4 block_m head_dim keys / (P e / SMs) + block_s, and the call takes
 //
 //   blocks:  t = constant_s + max(longest, work + wave_tail (waves - work), bytes / (W b))
 //   wave:    t = constant_s + waves
@@ -66,7 +67,7 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
                            const AttentionShape& shape, DecodeRows rows = {});
 
 // Returns the decode time without kernel overhead, for profiles without a DecodeEfficiency. Several queries
-// of a sequence read its keys and values once in total, but each multiplies all of them.
+// of a sequence read its keys and values only once, but each query is multiplied by all of them.
 DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape);
 
 // Returns the decode time without kernel overhead. `prefill`: the GPU's prefill kernel, which decodes models

@@ -10,12 +10,12 @@ namespace kvcap {
 
 class CollectiveTable {
  public:
-  // `points`: of a single group, in any order.
+  // `points`: measurements of one group size, in any order.
   explicit CollectiveTable(std::vector<CollectivePoint> points);
 
   bool empty() const { return points_.empty(); }
-  // Interpolates linearly in (ln bytes, ln time). Below the smallest size its time applies; above the largest
-  // the time grows with the bytes.
+  // Interpolates linearly in (ln bytes, ln time). Below the smallest size, its time applies; above the
+  // largest, the time is proportional to the bytes.
   double time_s(double bytes) const;
 
  private:

@@ -40,8 +40,8 @@ constexpr double kNormSumBytes = 8;
 
 namespace {
 
-// Returns the formats of FFNs, token mixing, routed experts and vocabulary projection. A projection with
-// wider weights multiplies in their precision.
+// Returns the formats of FFNs, token mixing, routed experts and vocabulary projection. A projection whose
+// weights are wider than its inputs is computed in the precision of the weights.
 ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};
@@ -141,9 +141,10 @@ struct CostModel::State {
     return time_s;
   }
 
-  // Returns the time of a LoRA adapter beside a GEMM: a kernel to its rank and one back, which adds to the
-  // GEMM's output (vllm/lora/ops/triton_ops). Both are bound by memory. `pairs`: rows of the kernels;
-  // `matrices`: different adapters, of different experts, that these rows use.
+  // Returns the time of the LoRA adapters of a GEMM: one kernel projects down to the rank, and a second one
+  // projects back up and adds to the GEMM's output (vllm/lora/ops/triton_ops). Both are memory-bound.
+  // `pairs`: rows of the kernels. `matrices`: how many different adapters, counted per expert, these rows
+  // use.
   double adapter_s(const GemmShape& gemm, double pairs, double matrices) const {
     const Gpu& gpu = hardware.gpu;
     const auto rank = static_cast<double>(adapters.rank), n = static_cast<double>(gemm.n),
@@ -156,7 +157,8 @@ struct CostModel::State {
            2 * (gpu.elementwise ? gpu.elementwise->constant_s : gpu.kernel_overhead_s);
   }
 
-  // Every row uses one of the adapters on the GPU, all equally often.
+  // Returns the time of all adapters of a layer. Each row uses one of the adapters on the GPU, and all are
+  // used equally often.
   double adapters_s(const LayerKind& kind, double tokens) const {
     const auto slots = static_cast<double>(adapters.count);
     if (slots == 0) return 0;
@@ -183,7 +185,8 @@ struct CostModel::State {
   DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
   DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences, int64_t queries) const;
 
-  // Returns the table's time. Without a table: bytes over NVLink's ring, (t-1)/t of the buffer per pass.
+  // Returns the time in the table. Without a table, returns the time of a ring over NVLink, in which (t-1)/t
+  // of the buffer crosses each link per pass.
   double collective_s(const CollectiveTable& table, int64_t gpus, double bytes, double passes) const {
     if (gpus == 1) return 0;
     if (!table.empty()) return table.time_s(bytes);
@@ -220,7 +223,7 @@ int64_t CostModel::decode_context_parallel_size() const { return state_->context
 
 const ExpertPlacement& CostModel::placement() const { return state_->placement; }
 
-// Returns the part of the exchange that depends on a rank's own tokens, in one layer with experts.
+// Returns the part of the exchange's time in one layer with experts that depends on the rank's own tokens.
 double CostModel::State::exchange_s(double own_tokens) const {
   const double bytes = own_tokens * model.hidden_bytes_per_token_layer();
   if (placement.exchange == ExpertExchange::allgather_reducescatter) {
@@ -232,7 +235,7 @@ double CostModel::State::exchange_s(double own_tokens) const {
   return 2 * collective_s(exchange_all_to_alls, exchange_gpus, sent_bytes, 1);
 }
 
-// Returns the part of one layer with experts that depends on the tokens of all ranks.
+// Returns the part of the time of one layer with experts that depends on the tokens of all ranks.
 double CostModel::State::shared_experts_s(double tokens) {
   const LayerKind& kind = shapes.kinds.back();
   double time_s = elementwise(kind.expert_elementwise, tokens);
@@ -284,7 +287,7 @@ double CostModel::own_linear_layer_s(int64_t tokens) const {
 
 double CostModel::attention_layer_s(PrefillChunk chunk) const {
   if (chunk.cached_tokens > 0) return attention_layer_s({&chunk, 1});
-  // Asked for at every admission, often for the same length.
+  // This is computed at every admission, often for the same length.
   return state_->prompt_attention.get(chunk.new_tokens, [&] { return attention_layer_s({&chunk, 1}); });
 }
 
@@ -308,7 +311,7 @@ double CostModel::State::combine_s(const AttentionShape& decode, double rows) co
          context_gather_s(head_bytes * static_cast<double>(decode.value_dim));
 }
 
-// Returns the time of one layer of the kind; 0 without new tokens.
+// Returns the time of the mixer in one layer; 0 without new tokens.
 double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks) {
   int64_t cached_tokens = 0, new_tokens = 0, sequences = 0;
   for (const PrefillChunk& chunk : chunks) {
@@ -353,7 +356,7 @@ DecodeAttention CostModel::State::decode_shape(AttentionShape shape, int64_t seq
   return time;
 }
 
-// Returns the time of one layer of the kind.
+// Returns the time of the mixer in one layer.
 DecodeAttention CostModel::State::decode_mixer(const MixerShape& mixer, int64_t sequences,
                                                int64_t queries) const {
   if (mixer.scan) {
@@ -414,7 +417,7 @@ double CostModel::mixed_attention_layer_s(std::span<const PrefillChunk> chunks, 
     return attention_layer_s(chunks) +
            decode_attentions_layer_s(sequences, queries).at_s(static_cast<double>(context_tokens));
   }
-  // Queries of c GPUs over 1/c of the context.
+  // Each GPU attends with the queries of all c GPUs to 1/c of the context.
   const MixerShape& mixer = state_->shapes.mixer();
   const int64_t parts = state_->context_gpus;
   int64_t rows = sequences * queries;

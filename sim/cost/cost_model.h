@@ -1,6 +1,6 @@
 // CostModel: computes how long the parts of an inference step take on one tensor-parallel group, as pure
-// functions of the model's shapes and the hardware's efficiency models. Times are in seconds. It has no state
-// but memoised times and whether it extrapolated a measured table.
+// functions of the model's shapes and the hardware's efficiency models. Times are in seconds. Its only state
+// is memoised times and a flag that tells whether a measured table was extrapolated.
 //
 // If layers form groups (ModelSpec), "a layer" is the mean of all layers, so that times per layer sum to the
 // time of all layers. Recurrent layers have a scan instead of attention, limited by its bytes or by the flops
@@ -14,16 +14,17 @@
 //
 // If several ranks share their experts (ExpertPlacement), this is the cost of one rank: attention, router,
 // dense and shared FFNs for its own tokens, and the routed experts of the group, on the fullest GPU, for the
-// tokens of all ranks. An exchange replaces the experts' all-reduce. With allgather_reducescatter: an
-// all-gather of all tokens' hidden states before the experts, and after them a reduce-scatter, which takes as
-// long as an all-gather; then, under tensor parallelism, an all-gather (expert parallel: the GPUs of a rank
-// divided its tokens) or an all-reduce over the rank's own GPUs. With all_to_all: each GPU sends its share of
-// the rank's tokens to all GPUs that have their experts, and receives the same number of bytes back.
+// tokens of all ranks. An exchange replaces the experts' all-reduce. With allgather_reducescatter, the
+// exchange is an all-gather of all tokens' hidden states before the experts, and after them a reduce-scatter,
+// which takes as long as an all-gather; then, under tensor parallelism, an all-gather (expert parallel: the
+// GPUs of a rank divided its tokens) or an all-reduce over the rank's own GPUs. With all_to_all, each GPU
+// sends its share of the rank's tokens to all GPUs that have their experts, and receives the same number of
+// bytes back.
 //
-// Under decode context parallelism of degree c, c GPUs with the same KV heads hold 1/c of the tokens each. A
-// decode gathers the queries of the c GPUs on each of them, attends with all of them to its part of the
-// context, gathers the logarithms of the softmax's sums, and scatters the corrected sum of the outputs back
-// by heads. A prefill over cached tokens does the same (ordinary heads), or gathers the cached latents (MLA).
+// Under decode context parallelism of degree c, c GPUs with the same KV heads hold 1/c of the tokens each. In
+// a decode step, each GPU gathers the queries of all c GPUs, attends with them to its part of the context,
+// and gathers the logarithms of the softmax sums; the corrected outputs are then summed and scattered by
+// heads. A prefill over cached tokens does the same (ordinary heads) or gathers the cached latents (MLA).
 #pragma once
 
 #include <array>
@@ -46,13 +47,13 @@ struct PrefillChunk {
   int64_t cached_tokens = 0;
 };
 
-// Sequences that decode in one step: one row per sequence, and one row per draft that it verifies.
+// Sequences that decode in one step: one row per sequence, and one more row per draft token that it verifies.
 struct Decodes {
   int64_t sequences = 0;
   int64_t context_tokens = 0;  // all sequences, including the step's rows
   int64_t drafts = 0;
   int64_t rows() const { return sequences + drafts; }
-  // Returns the most queries of a sequence if drafts are spread evenly.
+  // Returns the largest number of queries of a sequence if the drafts are spread evenly.
   int64_t queries() const { return sequences == 0 ? 1 : 1 + (drafts + sequences - 1) / sequences; }
 };
 
@@ -70,7 +71,7 @@ struct DecodeAttention {
   double most_tokens = std::numeric_limits<double>::infinity();
   double tokens_beyond = 0;
 
-  // Makes it the time of one of `parts` GPUs that have equal parts of the context.
+  // Converts this to the time of one of `parts` GPUs that hold equal parts of the context.
   void spread_over(double parts);
   double at_s(double context_tokens) const;
   // Return the slope and the end (infinity: none) of the straight piece that begins at `context_tokens`.
@@ -82,7 +83,7 @@ struct DecodeAttention {
 class DecodeAttentions {
  public:
   static constexpr std::size_t kMost = 2 * kMostLayerGroups;  // attention and an indexer per group
-  // `share`: share of all layers.
+  // A kind of layers; `share` is its share of all layers.
   struct Part {
     DecodeAttention attention;
     double share = 1;
@@ -100,8 +101,8 @@ class DecodeAttentions {
 
 // Returns the time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see
 // Efficiency). a_bytes and b_bytes: bytes per element of activations and of weights. The wider of the two
-// selects the GPU's peak; C has the wider of a_bytes and 2. For `table`, *extrapolated is set if (m, n, k) or
-// the bytes are not among the measured points.
+// selects the GPU's peak; C has max(a_bytes, 2) bytes per element. For `table`, *extrapolated is set if (m,
+// n, k) or the bytes are not among the measured points.
 double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n, int64_t k, double a_bytes,
               double b_bytes, bool* extrapolated = nullptr);
 
@@ -134,7 +135,8 @@ class CostModel {
 
   // Returns the time of one layer except attention for `tokens` rows: GEMMs, element-wise work, all-reduces,
   // host; 0 for 0 rows. If layers differ (expert layers after dense ones), returns their mean. Memoised per
-  // token count. Other ranks are idle: each runs one row, which also passes through the experts.
+  // token count. Assumes that the other ranks are idle: each then computes one dummy row, which also passes
+  // through the experts.
   double linear_layer_s(int64_t tokens) const;
   // As above, if the other ranks have `tokens_of_others` rows in total; 0 for 0 `tokens`.
   double linear_layer_s(int64_t tokens, int64_t tokens_of_others) const;
@@ -145,10 +147,11 @@ class CostModel {
   double attention_layer_s(PrefillChunk chunk) const;
   // Returns the decode time of one layer; if layers differ, of a layer of the first group.
   DecodeAttention decode_attention_layer_s(int64_t sequences, int64_t queries = 1) const;
-  // Returns the decode time as a mean over layers. `queries`: rows per sequence; drafts to verify make it
-  // more than one. They read the context once in total, but each multiplies all of it. For layers with a
-  // window, the sequences' mean context determines the part to which they attend: exact if all or none of
-  // them are longer than the window. Layers with chunks attend to half a chunk, the mean over a long context.
+  // Returns the decode time as a mean over layers. `queries`: rows per sequence; more than one if drafts are
+  // verified. The queries of a sequence read its context only once, but each is multiplied by all of it. For
+  // layers with a window, the sequences' mean context determines the part to which they attend: exact if all
+  // or none of them are longer than the window. Layers with chunks attend to half a chunk, the mean over a
+  // long context.
   DecodeAttentions decode_attentions_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Returns the time of one call of the prefill kernel over all slices and `sequences` that decode over
   // `context_tokens` tokens in total. The kernel does not split keys: a decoding row is a block that
@@ -159,11 +162,11 @@ class CostModel {
 
   // Returns the time of one whole layer that prefills one slice.
   double prefill_layer_s(PrefillChunk chunk) const;
-  // Returns the time of final norm, vocabulary projection and filter of the logits for `sequences` sampled
-  // tokens.
+  // Returns the time of the final norm, the vocabulary projection and the filter of the logits for
+  // `sequences` sampled tokens.
   double head_s(int64_t sequences) const;
-  // Returns the time of all layers and one sampled token: the TTFT of an idle machine if the slice fits one
-  // step.
+  // Returns the time of all layers and one sampled token. This is the TTFT on an idle machine if the slice
+  // fits into one step.
   double prefill_s(PrefillChunk chunk) const;
   // Returns the time of one decode step of `sequences` sequences with `context_tokens` tokens in total.
   double decode_step_s(int64_t sequences, int64_t context_tokens) const;
@@ -183,14 +186,14 @@ class CostModel {
 
   // Return the time of a collective over the group; 0 for a single GPU. `bytes`: the full buffer (all-to-all:
   // what one GPU sends in total). Measured sizes of this group are interpolated in (ln bytes, ln time); below
-  // the smallest its time applies, above the largest the time grows with the bytes. Without measured times:
-  // the ring algorithm over NVLink, or derived times over PCIe (peer_collectives.h).
+  // the smallest, its time applies; above the largest, the time is proportional to the bytes. Without
+  // measured times: the ring algorithm over NVLink, or derived times over PCIe (peer_collectives.h).
   double all_reduce_s(double bytes) const;
   double all_gather_s(double bytes) const;
   double all_to_all_s(double bytes) const;
   // Returns the time in which each GPU of the group sends its part of `bytes` to a GPU of another group,
-  // where they are gathered. A pair of GPUs is as fast as its all-gather, in which each sends half of the
-  // buffer.
+  // where the parts are gathered. A pair of GPUs is assumed to be as fast as in an all-gather, in which each
+  // sends half of the buffer.
   double send_s(double bytes) const;
 
   // Return the flops of project_kv_layer_s and of prefill_layer_s, all GPUs together; for reports.

@@ -26,7 +26,7 @@ RegimeError default_error(std::string_view provenance_kind);
 // Returns the error that the profile states, or else the default.
 RegimeError error_of(const HardwareProfile& hardware, const Regime& regime);
 
-// measured / simulated for every regime, in the order of kRegimes.
+// The ratio of measured to simulated time of every regime, in the order of kRegimes.
 using RegimeFactors = std::array<double, kRegimes.size()>;
 RegimeFactors drawn_factors(const HardwareProfile& hardware, uint64_t seed, int64_t draw);
 double factor_of(const RegimeFactors& factors, std::string_view regime);
@@ -35,8 +35,7 @@ double factor_of(const RegimeFactors& factors, std::string_view regime);
 // datasheet's peaks.
 HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& factors);
 
-// Returns the machine with kernels of dense layers that take `factor` times as long; experts and links stay
-// the same.
+// Returns the machine with `factor` times the kernel times of dense layers; experts and links stay the same.
 HardwareProfile with_slower_kernels(const HardwareProfile& hardware, double factor);
 
 // Returns machine_with(drawn_factors()): a pure function of its arguments.

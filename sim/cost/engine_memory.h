@@ -1,5 +1,5 @@
-// EngineMemory: the GPU memory that an engine takes besides weights and KV, by its version. The versions are
-// vLLM's; each number states whether it follows from vLLM's source or was measured.
+// EngineMemory: the GPU memory that a version of the engine takes in addition to weights and KV. The versions
+// are those of vLLM; each number states whether it follows from vLLM's source or was measured.
 //
 // Sources
 //   S  vLLM's source: v1/worker/gpu_worker.py (determine_available_memory, init_device),
@@ -31,18 +31,18 @@ struct EngineMemory {
   // 0.27 for models of 2 to 30 GB).
   double runtime_bytes = 0;
   // Further growth on each GPU of a tensor-parallel group with the custom all-reduce and without fused ones:
-  // 0.55 - 0.13 GiB (P). Without either, the total is 0.21 on each of eight L40S (start-up log of 0.10.2), as
-  // on one GPU.
+  // 0.55 - 0.13 GiB (P). Without either kind of all-reduce, the total is 0.21 on each of eight L40S (start-up
+  // log of 0.10.2), as on one GPU.
   double group_bytes = 0;
-  // From 0.18 on engines fuse all-reduces with norms if the hardware has kernels for this. They then keep
-  // buffers for these kernels instead: Nvlink::fused_all_reduce_bytes.
+  // From 0.18 on engines fuse all-reduces with norms if the hardware has kernels for this. Instead of
+  // group_bytes they then keep buffers for these kernels: Nvlink::fused_all_reduce_bytes.
   bool fuses_all_reduces = false;
-  // Which share of the memory of CUDA graphs an engine includes in its plan, for dense models and for models
-  // with experts or recurrent layers. Before 0.21 graphs use memory outside the engine's share; from 0.21 on
-  // the engine estimates it (S). Dense models use the second runner from 0.25.1 on, which estimates nothing
-  // (vllm-project/vllm issue 49224) until 0.29; from 0.29 on all models use it. Its estimate is smaller: 0.40
-  // GiB for Llama-3.1-8B on an A100 under 0.31 and 0.69 for Qwen3.8-27B on an RTX PRO 6000 under 0.29, which
-  // are 0.55 and 0.57 of kGraphsBytes and kGraphLayerBytes (start-up logs).
+  // The share of the memory of its CUDA graphs that an engine includes in its plan, for dense models and for
+  // models with experts or recurrent layers. Before 0.21 graphs use memory outside the engine's share; from
+  // 0.21 on the engine estimates it (S). Dense models use the second runner from 0.25.1 on, which estimates
+  // nothing (vllm-project/vllm issue 49224) until 0.29; from 0.29 on all models use it. Its estimate is
+  // smaller: 0.40 GiB for Llama-3.1-8B on an A100 under 0.31 and 0.69 for Qwen3.8-27B on an RTX PRO 6000
+  // under 0.29, which are 0.55 and 0.57 of kGraphsBytes and kGraphLayerBytes (start-up logs).
   double planned_graphs_of_dense = 0;
   double planned_graphs = 0;
 };

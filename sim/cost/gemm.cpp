@@ -13,7 +13,8 @@
 namespace kvcap {
 namespace {
 
-// Smaller tables do not determine the three parameters of a fit: their times are scaled by the flops.
+// Fewer points do not determine the three parameters of a fit; the times of such a table are scaled by the
+// flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
 
 double cube(double x) { return x * x * x; }
@@ -215,7 +216,7 @@ double GemmModel::table_s(const Table& table, double rows, GemmShape shape, bool
     return measured.time_s(rows, extrapolated) * flops_of({rows, 1}, shape) /
            flops_of({rows, 1}, measured.shape);
   }
-  // Measured time / fitted time at a measured GEMM.
+  // Returns measured time / fitted time of a measured GEMM.
   const auto correction = [&](const GemmPoint& point) {
     const GemmRows its_rows{static_cast<double>(point.m), 1};
     return point.time_s / formula_s(table.fit, its_rows, measured.shape, table.bytes);

@@ -2,8 +2,8 @@
 // modules use CostModel.
 //
 // A measured table applies to its own shapes and number formats. For all others (other shapes, other formats,
-// the experts of a layer) a smooth maximum is fitted to its points: the fit gives how the time changes from a
-// measured GEMM to the wanted one, and the table corrects the error of the fit.
+// the experts of a layer) a smooth maximum is fitted to its points: the fit predicts how the time changes
+// from a measured GEMM to the wanted one, and the table corrects the error of the fit.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct ElementBytes {
   double output = 2;
 };
 
-// Precision of the matrix units: operands are expanded to the wider of the two. Four-bit weights with 16-bit
-// activations are multiplied in 16 bits.
+// Precision in which the matrix units multiply: that of the wider operand, to which the other one is
+// expanded. Four-bit weights with 16-bit activations are multiplied in 16 bits.
 enum class Precision : uint8_t { half, fp8, fp4 };
 inline constexpr double kMostFourBitBytes = 0.75;  // per element, including scales
 Precision precision_of(const ElementBytes& bytes);

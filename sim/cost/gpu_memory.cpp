@@ -40,7 +40,7 @@ bool has_embedding(const ModelSpec& model, const PipelineStage& ends) {
   return ends.embeds || (ends.samples && model.tie_word_embeddings);
 }
 
-// Returns the bytes of the vocabulary's projections that the stage does not have.
+// Returns the bytes of the embedding and the output projection if the stage does not have them.
 double bytes_of_other_stages(const ModelSpec& model, const PipelineStage& ends) {
   return (has_embedding(model, ends) ? 0 : embedding_bytes(model, 1)) +
          (ends.samples ? 0 : output_bytes(model, 1));
@@ -57,7 +57,8 @@ double position_bytes(const ModelSpec& model) {
   return product(model.max_position_embeddings, width) * model.hidden_bytes_per_element;
 }
 
-// Returns the elements of input projections, convolution and output projection; each GPU has its heads.
+// Returns the elements of input projections, convolution and output projection; each GPU has a part of the
+// heads.
 double recurrent_elements(const ModelSpec& model, const RecurrentState& state, int64_t t) {
   const int64_t inner = divide_up(state.inner_width(), t);
   const int64_t channels = divide_up(state.conv_channels(), t);
@@ -352,7 +353,7 @@ static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& h
   if (is_static) return memory;
   const ActivationPeaks peaks = activation_peaks(model, hardware, settings);
   memory.terms.push_back({"peak activations", peaks.peak_bytes(), true, TermSource::shapes,
-                          "as of vLLM: forward " + gib_text(peaks.forward_bytes) + ", sampler " +
+                          "as in vLLM: forward " + gib_text(peaks.forward_bytes) + ", sampler " +
                               gib_text(peaks.sampler_bytes)});
   return memory;
 }
@@ -402,7 +403,7 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
   return memory;
 }
 
-// Converts the memory that the terms leave into whole blocks.
+// Divides the memory that the terms leave into whole blocks.
 static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const HardwareProfile& hardware,
                         const EngineSettings& settings) {
   const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size,
@@ -422,7 +423,7 @@ static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const Hardwar
          {.name = "left free",
           .source = TermSource::engine,
           .detail = "KV gets gpu_memory_utilization " + number_text(settings.gpu_memory_utilization) +
-                    " of what is free"});
+                    " of the free memory"});
   }
   const double share = hardware.engine ? hardware.engine->kv_capacity_share : 1;
   if (share != 1 && memory.blocks > 0) {

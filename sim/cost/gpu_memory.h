@@ -17,7 +17,7 @@
 //   KV = free * mem_fraction_static - weights,   KV = (free - weights - peak) * free_gpu_memory_fraction
 //
 // The simple model counts the parameters, divided evenly, and the activations of one step's
-// max_num_batched_tokens rows: the residual, and the input and output of the widest GEMM. Routed experts hold
+// max_num_batched_tokens rows: the residual, and the input and output of the widest GEMM. Routed experts need
 // the rows of all active experts at once.
 #pragma once
 
@@ -95,14 +95,14 @@ struct GpuMemory {
   int64_t blocks = 0;
   int64_t tokens = 0;
   double weight_bytes = 0;  // without those of a drafter
-  // Returns the memory that is free at start-up; an engine starts only if its share fits into it.
+  // Returns the memory that is free when the engine starts; its share must fit into it.
   double free_bytes() const;
 
   double bytes(bool charged) const;
 };
-// Returns the memory of one GPU; of the pipeline stage with the fewest blocks, which all stages then have
-// (vLLM, v1/core/kv_cache_utils.py). memory_bytes is used if Gpu::reported_memory_bytes is absent. The
-// kv_capacity_share of HardwareProfile::engine, if present, is applied.
+// Returns the memory of one GPU in the pipeline stage with the fewest blocks; all stages then have this
+// number of blocks (vLLM, v1/core/kv_cache_utils.py). memory_bytes is used if Gpu::reported_memory_bytes is
+// absent. The kv_capacity_share of HardwareProfile::engine, if present, is applied.
 GpuMemory gpu_memory(const ModelSpec& model, const HardwareProfile& hardware, const EngineSettings& settings);
 
 }  // namespace kvcap

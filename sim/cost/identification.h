@@ -6,7 +6,7 @@
 // all keys would save little. Therefore the keys of P probe heads are read first, and the k most important
 // tokens of each are compared. With s the mean Jaccard index over pairs of probe heads,
 //
-//   s >= t:  all heads use the k tokens with most votes       P n + 2 k h vectors
+//   s >= t:  all heads use the k tokens with the most votes   P n + 2 k h vectors
 //   s <  t:  the layer falls back: the other heads' keys are
 //            read too and every head uses its own k tokens    h n + k h vectors
 //
@@ -43,14 +43,15 @@ std::vector<uint8_t> largest(std::span<const double> values, int64_t count);
 
 struct ImportantSet {
   double jaccard = 0;           // s; 1 for a single probe head
-  std::vector<uint8_t> chosen;  // 1 for the k tokens with most votes; mean importance decides ties
+  std::vector<uint8_t> chosen;  // 1 for the k tokens with the most votes; mean importance decides ties
 };
 // Returns the important set of one query. `importance`: one row of tokens per probe head.
 ImportantSet identify(std::span<const double> importance, int64_t probe_heads, int64_t important);
 
 // ChunkScore: the value of a chunk of keys or values in a cache (IV-D2): the number of its uses times the
 // moving mean of the share of its tokens that were important. The paper does not state the length of the
-// mean. Assumed: the last 16 uses, weighted exponentially, as many as reordering takes into account.
+// moving mean; assumed are the last 16 uses, weighted exponentially, as many as reordering takes into
+// account.
 class ChunkScore {
  public:
   void use(double important_share);

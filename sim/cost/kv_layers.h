@@ -10,15 +10,15 @@
 
 namespace kvcap {
 
-// Returns one entry per layer group of the model. KV heads are replicated if they are fewer than the GPUs,
-// and latents always; states of recurrent layers are divided by heads. Under decode context parallelism the
-// GPUs with the same heads hold equal parts of the tokens instead.
+// Returns one entry per layer group of the model. KV heads are replicated if there are fewer heads than GPUs,
+// and latents are always replicated; states of recurrent layers are divided by heads. Under decode context
+// parallelism, the GPUs with the same heads hold equal parts of the tokens instead of replicas.
 std::vector<KvLayers> kv_layers(const ModelSpec& model, int64_t tensor_parallel_size,
                                 int64_t decode_context_parallel_size = 1);
 
-// Returns the layout of the blocks. `block_tokens`: of a block on one GPU; under decode context parallelism a
-// block of the layout is one on each GPU that has a part of the tokens, as in vLLM (v1/core/
-// single_type_kv_cache_manager.py). REQUIRES: block_tokens is positive.
+// Returns the layout of the blocks. `block_tokens`: tokens per block on one GPU. Under decode context
+// parallelism, a block of the layout consists of one block on each GPU that has a part of the tokens, as in
+// vLLM (v1/core/single_type_kv_cache_manager.py). REQUIRES: block_tokens is positive.
 KvLayout kv_layout_of(const ModelSpec& model, int64_t tensor_parallel_size, int64_t block_tokens,
                       int64_t decode_context_parallel_size = 1);
 

@@ -118,9 +118,9 @@ GroupPart grouped_query_attention(const ModelSpec& model, const LayerGroup& grou
   return part;
 }
 
-// Returns MLA. In prefill kv_b expands the latent to keys and values of every head; in decode the same
-// weights are absorbed into the query and the output, with the same flops per token, so one GEMM stands for
-// both.
+// Returns the work of latent attention (MLA). In prefill kv_b expands the latent to keys and values of every
+// head; in decode the same weights are absorbed into the query and the output, with the same flops per token,
+// so one GEMM stands for both.
 GroupPart latent_attention(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   const LatentAttention& latent = *group.latent;
   const int64_t heads = group.num_attention_heads / t;
@@ -168,8 +168,9 @@ GroupPart latent_attention(const ModelSpec& model, const LayerGroup& group, int6
 // Tokens per chunk in the chunked form of a scan.
 constexpr int64_t kScanChunk = 128;
 
-// Returns a scan. Mamba-2 and the gated delta rule run in chunks: attention over 128 keys within a chunk, the
-// state between chunks. Mamba-1 has no such form: every token updates the state.
+// Returns the work of a recurrent layer, a scan. Mamba-2 and the gated delta rule run in chunks: attention
+// over 128 keys within a chunk, the state between chunks. Mamba-1 has no such form: every token updates the
+// state.
 GroupPart recurrence(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   const RecurrentState& state = *group.recurrent;
   const int64_t hidden = model.hidden_size;
@@ -281,7 +282,8 @@ LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement
   return kind;
 }
 
-// Returns the elements of residual + input and output of the widest GEMM; routed experts hold all their rows.
+// Returns the elements of residual + input and output of the widest GEMM; for routed experts, with the rows
+// of all active experts.
 double widest_activation(const ModelSpec& model, const LayerKind& kind, int64_t ranks) {
   double widest = 0;
   const auto consider = [&widest](const std::vector<GemmShape>& gemms, double copies) {
@@ -304,8 +306,8 @@ int64_t divide_up(int64_t total, int64_t parts) { return (total + parts - 1) / p
 
 double mean_largest_normal(int64_t count) {
   if (count < 2) return 0;
-  // The mean of the maximum is the integral of x d(F(x)^count). By parts: of 1 - F^count above 0, of -F^count
-  // below 0.
+  // The mean of the maximum is the integral of x d(F(x)^count). By parts, this is
+  //   (the integral of 1 - F^count above 0) - (the integral of F^count below 0).
   constexpr double kFar = 9, kStep = 1e-3;
   double sum = 0;
   for (double x = kStep / 2; x < kFar; x += kStep) {
@@ -382,7 +384,7 @@ void add_kinds(const ModelSpec& model, int64_t t, const ExpertPlacement& placeme
   shapes.expert_layers = layers - dense;
   shapes.kinds.push_back(expert_layers(model, t, placement, shapes.expert_layers, before_ffn));
   if (placement.ranks == 1 || !placement.expert_parallel) return;
-  // The exchange sums the experts' outputs.
+  // The exchange already sums the experts' outputs.
   shapes.all_reduces_per_layer -=
       static_cast<double>(shapes.expert_layers) / static_cast<double>(model.num_hidden_layers);
 }

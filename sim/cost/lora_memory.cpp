@@ -13,7 +13,8 @@ double outputs_and_inputs(const std::vector<GemmShape>& gemms) {
   return sum;
 }
 
-// Returns the further inputs of layers that are merged in one GEMM: keys and values beside queries.
+// Returns the additional inputs of layers that are merged in one GEMM: those of keys and values besides
+// queries.
 double merged_attention_inputs(const ModelSpec& model) {
   int64_t inputs = 0;
   for (const LayerGroup& group : model.groups()) {

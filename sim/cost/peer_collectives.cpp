@@ -25,7 +25,8 @@ constexpr PeerTimes kPeerTimes[] = {
     {.latency_s = {4.2e-6, 12.7e-6, 24e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.4},
     {.latency_s = {4.8e-6, 14.6e-6, 27.6e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.6},
     {.latency_s = {10e-6, 20e-6, 40e-6}, .share = {0.5, 0.4, 0.2}, .sigma = 0.6}};
-// Error if the kind of server is unknown and treated as host: one with peer access is 2 to 3 times as fast.
+// Error if the kind of server is unknown and assumed to be `host`; a server with peer access is 2 to 3 times
+// as fast.
 constexpr double kUnknownSigma = 0.8;
 
 // NCCL sends a flag with every word of small messages, so their bytes count twice; the engine's own kernel
@@ -73,8 +74,8 @@ CollectiveTable group_of(const std::vector<CollectivePoint>& points, int64_t gpu
   return CollectiveTable(group);
 }
 
-// Interpolates between two measured group sizes. A smaller group takes the time of the smallest, a larger one
-// that of the largest in proportion to its GPUs.
+// Interpolates between two measured group sizes. A smaller group takes the time of the smallest measured one;
+// the time of a larger group is that of the largest, multiplied by the ratio of GPUs.
 double measured_s(const std::vector<CollectivePoint>& points, int64_t gpus, double bytes) {
   int64_t below = 0, above = 0;
   for (const CollectivePoint& point : points) {
@@ -95,8 +96,8 @@ std::optional<Peer> measured_on(const HardwareProfile& hardware) {
   return hardware.nvlink ? std::nullopt : peer_of(hardware);
 }
 
-// Also applies the times of other kinds of server as bounds: no slower kind is faster than a measured faster
-// one.
+// Returns the time on this profile's kind of server. Times that were measured on another kind serve as
+// bounds: a server with a slower interconnect is never predicted to beat one with a faster interconnect.
 double time_s(const HardwareProfile& hardware, CollectiveKind kind, int64_t gpus, double bytes) {
   const Peer peer = *peer_of(hardware);
   const double derived = derived_s(hardware.pcie, peer, kind, gpus, bytes);

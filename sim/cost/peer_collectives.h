@@ -1,7 +1,8 @@
-// Computes times of collectives over NVLink, or over PCIe with the peer access of a server. A profile's
-// measured times apply to the kind of server on which they were measured. For other kinds they are derived
-// from PCIe's bandwidth, with shares and latencies measured on servers of that kind
-// (hwprofiles/efficiency.md, Collectives). Servers of different kinds differ by a factor.
+// Computes the times of collectives over NVLink, or over PCIe with the peer access of a server. A profile's
+// measured times apply only to the kind of server on which they were measured. For other kinds, the times are
+// derived from PCIe's bandwidth, with shares and latencies measured on servers of that kind
+// (hwprofiles/efficiency.md, Collectives). Servers with peer access are 2 to 3 times as fast as servers that
+// copy through the host.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ bool has_own_collectives(const HardwareProfile& hardware);
 
 using CollectiveKind = std::vector<CollectivePoint> Collectives::*;
 
-// Returns the timing points of one group size, by ascending bytes. Empty: NVLink without measured times, or a
-// single GPU.
+// Returns the timing points of one group size, by ascending bytes. Returns none for NVLink without measured
+// times and for a single GPU.
 std::vector<CollectivePoint> collective_points(const HardwareProfile& hardware, CollectiveKind kind,
                                                int64_t gpus);
 

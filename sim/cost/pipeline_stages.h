@@ -15,8 +15,9 @@ struct PipelineStage {
   bool samples = true;  // has the output projection
 };
 
-// Returns the stages as vLLM divides layers (vllm/distributed/utils.py, get_pp_indices): evenly; what is left
-// goes to the stages before the last one, from the end. REQUIRES: 1 <= stages <= layers.
+// Returns the stages as vLLM divides layers (vllm/distributed/utils.py, get_pp_indices): evenly; the
+// remaining layers go to the stages before the last one, starting with the one next to it. REQUIRES: 1 <=
+// stages <= layers.
 std::vector<PipelineStage> pipeline_stages(int64_t layers, int64_t stages);
 
 // Returns the model with the stage's layers only. REQUIRES: all layers attend alike, unless the stage has

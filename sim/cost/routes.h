@@ -1,8 +1,8 @@
 // Route: the links that bytes cross between two tiers of one node, for one tensor-parallel group.
 //
-// A transfer over several links is cut through: it flows over all of them concurrently, so that alone it
-// takes as long as on its slowest link. The t GPUs of a group read disjoint shares in lockstep, so their t
-// PCIe links act as one link with t times the bandwidth.
+// A transfer over several links is cut-through: it flows over all of them at once, so a transfer that is
+// alone takes as long as on its slowest link. The t GPUs of a group read disjoint shares in lockstep, so
+// their t PCIe links act as one link with t times the bandwidth.
 //
 // The time on a link depends on the size of the pieces. If the profile has a curve, `bytes` in n pieces take
 // bytes / rate(bytes / (n t)): each GPU has its own share of every piece, and all devices of the link work
@@ -40,7 +40,7 @@ struct Route {
   double ranks = 1;      // GPUs that share every piece
 
   // Returns the seconds that `bytes` in `requests` pieces take on an otherwise idle route, without the
-  // latency. 0 requests: the overhead per piece is ignored.
+  // latency. With 0 requests, the overhead per piece is ignored.
   double seconds(double bytes, double requests) const;
   // Returns the rate of the slowest link.
   double bytes_per_s() const;

@@ -2,11 +2,11 @@
 //
 // Stored: hidden states of the first layers and KV of the rest, divided so that a history of split_tokens is
 // restored fastest on an idle machine; KV of every layer if hidden states are not smaller (grouped queries,
-// latent attention), or if KV is to be kept. Layers that may be recomputed are stored, too.
+// latent attention), or if `keep` is kv. Layers that may be recomputed are stored, too.
 // Restored: any leading run of layers may be recomputed from tokens while the rest is loaded; or nothing is
-// restored, and the engine's steps compute the history with the new tokens. The turn takes the choice with
-// the earliest first token: the makespan after the pending work of links and GPU, then the steps that the
-// turn waits for and takes part in.
+// restored, and the engine's steps compute the history with the new tokens. Each turn takes the choice with
+// the earliest estimated first token: the makespan of the restoration after the pending work of links and
+// GPU, plus the steps that the turn waits for and takes part in.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,7 +18,8 @@
 namespace kvcap {
 namespace {
 
-// Required ratio of a better candidate's time, so that rounding does not decide.
+// A candidate is better only if its time is below this ratio of the best time, so that rounding errors do not
+// decide.
 constexpr double kBetter = 1 - 1e-9;
 
 class Adaptive : public Policy {
@@ -131,7 +132,7 @@ class Adaptive : public Policy {
   // Returns the number of turns that each second of GPU time delays by a second.
   static double waiting(const EngineLoad& engine) { return static_cast<double>(engine.waiting_turns); }
 
-  // Returns the restoration whose number of recomputed leading layers restores the hits first.
+  // Returns the restoration with the number of recomputed leading layers that restores the hits fastest.
   Restoration fastest(const Context& context, std::span<const Hit> hits, const LoadRates& rates) const {
     Restoration best;
     double least_s = std::numeric_limits<double>::infinity();
@@ -176,8 +177,8 @@ class Adaptive : public Policy {
     return first_end_s + more * engine.decode_step_s;
   }
 
-  // Returns the time of the steps until the chunk is prefilled: the first shares `first`, the others run with
-  // decoding sequences.
+  // Returns the time of the steps that prefill the chunk: the first step also does the work of `first`, later
+  // steps that of the decoding sequences.
   double prefill_s(PrefillChunk chunk, const EngineLoad& engine, Step first) const {
     double total_s = 0;
     Step step = first;

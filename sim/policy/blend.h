@@ -1,8 +1,8 @@
-// CacheBlend's decisions as pure functions (EuroSys '25, 4.3 and 5.1): the number of tokens to compute again,
-// layer by layer, and the tier for chunks.
+// CacheBlend's decisions as pure functions (EuroSys '25, 4.3 and 5.1): the number of tokens to recompute in
+// each layer, and the tier for chunks.
 //
-// With ratio r every layer computes the share r of the found tokens while those of the next layer are loaded.
-// `prefill_s` and `load_s` below are for the same tokens, both for one layer or both for all layers.
+// With ratio r, every layer recomputes the share r of the found tokens while the KV of the next layer is
+// loaded. `prefill_s` and `load_s` below are for the same tokens, both for one layer or both for all layers.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ double recompute_s(double ratio, double prefill_s, double efficiency);
 double controlled_ratio(double load_s, double prefill_s, double efficiency);
 
 // Returns the ratios of gradual filtering, in which each layer computes slightly fewer tokens than the one
-// before: `layers` falling ratios with mean `ratio`, none above 1. The paper does not give the slope;
-// assumed: from 1.2 to 0.8 of the mean.
+// before: `layers` falling ratios with mean `ratio`, none above 1. The paper does not give the slope; the
+// ratios are assumed to fall from 1.2 to 0.8 of the mean.
 std::vector<double> filtered_ratios(double ratio, int64_t layers);
 
 // A tier for chunks, with their load time and storage price.

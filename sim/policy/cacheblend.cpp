@@ -1,22 +1,22 @@
-// CacheBlend (EuroSys '25): loads chunks that are found anywhere in the prompt and computes a share of their
-// tokens again, so that they attend to the text before them. Chunks are kept as KV, or as hidden states,
+// CacheBlend (EuroSys '25): loads chunks that are found anywhere in the prompt and recomputes a share of
+// their tokens, so that they attend to the text before them. Chunks are kept as KV, or as hidden states,
 // which are projected before they are blended.
 //
 // The leading full_layers compute all tokens, to find the positions at which the chunks' own KV deviates most
-// (4.3). Each later layer computes the tokens that were not found, and a slowly falling share with mean r
-// (blend.h) of those found, while the KV of the next layer is loaded (5). The tokens computed again are
-// scattered over the prompt: gathering them costs speed, of which the paper gives only the total effect;
-// partial_efficiency is their speed relative to a whole prefill. A layer never takes longer than if it
-// computed everything.
+// (4.3). Each later layer computes the tokens that were not found and a share of the found ones, which falls
+// slowly and has the mean r (blend.h), while the KV of the next layer is loaded (5). The recomputed tokens
+// are scattered over the prompt: gathering them slows the computation, and the paper states only the total
+// effect; partial_efficiency is their speed relative to a whole prefill. A layer never takes longer than if
+// it computed everything.
 //
-// Text that leads the prompt and follows the same text as before, as a session's history does, does not
-// deviate. Only the rest of the hits is computed again; without a rest the pass loads layer by layer.
+// The beginning of the prompt does not deviate if it was computed after the same text as now, like a
+// session's history. Only the other hits are recomputed; without such hits the pass only loads layer by
+// layer.
 //
 // The whole prompt is one pass in the GPU's restoration queue, whatever its length: the fusor proceeds by
 // layers, not by the token budget of a step, so steps of other requests wait. Positions are rotated during
 // the pass at no cost, and loads may run ahead of computation by read_buffer_layers (absent: without limit,
 // into the KV memory that the request holds in any case).
-// that the request holds anyway).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -102,9 +102,8 @@ class CacheBlend : public Policy {
     const double again_s = recompute_s(planned.ratio, planned.prefill_s, efficiency_);
     std::snprintf(
         text, sizeof text,
-        "cacheblend recomputes %.3g %% of the hits that follow other text (%s): of %lld tokens on %s a "
-        "layer takes "
-        "%.3g ms to load and %.3g ms to compute again",
+        "cacheblend recomputes %.3g %% of the hits that follow other text (%s): a layer of %lld tokens on %s "
+        "takes %.3g ms to load and %.3g ms to recompute",
         100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",
         static_cast<long long>(planned_tokens_), std::string(name(planned_tier_)).c_str(),
         1e3 * planned.load_s, 1e3 * again_s);
@@ -141,11 +140,11 @@ class CacheBlend : public Policy {
   }
 
   // Returns the chunk with the same number of query-key pairs as `rows` tokens scattered evenly over
-  // `tokens`: on average half of the tokens precede one.
+  // `tokens`: on average, half of the tokens precede a row.
   static PrefillChunk scattered(int64_t rows, int64_t tokens) { return {rows, (tokens - rows) / 2}; }
 
-  // Returns the time of a layer that computes `again` of the `found` tokens and all others. Found tokens may
-  // be anywhere.
+  // Returns the time of a layer that computes `again` of the `found` tokens and all tokens that were not
+  // found. Found tokens may be anywhere in the prompt.
   double partial_layer_s(const Context& context, int64_t found, int64_t again) const {
     const auto history = static_cast<double>(context.history_tokens);
     const auto asked = static_cast<double>(context.new_tokens);
@@ -179,17 +178,17 @@ class CacheBlend : public Policy {
     const std::optional<Tier> tier = cheapest_device(all, again_s);
     char text[200];
     if (!tier) {
-      std::snprintf(text, sizeof text, "no device loads in the time in which %.3g %% are computed again",
+      std::snprintf(text, sizeof text, "no device loads as fast as %.3g %% of the tokens are recomputed",
                     100 * ratio);
       return text;
     }
     const auto chosen =
         std::find_if(all.begin(), all.end(), [&](const StorageDevice& one) { return one.tier == *tier; });
-    std::snprintf(
-        text, sizeof text,
-        "the cheapest device whose loading hides behind %.3g %% is %s (%lld tokens for an hour: $%.2g)",
-        100 * ratio, std::string(name(*tier)).c_str(), static_cast<long long>(planned_tokens_),
-        chosen->store_usd);
+    std::snprintf(text, sizeof text,
+                  "the cheapest device that hides its loads behind recomputing %.3g %% is %s (%lld tokens "
+                  "for an hour: $%.2g)",
+                  100 * ratio, std::string(name(*tier)).c_str(), static_cast<long long>(planned_tokens_),
+                  chosen->store_usd);
     return text;
   }
 

@@ -12,7 +12,8 @@
 namespace kvcap {
 
 // Returns how many of `found` tokens after `resident` ones a layer of the group needs for the tokens that
-// follow: those that it keeps at that length. 0 for recurrent layers, which need a state.
+// follow: those that the layer keeps of a sequence of this length. Returns 0 for recurrent layers, which need
+// a state instead.
 int64_t needed_tokens(const LayerGroup& group, int64_t found, int64_t resident);
 
 struct GroupRefusal {
@@ -20,8 +21,8 @@ struct GroupRefusal {
   std::string found;
   std::string allowed;  // with the reason
 };
-// Returns the reason why the policy cannot serve the model; empty if it can, as for all layers that keep all
-// tokens. REQUIRES: the options have their preset.
+// Returns the reason why the policy cannot serve the model. Returns nullopt if it can, which is always the
+// case if all layers keep all tokens. REQUIRES: the options have their preset.
 std::optional<GroupRefusal> refusal(const PolicyOptions& options, const ModelSpec& model);
 
 }  // namespace kvcap

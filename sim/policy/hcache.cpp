@@ -21,7 +21,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kUsualNewTokens = 64;   // after a history, when a form is chosen
+constexpr int64_t kUsualNewTokens = 64;   // assumed after a history when forms are chosen
 constexpr double kTokenBytes = 4;         // a token id, kept for recomputed layers
 constexpr int64_t kGemmTileTokens = 128;  // token_rounded: whole tiles of the projection (HCache 6.3.2)
 
@@ -67,7 +67,8 @@ class HCache : public Policy {
 
   Restoration restore(const Context& context, std::span<const Hit> hits,
                       const LoadRates& rates) const override {
-    // Recomputing all layers is one prefill with the new tokens, which reads the weights once.
+    // If all layers are recomputed, one prefill computes the history with the new tokens and reads the
+    // weights only once.
     if (in_one_pass_) return {};
     return build(division_for(hits, rates, context.resident_tokens), hits, context.resident_tokens);
   }
@@ -132,9 +133,8 @@ class HCache : public Policy {
     notes.emplace_back(text);
     if (kept_.hidden_bytes() >= kept_.kv_bytes()) {
       std::snprintf(text, sizeof text,
-                    "hidden states of this model are not smaller than its KV (%.0f against %.0f bytes a "
-                    "token and layer): "
-                    "%s",
+                    "hidden states of this model are not smaller than its KV (%.0f against %.0f bytes "
+                    "per token and layer): %s",
                     kept_.hidden_bytes(), kept_.kv_bytes(),
                     hidden_stored() == 0 ? "hcache keeps none and equals kv_offload"
                                          : "keeping them costs more than kv_offload");
@@ -197,7 +197,8 @@ class HCache : public Policy {
                      std::to_string(layers_) + " layers of " + cost_.model().name);
   }
 
-  // Returns the share of `total` for hidden states if the other method takes `other_s` per unit.
+  // Returns how many of `total` units to keep as hidden states if the other method takes `other_s` per unit,
+  // and loading and projecting a unit differ by `gap_s`.
   static double balanced(double total, double other_s, double gap_s) {
     return std::clamp(std::ceil(total * other_s / (other_s + gap_s) - 1e-9), 0.0, total);
   }
@@ -313,7 +314,8 @@ class HCache : public Policy {
     return restoration;
   }
 
-  // Returns layers that restore the leading tokens by the other method and the rest from hidden states.
+  // Returns the work of layers that restore the leading tokens by the other method and the rest from hidden
+  // states.
   LayerWork mixed_layers(const Division& division, std::span<const Hit> hits, int64_t tokens,
                          int64_t resident) const {
     LayerWork work{.layers = layers_, .form = LayerForm::mixed};

@@ -1,6 +1,7 @@
 // HyperInfer: loads the keys and values of only those tokens of a stored prefix that the request attends to
-// most; the others take no part in its prefill and decoding. With fewer features the same class is the
-// paper's baselines: as_like (loads everything), h2o_lru and h2o_lfu (load all keys and important values).
+// most; the others take no part in its prefill and decoding. With fewer features, the same class implements
+// the paper's baselines: as_like (loads everything), h2o_lru and h2o_lfu (load all keys and important
+// values).
 //
 // Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention
 // n, and P of h heads as probes, a layer loads in sequence
@@ -11,19 +12,18 @@
 //                                        probe heads agree, k keys and values, the same for all heads
 //               P n + (h - P) n + h k    if they disagree: the other keys, then every head's k values
 //
-// vectors (cost/identification.h), which cross PCIe. SSD and remote are read in whole chunks: with one set
-// for all heads, the chunks that hold at least one important token, which ordering a node by mean importance
-// (`reorder`) makes fewer; with a set per head, all chunks. PCIe is charged for whole chunks, although only
-// vectors cross it; with such tiers it is never the slower link. Probe heads' keys are stored a second time,
-// together for each node. State that is on the GPU is not loaded.
+// vectors (cost/identification.h), which cross PCIe. SSD and remote storage are read in whole chunks. If all
+// heads share one set, these are the chunks with at least one important token; ordering a node by mean
+// importance (`reorder`) reduces their number. With a set per head, they are all chunks. PCIe is charged for
+// whole chunks, although only vectors cross it; it is never slower than such a tier. The keys of the probe
+// heads are stored a second time, in one piece per node. State that is on the GPU is not loaded.
 //
-// `prefetch`: while a layer computes, its set serves as the guess for the next layer, and the part of that
-// set that fits under the computation is loaded; a share adjacent_recall of this part is not loaded again
-// (IV-C).
+// `prefetch`: while a layer computes, its set serves as the guess for the next layer, and as much of it is
+// loaded as the computation hides; the share adjacent_recall of this part is right and need not be loaded
+// again (IV-C).
 //
 // Not modelled: the rewriting every 10 minutes, which runs in the background (nodes are in order from the
 // start), and the look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
-// look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -114,7 +114,8 @@ class HyperInfer : public Policy {
         prefill.cached_tokens - context.resident_tokens + restoration.unused_tokens[index(Tier::hbm)];
     const double layer_s =
         stored_.expand_kv_s(loaded_tokens) + (restoration.fused ? cost_.prefill_layer_s(prefill) : 0);
-    // Queries also meet keys of tokens that turn out unimportant: half of attention's work.
+    // Queries are also scored against the keys of tokens that turn out to be unimportant, which is half of
+    // the work of attention.
     double scores_s = 0;
     if (restoration.fused) {
       const double all_s = cost_.attention_layer_s({prefill.new_tokens, found_tokens});
@@ -156,7 +157,7 @@ class HyperInfer : public Policy {
     }
     if (no_probes_) {
       notes.push_back(cost_.model().name +
-                      " has no more heads of keys than identification probes: all keys are loaded");
+                      " does not have more KV heads than identification probes: all keys are loaded");
     }
     return notes;
   }
@@ -167,8 +168,8 @@ class HyperInfer : public Policy {
       std::snprintf(text, sizeof text, "%g %% of a prefix's tokens are used: %s (HyperInfer VI-B)",
                     100 * identification_.retention,
                     statistics_
-                        ? "accuracy 0.2 % below recomputing in the mean of four data sets at 25 to 50 %, "
-                          "less than 1 % down to 5 %"
+                        ? "mean accuracy on four data sets 0.2 % below recomputing at 25 to 50 %, less than "
+                          "1 % below it down to 5 %"
                         : "accuracy within 1 % of recomputing on four data sets down to 5 %");
     }
     return joined_notes(text, stored_.quality_note(false, true));
@@ -188,7 +189,7 @@ class HyperInfer : public Policy {
     return {tokens, identification_.retention * static_cast<double>(tokens), 1};
   }
 
-  // Returns a load from each host tier; `bytes` and `requests` compute a tier's part from its use.
+  // Returns the loads from all host tiers; `bytes` and `requests` compute the part of a tier from its use.
   template <class Bytes, class Requests>
   static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
     LayerWork work{.form = form};
@@ -256,9 +257,9 @@ class HyperInfer : public Policy {
     work.back().compute_s = time.layer_s;
   }
 
-  // The last two entries of `work` are a layer's probe keys and its needed state. Moves the part of the
-  // second that is loaded within `window_s` seconds of the layer before to the first, and adds the part
-  // loaded in vain.
+  // Models the prefetch for a layer, whose probe keys and needed state are the last two entries of `work`:
+  // the part of the needed state that can be loaded during the `window_s` seconds of the previous layer moves
+  // to the first entry, together with what is loaded in vain.
   void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
     LayerWork& keys = work[work.size() - 2];
     LayerWork& needed = work.back();

@@ -1,5 +1,6 @@
 // Ideal: all history is on the GPU, at no cost and without taking memory. It bounds what loads cost under the
-// engine's own schedule, as in HCache's figures; it does not bound policies that schedule prompts otherwise.
+// engine's own schedule, as in HCache's figures; it does not bound policies that schedule prompts
+// differently.
 #include "policy/table.h"
 
 namespace kvcap {

@@ -14,7 +14,8 @@
 
 namespace kvcap {
 
-// Decides whether a key has an effect: from the options with their preset, and where the policy runs.
+// Decides whether a key has an effect, from the options completed by their preset and from where the policy
+// runs.
 struct KeyUse {
   const PolicyOptions& options;
   const KeySurroundings& where;
@@ -287,7 +288,7 @@ inline constexpr std::tuple kTable{
                  return use.where.host_tiers && use.options.prefetch_on_arrival == PrefetchOnArrival::timeout;
                }),
     policy_key("prefetch_timeout_max_s", &O::prefetch_timeout_max_s,
-               {.meaning = "maximum of the sum of both",
+               {.meaning = "maximum of the total prefetch timeout",
                 .unit = "s",
                 .min = 0,
                 .max = 1e6,

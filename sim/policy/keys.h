@@ -14,7 +14,7 @@ namespace kvcap {
 struct KeySurroundings {
   bool keeps = false;       // some tier stores contexts, the GPU's own included
   bool host_tiers = false;  // at least one of these is a host tier
-  bool scores = false;      // some tier keeps the highest scores
+  bool scores = false;      // some tier evicts by score
   bool pieces = false;      // prompts consist of pieces
   bool texts = false;       // pieces are texts that one call each can ask about
 };

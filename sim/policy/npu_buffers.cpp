@@ -53,7 +53,7 @@ class NpuBuffers : public Policy {
  private:
   std::vector<std::string> notes() const {
     char text[240];
-    std::snprintf(text, sizeof text, "%s reserves %.1f KV slots a sequence for a window of %lld; ",
+    std::snprintf(text, sizeof text, "%s reserves %.1f KV slots per sequence for a window of %lld; ",
                   name_.c_str(), buffer_.reserved_tokens, static_cast<long long>(window_tokens_));
     std::string first = text;
     if (buffer_.copy_every_tokens > window_tokens_) {

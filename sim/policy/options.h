@@ -34,15 +34,15 @@ enum class Match : uint8_t { session, prefix, chunk };
 inline constexpr std::string_view kMatchNames[] = {"session", "prefix", "chunk"};
 constexpr Names names_of(Match) { return kMatchNames; }
 
-// Form that is kept of a context: nothing, keys and values, hidden states (with KV or tokens of layers that
+// Form in which a context is kept: nothing, keys and values, hidden states (with KV or tokens of layers that
 // restore faster from them), or everything, on the GPU and at no cost.
 enum class Keep : uint8_t { none, kv, hidden, all };
 inline constexpr std::array<std::string_view, 4> kKeepNames = {"none", "kv", "hidden", "all"};
 constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr std::string_view name(Keep keep) { return kKeepNames[static_cast<std::size_t>(keep)]; }
 // Restoration of a context: none; prefill of the prompt; loading KV, or copying it into the window of a
-// static graph; projection of hidden states (HCache); the fastest method per turn; computing a share of the
-// loaded tokens again (CacheBlend); loading what the turn attends to most (HyperInfer).
+// static graph; projection of hidden states (HCache); the fastest method per turn; recomputing a share of the
+// loaded tokens (CacheBlend); loading what the turn attends to most (HyperInfer).
 enum class Restore : uint8_t { none, recompute, load, copy, project, fastest, blend, important };
 inline constexpr std::array<std::string_view, 8> kRestoreNames = {
     "none", "recompute", "load", "copy", "project", "fastest", "blend", "important"};
@@ -54,15 +54,15 @@ constexpr std::string_view name(Restore restore) { return kRestoreNames[static_c
 enum class Calls : uint8_t { single, map_reduce, map_rerank };
 inline constexpr std::string_view kCallsNames[] = {"single", "map_reduce", "map_rerank"};
 constexpr Names names_of(Calls) { return kCallsNames; }
-// Value of one use of a chunk in tiers that keep the highest score: 1, or the share of the chunk's tokens
-// that were important (HyperInfer IV-D2).
+// Value of one use of a chunk in tiers that evict by score: 1, or the share of the chunk's tokens that were
+// important (HyperInfer IV-D2).
 enum class Score : uint8_t { frequency, importance };
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 constexpr Names names_of(Score) { return kScoreNames; }
 
-// Scope of the wait for a context that is loaded: only its own request, which is parked (vLLM's offloading
-// connector), or the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has
-// arrived (HiCache), as with preload: layerwise.
+// What waits while a context is loaded. parked: only its own request (vLLM's offloading connector). blocking:
+// the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has arrived
+// (HiCache), as with preload: layerwise.
 enum class LoadMode : uint8_t { parked, blocking, layerwise };
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
@@ -80,10 +80,11 @@ constexpr Names names_of(BlockLayout) { return kBlockLayoutNames; }
 enum class EvictionUnit : uint8_t { block, context };
 inline constexpr std::string_view kEvictionUnitNames[] = {"block", "context"};
 constexpr Names names_of(EvictionUnit) { return kEvictionUnitNames; }
-// Prefetch of a context from farther tiers while its request waits: none; best_effort: the request does not
-// wait for it; wait: the request waits for all of it; timeout: for at most prefetch_timeout_s; at_lookup: it
-// begins one step after the scheduler has first looked the request up, which waits for it (vLLM's secondary
-// tiers: kv_offload/tiering/manager.py, async_lookup.py@030ea52).
+// Prefetch of a context from farther tiers while its request is in the queue. none: no prefetch; best_effort:
+// the request does not wait for it; wait: the request waits for all of it; timeout: for at most
+// prefetch_timeout_s; at_lookup: the request waits, and the prefetch begins one step after the scheduler has
+// first looked the request up (vLLM's secondary tiers: kv_offload/tiering/manager.py,
+// async_lookup.py@030ea52).
 enum class PrefetchOnArrival : uint8_t { none, best_effort, wait, timeout, at_lookup };
 inline constexpr std::string_view kPrefetchOnArrivalNames[] = {"none", "best_effort", "wait", "timeout",
                                                                "at_lookup"};
@@ -125,9 +126,9 @@ struct PolicyOptions {
   std::optional<int64_t> stored_bits;  // bits per element in host tiers: 16, 8 or 4
   bool unbounded = false;              // a bound: host tiers never fill; their cost is that of their capacity
   std::optional<bool> ideal_load;      // loads take no time
-  // CacheBlend: share of the found tokens that every layer computes again (absent: the loading controller
-  // chooses for each request), leading layers that compute all tokens, and the speed of scattered tokens in
-  // other layers relative to a whole prefill.
+  // CacheBlend: share of the found tokens that every layer recomputes (absent: the loading controller chooses
+  // for each request), leading layers that compute all tokens, and the speed of scattered tokens in other
+  // layers relative to a whole prefill.
   std::optional<double> recompute_ratio;
   std::optional<int64_t> full_layers;
   std::optional<double> partial_efficiency;
@@ -155,8 +156,8 @@ struct PolicyOptions {
   // Blocking loads: time per layer in which the scheduler enqueues the copies of a load (HiCache with
   // page_first_direct: sglang#38472).
   std::optional<double> load_enqueue_s;
-  // The worker asks once a step, while it launches the step, which loads have ended, and reports them with
-  // the step's result (vLLM's KV connectors: kv_connector_model_runner_mixin.py@00f4240).
+  // Once per step, while it launches the step, the worker asks which loads have ended, and reports them with
+  // the result of the step (vLLM's KV connectors: kv_connector_model_runner_mixin.py@00f4240).
   std::optional<bool> polled_loads;
   std::optional<WritePolicy> write_policy;
   std::optional<int64_t> store_after_hits;   // lookups of a context before it is saved
@@ -167,7 +168,7 @@ struct PolicyOptions {
   // HCache, instead of split: leading layers that are recomputed and last layers that are kept as KV; the
   // other layers are kept as hidden states.
   std::optional<int64_t> recomputed_layers, kv_layers;
-  std::optional<int64_t> split_tokens;  // history length that stored forms are chosen for; absent: the mean
+  std::optional<int64_t> split_tokens;  // history length for which stored forms are chosen; absent: mean
   std::optional<bool> store_hidden_for_recomputed;
   std::optional<double> reserved_windows;  // npu_*: KV buffer per sequence, in windows of max_model_len - 1
 };

@@ -1,10 +1,11 @@
-// Policy: base class of the systems from the papers, as pure functions. A policy uses the cost model and the
-// routes of the machine, but neither clock nor queues; serving calls it and performs the result.
+// Policy: base class of the restoration methods of papers and production stacks, as pure functions. A policy
+// uses the cost model and the routes of the machine, but neither clock nor queues; the engine calls it and
+// performs the result.
 //
 //   traits()         properties for the whole run: a plain value, set by the constructor
 //   restore()        how each layer is restored, given the context's tiers and the load of the links
 //   save_requests()  the number of requests in which new tokens are written
-//   use()            the part of a hit that a turn needs, and thereby its value in a cache
+//   use()            the part of a hit that a turn needs, which also determines its value in a cache
 //
 // A policy with a new kind of restoration needs one file with a make_ function, its name in options.h and one
 // line in each table of table.cpp; a preset of existing options needs one line.
@@ -50,18 +51,18 @@ struct PolicyInputs {
   uint64_t seed = 1;               // for the policy's random draws
 };
 
-// Work of the engine besides a turn that is about to be restored.
+// Work of the engine apart from the turn that is about to be restored.
 struct EngineLoad {
   double next_step_s = 0;  // next step without the turn; 0: no other requests
   int64_t next_rows = 0;   // tokens that the next step computes
   double decode_step_s = 0;
   int64_t decode_rows = 0;  // sequences that decode concurrently; decode_step_s is the time of their step
-  // Other turns without a first token: being restored or prefilled, or waiting for admission.
+  // Other turns without a first token: they are being restored or prefilled, or wait for admission.
   int64_t waiting_turns = 0;
 };
 
-// Tokens of a node, which is a text that is found as a whole or not at all: a piece of a prompt or a
-// session's history. If a policy keeps chunks, a Stretch is one chunk of its node, else the whole node.
+// Consecutive tokens of a node. A node is a text that is found as a whole or not at all: a piece of a prompt
+// or a session's history. If a policy keeps chunks, a Stretch is one chunk of its node, else the whole node.
 struct Stretch {
   int64_t node_tokens = 0;
   int64_t first_token = 0;
@@ -91,7 +92,7 @@ struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
-  int64_t leading_tokens = 0;                   // found and computed with the same text before them as now
+  int64_t leading_tokens = 0;                   // found, and computed after the same text as now
   uint64_t turn = 0;                            // unique number, for random draws
   std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
   // The turn's prompt may be computed concurrently with the engine's steps. False if prompts are computed one
@@ -142,7 +143,7 @@ struct PolicyTraits {
   std::vector<SaveFloor> save_floors;       // empty if saving never delays a step
   KvBuffer kv_buffer;
   std::vector<std::string> notes;  // assumptions and decisions, shown to the user
-  std::string quality_note;        // loss of quality of answers; empty: none
+  std::string quality_note;        // how the quality of answers suffers; empty: not at all
 };
 
 class Policy {
@@ -150,14 +151,14 @@ class Policy {
   virtual ~Policy() = default;
 
   const PolicyTraits& traits() const { return traits_; }
-  // Returns the restoration; empty if it does not pay: steps then compute the hits with the new tokens.
-  // REQUIRES: hits are in host tiers, at most one per tier; their tokens and the resident ones add up to at
-  // least 1 and at most context.history_tokens.
+  // Returns the restoration. It is empty if restoring does not pay; the steps then compute the hits with the
+  // new tokens. REQUIRES: hits are in host tiers, at most one per tier; their tokens and the resident ones
+  // add up to at least 1 and at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
   // Returns the used part of a Stretch; by default all of it.
   virtual PartUse use(const Stretch& part) const;
-  // Returns the value of one use of a part in tiers that keep the highest score (uses x mean weight).
+  // Returns the value of one use of a part in tiers that evict by score (uses x mean weight).
   virtual double weight(const PartUse&) const { return 1; }
   // Returns the number of pieces in which a save or a demotion writes `tokens` tokens.
   virtual double save_requests(int64_t tokens) const;

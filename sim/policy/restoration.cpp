@@ -85,7 +85,7 @@ std::vector<LayerSpan> layer_spans(const Restoration& restoration, const LoadRat
     for (int64_t i = 0; i < work.layers; ++i) {
       LayerSpan span{.layer = layer, .form = work.form};
       if (work.form != LayerForm::keys) ++layer;
-      // The buffer has room after the entry `ahead` positions before has been computed.
+      // The buffer has room once the entry `ahead` positions earlier has been computed.
       const int64_t leaving = std::ssize(spans) - restoration.ahead;
       const double room_s =
           std::max(work.waits ? computed_s : 0,

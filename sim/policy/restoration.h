@@ -1,5 +1,5 @@
-// Restoration: the loads and computations that bring a stored context back to the GPU, layer by layer, and
-// their duration.
+// Restoration: the loads and computations that restore a stored context on the GPU, layer by layer, and their
+// duration.
 //
 // Two streams run concurrently: loads, one FIFO stream per tier in layer order, and computation on the GPU,
 // also in layer order. A layer is computed when its loads have arrived and the layer before is done; loads
@@ -8,9 +8,9 @@
 //
 //   kv_offload             L x {load KV, compute nothing}
 //   hcache, I/O to spare   L_H x {load hidden, project}, then L_O x {load KV}
-//   hcache, compute ...    L_O x {recompute}, then L_H x {load hidden, project}
+//   hcache, GPU to spare   L_O x {recompute}, then L_H x {load hidden, project}
 //   layer-wise preload     L x {load KV, prefill the new tokens of this layer}  (fused)
-//   cacheblend             L x {load KV, compute a share of it again and the new tokens}  (fused)
+//   cacheblend             L x {load KV, recompute a share of it, compute the new tokens}  (fused)
 //   hyperinfer             L x [{load probe keys, identify}, {wait; load important KV, prefill}]  (fused)
 //
 // makespan_s is the closed form of all of them and the only formula of request fidelity.
@@ -27,8 +27,8 @@
 
 namespace kvcap {
 
-// Form in which a layer is kept, which determines its restoration. keys: the first part of the layer of the
-// next entry.
+// Form in which a layer is kept, which determines its restoration. keys: the first part of a layer, whose
+// other part is the next entry.
 enum class LayerForm : uint8_t { hidden, kv, tokens, mixed, head, keys };
 constexpr std::string_view name(LayerForm form) {
   constexpr std::array<std::string_view, 6> kNames = {"hidden", "kv", "recompute", "mixed", "head", "keys"};
@@ -69,7 +69,7 @@ struct LoadRate {
   double stretch = 1;  // measured seconds / seconds on an idle route
   double delay_s = 0;
 };
-// Under hbm, which has no route: how late computation may start.
+// The entry of hbm, which has no route, holds the delay of the computation.
 using LoadRates = std::array<LoadRate, kTierCount>;
 
 // Returns the seconds that one layer's load takes from a tier; 0 if it loads nothing from there.

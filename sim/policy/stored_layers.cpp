@@ -167,18 +167,17 @@ std::string StoredLayers::quality_note(bool keeps_hidden, bool keeps_kv) const {
                               : std::any_of(groups_.begin(), groups_.end(),
                                             [](const GroupForm& one) { return one.kv.quantised(); });
   if (keeps_kv && keeps_less) {
-    note =
-        "KV is stored in " + bits +
-        " bits, which changes answers: FlexGen (ICML '23) reports negligible loss at 4 bits in groups, "
-        "KVQuant (NeurIPS '24) less than 0.1 of perplexity at 3 with finer methods, CacheGen (SIGCOMM '24) "
-        "negligible loss at 3.5 to 4.3 times fewer bytes; here nothing is measured";
+    note = "KV is stored in " + bits +
+           " bits, which changes answers: FlexGen (ICML '23) reports negligible loss at 4 bits in groups, "
+           "KVQuant (NeurIPS '24) a perplexity loss below 0.1 at 3 bits with finer methods, CacheGen "
+           "(SIGCOMM '24) negligible loss at 3.5 to 4.3 times fewer bytes; kvcap does not model it";
   }
   if (keeps_hidden && hidden_.quantised()) {
     note += (note.empty() ? "hidden" : ". Hidden") + std::string(" states are stored in ") + bits +
             " bits, which changes answers: no evaluation of restoring from them is known; activations have "
-            "outlier channels that 8 bits bear only when treated apart or smoothed (LLM.int8(), NeurIPS '22; "
-            "SmoothQuant, ICML '23)" +
-            (bits_ < 8 ? ", and 4 bits are beyond both" : "");
+            "outlier channels, which 8 bits represent only with special treatment or smoothing (LLM.int8(), "
+            "NeurIPS '22; SmoothQuant, ICML '23)" +
+            (bits_ < 8 ? ", and 4 bits do not suffice even then" : "");
   }
   return note;
 }

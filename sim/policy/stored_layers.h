@@ -2,14 +2,15 @@
 //
 // With stored_bits of 8 or 4, elements are quantised before they leave the GPU and expanded there after
 // loading. A group of 64 elements shares a scale and a zero point of 16 bits each (FlexGen's group size), so
-// an element takes 8.5 or 4.5 bits. Elements that have no more bits in the model, such as 8-bit KV, are
-// stored unchanged. Expansion reads the stored and writes the model's format, as one element-wise kernel per
-// layer if the profile has these; quantisation during saves is not charged, because a step has few new
-// tokens.
+// an element takes 8.5 or 4.5 bits. Elements that do not have more bits than that in the model, such as 8-bit
+// KV, are stored unchanged. Expansion reads the stored and writes the model's format, as one element-wise
+// kernel per layer if the profile has these; quantisation during saves is not charged, because a step has few
+// new tokens.
 //
 // Layers of a model with groups are stored as their mean: KV (or hidden states) of all tokens, and for
-// recurrent layers a state every checkpoint_tokens. Less is loaded: the window's tokens for layers with a
-// window, and one state for recurrent layers. States are stored unchanged, whatever stored_bits is.
+// recurrent layers a state every checkpoint_tokens. A restoration loads less: only the tokens in the window
+// for layers with a window, and one state for recurrent layers. States are stored unchanged, whatever
+// stored_bits is.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,7 @@ struct PieceShape {
   int64_t tokens = kChunkTokens;
   int64_t layers = 1;
 
-  // Returns the number of pieces that a layer of `of_tokens` tokens takes part in, counted by its share of
-  // each.
+  // Returns how many pieces contain a layer of `of_tokens` tokens, each counted by the layer's share of it.
   double per_layer(int64_t of_tokens) const {
     return static_cast<double>((of_tokens + tokens - 1) / tokens) / static_cast<double>(layers);
   }
@@ -39,10 +39,10 @@ struct PieceShape {
 
 class StoredLayers {
  public:
-  // `bits`: per element; 16 or more: as in the model. KV that several tensor-parallel ranks hold, because
-  // there are fewer KV heads than ranks or all heads share a latent, is stored by each rank unless `once`.
-  // `checkpoint_tokens`: tokens between stored recurrent states, at least 1; the additional state at the end
-  // of a turn is not counted. `cost` outlives this object.
+  // `bits`: bits per element; with 16 or more, elements are stored as in the model. KV that several
+  // tensor-parallel ranks hold, because there are fewer KV heads than ranks or all heads share a latent, is
+  // stored by each rank unless `once`. `checkpoint_tokens`: tokens between stored recurrent states, at least
+  // 1; the additional state at the end of a turn is not counted. `cost` outlives this object.
   StoredLayers(const CostModel& cost, int64_t bits, bool once = false, int64_t checkpoint_tokens = 1);
   explicit StoredLayers(const PolicyInputs& inputs);
   // Returns 1 if no layer is recurrent.

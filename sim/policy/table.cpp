@@ -48,7 +48,7 @@ void prefer_chunks(PolicyOptions& options, EvictionKind eviction) {
   prefer(options.chunk_tokens, kChunkTokens);
   prefer(options.eviction, eviction);
 }
-// The baselines load everything that at least one head finds important.
+// The baselines load everything that is important to at least one head.
 void prefer_all_keys(PolicyOptions& options) {
   prefer(options.identification, false);
   prefer(options.reorder, false);
@@ -125,7 +125,7 @@ constexpr auto kLmcacheMp = [](PolicyOptions& options) {
 };
 constexpr auto kHicache = [](PolicyOptions& options) {
   prefer(options.write_policy, WritePolicy::write_through);
-  // What the scheduler enqueues itself has been copied when the step begins.
+  // Copies that the scheduler itself enqueues have ended when the step begins.
   prefer(options.load, options.load_enqueue_s.value_or(0) > 0 ? LoadMode::blocking : LoadMode::layerwise);
   if (options.load == LoadMode::layerwise) prefer(options.preload, Preload::layerwise);
   prefer(options.write, WriteMode::through);
@@ -180,8 +180,8 @@ constexpr std::array kPolicies = {
     PolicyRow{"cached_attention",
               "keep the KV of sessions in DRAM and SSD; prefetch and evict by the waiting queue",
               "keys and values of every layer, without positions",
-              "layer by layer during the prefill of the new tokens, from DRAM, to which look-ahead has "
-              "prefetched it",
+              "layer by layer during the prefill of the new tokens, from DRAM, into which "
+              "look-ahead has prefetched it",
               "wins with a queue, which shows the next uses, and with DRAM much faster than SSD; with an "
               "empty queue it is LRU, and with grouped queries or short histories loads are short anyway",
               Keep::kv, Restore::load,
@@ -317,20 +317,19 @@ constexpr std::array kPolicies = {
         "H100s: mean TTFT of a DRAM tier 13 to 60 % off at 5 to 40 requests/s, throughput within "
         "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs",
         EngineVersion{0, 25}},  // the first known release with tiering/async_lookup.py
-    PolicyRow{
-        "lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
-        "keys and values of prompts in chunks, with all layers",
-        "loads before the step in which the request begins; all requests of the step wait (load: "
-        "parked is enable_async_loading)",
-        "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, "
-        "and tokens after the last full chunk are recomputed",
-        Keep::kv, Restore::load, kLmcache,
-        "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a "
-        "whole)",
-        kLmcacheTiers, kSsdAndRemote,
-        "LMCache configurations.rst@0223da8, async_loading.rst@19e9790, vllm_v1_adapter.py@0043281",
-        "two vLLM 0.13 with one store (LLMServingSim): shares of tokens found within 1.5 points. Times: no "
-        "run whose servers and arrivals are published"},
+    PolicyRow{"lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
+              "keys and values of prompts in chunks, with all layers",
+              "loads before the step in which the request begins; all requests of the step wait (load: "
+              "parked is enable_async_loading)",
+              "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, "
+              "and tokens after the last full chunk are recomputed",
+              Keep::kv, Restore::load, kLmcache,
+              "CacheGen's compression, lazy offload, chunks that overlap the GPU's blocks (loaded as a "
+              "whole)",
+              kLmcacheTiers, kSsdAndRemote,
+              "LMCache configurations.rst@0223da8, async_loading.rst@19e9790, vllm_v1_adapter.py@0043281",
+              "two vLLM 0.13 with one store (LLMServingSim): token hit rates within 1.5 points. Times: no "
+              "run whose servers and arrivals are published"},
     PolicyRow{"lmcache_mp",
               "LMCache as a server of its own: chunks of 256 prompt tokens in its DRAM, asynchronous loads",
               "keys and values of prompts in chunks, with all layers",
@@ -383,7 +382,7 @@ constexpr std::array kPolicies = {
     PolicyRow{"trtllm_offload",
               "TensorRT-LLM's host cache: blocks that the GPU evicts, until their next use",
               "keys and values that the GPU has evicted; a use moves them back",
-              "copies them back before the step that uses them; all its requests wait",
+              "copies them back before the step that uses them; all requests of the step wait",
               "wins if DRAM is not much larger than the GPU's cache: tiers are exclusive, so that their "
               "sizes add up",
               Keep::kv,
@@ -438,16 +437,14 @@ constexpr std::array kRestorations = {
 };
 static_assert(kRestorations.size() == kRestoreNames.size());
 
-// Returns the loss of quality of a blend that computes this share again (absent: at least CacheBlend's
-// minimum).
+// Describes the loss of quality if this share is recomputed (absent: at least CacheBlend's minimum).
 std::string blend_note(std::optional<double> recompute_ratio) {
   const double ratio = recompute_ratio.value_or(kLeastRecomputeRatio);
   if (ratio >= 1) return "";
   if (ratio < kLeastRecomputeRatio) {
     return fmt::format(
-        "{:.3g} % recomputed: less than the 15 % that the paper keeps as its minimum and does not support "
-        "(7.3 "
-        "has 5 to 18 % for one model only)",
+        "{:.3g} % recomputed: less than the minimum of 15 % in the paper, which does not support smaller "
+        "shares (7.3 has 5 to 18 % for one model only)",
         100 * ratio);
   }
   return fmt::format(
@@ -455,8 +452,8 @@ std::string blend_note(std::optional<double> recompute_ratio) {
       recompute_ratio ? "" : "at least ", 100 * ratio);
 }
 
-// Returns the loss of quality from calls about single chunks, and from chunks at other positions. A session's
-// own history stays where it was.
+// Describes the loss of quality from calls about single chunks, and from chunks at other positions. A
+// session's own history stays at its position.
 std::string reuse_note(const PolicyOptions& options) {
   switch (options.calls.value_or(Calls::single)) {
     case Calls::map_reduce:

@@ -29,9 +29,11 @@ struct PolicyRow {
   std::string_view leaves_out = {};  // features of the paper's system or of the stack that are not modelled
   std::span<const TierOptions> tiers = {};  // used unless the scenario sets tiers; empty: all of the profile
   std::span<const TierOptions> other_tiers = {};  // tiers that options of a stack can add
-  std::string_view read_from = {};  // of a stack: the files with their commits, or the versions, of its facts
-  std::string_view accuracy = {};   // of a stack: errors against published runs, from scenarios/reference/accuracy.md
-  // Of a stack that is part of vLLM: the version of the files in `read_from`.
+  // For production stacks only: the files with commits, or the versions, from which its facts were read; the
+  // errors against published runs (from scenarios/reference/accuracy.md); and, for a stack that is part of
+  // vLLM, the version of the files in `read_from`.
+  std::string_view read_from = {};
+  std::string_view accuracy = {};
   std::optional<EngineVersion> read_version = {};
 };
 
@@ -39,7 +41,7 @@ struct RestoreRow {
   Restore restore;
   std::string_view summary;     // one line
   std::span<const Keep> keeps;  // forms that it can restore
-  // Sets the options that it needs and that are not set.
+  // Sets the options that the restoration needs and that are not set.
   void (*preset)(PolicyOptions& options);
   std::unique_ptr<Policy> (*make)(const PolicyInputs&);
   bool plans = false;  // the stored form depends on the tiers that are expected to serve hits
@@ -58,7 +60,7 @@ PolicyOptions with_preset(PolicyOptions options);
 
 // True iff this restoration can use the kept form.
 bool goes_together(Keep keep, Restore restore);
-// Returns the tiers of the preset that the machine has. Empty optional: all tiers.
+// Returns those tiers of the preset that the machine has, or nullopt if the preset uses all tiers.
 std::optional<std::vector<TierOptions>> preset_tiers(std::string_view name,
                                                      const std::function<bool(Tier)>& has);
 // True iff contexts are kept in host tiers.
@@ -66,9 +68,9 @@ bool stores(const PolicyOptions& options);
 // Returns "vllm_offload works in vLLM 0.30 as in 0.25, the version that it was read from" if the version is
 // newer than what the row was read from; else "".
 std::string older_preset_text(const PolicyRow& row, EngineVersion version);
-// Returns the summary of the name, and the options that replace its form and restoration.
+// Returns the summary of the preset, with the options that replace its form and restoration.
 std::string policy_summary(const PolicyOptions& options);
-// Returns the known loss of quality of answers, from state that the policy leaves out and from its kind of
+// Describes the known loss of quality of answers, due to state that the policy leaves out and to its kind of
 // hits.
 std::string quality_note(const PolicyOptions& options, const Policy& policy);
 // Returns the policy. REQUIRES: goes_together(). Throws InputError if the policy stores contexts and there is

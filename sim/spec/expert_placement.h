@@ -27,8 +27,8 @@ struct ExpertPlacement {
   int64_t ranks = 1;
   bool expert_parallel = false;
   ExpertExchange exchange = ExpertExchange::allgather_reducescatter;
-  // Token-expert pairs of the fullest GPU / mean over all GPUs. Absent: derived, as if tokens chose their
-  // experts at random.
+  // Token-expert pairs on the fullest GPU divided by the mean over all GPUs. If absent, this is derived as if
+  // tokens chose their experts at random.
   std::optional<double> imbalance;
 
   bool is_spread() const { return ranks > 1 || expert_parallel; }

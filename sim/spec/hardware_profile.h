@@ -1,6 +1,6 @@
 // HardwareProfile: one server, as described in hwprofiles/*.json. `gpu` (except its count) and `pcie` are per
 // GPU, `ssd` and `cxl` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in exact
-// bytes. Bandwidths are achieved instead of nominal where `provenance` says so.
+// bytes. Bandwidths are achieved instead of nominal rates if `provenance` says so.
 //
 // A server may be rented in shares: several GPUs with a part of its DRAM and SSDs. `count` and the capacities
 // are those of a share; gpu.per_server is the number of GPUs of the whole server.
@@ -40,6 +40,7 @@ struct GemmPoint {
   double weight_bytes_per_element = 2;
 };
 
+// Parameters of an efficiency model. The comment on a field names the models that use it.
 struct Efficiency {
   EfficiencyModel model = EfficiencyModel::constant;
   double efficiency = 1;            // share of the peak flops: constant, smooth_max, wave, blocks
@@ -47,14 +48,15 @@ struct Efficiency {
   double constant_s = 0;            // per call: smooth_max, wave, blocks
   int64_t block_m = 64;             // query rows per thread block: wave, blocks
   double block_s = 0;               // per thread block, besides the time of its keys: blocks
-  double wave_tail = 1;             // share of the idle time at the ends of waves that counts: blocks
+  double wave_tail = 1;             // share of the idle time at the ends of waves to charge: blocks
   bool packed_heads = false;        // a block's rows belong to all query heads of a KV head: blocks
-  // All prompts of a call have as many rows as the longest; blocks without a query read their whole prefix.
+  // All prompts of a call are padded to the rows of the longest; blocks without queries still read their
+  // whole prefix.
   bool padded_rows = false;
   std::vector<GemmPoint> points;  // table
-  // Share of the memory bandwidth that the kernel reaches which quantises A before an FP8 or FP4 GEMM. It
-  // reads A with the bytes per element of the output and writes it with those of A. Absent: the kernel is
-  // fused into another one. Plain GEMMs only.
+  // Share of the memory bandwidth reached by the kernel that quantises A before an FP8 or FP4 GEMM. The
+  // kernel reads the output format and writes the format of A. Absent: it is fused into another kernel. Used
+  // for plain GEMMs only.
   std::optional<double> quantize_bandwidth_efficiency;
 };
 
@@ -74,7 +76,7 @@ struct DecodeEfficiency {
 };
 
 // Norms, activations, rotary embedding and residual adds of a layer: t = bytes / (W bandwidth_efficiency) +
-// kernels * constant_s. Absent: the efficiency of GEMMs includes their time.
+// kernels * constant_s. If absent, the efficiency of the GEMMs is taken to include their time.
 struct Elementwise {
   double bandwidth_efficiency = 0.8;
   double constant_s = 0;  // per kernel
@@ -93,7 +95,8 @@ struct Gpu {
   double memory_bandwidth_bytes_per_s = 0;
   int64_t sm_count = 0;
   Efficiency gemm;
-  // GEMMs whose operands both have at most 8 or at most 4 bits; absent: `gemm`, with the peak of the format.
+  // Both operands have at most 8 bits (gemm_fp8) or at most 4 bits (gemm_fp4); absent: `gemm` with the peak
+  // of that format.
   std::optional<Efficiency> gemm_fp8, gemm_fp4;
   // The kernel for all experts of a layer; absent: like a plain GEMM with the same flops and bytes.
   std::optional<Efficiency> grouped_gemm, grouped_gemm_fp8, grouped_gemm_fp4;
@@ -104,7 +107,7 @@ struct Gpu {
   std::optional<Elementwise> elementwise;
   double kernel_overhead_s = 0;          // added to every GEMM and attention call
   double host_overhead_per_layer_s = 0;  // added to every layer of every step
-  // GPUs of the whole server, of which a share has `count`; absent: `count`.
+  // Number of GPUs of the whole server, if `count` is that of a share; absent: `count`.
   std::optional<int64_t> per_server;
   double price_usd_per_hour = 0;  // one GPU with its share of the server; 0: not known
   // The rent includes the DRAM and the SSDs of the share (their included_bytes).
@@ -133,9 +136,9 @@ struct Pcie {
   double h2d_bandwidth_bytes_per_s = 0;
   double d2h_bandwidth_bytes_per_s = 0;
   double request_overhead_s = 0;  // per copy, if there is no curve
-  // Rates by the bytes of one copy, not above these bandwidths; empty: not measured.
+  // Rates as a function of the bytes of one copy, at most the bandwidths above; empty: not measured.
   std::vector<RatePoint> h2d_curve, d2h_curve;
-  // Share of the sum of both bandwidths that concurrent copies in both directions reach: 0.5 to 1.
+  // Share of the sum of both bandwidths that copies reach if they run in both directions at once: 0.5 to 1.
   double duplex_share = 1;
 };
 
@@ -195,13 +198,14 @@ struct Ssd {
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
   double request_overhead_s = 0;  // per chunk read or written, if there is no curve
-  // Rates of one device by the bytes of one request, not above these bandwidths; empty: not measured.
+  // Rates of one device as a function of the bytes of one request, at most the bandwidths above; empty: not
+  // measured.
   std::vector<SsdPoint> read_curve, write_curve;
   std::optional<int64_t> queue_depth;  // requests in flight per device; absent: the deepest measured
   double sync_write_s = 25e-6;         // one small synchronous write (save: direct_io)
   bool gpu_direct = true;              // false: all data is copied through DRAM
   double price_usd_per_gb_hour = 0;
-  std::optional<double> included_bytes;  // as of dram; of all devices
+  std::optional<double> included_bytes;  // as in Dram, all devices together
   std::string price_date;
   double purchase_usd = 0;  // per device
   double amortization_years = 5;
@@ -214,7 +218,7 @@ struct Ssd {
 struct Remote {
   double capacity_bytes = 0;
   double bandwidth_bytes_per_s = 0;
-  std::vector<RatePoint> curve;  // rates by the bytes of one request, both directions; empty: not measured
+  std::vector<RatePoint> curve;  // rates by the bytes of a request, for both directions; empty: not measured
   double latency_s = 0;          // time to the first byte of a transfer
   double lookup_s = 0;           // time of a lookup in its index, once per turn
   double price_usd_per_gb_hour = 0;
@@ -222,10 +226,10 @@ struct Remote {
   std::string price_date;
 };
 
-// Devices of a tier that only its row in base/tier.h describes.
+// Devices of a kind of tier that has no code of its own, only a row in base/tier.h.
 struct Devices {
   int64_t count = 1;
-  double capacity_bytes = 0;  // of one device, like all fields but prices and latency
+  double capacity_bytes = 0;  // per device, like all fields except prices and latency
   double read_bandwidth_bytes_per_s = 0;
   double write_bandwidth_bytes_per_s = 0;
   double latency_s = 0;    // to the first byte of a transfer
@@ -242,8 +246,8 @@ struct Energy {
   double pue = 1;  // energy of the site / energy of its machines
 };
 
-// Values of an engine that were measured on this machine, besides its kernels. They are the defaults of the
-// fields of `serving` with the same names.
+// Values of an engine that were measured on this machine, apart from the times of its kernels. They are the
+// defaults of the fields of `serving` with the same names.
 struct EngineTimes {
   std::string name, version;  // "vllm", "0.15.1"
   std::optional<double> step_overhead_s, step_overhead_per_sequence_s, request_overhead_s;
@@ -265,7 +269,7 @@ struct HardwareProfile {
   std::optional<Dram> dram;
   std::optional<Ssd> ssd;
   std::optional<Remote> remote;
-  // of the tiers whose row in base/tier.h says `table`
+  // Devices of the tiers without code of their own (`table` in base/tier.h), indexed by tier.
   std::array<std::optional<Devices>, kTierCount> devices;
   Energy energy;
   std::optional<EngineTimes> engine;  // absent: not measured

@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-// Kernels need blocks of a multiple of this number of tokens.
+// Kernels require the number of tokens per block to be a multiple of this.
 constexpr int64_t kKernelBlockTokens = 16;
 
 bool is_checkpoint(const KvLayers& kind) { return kind.rule == KvRule::checkpoint; }
@@ -70,11 +70,11 @@ int64_t KvGroup::most_blocks(int64_t of_tokens, int64_t step_tokens, Checkpoints
       return all;
     case KvRule::window:
     case KvRule::chunk:
-      // One more, because a window may begin anywhere in a block.
+      // One block more, because a window may begin anywhere in a block.
       return std::min(all, divide_up(tokens - 1 + step_tokens, block_tokens) + 1);
     case KvRule::checkpoint:
       if (checkpoints == Checkpoints::none) return 1;
-      // Two: the last checkpoint and the running state.
+      // The last checkpoint and the running state.
       if (checkpoints == Checkpoints::align) return std::min<int64_t>(all, 2);
       return std::min(all, divide_up(1 + step_tokens, block_tokens) + 1);
   }
@@ -121,7 +121,7 @@ KvLayout kv_layout(std::span<const KvLayers> kinds, int64_t block_tokens) {
     layout.page_bytes = std::max(
         {layout.page_bytes, kind.state_bytes, kind.bytes_per_token * static_cast<double>(least_tokens)});
   }
-  // Prefers a little padding to many groups.
+  // Accepts a little padding to avoid many small groups.
   layout.group_layers = 4 * most < 5 * fewest ? most : fewest;
   layout.unit_tokens = 0;
   for (const KvLayers& kind : kinds) {

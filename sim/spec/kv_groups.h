@@ -25,7 +25,7 @@ namespace kvcap {
 enum class KvRule : uint8_t { all, window, chunk, checkpoint };
 
 // Where states of recurrent layers are kept for reuse by other requests (vLLM's mamba_cache_mode):
-//   none   nowhere: a model with recurrent layers has no prefix cache
+//   none   nowhere, so a model with recurrent layers has no prefix cache
 //   align  where a step ends at the end of a block; prefill slices are cut to end there
 //   all    at the end of every block
 enum class Checkpoints : uint8_t { none, align, all };
@@ -59,15 +59,15 @@ struct KvLayout {
   std::vector<KvGroup> groups;
   int64_t group_layers = 0;  // per group, including padding
   double page_bytes = 0;     // one layer of one block
-  // Greatest common divisor of the groups' block_tokens.
+  // The greatest common divisor of the block_tokens of all groups.
   int64_t unit_tokens = 16;
 
   double block_bytes() const { return page_bytes * static_cast<double>(group_layers); }
   // Returns the granularity of prefix hits: the least common multiple of the groups' block_tokens.
   int64_t hit_tokens() const;
   // Convert between blocks and the pool's capacity in tokens, as vLLM reports it ("GPU KV cache size"): every
-  // group has an equal part of the blocks, and the groups with the fewest tokens per block count. Groups that
-  // keep a window or a state need less than their part, so that longer sequences fit.
+  // group gets an equal part of the blocks, and the smallest number of tokens per block determines the
+  // capacity. Groups that keep a window or a state need less than their part, so longer sequences fit.
   int64_t tokens_of(int64_t blocks) const;
   int64_t blocks_of(int64_t capacity_tokens) const;
   // Returns the smallest block_tokens of all groups.
@@ -78,7 +78,8 @@ struct KvLayout {
   bool is_plain() const { return groups.size() == 1 && groups[0].rule == KvRule::all; }
 };
 
-// Returns the layout. `block_tokens`: the engine's option, the least number of tokens per block.
+// Returns the layout. `block_tokens`: the engine's block size, which is the minimum number of tokens per
+// block.
 // REQUIRES: at least one kind; sizes are positive.
 KvLayout kv_layout(std::span<const KvLayers> kinds, int64_t block_tokens);
 

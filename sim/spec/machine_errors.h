@@ -20,14 +20,14 @@ struct RegimeError {
   double sigma = 0;        // common to all shapes
   double shape_sigma = 0;  // for a single kernel
   double bias = 0;         // mean of ln(measured / simulated)
-  std::string outside;     // what part of the regime was never measured, in words; answers repeat it
+  std::string outside;     // the part of the regime that was never measured, in words; shown with answers
 };
 
-// An absent error means that only the fit was measured; default_error() is then assumed
-// (cost/drawn_machine.h). Errors of steps, host and waiting belong to an engine
+// If an error is absent, nothing was measured beyond the points of the fit, and default_error() is assumed
+// (cost/drawn_machine.h). The errors `steps`, `host` and `waiting` belong to an engine
 // (engine/versions/step_errors.h, host_times.h).
 struct MachineErrors {
-  std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows, and above
+  std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows; 64 or more
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4
   std::optional<RegimeError> grouped_gemm;                   // all experts of a layer
   std::optional<RegimeError> prefill_attention, decode_attention;
@@ -40,8 +40,8 @@ struct MachineErrors {
   std::optional<RegimeError> kv_capacity;  // ln(the engine's tokens / derived tokens)
 };
 
-// One regime. Regimes with the same `kernel` share z. Regimes of the `machine` are parts of a server, not of
-// an engine: z is drawn separately for each kind of server.
+// A row of the table of regimes. Regimes with the same `kernel` share z. If `machine` is true, the regime
+// belongs to the server, not to the engine, and z is drawn separately for each kind of server.
 struct Regime {
   std::string_view name;  // key in `errors`
   std::string_view meaning;
@@ -51,8 +51,8 @@ struct Regime {
   bool machine = false;
 };
 
-// A layer has four GEMMs; their shares of the time (Llama: 0.25, 0.08, 0.45, 0.22) average like three equal
-// ones.
+// A layer has four GEMMs; with their shares of the time (Llama: 0.25, 0.08, 0.45, 0.22), their errors average
+// out like those of three equal GEMMs.
 inline constexpr double kShapesOfALayer = 3;
 
 inline constexpr std::array kRegimes = {
@@ -63,7 +63,7 @@ inline constexpr std::array kRegimes = {
     Regime{"narrow_gemm", "GEMMs in FP8 and FP4", "gemm", &MachineErrors::narrow_gemm, kShapesOfALayer},
     Regime{"grouped_gemm", "all experts of a layer", "gemm", &MachineErrors::grouped_gemm, 2},
     Regime{"prefill_attention", "attention of prompts", "attention", &MachineErrors::prefill_attention},
-    Regime{"decode_attention", "attention of one query a sequence", "attention",
+    Regime{"decode_attention", "attention of one query per sequence", "attention",
            &MachineErrors::decode_attention},
     Regime{"elementwise", "norms, activations, residual adds", "elementwise", &MachineErrors::elementwise},
     Regime{"collectives", "collectives between GPUs", "collectives", &MachineErrors::collectives},
@@ -72,11 +72,11 @@ inline constexpr std::array kRegimes = {
     Regime{"cxl", "reads and writes of CXL memory", "cxl", &MachineErrors::cxl, 1, true},
     Regime{"ssd", "reads and writes of SSDs", "ssd", &MachineErrors::ssd, 1, true},
     Regime{"remote", "the remote store", "remote", &MachineErrors::remote, 1, true},
-    Regime{"steps", "steps of an engine, beside the errors of their kernels", "steps", &MachineErrors::steps},
-    Regime{"waiting", "time of the CPU for a request that waits, in every step", "waiting",
-           &MachineErrors::waiting},
-    Regime{"host", "time of the CPU for a layer, a step or a request", "host", &MachineErrors::host},
-    Regime{"kv_capacity", "tokens of KV cache that an engine has, over those derived", "kv_capacity",
+    Regime{"steps", "steps of an engine, in addition to the errors of their kernels", "steps",
+           &MachineErrors::steps},
+    Regime{"waiting", "CPU time per step for each waiting request", "waiting", &MachineErrors::waiting},
+    Regime{"host", "CPU time per layer, step or request", "host", &MachineErrors::host},
+    Regime{"kv_capacity", "tokens in an engine's KV cache, divided by the derived number", "kv_capacity",
            &MachineErrors::kv_capacity}};
 
 }  // namespace kvcap

@@ -258,7 +258,8 @@ double ModelSpec::parameter_count() const {
          all_attention_parameters(*this) + all_ffn_parameters(*this) + vision_parameters;
 }
 
-// A draft layer is like one of the model's last layers, plus a projection of an embedding and a hidden state.
+// A draft layer is like the model's last layers, with an additional projection of an embedding and a hidden
+// state.
 double ModelSpec::draft_parameter_count() const {
   const auto hidden = static_cast<double>(hidden_size);
   const double feed_forward =

@@ -3,7 +3,8 @@
 // Notation as in papers: L layers, D hidden size, h query heads, g KV heads, d head size, b bytes per
 // element.
 //
-// The layers that mix tokens form groups. All layers of a group keep the same state of a context:
+// The layers that mix tokens (attention, recurrence) form groups. All layers of a group keep the same state
+// of a context:
 //
 //   full       keys and values of every token
 //   latent     one latent and one rotary key of every token (MLA), and an indexer's keys if it has one
@@ -32,8 +33,8 @@ enum class PositionEncoding : uint8_t { rope, alibi, absolute };
 inline constexpr std::string_view kPositionNames[] = {"rope", "alibi", "absolute"};
 constexpr Names names_of(PositionEncoding) { return kPositionNames; }
 
-// Norm of queries and keys before attention: per head (Qwen3, Gemma 3), or over all heads, so that GPUs that
-// share the heads have to add up the squares (MiniMax-M2).
+// Norm of queries and keys before attention: per head (Qwen3, Gemma 3), or over all heads (MiniMax-M2), in
+// which case the GPUs that divide the heads must all-reduce the sums of squares.
 enum class QkNorm : uint8_t { none, head, all_heads };
 inline constexpr std::string_view kQkNormNames[] = {"none", "head", "all_heads"};
 constexpr Names names_of(QkNorm) { return kQkNormNames; }
@@ -46,9 +47,10 @@ struct Experts {
   int64_t intermediate_size = 0;  // per routed expert
   int64_t dense_layers = 0;       // layers that have a dense FFN of ModelSpec::intermediate_size instead
   int64_t shared_intermediate_size = 0;  // per shared expert; 0: like a routed one
-  // width of routed experts' input and output, with projections from and to the model's width; 0: the model's
+  // Width of the routed experts' input and output, which are projected from and to the model's width; 0: the
+  // model's width, without projections.
   int64_t hidden_size = 0;
-  // Formats of routed experts; absent: the model's.
+  // Formats of the routed experts; absent: those of the model.
   std::optional<double> weight_bytes_per_element, activation_bytes_per_element;
 
   int64_t shared_width() const {
@@ -159,7 +161,7 @@ struct ModelSpec {
   std::optional<double> activation_bytes_per_element;
   // Formats of attention and recurrent layers, if these differ from the FFNs.
   std::optional<double> attention_weight_bytes_per_element, attention_activation_bytes_per_element;
-  // embedding and output projection; absent: like the weights
+  // Embedding and output projection; absent: like the weights.
   std::optional<double> embedding_bytes_per_element;
   std::optional<double> output_bytes_per_element;  // output projection; absent: like the embedding
   // Parameters of a vision tower and its projector, in 16 bits. They are loaded, but text does not use them.
@@ -186,7 +188,8 @@ struct ModelSpec {
   // Returns the bytes of the hidden state of one token at one layer: D b.
   double hidden_bytes_per_token_layer() const;
   // Returns the elements of keys and values of one token at one layer: 2 g d, or latent + rotary key for MLA.
-  // For a model with groups: at the first group that keeps all tokens, else at the first group.
+  // For a model with groups, these are the elements in the first group that keeps all tokens or, if there is
+  // none, in the first group.
   int64_t kv_elements_per_token_layer() const;
   double kv_bytes_per_token_layer() const;
   // Returns the bytes that every token adds permanently in all full and latent layers: sum of L 2 g d b.
@@ -196,8 +199,7 @@ struct ModelSpec {
   double window_bytes(int64_t tokens) const;
   // Returns the bytes per kept token in all sliding and chunked layers.
   double window_bytes_per_token() const;
-  // Returns the bytes of a sequence's state in all recurrent layers, which is also the size of one
-  // checkpoint.
+  // Returns the bytes of a sequence's state in all recurrent layers, which is also the size of a checkpoint.
   double recurrent_state_bytes() const;
   // Returns all bytes of a context.
   double context_bytes(int64_t tokens) const;
@@ -213,8 +215,8 @@ struct ModelSpec {
   double weight_bytes() const;
   double counted_weight_bytes() const;  // the part derived from shapes and formats
   double routed_weight_bytes() const;   // the part of all routed experts
-  // Return the parameters and bytes of `draft_layers`, which the totals above exclude; stored in the average
-  // format of the weights.
+  // Return the parameters and bytes of `draft_layers`, which the totals above exclude. Their weights are
+  // assumed to have the average format.
   double draft_parameter_count() const;
   double draft_weight_bytes() const;
 };

@@ -1,8 +1,10 @@
-// RateCurve: bytes per second as a function of the bytes per piece, from measured points.
+// RateCurve: the rate of transfers in bytes per second as a function of the bytes per piece, from measured
+// points.
 //
 // Between two points the rate is a power of the piece's bytes: a straight line in log(bytes) and
-// log(bytes/s). This is exact if every piece takes the same time, and if the rate is constant. Pieces smaller
-// than the first point take as long as the first point; pieces larger than the last point have its rate.
+// log(bytes/s). This is exact both if every piece takes the same time and if the rate is constant. Pieces
+// smaller than the first point take as long as the first point; pieces larger than the last point have its
+// rate.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +31,8 @@ class RateCurve {
 };
 
 // Returns the points of one SSD at `queue_depth`, interpolated in log(depth) between the two neighbouring
-// measured depths, as in RateCurve. Beyond the measured depths: the points of the nearest one. Absent: the
-// deepest.
+// measured depths, as in RateCurve. Outside the measured depths, returns the points of the nearest one;
+// without `queue_depth`, those of the deepest.
 std::vector<RatePoint> at_queue_depth(std::span<const SsdPoint> points, std::optional<int64_t> queue_depth);
 
 }  // namespace kvcap

@@ -8,7 +8,7 @@
 
 namespace kvcap {
 
-// Kernel that finds the tokens that remain after top_k and top_p.
+// The kernel that selects the tokens that top_k and top_p keep.
 enum class SamplerKernel : uint8_t { sort, triton, flashinfer };
 inline constexpr std::string_view kSamplerKernelNames[] = {"sort", "triton", "flashinfer"};
 constexpr Names names_of(SamplerKernel) { return kSamplerKernelNames; }

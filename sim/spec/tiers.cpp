@@ -64,7 +64,8 @@ std::optional<TierFacts> facts_of(const std::optional<Part>& part, Tiers... tier
   return facts_of(*part, tier...);
 }
 
-// Returns the tier's facts with the bytes that the GPUs' rent includes. Purchased parts are paid for.
+// Returns the tier's facts with the bytes that the GPUs' rent includes. The rent never includes purchased
+// parts.
 template <class Part>
 std::optional<TierFacts> with_rent(const Gpu& gpu, const std::optional<Part>& part, double purchase_usd) {
   std::optional<TierFacts> facts = facts_of(part);

@@ -1,4 +1,5 @@
-// What a hardware profile says about a tier. base/tier.h explains how to add a kind of tier.
+// TierFacts: capacity, price, power and links of one tier of a hardware profile. base/tier.h explains how to
+// add a kind of tier.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ struct TierLink {
   Resource resource = Resource::dram;
   double bytes_per_s = 0;  // all devices together
   double request_s = 0;    // overhead per request, divided by `devices`
-  RateCurve curve{};       // per device, by the bytes of a request; empty: bytes_per_s and request_s
+  RateCurve curve{};       // per device, by the bytes of a request; empty: see bytes_per_s and request_s
   double devices = 1;      // devices that work concurrently
 };
 

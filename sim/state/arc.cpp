@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-// The keys that were evicted from a queue, oldest first.
+// The keys that were evicted from a queue and are remembered (a ghost list), oldest first.
 class Departed {
  public:
   std::size_t size() const { return keys_.size(); }
@@ -105,7 +105,7 @@ class Arc : public SetAside {
   struct Record {
     Key key = 0;
     bool again = false;   // used more than once
-    bool chosen = false;  // chosen to leave the queue of keys used once
+    bool chosen = false;  // chosen as a victim in the queue of keys used once
   };
 
   Half& half(Slot slot) { return records_[slot].again ? again_ : once_; }
@@ -124,7 +124,7 @@ class Arc : public SetAside {
   void put_back(Slot slot) override { half(slot).queue.insert(slot, half(slot).queue.serial(slot)); }
 
   Half once_, again_;
-  double target_ = 0;  // number of keys used once that stay
+  double target_ = 0;  // number of keys that the first queue should keep
   std::size_t chosen_once_ = 0;
   PerSlot<Record> records_;
   uint64_t uses_ = 0;

@@ -9,13 +9,13 @@
 
 namespace kvcap {
 
-// The tokens of a text from its token `first` on. A prompt is a list of runs; equal lists of runs stand for
-// equal token sequences.
+// Consecutive tokens of a text, beginning with its token `first`. A prompt is a list of runs; equal lists of
+// runs stand for equal token sequences.
 struct TextRun {
   Key text = 0;
   int64_t first = 0;
   int64_t tokens = 0;
-  Key part = 0;  // key of the run's part in the tiers below the GPU
+  Key part = 0;  // key under which the tiers below the GPU store this part
 };
 
 // Full blocks of a text; the first one begins at the text's token `first`.

@@ -1,9 +1,9 @@
-// ChainTree: the names of blocks. A name stands for all tokens of a sequence up to the end of a unit (vLLM's
-// block hash), so that sequences which begin alike share the names of their beginnings.
+// ChainTree: gives blocks their names. Like vLLM's block hash, a name stands for all tokens of a sequence up
+// to the end of a unit, so sequences with a common beginning share the names of that beginning.
 //
-// A node is one text under a chain of texts: it names every unit of the text that may follow there, whether
-// or not it has been computed. Where a sequence goes on with another text, after any unit of a node, it
-// goes on in a child. So nodes are never split, and a walk along a chain costs one lookup per text.
+// A node is one text after a chain of other texts. It names every unit of its text, computed or not. A
+// sequence that continues with another text after some unit of a node continues in a child of the node. Nodes
+// are therefore never split, and a walk along a chain costs one lookup per text.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class ChainTree {
  public:
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
   static constexpr uint32_t kRoot = 0;
-  // A node names at most this many units; a longer text goes on in a child.
+  // A node names at most this many units; a longer text continues in a child.
   static constexpr int64_t kMostUnits = 512;
 
   // Units [begin, end) of a sequence, named by `node`.
@@ -30,11 +30,12 @@ class ChainTree {
 
   explicit ChainTree(int64_t unit_tokens) : unit_tokens_(unit_tokens), nodes_(1) {}
 
-  // Returns the units that follow the first `units` units of a sequence, which end in `node`, if the sequence
-  // goes on with the last units of `run` after its first `in_run`; at most `most` units. The node is kNone if
-  // no block and no request has that name.
+  // Returns the next units of a sequence, at most `most`. The first `units` units of the sequence end in
+  // `node`, and it continues with `run` after the first `in_run` units of that run. The node is kNone if no
+  // block and no request has this name.
   Stretch next(uint32_t node, int64_t units, const BlockRun& run, int64_t in_run, int64_t most) const;
-  // The same, and adds the node if need be. REQUIRES: the caller holds `node`, and will hold the new one.
+  // The same, but adds the node if it is missing. REQUIRES: the caller holds `node`, and will hold the new
+  // one.
   Stretch add_next(uint32_t node, int64_t units, const BlockRun& run, int64_t in_run, int64_t most);
 
   // A node stays as long as it is held or has a child. The root always stays.
@@ -43,13 +44,14 @@ class ChainTree {
 
   // Returns `units` units of a sequence that `node` names, from the sequence's unit `unit` on.
   BlockRun run(uint32_t node, int64_t unit, int64_t units) const;
-  // Returns the node on the way from the root to `node` that names the sequence's unit `unit`, which is not
-  // behind those of `node`.
+  // Returns the node on the way from the root to `node` that names the sequence's unit `unit`, which must not
+  // be beyond the units of `node`.
   uint32_t node_of(uint32_t node, int64_t unit) const;
   int64_t begin(uint32_t node) const { return nodes_[node].begin; }
   std::size_t slots() const { return nodes_.size(); }
 
-  // Recomputes the holders of every node from `holders`, those outside of the tree. Aborts on a mismatch.
+  // Recomputes the number of holders of every node. `holders`: the number of holders outside the tree, by
+  // node. Aborts on a mismatch.
   void check(std::vector<uint32_t> holders) const;
 
  private:

@@ -1,11 +1,10 @@
-// Eviction: which of the keys in one tier leaves when room is needed. It sees keys, uses and hints, never
-// bytes or clocks. eviction_kind.h lists the orders; the file of each describes it.
+// Eviction: chooses the key that leaves a tier when room is needed. It sees keys, uses and hints, but neither
+// bytes nor clocks. eviction_kind.h lists the eviction orders; each is described in its own file.
 //
 // A key is identified by its slot, a small number that its owner chooses, so that records are stored in
-// arrays. When the victim search meets a held key it sets the key aside and skips it until release() restores
-// its position, so a held key costs one step and not one per search. Every operation takes O(1) or O(log n),
-// victim() amortised.
-// held key costs one step and not one per search. Every operation takes O(1) or O(log n), victim() amortised.
+// arrays. A victim search that reaches a held key sets it aside; the key is skipped until release() restores
+// its position, so it costs one step and not one per search. Every operation takes O(1) or O(log n), victim()
+// amortised.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +25,10 @@ class Eviction {
  public:
   virtual ~Eviction() = default;
 
-  // A key that is not in the tier will enter if room can be made. Called before victims for it are chosen.
+  // Announces a key that will enter the tier if room can be made. Called before the victims for it are
+  // chosen.
   virtual void awaits(Key) {}
-  // The slot, which stands for `key`, enters the tier; this is its first use.
+  // Adds the slot of `key` to the tier; this counts as its first use.
   virtual void enter(Slot slot, Key key) = 0;
   // Removes the slot. `evicted`: true if it leaves as the victim(), false for any other reason.
   virtual void leave(Slot slot, bool evicted) = 0;
@@ -36,7 +36,8 @@ class Eviction {
   // Notes that the content grew: updates recency, but does not count as a use.
   virtual void renew(Slot slot) = 0;
 
-  // Hints for a slot, even outside this tier; valid until replaced. Defaults: kNever and 0.
+  // Set hints for a slot, which need not be in this tier. A hint is valid until it is replaced. Defaults:
+  // kNever and 0.
   virtual void expect(Slot, Order /*next_use*/) {}
   virtual void weigh(Slot, double /*score*/) {}
 

@@ -42,7 +42,7 @@ struct EvictionRow {
   std::string_view summary;  // what is evicted first from a full tier
   std::unique_ptr<Eviction> (*make)();
   bool scores = false;       // needs scores of uses
-  bool clairvoyant = false;  // needs the workload's future uses: a bound
+  bool clairvoyant = false;  // needs the future uses of the workload, so it is only a bound
   bool by_object = false;    // evicts pages regardless of the contexts that they belong to
 };
 
@@ -55,12 +55,12 @@ inline constexpr std::array kEvictions = {
                 "the oldest of a small queue, from which a second use moves entries to the main queue",
                 make_s3_fifo},
     EvictionRow{EvictionKind::arc, "arc",
-                "the least recently used among those used once or those used again, by which of these return "
-                "after eviction (vLLM)",
+                "the least recently used, among those used once or those used again, whichever return less "
+                "often after eviction (vLLM)",
                 make_arc},
     EvictionRow{.kind = EvictionKind::sharded_lru,
                 .name = "sharded_lru",
-                .summary = "the least recently used in one of 1,024 shards, each in turn (Mooncake Store)",
+                .summary = "the least recently used in one of 1,024 shards, taken in turn (Mooncake Store)",
                 .make = make_sharded_lru,
                 .by_object = true},
     EvictionRow{EvictionKind::next_use, "next_use",
@@ -68,12 +68,12 @@ inline constexpr std::array kEvictions = {
                 make_next_use},
     EvictionRow{.kind = EvictionKind::score,
                 .name = "score",
-                .summary = "the lowest score, except for a new entry with a lower one",
+                .summary = "the entry with the lowest score, unless the new entry has a lower one",
                 .make = make_score,
                 .scores = true},
     EvictionRow{.kind = EvictionKind::belady,
                 .name = "belady",
-                .summary = "the one that the workload needs last, which only a bound can know",
+                .summary = "the one that the workload needs last (a bound: it knows the future)",
                 .make = make_next_use,
                 .clairvoyant = true},
     EvictionRow{EvictionKind::none, "none", "nothing, so that a full tier accepts no more", make_none},

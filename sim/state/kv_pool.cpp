@@ -65,7 +65,7 @@ void KvPool::on_eviction(Evicted evicted) {
 
 // ---- lookups ----
 
-// Sets path_ to the names of the chain's first `units` units, as far as the tree has them.
+// Sets path_ to the names of the chain's first `units` units, as far as the tree contains them.
 void KvPool::walk(std::span<const BlockRun> chain, int64_t units) const {
   path_.clear();
   Stretch at;
@@ -79,7 +79,7 @@ void KvPool::walk(std::span<const BlockRun> chain, int64_t units) const {
   }
 }
 
-// Returns up to which of the blocks before `end` all from the first one on have a name.
+// Returns the end of the run of named blocks that begins at block 0, at most `end`.
 int64_t KvPool::named_from_start(uint32_t g, int64_t end) const {
   int64_t at = 0;
   for (const Stretch& stretch : path_) {
@@ -93,7 +93,7 @@ int64_t KvPool::named_from_start(uint32_t g, int64_t end) const {
   return at;
 }
 
-// Returns from which of the blocks [begin, end) on all up to the last one have a name.
+// Returns the beginning of the run of named blocks that ends at block `end`, at least `begin`.
 int64_t KvPool::named_down_to(uint32_t g, int64_t begin, int64_t end) const {
   for (std::size_t i = path_.size(); i-- > 0 && end > begin;) {
     const Stretch& stretch = path_[i];
@@ -107,7 +107,7 @@ int64_t KvPool::named_down_to(uint32_t g, int64_t begin, int64_t end) const {
   return end;
 }
 
-// Returns the largest end of named blocks that is at most `at`; 0 if none of them has a name.
+// Returns the largest position, at most `at`, at which a named block ends; 0 if there is none.
 int64_t KvPool::next_named_end(uint32_t g, int64_t at) const {
   for (auto stretch = path_.rbegin(); stretch != path_.rend(); ++stretch) {
     const int64_t last = std::min(at, groups_[g].last_in(*stretch));
@@ -119,8 +119,8 @@ int64_t KvPool::next_named_end(uint32_t g, int64_t at) const {
 
 // Returns the longest prefix of at most `tokens` tokens for which the group has all needed blocks. If a block
 // that is needed for `tokens` is missing, every shorter prefix that ends after this block needs it as well:
-// except at its end, a rule never needs fewer blocks for a shorter prefix. And a prefix whose last block has
-// no name is found only if it needs none, at the end of a chunk.
+// except at its end, a rule never needs fewer blocks for a shorter prefix. A prefix whose last block has no
+// name is found only if it needs no block, which is the case at the end of a chunk.
 int64_t KvPool::longest(uint32_t g, int64_t tokens) const {
   const KvGroup& is = groups_[g].is;
   if (is.rule == KvRule::all) {
@@ -180,9 +180,9 @@ KvHits KvPool::find(std::span<const BlockRun> chain, int64_t most_tokens) const 
 
 // ---- names ----
 
-// Goes on by at most `most` units of the chain, as far as one node names them.
+// Advances the naming by at most `most` units of the chain, within one node.
 KvPool::Stretch KvPool::advance(std::span<const BlockRun> chain, int64_t most, KvHolding& holding) {
-  // A completed run is left only now, because the chain may have extended it.
+  // A completed run is left only here, because the chain may have been extended since the last call.
   if (holding.in_run_ == chain[holding.run_].blocks) {
     ++holding.run_;
     holding.in_run_ = 0;
@@ -242,7 +242,7 @@ void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
   }
 }
 
-// A range applies to the blocks that begin in it.
+// A retention range applies to the blocks that begin in it.
 KvPool::LevelUntil KvPool::prompt_level(const Group& group, int64_t block) const {
   const int64_t token = block * group.is.block_tokens;
   for (const RetentionRange& range : retention_.ranges) {
@@ -347,7 +347,7 @@ int64_t KvPool::owed_blocks(const KvHolding& holding, int64_t found_tokens, int6
   return owed;
 }
 
-// Returns how many blocks the group takes to grow to `tokens`.
+// Returns how many blocks the group needs to grow to `tokens`.
 int64_t KvPool::growth(const Group& group, const OfGroup& of, int64_t tokens) const {
   return std::clamp<int64_t>(group.blocks_of(tokens) - of.end, 0, group.sparse ? 1 : kEndless);
 }
@@ -437,8 +437,8 @@ bool KvPool::grow(int64_t computed, int64_t tokens, KvHolding& holding) {
   return fits;
 }
 
-// Requests that take or drop blocks in the same step do so in their order, and earlier steps come first, so
-// that the eviction order equals that of single steps.
+// Steps are processed in order, and the requests that take or drop blocks in the same step in their own
+// order, so that evictions happen in the same order as with single steps.
 void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                            const std::function<void(int64_t)>& begins) {
   if (!drops_ && !begins) {

@@ -1,5 +1,5 @@
-// KvPool: the KV memory of one engine, a single pool of blocks for running requests and the prefix cache, for
-// models whose layers form one or several groups (kv_groups.h).
+// KvPool: the KV memory of one engine, a single pool of blocks that running requests and the prefix cache
+// share. The layers of a model form one or several groups (kv_groups.h).
 //
 // A block holds the keys and values of block_tokens tokens for the layers of one group. A request holds
 // blocks in every group. A full block gets a name, which stands for all tokens up to its end (vLLM's block
@@ -43,7 +43,7 @@ struct KvPoolOptions {
   int64_t step_tokens = 2048;  // most tokens per request and step
   bool caching = true;         // false: blocks get no names
   Retention retention;
-  std::function<double()> now_s;  // the time; asked only if the retention has durations
+  std::function<double()> now_s;  // the time; called only if the retention has durations
 };
 
 // The blocks of one request.
@@ -56,8 +56,8 @@ class KvHolding {
   // Consecutive blocks [begin, end) of a group.
   struct Piece {
     int64_t begin = 0, end = 0;
-    uint32_t copy = NamedBlocks::kNone;  // of the last block; kNone: nameless
-    bool passed = false;                 // a state was carried past its end
+    uint32_t copy = NamedBlocks::kNone;  // copy of the last block; kNone: the blocks have no name
+    bool passed = false;                 // checkpoints: the state was carried past its end
   };
   struct OfGroup {
     std::vector<Piece> pieces;  // in order, with gaps
@@ -83,9 +83,9 @@ struct KvHits {
   int64_t shared = 0;  // held blocks of groups that drop blocks (KvPool::shared())
 };
 
-// Growth by one token per step of a request that has computed `computed` tokens. Full blocks up to `nameable`
-// tokens are named as they fill, because a block that is dropped without a name is lost; with an empty chain
-// none is named.
+// A request that has computed `computed` tokens and grows by one token per step. Full blocks up to `nameable`
+// tokens are named as they fill, because a block that is dropped without a name is lost. With an empty chain,
+// no block is named.
 struct KvGrowth {
   KvHolding* holding = nullptr;
   int64_t computed = 0;
@@ -96,8 +96,8 @@ struct KvGrowth {
 
 class KvPool {
  public:
-  // Called when blocks of `group` have left the pool, last block first. `run` names them: where a block has
-  // several units, each is reported by its last one.
+  // Called when blocks of `group` have left the pool, last block first. `run` names them; a block of several
+  // units is named by its last unit.
   using Evicted = std::function<void(std::size_t group, const BlockRun& run, int64_t priority)>;
 
   explicit KvPool(const KvPoolOptions& options);
@@ -110,8 +110,8 @@ class KvPool {
   int64_t free() const { return nameless_free_ + named_.cached(); }
   int64_t held() const { return total() - free(); }
   int64_t cached() const { return named_.cached(); }
-  // Returns the number of references beyond the first to blocks of groups that drop blocks. A request that
-  // drops a shared block frees none, so this many blocks may be needed although no request's demand grows.
+  // Returns the number of references beyond the first to blocks of groups that drop blocks. Dropping a shared
+  // block frees no block, so up to this many blocks may be needed although no request's demand grows.
   int64_t shared() const { return named_.shared(); }
   // Returns the number of records that check() visits.
   int64_t records() const { return static_cast<int64_t>(named_.cells()); }
@@ -119,10 +119,10 @@ class KvPool {
   int64_t unit_tokens() const { return unit_tokens_; }
   int64_t hit_tokens() const { return hit_tokens_; }
 
-  // Returns what is cached of the chain, up to `most_tokens`.
+  // Returns the longest usable prefix of the chain in the cache, up to `most_tokens`.
   KvHits find(std::span<const BlockRun> chain, int64_t most_tokens) const;
-  // Adds to an empty holding the blocks that are needed after the first `tokens` tokens. REQUIRES: find()
-  // finds them.
+  // Adds to an empty holding the blocks that are needed after the first `tokens` tokens. REQUIRES: find() has
+  // found them.
   void hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding);
   // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
   int64_t most_blocks(int64_t tokens) const;
@@ -135,7 +135,7 @@ class KvPool {
   // false and takes none if too few are free.
   bool grow(int64_t computed, int64_t tokens, KvHolding& holding);
   // Grows each request by one token per step, in this order. Calls `begins` with the number of the step, from
-  // 1 on, before the step takes blocks. REQUIRES: the sum of missing_blocks() is free.
+  // 1 on, before the step takes blocks. REQUIRES: as many blocks are free as the sum of missing_blocks().
   void grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                      const std::function<void(int64_t)>& begins = nullptr);
   // Returns how many one-token steps after `computed` tokens drop no block.
@@ -146,20 +146,22 @@ class KvPool {
   int64_t missing_blocks(const KvHolding& holding, int64_t tokens) const {
     return tokens <= holding.until_ ? 0 : missing_after(holding, tokens);  // the common case first
   }
-  // Takes the blocks needed after the first `tokens` tokens, which a tier loads. REQUIRES: they are free.
+  // Takes the blocks that are needed after the first `tokens` tokens, whose state is loaded from a tier.
+  // REQUIRES: enough blocks are free.
   void take_loaded(int64_t tokens, KvHolding& holding);
   // Names the full blocks of the first `tokens` tokens. The chain may be longer than in the previous call.
-  // Blocks that begin after `prompt_tokens` have the priority of decoding.
+  // Blocks that begin after `prompt_tokens` get the priority of decoded tokens.
   void name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
             int64_t prompt_tokens = std::numeric_limits<int64_t>::max());
-  // Ends the durations that are over; called before each step's blocks are taken.
+  // Resets the priority of blocks whose duration is over. Call this before the blocks of a step are taken.
   void expire() { named_.expire(); }
   bool has_durations() const { return retention_.has_durations(); }
   int64_t named_tokens(const KvHolding& holding) const { return holding.named_units_ * unit_tokens_; }
   void give_back(KvHolding& holding);
 
-  // Returns how many of `tokens` tokens after `computed`, of `known` ones, a step computes: with
-  // Checkpoints::align a prefill slice ends at a block end as long as a full block remains.
+  // Returns how many of the next `tokens` tokens a step computes if `computed` of `known` tokens have been
+  // computed: with Checkpoints::align, a prefill slice ends at the end of a block as long as a full block
+  // remains.
   int64_t cut_slice(int64_t computed, int64_t known, int64_t tokens) const;
 
   // Recomputes every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
@@ -192,7 +194,8 @@ class KvPool {
   void count(uint32_t g, KvHits& hits) const;
   int64_t missing_after(const KvHolding& holding, int64_t tokens) const;
   Stretch advance(std::span<const BlockRun> chain, int64_t most, KvHolding& holding);
-  // The level of blocks from one on, and up to which block it holds; no level: that of no range.
+  // The retention level of a block, which applies to all blocks before `until`. No level: the block is in no
+  // range.
   struct LevelUntil {
     std::optional<RetentionLevel> level;
     int64_t until = 0;

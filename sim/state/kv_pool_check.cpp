@@ -44,9 +44,9 @@ static bool heads_stay(const Retention& retention) {
   });
 }
 
-// In a group that keeps all tokens a block stays cached as long as any block after it, unless its priority is
-// lower. Then those after it are not found until it has been computed again. (TensorRT-LLM forgets them at
-// once, while they keep their places in the order of eviction.)
+// In a group that keeps all tokens, a block stays cached at least as long as any block after it, unless its
+// priority is lower. In that case, the blocks after it are not found until it has been computed again.
+// (TensorRT-LLM forgets them at once, while they keep their places in the order of eviction.)
 void KvPool::check_heads() const {
   if (!heads_stay(retention_)) return;
   named_.for_each_cell([this](const NamedBlocks::Cell& cell) {

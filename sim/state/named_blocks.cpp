@@ -54,7 +54,7 @@ int64_t NamedBlocks::end_before(uint32_t node, uint32_t group, int64_t at) const
   return i > 0 ? std::min<int64_t>(at, cells_[cells[i - 1].cell].end) : 0;
 }
 
-// Returns where the cell behind block `at` begins, at most `end`.
+// Returns the beginning of the first cell after block `at`, at most `end`.
 int64_t NamedBlocks::border(uint32_t node, uint32_t group, int64_t at, int64_t end) const {
   const Row& cells = row(node, group);
   const std::size_t next = place(cells, at);
@@ -106,8 +106,8 @@ void NamedBlocks::remove_copy(uint32_t copy) {
   if (of.oldest == kNone) remove_cell(cell);
 }
 
-// Cuts the blocks before `at` off a cell and returns their new cell. Holders of a copy then also hold what
-// was cut off its front (Copy::front).
+// Moves the blocks before `at` from a cell to a new cell, which is returned. Holders of a copy then also hold
+// the part that was cut off its front (Copy::front).
 uint32_t NamedBlocks::cut(uint32_t cell, int64_t at) {
   Cell front = cells_[cell];
   KVCAP_CHECK(front.begin < at && at < front.end);
@@ -220,7 +220,7 @@ void NamedBlocks::evict(int64_t blocks) {
     if (is_part && cells_[cell].oldest == cells_[cell].newest) {
       cells_[cell].end = static_cast<int32_t>(left_end);
     } else {
-      if (is_part) cut(cell, left_end);  // the copy is now one of the tail
+      if (is_part) cut(cell, left_end);  // `copy` is now a copy of the tail
       unlink(copy);
       remove_copy(copy);
     }
@@ -282,7 +282,7 @@ void NamedBlocks::release(uint32_t copy, int64_t begin, int64_t end) {
     at = cells_[cell].begin;
     if (cells_[cell].end > end) {
       cut(cell, end);
-      at = end;  // goes on with what was cut off
+      at = end;  // continue with the part that was cut off
       continue;
     }
     KVCAP_CHECK(at >= begin);

@@ -1,13 +1,13 @@
-// NamedBlocks: the blocks that have a name, held by requests or cached, and the order in which the cached
-// ones are evicted.
+// NamedBlocks: the blocks that have a name, whether held by requests or only cached, and the order in which
+// cached blocks are evicted.
 //
 // They are kept in runs. A cell is a run of consecutive blocks of one group of layers under consecutive names
-// (chain_tree.h); its copies are the physical runs of blocks with these names, usually one, the oldest of
-// which is found. Every holder of a copy holds all its blocks. Unreferenced copies form one list in the
-// order of their release, and eviction trims the tail of the list's first copy. Where a run is used in part
-// it is cut in two. So each operation takes O(runs touched), not O(blocks), with the same hits and evictions
-// as a pool with a record per block. There is one such list per priority (retention.h); a lower priority
-// leaves first.
+// (chain_tree.h); its copies are the physical runs of blocks with these names. Usually there is one copy;
+// lookups find the oldest. Every holder of a copy holds all its blocks. Unreferenced copies form one list in
+// the order of their release, and eviction trims the tail of the list's first copy. A run that is used in
+// part is cut in two. Each operation therefore takes O(runs touched), not O(blocks), with the same hits and
+// evictions as a pool with a record per block. There is one such list per priority (retention.h); lower
+// priorities are evicted first.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ class NamedBlocks {
   };
   // Called when blocks [begin, cell.end) of a cell have left, last block first.
   using Evicted = std::function<void(const Cell& cell, int64_t begin, int64_t priority)>;
-  // Returns the time; asked only if some level has a duration.
+  // Returns the time; called only if some level has a duration.
   using Clock = std::function<double()>;
 
   // `counts_shared[g]`: references beyond the first to blocks of group g count as shared().
@@ -61,20 +61,20 @@ class NamedBlocks {
   // Returns the end of the node's last cell that ends at block `at` or before; 0 if there is none.
   int64_t end_before(uint32_t node, uint32_t group, int64_t at) const;
 
-  // Adds a holder to the part of a cell that lies in [begin, end), which gets the level, or keeps its own
-  // without a duration. Returns its copy.
+  // Adds a holder to the part of a cell that lies in [begin, end) and returns its copy. The copy gets `level`
+  // or, if there is none, keeps its priority without a duration.
   uint32_t hold(uint32_t cell, int64_t begin, int64_t end, const std::optional<RetentionLevel>& level);
-  // Names held blocks from `begin` on, up to `end` or the next border of a cell. add() returns their copy,
-  // which has one holder. extend() adds them to the copy of the blocks before, if that has one holder, and
-  // returns where they end: `begin` if it cannot.
+  // Give names to held blocks from `begin` on, up to `end` or the next border of a cell. add() returns their
+  // copy, which has one holder. extend() adds them to the copy of the blocks before, if that has one holder,
+  // and returns where they end: `begin` if it cannot.
   Added add(uint32_t node, uint32_t group, int64_t begin, int64_t end, RetentionLevel level);
   int64_t extend(uint32_t copy, uint32_t node, int64_t begin, int64_t end, RetentionLevel level);
-  // Takes one holder off blocks [begin, end) of those before the end of `copy`, last block first. Blocks
-  // from `end` on stay held.
+  // Removes one holder from the blocks [begin, end) of `copy` and of the copies cut off its front, last block
+  // first. Blocks from `end` on stay held.
   void release(uint32_t copy, int64_t begin, int64_t end);
-  // REQUIRES: at least that many are cached.
+  // Evicts `blocks` blocks. REQUIRES: at least that many are cached.
   void evict(int64_t blocks);
-  // Returns blocks whose durations have ended to the default priority, as if they were released now.
+  // Resets blocks whose duration has ended to the default priority, as if they were released now.
   void expire();
 
   // Calls `visit(copy, cell)` for the copies that make up the blocks from `begin` to the end of `copy`, the
@@ -93,8 +93,8 @@ class NamedBlocks {
       if (cell.oldest != kNone) visit(cell);
     }
   }
-  // Recomputes every sum from the holders of each copy, by its number below copy_slots(), and returns how
-  // many blocks are held. Aborts on a mismatch.
+  // Recomputes every sum from `holders`, the number of holders of each copy below copy_slots(), and returns
+  // how many blocks are held. Aborts on a mismatch.
   int64_t check(const std::vector<uint32_t>& holders) const;
   std::size_t copy_slots() const { return copies_.size(); }
 
@@ -109,7 +109,7 @@ class NamedBlocks {
     double expires_s = kForever;  // if unreferenced
     uint64_t release = 0;         // number of the release from which it expires
   };
-  // Orders copies by the ends of their durations; of one release the tails come first.
+  // Orders copies by the ends of their durations; among copies of one release, tails come first.
   using Due = std::tuple<double, uint64_t, int64_t, uint32_t>;  // time, release, -begin, copy
   struct Entry {
     int32_t begin = 0;  // of the cell

@@ -4,7 +4,7 @@
 
 namespace kvcap {
 
-// The cached copies are those of the eviction orders; every unreferenced copy is in one of them.
+// Checks that the eviction orders contain exactly the unreferenced copies, each in the order of its priority.
 void NamedBlocks::check_order() const {
   int64_t listed = 0;
   std::size_t expiring = 0;
@@ -27,7 +27,7 @@ void NamedBlocks::check_order() const {
   KVCAP_INVARIANT("INV-TREE", expiring == expiring_.size());
 }
 
-// Checks that the cells of a row are in order, and where they are found.
+// Checks that the cells of a row are in order, and that find() finds them.
 void NamedBlocks::check_row(const Row& cells) const {
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Cell& one = cells_[cells[i].cell];

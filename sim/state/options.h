@@ -25,15 +25,16 @@ struct TierOptions {
   // At most one of these three is set; if none is, the tier has the profile's whole capacity.
   std::optional<double> capacity_bytes;
   std::optional<double> capacity_per_gpu_bytes;  // per GPU of the engine (LMCache: per worker)
-  std::optional<double> capacity_over_gpu;  // as a multiple of the engine's KV capacity (HiCache's ratio)
-  std::optional<EvictionKind> eviction;     // absent: the policy's, else lru
-  double free_fraction = 0;                 // share that background evictions keep free: 0 <= f < 1
+  std::optional<double> capacity_over_gpu;       // multiple of the engine's KV capacity (HiCache's ratio)
+  std::optional<EvictionKind> eviction;          // absent: the policy's, else lru
+  double free_fraction = 0;                      // share that background evictions keep free: 0 <= f < 1
   // If more than this share of the capacity is full, evict_share of it is evicted at once; absent: evictions
   // only make room.
   std::optional<double> evict_at;
   double evict_share = 0.05;
   double lease_s = 0;  // contexts are not evicted for this time after a read
-  // Contexts of several sessions stay for this time after a use, as long as another context can be evicted.
+  // Contexts that several sessions share stay for this time after a use, as long as another context can be
+  // evicted.
   double soft_pin_s = 0;
   int64_t after_uses = 1;  // a context enters this tier from a nearer one after this many uses
   int64_t replicas = 1;    // copies of stored state

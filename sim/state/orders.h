@@ -1,9 +1,9 @@
-// Slots, their orders for evictions, and how all of them treat held slots.
+// Building blocks of eviction orders: slots, ordered containers of slots, and the handling of held slots.
 //
 //   KeySlots   the slots of keys
 //   SlotHeap   any rank, O(log n)
 //   SlotQueue  by serial number; O(1) to append and to remove, O(log n) to reinsert in the middle
-//   SetAside   an eviction that takes held slots out of its order when a search meets them
+//   SetAside   base class of eviction policies that remove held slots from their order lazily
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace kvcap {
 
-// Gives each key a slot; the slot of an erased key is used again.
+// Gives each key a slot; the slot of an erased key is reused.
 class KeySlots {
  public:
   std::size_t size() const { return slots_.size(); }
@@ -47,7 +47,7 @@ class PerSlot {
     }
     return records_[slot];
   }
-  // Returns the record of the slot; the default for a new slot.
+  // Returns the record of the slot, or a default record if it has none.
   Record get(Slot slot) const { return slot < records_.size() ? records_[slot] : Record{}; }
 
  private:
@@ -104,10 +104,11 @@ class SlotQueue {
 
   PerSlot<Link> links_;
   Slot front_ = kNoSlot, back_ = kNoSlot;
-  SlotHeap returned_;  // reinserted with a serial below the back's
+  SlotHeap returned_;  // slots reinserted with a serial number below that of the back
 };
 
-// Base class of evictions: held slots are taken out of the order when a search meets them.
+// Base class of eviction policies that remove held slots lazily: a held slot leaves the order only when a
+// victim search reaches it, and returns to its position when it is released.
 class SetAside : public Eviction {
  public:
   void hold(Slot slot) final { state_[slot].held = true; }

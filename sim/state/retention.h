@@ -2,9 +2,9 @@
 // KvCacheRetentionConfig and evictionPolicy.cpp@05a9191).
 //
 // Blocks of a lower priority are evicted first, and blocks of one priority in LRU order. A range applies to
-// the blocks that begin in it. A block of a prompt outside of all ranges keeps the priority that it has, and
-// one that is new has the default. Blocks of answers have the priority of decoding until a prompt finds them.
-// A priority with a duration returns to the default when that time has passed since the block's last release.
+// the blocks that begin in it. A block of a prompt outside all ranges keeps its priority, and a new block
+// gets the default. Blocks of answers have the priority of decoding until a prompt hits them. A priority with
+// a duration returns to the default when that time has passed since the block's last release.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct RetentionRange {
 
 inline constexpr double kForever = std::numeric_limits<double>::infinity();
 
-// What a block has of it.
+// The priority and the duration of one block.
 struct RetentionLevel {
   int32_t priority = kDefaultPriority;
   double duration_s = kForever;
@@ -37,7 +37,7 @@ struct Retention {
   std::vector<RetentionRange> ranges;  // ascending, without overlaps
   int64_t decode_priority = kDefaultPriority;
   std::optional<double> decode_duration_s;
-  int64_t offload_min_priority = 30;  // blocks below it are dropped, not moved to the host cache
+  int64_t offload_min_priority = 30;  // blocks below it are dropped instead of moved to the host cache
 
   bool has_durations() const {
     return decode_duration_s || std::any_of(ranges.begin(), ranges.end(), [](const RetentionRange& one) {

@@ -22,7 +22,7 @@ class Ghost {
     order_.push_back(key);
     serials_.set(key, ++last_);
     while (order_.size() > limit) {
-      // A key that was evicted again is remembered under its later number.
+      // A key that was evicted again is remembered under its newer eviction number.
       if (serials_.find(order_.front()) == last_ - order_.size() + 1) serials_.erase(order_.front());
       order_.pop_front();
     }

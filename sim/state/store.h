@@ -1,29 +1,29 @@
-// Store: the contexts in the tiers of one node, above a Store that all nodes may share (a network tier). It
-// decides on placement and eviction and returns the Moves that follow; the owner of the clock performs them
-// and calls done(). It has no links and no policy, and sees time only as a parameter.
+// Store: the contexts in the tiers of one node, with an optional Store below that all nodes share (a network
+// tier). It decides on placement and eviction and returns the resulting Moves; its caller, who owns the
+// clock, performs them and calls done(). It has no links and no policy, and sees time only as a parameter.
 //
 // A context (all turns of a session, a prefix block, a chunk of text) is stored in the nearest host tier with
 // room. New bytes enter the first tier, victims are demoted to the next tier that accepts them, and the last
-// tier drops its victims. A context read from below DRAM is promoted into DRAM, which it passes anyway. An
-// inclusive store keeps the lower copy on promotion, and a demotion to such a copy needs no move. With
-// write-through the lower copies are written at each put, so that a tier can evict at no cost. An eager store
-// writes them from DRAM to the next tier while that also has room for all of DRAM, and demotes contexts
-// without a copy. An `hbm` tier may precede the host tiers; it holds contexts as KV between turns in addition
-// to their host copies. If it is exclusive, a context that enters it leaves the first host tier if a lower
-// one has all of it, and returns there on eviction if accepted.
+// tier drops its victims. A context that is read from below DRAM is promoted into DRAM, because it passes
+// through DRAM anyway. An inclusive store keeps the lower copy on promotion, and a demotion to such a copy
+// needs no move. With write-through the lower copies are written at each put, so that a tier can evict at no
+// cost. An eager store writes them from DRAM to the next tier while that also has room for all of DRAM, and
+// demotes contexts without a copy. An `hbm` tier may precede the host tiers; it holds contexts as KV between
+// turns in addition to their host copies. If it is exclusive, a context that enters it leaves the first host
+// tier if a lower one has all of it, and returns there on eviction if accepted.
 //
-// Space is reserved when a Move is issued and find() sees it when the move is done, so occupancy never
-// exceeds capacity. Tiers evict whole contexts or, with `unit_tokens`, blocks of that size, unless a tier
-// below takes the whole context: the first victim then loses its end, as in an LRU order of blocks in which
-// each use touches the last block first.
+// Space is reserved when a Move is issued, so occupancy never exceeds capacity; find() sees the tokens when
+// the move is done. Tiers evict whole contexts. With `unit_tokens`, the last victim loses only as many units
+// of that size at its end as are needed, unless a tier below takes the whole context. This is as in an LRU
+// order of blocks in which each use touches the last block first.
 //
 // A context is held (cannot be evicted) while it is pinned, while a move brings part of it and while it is
 // copied to a nearer tier. Room for a context is confirmed before anything is evicted for it. Demoted bytes
 // free their room immediately although they still wait in the write queue: leaving_bytes() counts them, and
-// free_fraction provides room for them.
+// free_fraction keeps room for them.
 //
 // The state after a turn is written to the node's own tiers and to the shared store, so the own tiers may
-// drop what they evict, and nodes find state that others saved; the first use loads it into DRAM. When a
+// drop what they evict, and nodes find state that other nodes saved; its first use loads it into DRAM. When a
 // session changes nodes its copies differ in length: lookups find the longest, and of equal ones the nearest.
 #pragma once
 
@@ -54,14 +54,14 @@ struct Hit {
 struct Item {
   Key key = 0;
   int64_t tokens = 0;
-  bool shared = false;  // other sessions may have the context, too
+  bool shared = false;  // other sessions may use the context, too
 };
 
 struct StoreOptions {
   bool inclusive = false;
   WriteMode write = WriteMode::back;  // `back` unless the store is inclusive
   int64_t unit_tokens = 0;            // unit in which contexts lose their ends; 0: whole contexts
-  std::optional<double> ttl_s;        // contexts that were not used for this time leave; absent: never
+  std::optional<double> ttl_s;        // contexts are dropped when unused for this time; absent: never
 };
 
 enum class Reach : uint8_t { own, all };  // own: without the shared store
@@ -86,8 +86,8 @@ class Store {
 
   // Stores the contexts with their current numbers of tokens: makes and reserves room. Returns the moves to
   // perform, one per pair of tiers, demotions before saves. The last context is the most recently used one. A
-  // context that fits nowhere is not stored. One that outgrew its tier moves down; if that is impossible or
-  // part of it is under way, it stays unchanged (its first part remains valid).
+  // context that fits nowhere is not stored. A context that outgrew its tier moves down; if that is
+  // impossible or part of the context is under way, it stays unchanged (its first part remains valid).
   std::vector<Move> put(std::span<const Item> items, Order now);
   std::vector<Move> put(Key key, int64_t tokens, Order now);
   // Stores a context without moves (a warm start) in the first host tier with room, and in an inclusive store
@@ -97,9 +97,9 @@ class Store {
   // travel with the read, so this returns only the demotions.
   std::vector<Move> promote(Key key, Order now);
   // Prefetches a context from a lower tier into the first host tier, which delays its expiry. The old copy
-  // serves until then. Does nothing if the context is already in the first tier or under way, or if making
-  // room would evict contexts that are needed sooner (next_use) or have a higher score, or would use the
-  // share to keep free.
+  // serves until the prefetch is done. Does nothing if the context is already in the first tier or under way,
+  // or if making room would evict contexts that are needed sooner (next_use) or have a higher score, or would
+  // use room that is to be kept free.
   std::vector<Move> prefetch(Key key, Order now);
   // True iff a prefetch of the context is under way.
   bool fetching(Key key) const;
@@ -110,8 +110,8 @@ class Store {
   void done(const Move& move);
   // True iff part of the context is still under way to some tier.
   bool arriving(Key key) const;
-  // Cancels what is under way of the context: each entry ends at its visible tokens, or leaves if it has
-  // none.
+  // Cancels the moves of the context that are under way: each entry ends at its visible tokens, or leaves if
+  // it has none.
   void abandon(Key key);
 
   // Pins the context, which is in use and may not be evicted; pins nest.
@@ -122,7 +122,7 @@ class Store {
   void touch(Key key, Order now, bool again = false);
   // Sets the next use of a context, stored or not, until replaced. kNever: unknown.
   void expect(Key key, Order next_use);
-  // Starts to list contexts with a known next use when part of them enters, arrives or leaves.
+  // From now on, lists contexts with a known next use whenever part of them enters, arrives or leaves.
   void watch() { watched_ = true; }
   // Returns the contexts listed since the last call, some perhaps twice; nullopt with a shared store, which
   // other nodes may have changed.
@@ -147,7 +147,7 @@ class Store {
   bool has(Tier tier, Reach reach = Reach::all) const {
     return level_of(tier) || (reach == Reach::all && shared_ && shared_->has(tier));
   }
-  // These functions are about the node's own tiers, except capacity_bytes().
+  // These functions refer to the node's own tiers; capacity_bytes() also covers the shared store.
   double occupied_bytes(Tier tier) const;
   double capacity_bytes(Tier tier) const;
   // Returns the bytes that were demoted out of the tier and have not arrived at their target.
@@ -155,7 +155,7 @@ class Store {
   // Returns the total bytes that entered the tier as saves, demotions and copies.
   double came_bytes(Tier tier) const;
   double entered_bytes() const { return host_bytes(entered_tokens_); }  // from the GPU into host tiers
-  // of contexts whose last copy left, for any reason
+  // Returns the bytes of contexts whose last host copy left, for any reason.
   double dropped_bytes() const { return host_bytes(dropped_tokens_); }
   // Returns the number of contexts with a record: stored, pinned, or with a hint.
   std::size_t known() const { return slots_.size(); }
@@ -164,8 +164,9 @@ class Store {
   int64_t fetches() const;
   // Recomputes every sum from the entries. Aborts on a mismatch or an exceeded capacity.
   void check() const;
-  // Checks after an event: the room at every call; the sums at every call up to 256 contexts, and beyond that
-  // less often, so that the cost per call stays the same.
+  // Checks to run after every event. Each call checks the capacities; the sums over all contexts are checked
+  // at every call for up to 256 contexts and less often beyond that, so that the cost per call stays the
+  // same.
   void check_in_turn();
 
  private:
@@ -174,11 +175,11 @@ class Store {
     Order last_use = 0;
     uint32_t length = 0;  // tokens of the context, stored or not
     uint32_t pins = 0;
-    uint32_t uses = 1;      // turns that created or found it
-    uint8_t levels = 0;     // one bit per level that stores it
-    bool expected = false;  // its next use is known
-    bool weighed = false;   // its score is not 0
-    bool aging = false;     // it is in age_
+    uint32_t uses = 1;      // turns that created or found the context
+    uint8_t levels = 0;     // one bit per level that stores the context
+    bool expected = false;  // the next use is known
+    bool weighed = false;   // the score is not 0
+    bool aging = false;     // the context is in age_
     bool in_use = false;    // the slot is taken
     bool shared = false;    // several sessions may use it
   };
@@ -233,7 +234,7 @@ class Store {
   Accepts accepts_;
   Store* shared_ = nullptr;
   std::map<Key, int> writing_;   // moves to the shared store, per context
-  std::map<Key, int> fetching_;  // prefetches from it, per context
+  std::map<Key, int> fetching_;  // prefetches from the shared store, per context
   uint64_t generation_ = 0;
   int64_t entered_tokens_ = 0;
   int64_t dropped_tokens_ = 0;

@@ -1,5 +1,5 @@
-// StoreLevel: one tier of the store with its contexts, their arrived tokens and the choice of victims. It
-// counts tokens, so its sums are exact; bytes are tokens times bytes_per_token.
+// StoreLevel: one tier of the store: its contexts, their arrived tokens and the choice of victims. It counts
+// tokens, so its sums are exact; bytes are tokens times bytes_per_token.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct StoreTier {
   double evict_at = 0;
   double evict_share = 0;
   double lease_s = 0;  // contexts are not evicted for this time after a read
-  // shared contexts stay for this time after a use, as long as another one can be evicted
+  // Shared contexts stay for this time after a use, as long as another context can be evicted.
   double soft_pin_s = 0;
   int64_t after_uses = 1;  // a context enters after this many uses
 };
@@ -39,13 +39,13 @@ class StoreLevel {
 
   // A context in this tier. Its tokens arrive in order, except for one part that may come from another tier.
   struct Entry {
-    uint64_t generation = 0;           // distinguishes it from earlier entries of the same context
+    uint64_t generation = 0;           // distinguishes the entry from earlier ones of the context
     uint32_t tokens = 0;               // reserved; 0: not in this tier
     uint32_t arrived = 0;              // tokens from the front that have arrived, except awaited ones
     uint32_t awaited_from = kNothing;  // beginning of the part that comes from another tier
-    uint32_t cut = 0;                  // tokens lost at the front since it entered
-    bool source = false;               // it is being copied to a nearer tier
-    bool held = false;                 // it may not be evicted
+    uint32_t cut = 0;                  // tokens lost at the front since the context entered
+    bool source = false;               // is being copied to a nearer tier
+    bool held = false;                 // must not be evicted
     bool chosen = false;               // newcomer of a victim search, or its victim until eviction
     bool soft_pinned = false;          // evicted after all contexts without a soft pin
     bool leased = false;               // read within lease_s: not evicted
@@ -110,7 +110,7 @@ class StoreLevel {
   void set_source(Slot slot, bool source) { entries_[slot].source = source; }
   void settle(Slot slot, bool pinned);
 
-  // Checks by the sums that the tier's content is neither above its capacity nor negative.
+  // Checks, using only the sums, that the tier holds neither more than its capacity nor less than nothing.
   void check_room() const;
   // Recomputes the sums. `contexts`: expected number of contexts.
   void check(int64_t contexts) const;

@@ -53,8 +53,8 @@ void Store::add_move(std::size_t level, Slot slot, Tier from, int64_t first, int
                          .cut = entry.cut});
 }
 
-// Gives a context `tokens` tokens in `level` if room can be made. Missing tokens come from the level `from`
-// as far as it has them, the rest from the GPU.
+// Gives a context `tokens` tokens in `level` if room can be made. Missing tokens come from the level `from`,
+// as far as it has them, and the rest from the GPU.
 Store::Placed Store::place(std::size_t level, Slot slot, int64_t tokens, std::optional<std::size_t> from) {
   StoreLevel& to = levels_[level];
   const int64_t before = to.tokens(slot);
@@ -359,7 +359,8 @@ std::vector<Move> Store::take_in(Key key, int64_t tokens, Tier from, bool ahead,
   return finish();
 }
 
-// Frees the shares to keep free, and returns the moves: the farthest demotions first, then the saves.
+// Evicts until the tiers have their free shares, and returns the moves: the farthest demotions first, then
+// the saves.
 std::vector<Move> Store::finish() {
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     const int64_t limit =

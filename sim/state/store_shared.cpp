@@ -1,4 +1,4 @@
-// What a Store does with the store that it shares with other nodes.
+// The part of Store that uses the store shared with other nodes.
 #include <algorithm>
 #include <iterator>
 

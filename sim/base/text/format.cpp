@@ -33,7 +33,7 @@ std::string separated(std::string digits) {
 }
 
 std::string with_decimals(double value, int decimals) {
-  if (decimals < 0) {  // 12,345 reads 12,300
+  if (decimals < 0) {  // 12,345 is shown as 12,300
     const double step = std::pow(10.0, -decimals);
     value = std::round(value / step) * step;
   }

@@ -1,6 +1,6 @@
-// The only reader of JSON texts from users. Unlike the library, which silently keeps the last of several
-// equal keys of an object, it makes them an error; nesting deeper than 100 levels is an error, too. Only
-// loaders include this header, to keep the library out of other modules.
+// The only parser of JSON texts from users. A key that occurs twice in an object is an error, whereas the
+// library silently keeps the last value; nesting deeper than 100 levels is an error, too. Only loaders
+// include this header, to keep the library out of other modules.
 #pragma once
 
 #include <algorithm>
@@ -22,13 +22,13 @@
 
 namespace kvcap {
 
-// An error in a JSON text: its reason and its byte, without the file.
+// An error in a JSON text: its reason and its position, without the name of the file.
 struct JsonFault {
   static constexpr std::size_t kNowhere = 0, kHere = SIZE_MAX;
 
   std::string reason;
-  std::size_t byte = kNowhere;  // from 1; kHere: the last byte that the parser read
-  bool is_refused_json = true;  // false: the text is not JSON
+  std::size_t byte = kNowhere;  // counted from 1; kHere: the last byte that the parser read
+  bool is_refused_json = true;  // false: the text is not JSON at all
 };
 
 // Builds a document from a parser's events. Throws JsonFault.
@@ -160,7 +160,7 @@ class CountedText : public std::streambuf {
   std::size_t read_bytes() const { return static_cast<std::size_t>(gptr() - eback()); }
 };
 
-// Parses a text. Throws JsonFault, with its byte if that is known.
+// Parses a text. Throws JsonFault, with the position if it is known.
 template <class Json>
 Json read_json(std::string_view text) {
   try {
@@ -170,8 +170,8 @@ Json read_json(std::string_view text) {
   } catch (const JsonFault& fault) {
     if (fault.byte != JsonFault::kHere) throw;
   }
-  // The parser reports the byte only of errors that it finds itself: parse again, one byte at a time, to find
-  // others.
+  // The parser reports positions only of errors that it finds itself. To locate the others, parse again one
+  // byte at a time.
   CountedText counted(text);
   std::istream stream(&counted);
   try {

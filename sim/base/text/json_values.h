@@ -1,5 +1,5 @@
-// Reads values of JSON that another program may have changed: a value that is missing or of another type
-// reads as NaN, "" or empty.
+// Reads values from JSON that another program may have changed: a value that is missing or has another type
+// is read as NaN, "" or an empty list.
 #pragma once
 
 #include <limits>

@@ -9,8 +9,8 @@
 
 namespace kvcap {
 
-// outdated: a note that a file's author wrote before options changed fields beside it. no_effect: an option
-// that changes nothing beside the others.
+// outdated: a note from the scenario file, written before options of the command line changed fields next to
+// it. no_effect: an option that has no effect together with the others.
 enum class NoteKind : uint8_t {
   assumption,
   other_version,
@@ -23,7 +23,7 @@ enum class NoteKind : uint8_t {
   detail
 };
 
-// Those of `detail` have no label.
+// The labels of the kinds, in order. A note of the kind `detail` has no label.
 inline constexpr std::array<std::string_view, 9> kNoteLabels = {"assumed: ",
                                                                 "simulated as another version: ",
                                                                 "default moved since kvcap ",
@@ -34,7 +34,7 @@ inline constexpr std::array<std::string_view, 9> kNoteLabels = {"assumed: ",
                                                                 "no effect: ",
                                                                 ""};
 
-// The end of a note on a policy whose prompts do not share steps.
+// End of the note about a policy whose restored prompts do not share steps with other requests.
 inline constexpr std::string_view kOwnSteps =
     " computes restored prompts in steps of their own (policy.preload=layerwise)";
 
@@ -49,8 +49,8 @@ inline NoteKind kind_of(std::string_view note) {
   return static_cast<NoteKind>(kind);
 }
 
-// True iff notes of this kind belong next to an answer: what was assumed, the engine version
-// that stands for another, and defaults that moved.
+// True iff notes of this kind belong next to an answer: what was assumed, an engine version simulated as
+// another, defaults that changed, and a scenario of a newer kvcap.
 constexpr bool qualifies_answer(NoteKind kind) { return kind <= NoteKind::newer_scenario; }
 
 }  // namespace kvcap

@@ -9,7 +9,7 @@ namespace kvcap {
 // Prints text or JSON on stdout; keeps the line ends of `page`.
 void print(std::string_view page);
 
-// Prints like printf. An argument is part of the page: pass one that may contain a line end through
+// Prints like printf. Line ends in arguments are kept too: pass texts that may contain one through
 // plain_line() first.
 __attribute__((format(printf, 1, 2))) void print_format(const char* format, ...);
 

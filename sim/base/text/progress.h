@@ -1,5 +1,5 @@
-// Progress: a bar on stderr for work that takes longer than 0.3 s, from 0.8 s after the program began, if
-// stderr is a terminal. Its destructor removes it.
+// Progress: a progress bar on stderr, if stderr is a terminal. The bar appears once the work has taken 0.3 s
+// and the program 0.8 s; the destructor removes it.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@ namespace kvcap {
 
 class Progress {
  public:
-  // An empty label disables the bar. `is_part`: of a longer command; the bar then shows the time since the
-  // command began instead of an estimate of the time left.
+  // An empty label disables the bar. `is_part`: the work is only a part of the command, so the bar shows the
+  // time since the command began instead of an estimate of the time left.
   explicit Progress(const std::string& label, bool is_part = false);
   ~Progress();
   Progress(const Progress&) = delete;
@@ -22,11 +22,11 @@ class Progress {
   // Disables all bars from now on: for forked workers, whose parent shows one.
   static void silence();
 
-  // Replaces all bars from now on by lines for programs, whether or not stderr is a terminal:
+  // Replaces all bars from now on by lines that other programs can read, whether or not stderr is a terminal:
   // {"progress": "simulating", "share": 0.43}
   static void tell_lines();
   static bool tells_lines();
-  // Prints such a line on stderr; does nothing unless tell_lines() was called.
+  // Prints `json` as such a line on stderr; does nothing unless tell_lines() was called.
   static void tell(const std::string& json);
 
  private:

@@ -1,4 +1,4 @@
-// Prints warnings on stderr, whatever else the command prints.
+// Prints warnings on stderr.
 #pragma once
 
 #include <string>
