@@ -39,13 +39,13 @@ double error_of(const Check& check, std::size_t i) {
   return std::abs(check.simulated[i] / reference[i] - 1);
 }
 
-// True iff the difference of a simulated mean is within its half-width.
+// True iff a simulated mean differs from its reference by at most its half-width.
 bool within_half_width(const Check& check, std::size_t i) {
   return !check.half_width.empty() &&
          std::abs(check.simulated[i] - check.reference[i]) <= check.half_width[i];
 }
 
-// Returns the numbers: all of them, their span, or the error.
+// Returns all numbers of an exact claim, the error of an at_most claim, or the range of the numbers.
 std::string simulated_text(const Check& check) {
   const std::vector<double>& numbers = check.simulated;
   if (numbers.empty()) return "-";
@@ -89,7 +89,7 @@ std::string line(const std::string& id, const std::string& simulated, const std:
          "  " + std::string(verdict) + "\n";
 }
 
-// Returns "~0 %" for errors of the size of rounding.
+// Returns "~0 %" for rounding errors.
 std::string percent_text(double share) { return share > 0 && share < 1e-5 ? "~0 %" : format_percent(share); }
 
 std::string error_text(const Check& check) {
@@ -110,7 +110,7 @@ std::string tuned_text(const Check& check) {
 
 bool judged(const Check& check) { return check.verdict != Agreement::not_comparable; }
 
-// Counts of a suite. Only tests are judged; fitted and given numbers are only counted.
+// Counts of a suite. Verdicts are counted for tests; fitted and given numbers are counted separately.
 struct Tally {
   std::array<int, std::size(kAgreementNames)> counts{};
   int fitted = 0, inputs = 0;
@@ -174,7 +174,7 @@ void judge(Check& check) {
     return;
   }
   KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
-  double beyond = 0;  // the worst error outside its half-width
+  double beyond = 0;  // the largest error that no half-width covers
   for (std::size_t i = 0; i < check.simulated.size(); ++i) {
     const double error = error_of(check, i);
     // NaN is never inside.
@@ -243,7 +243,7 @@ std::string validation_table(const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     if (check.promised && check.verdict == Agreement::outside) {
       for (const std::string& part :
-           wrap(check.id + ": README promises to be near: " + check.what, kCheckColumns, "  "))
+           wrap(check.id + ": outside the accuracy that README states: " + check.what, kCheckColumns, "  "))
         text += part + "\n";
     }
     if (check.verdict == Agreement::inside || check.reason.empty()) continue;
@@ -257,8 +257,8 @@ std::string validation_table(const std::vector<Check>& checks) {
           (i == 0 ? " " : ", ") + std::to_string(tally.counts[i]) + " " + std::string(kAgreementNames[i]);
     }
     if (tally.fitted + tally.inputs > 0) {
-      sentence += "; no tests: " + std::to_string(tally.fitted) + " fitted, " + std::to_string(tally.inputs) +
-                  " given";
+      sentence += "; not tests: " + std::to_string(tally.fitted) + " fitted, " +
+                  std::to_string(tally.inputs) + " given";
     }
     if (tally.worst) sentence += "; worst " + tally.worst->id + ", " + error_text(*tally.worst);
     text += "\n";
@@ -281,7 +281,7 @@ std::string in_a_cell(std::string_view any) {
 
 namespace {
 
-// Returns what the row's number was fitted to.
+// Returns what was tuned for the row's number.
 std::string fitted_text(const Check& check) {
   if (check.role == Role::input) return "given";
   std::string text = check.role == Role::fitted ? "its own data" : "";

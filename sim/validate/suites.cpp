@@ -40,13 +40,13 @@ bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
 
 std::string suite_names() { return joined(kSuites, ", ", &Suite::name); }
 
-// Published errors: BLIS from inference-sim's pages, on the runs held out from training c4f03409; DynoSim's
-// on points of InferenceX.
+// Sources of the published errors: for BLIS the pages of inference-sim, on the runs held out from training
+// c4f03409; for DynoSim its error on points of InferenceX.
 std::span<const Headline> headlines() {
   static constexpr Headline kHeadlines[] = {
       {"vLLM 0.15.1 as launched: end to end", "16 stages of four models on H100s, median",
        "vllm-h100.typed.e2el", "6.8 % (BLIS, runs that it held out)", "coverage.vllm-h100"},
-      {"its time to the first token", "the same", "vllm-h100.typed.ttft", "12.9 % (BLIS)",
+      {"vLLM 0.15.1: time to first token", "the same", "vllm-h100.typed.ttft", "12.9 % (BLIS)",
        "coverage.vllm-h100"},
       {"vLLM in closed loops: TPOT", "models with and without experts on H100, H200 and B200, median",
        "silicon.tpot", "30 % (DynoSim, mean over 759 other points)", "coverage.closed_loops"},

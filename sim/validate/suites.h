@@ -12,14 +12,14 @@ namespace kvcap {
 
 struct SuiteOptions {
   bool quick = false;  // fewer replications and cases, but the same claims: all suites within three minutes
-  // Real traces and measurements that are not part of the project. Checks whose files are missing are not
-  // comparable.
+  // Folder of real traces and measurements, which are not part of the project. Checks whose files are missing
+  // are not comparable.
   std::string data_folder = "../shared/data";
   bool needs_data = false;  // the user named the folder: a missing file is an error
 };
 
-// Returns checks of the errors that profiles state, computed again from measured kernels, and of the share of
-// measured means of real servers inside the resulting model intervals.
+// Returns checks that recompute the errors stated in profiles from measured kernels, and checks of how many
+// measured means of real servers lie inside the resulting model intervals.
 std::vector<Check> uncertainty_checks(const SuiteOptions& options);
 
 // Returns the checks of all studies of a suite.

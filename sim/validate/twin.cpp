@@ -27,16 +27,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFolder = "hwprofiles/twins/";
-constexpr double kLeastNoise = 0.02;  // share of a time; smaller differences count as noise
+constexpr double kLeastNoise = 0.02;  // relative; smaller differences count as noise
 
-// Returns a quantile of the errors, or of their magnitudes.
+// Returns a quantile of the errors' magnitudes, or of the signed errors.
 double error_quantile(const std::vector<TwinOutcome>& outcomes, double q, bool with_sign = false) {
   std::vector<double> errors;
   for (const TwinOutcome& one : outcomes) errors.push_back(with_sign ? one.error() : std::abs(one.error()));
   return quantile_of(std::move(errors), q);
 }
 
-// Returns a number that must be in a range.
+// Returns the check of a number that must lie in a range.
 Check in_range(const std::string& id, const std::string& what, double value, double low, double high) {
   Check check{.id = id,
               .suite = "twin",
@@ -51,7 +51,7 @@ Check in_range(const std::string& id, const std::string& what, double value, dou
   return check;
 }
 
-// Returns a number without a verdict.
+// Returns a check that only reports a number, without a verdict.
 Check remark(const std::string& id, const std::string& what, double number, const std::string& reason) {
   return {.id = id, .suite = "twin", .what = what, .simulated = {number}, .reason = reason};
 }
@@ -64,7 +64,7 @@ std::string summary(const std::vector<TwinOutcome>& outcomes) {
 
 }  // namespace
 
-// Reads the file. In a namespace, because kvcap::describe is another function here.
+// Reads the file. This is a named namespace, because kvcap::describe is another function here.
 namespace twin_file {
 
 struct MeasuredTime {
@@ -113,11 +113,14 @@ FieldSpec time_spec(std::string_view meaning, bool required) {
 }
 
 void describe(FieldVisitor& v, MeasuredTime& o) {
-  v.field("minimum", o.minimum_s, time_spec("of the repeats, which is compared", true));
-  v.field("median", o.median_s, time_spec("of the repeats", false));
+  v.field("minimum", o.minimum_s, time_spec("minimum of the repeats, which is compared", true));
+  v.field("median", o.median_s, time_spec("median of the repeats", false));
   v.field("spread", o.spread,
-          {.meaning = "of the repeats, as a share", .min = 0, .max = 1e9, .required = true});
-  v.field("repeats", o.repeats_s, time_spec("each of them", false));
+          {.meaning = "spread of the repeats, as a share of the minimum",
+           .min = 0,
+           .max = 1e9,
+           .required = true});
+  v.field("repeats", o.repeats_s, time_spec("time of each repeat", false));
 }
 
 void describe(FieldVisitor& v, TwinOptions& o) {
@@ -132,25 +135,27 @@ void describe(FieldVisitor& v, TwinCase& o) {
   const auto count = [](std::string_view meaning) {
     return FieldSpec{.meaning = meaning, .min = 1, .max = 1e7, .required = true};
   };
-  v.field("policy", o.policy, {.meaning = "that restored them", .required = true});
-  v.field("options", o.options, {.meaning = "of the policy", .required = true});
+  v.field("policy", o.policy, {.meaning = "policy that restored the contexts", .required = true});
+  v.field("options", o.options, {.meaning = "options of the policy", .required = true});
   v.field("model", o.model, {.meaning = "one of models", .required = true});
-  v.field("tokens", o.contexts.tokens, count("of a context"));
-  v.field("new_tokens", o.contexts.new_tokens, count("of a prompt behind its context"));
-  v.field("tier", o.tier, {.meaning = "where contexts lie", .required = true, .allowed = kTwinTiers});
-  v.field("requests", o.contexts.count, count("at once"));
-  v.field("mean_ttft_s", o.mean_ttft, {.meaning = "what was measured", .required = true});
+  v.field("tokens", o.contexts.tokens, count("tokens per context"));
+  v.field("new_tokens", o.contexts.new_tokens, count("prompt tokens after the context"));
+  v.field("tier", o.tier,
+          {.meaning = "tier of the stored contexts", .required = true, .allowed = kTwinTiers});
+  v.field("requests", o.contexts.count, count("concurrent requests"));
+  v.field("mean_ttft_s", o.mean_ttft, {.meaning = "measured mean TTFT", .required = true});
 }
 
 void describe(FieldVisitor& v, TwinTable& o) {
   v.schema("kvcap.twin/1", true);
-  v.field("hardware", o.hardware, {.meaning = "the profile that predicts it", .required = true});
+  v.field("hardware", o.hardware,
+          {.meaning = "profile of the machine, used for predictions", .required = true});
   v.field("backend", o.backend, {.meaning = "cpu or cuda", .required = true});
   v.group("provenance", {.meaning = "where the times come from"}, [&o](FieldVisitor& in) {
     in.field("kind", o.kind, {.meaning = "measured"});
     in.field("source", o.source, {.meaning = "the program and the machine"});
   });
-  v.field("repeats", o.repeats, {.meaning = "of each case", .min = 1, .max = 1e6});
+  v.field("repeats", o.repeats, {.meaning = "repeats per case", .min = 1, .max = 1e6});
   v.field("models", o.models, {.meaning = "by name", .required = true});
   v.field("cases", o.cases, {.meaning = "what was measured", .required = true});
 }
@@ -284,9 +289,8 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
   checks.push_back(in_range(name + ".ranking",
                             "pairs of policies in the right order, of those that differ by more than noise",
                             ranking.share(), promise.rightly_ranked, 1));
-  checks.push_back(in_range(name + ".cases", "cases that nothing disturbed",
-                            static_cast<double>(quiet.size()), static_cast<double>(promise.least_cases),
-                            static_cast<double>(outcomes.size())));
+  checks.push_back(in_range(name + ".cases", "undisturbed cases", static_cast<double>(quiet.size()),
+                            static_cast<double>(promise.least_cases), static_cast<double>(outcomes.size())));
   for (const auto& [policy, some] : by_policy) {
     checks.push_back(remark(name + ".policy." + policy, "mean TTFT of " + policy + "'s cases, in seconds",
                             static_cast<double>(some.size()), summary(some)));
@@ -298,7 +302,7 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
   if (!noisy.empty()) {
     checks.push_back(remark(name + ".noisy", "cases whose repeats spread too far",
                             static_cast<double>(noisy.size()),
-                            "left out above, for their repeats spread by more than " +
+                            "excluded above because their repeats spread by more than " +
                                 format_percent(kMostSpread) + ": " + summary(noisy)));
   }
   return checks;

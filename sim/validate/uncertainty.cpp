@@ -1,15 +1,16 @@
 // Checks the stated uncertainty:
 //
 // 1. The errors that the profiles state (hwprofiles/*.json, `errors`) must follow from the measured kernels.
-// They are computed again: shape_sigma is the standard deviation of ln(measured / simulated) over the rows of
-// one GPU that its profile was not fitted to; sigma and bias of a class of kernels are the standard deviation
-// and the mean, over pairs of a program and a GPU, of the mean of each pair.
+// This suite recomputes them. shape_sigma is the standard deviation of ln(measured / simulated) over the rows
+// of one GPU to which its profile was not fitted. For sigma and bias of a class of kernels, this logarithm is
+// averaged for each pair of a program and a GPU; they are the standard deviation and the mean of these
+// averages.
 //
 // 2. Model intervals must contain the measurements. For whole runs of real servers, 80 % intervals should
 // contain 70 to 90 % of the measured means, over all families and in each family with at least 20 means. Runs
 // are included even if the model is known to lack an effect. "unused" covers the families whose runs were not
-// used to choose errors. Means of one machine and engine have common errors, so a family is weaker evidence
-// than its number of means suggests.
+// used to choose errors. Means from one machine and engine share errors, so a family is weaker evidence than
+// its number of means suggests.
 #include "validate/uncertainty.h"
 
 #include <algorithm>
@@ -154,12 +155,13 @@ std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs
   return families;
 }
 
-// Least number of means for a judged share.
+// A share of fewer means is not judged.
 constexpr int64_t kFewestJudged = 20;
 
 std::string per_cent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }
 
-// True iff the errors of engine steps were chosen from the family's runs (engine/versions/step_errors.cpp).
+// True iff the family's runs were used to choose the errors of engine steps
+// (engine/versions/step_errors.cpp).
 bool chose_errors(const std::string& family) {
   return family.starts_with("vllm-") ||
          (family.starts_with("silicon.") && family.find("b200") == std::string::npos);

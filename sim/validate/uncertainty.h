@@ -1,5 +1,5 @@
-// The suite "uncertainty": stated errors of profiles, computed again, and the share of measured means inside
-// model intervals. See uncertainty.cpp.
+// The suite "uncertainty": recomputes the stated errors of profiles, and checks which share of measured means
+// lies inside model intervals. uncertainty.cpp describes both.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace kvcap {
 
-// REQUIRES: the folder `data` contains the files of kernels.
+// REQUIRES: the folder `data` contains the files of measured kernels.
 std::vector<Check> stated_error_checks(const std::string& data);
 
-// Counts, for a family of measured means, those inside the 80 % interval of the drawn machines' means, and
-// those below its lower end.
+// Counts how many measured means of a family lie inside the 80 % interval of the drawn machines' means, and
+// how many lie below that interval.
 struct Coverage {
   int64_t contained = 0, below = 0, means = 0;
   std::vector<double> widths;  // ln(upper end / lower end) per mean

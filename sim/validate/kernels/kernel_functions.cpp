@@ -83,7 +83,8 @@ KernelSeconds gemm(const HardwareProfile& hardware) {
       };
 }
 
-// One fused layer of experts: up and gate, activation, down, sum. `gpus` divide the experts into whole ones.
+// One fused layer of experts: up and gate, activation, down, sum. The experts are divided among `gpus`, whole
+// experts to each.
 double experts_s(const Gpu& gpu, const Gemms& gemms, const KernelCall& call) {
   const double tokens = number(call, "tokens"), gpus = number(call, "gpus");
   const int64_t hidden = integer(call, "hidden"), intermediate = integer(call, "intermediate");
@@ -107,7 +108,7 @@ KernelSeconds experts(const HardwareProfile& hardware) {
              const KernelCall& call) { return experts_s(gpu, gemms->of(call), call); };
 }
 
-// ---- attention: `batch` equal prompts of new_tokens over cached_tokens, or sequences that decode ----
+// ---- attention: `batch` equal prompts of new_tokens after cached_tokens, or decoding sequences ----
 
 std::vector<PrefillChunk> prompts_of(const KernelCall& call) {
   return std::vector<PrefillChunk>(static_cast<std::size_t>(number(call, "batch")),
@@ -135,7 +136,8 @@ KernelSeconds prefill_attention_alone(const HardwareProfile& hardware) {
   };
 }
 
-// `expands`: prompts expand their latents to keys and values; others multiply the latents themselves.
+// `expands` is not 0: the latents are expanded to keys and values. Otherwise attention works on the latents
+// themselves.
 KernelSeconds latent_prefill(const HardwareProfile& hardware) {
   return [hardware](const KernelCall& call) {
     const ModelSpec model = latent_layer(call);
@@ -174,7 +176,7 @@ struct KernelRow {
 };
 constexpr KernelRow kKernels[] = {
     {"gemm", gemm},              // m, n, k, activation_bytes, weight_bytes
-    {"gemm_alone", gemm_alone},  // without its launch: m, n, k; 16 bits
+    {"gemm_alone", gemm_alone},  // without launch overhead: m, n, k; 16 bits
     {"experts", experts},  // tokens, hidden, intermediate, active, experts, gpus and the bytes of a GEMM
     {"prefill_attention", prefill_attention},   // heads, kv_heads, element_bytes, batch, new_, cached_tokens
     {"decode_attention", decode_attention_of},  // the same without new_tokens

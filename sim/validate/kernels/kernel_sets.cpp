@@ -160,7 +160,7 @@ class CallReader {
     });
   }
 
-  // Adds the parts of "4096/14336/2/8" to the row.
+  // Adds the parts of a cell such as "4096/14336/2/8" to the row, under the given names.
   static void split(const std::string& cell, const std::vector<std::string>& names, TableRow& row) {
     std::size_t begin = 0;
     for (const std::string& name : names) {
@@ -226,7 +226,7 @@ std::string reason_of(const KernelCheck& check, const KernelMachine& machine) {
   return machine.reason.empty() || !check.fitted_to.empty() ? check.reason : machine.reason;
 }
 
-// Appends the check of one quantile of the errors, in ascending order.
+// Builds the checks of the errors' quantiles.
 struct Judged {
   const KernelSet& set;
   const KernelCheck& about;

@@ -1,5 +1,5 @@
-// KernelSets: tables of measured kernels that a study compares with the cost model: `kernels` of
-// kvcap.study/1. scenarios/studies/README.md describes the keys.
+// KernelSets: the tables of measured kernels that a study compares with the cost model, under the key
+// `kernels` of kvcap.study/1. scenarios/studies/README.md describes the keys.
 #pragma once
 
 #include <functional>
@@ -13,11 +13,11 @@
 
 namespace kvcap {
 
-// A GPU, under the names that the tables give it.
+// A GPU, and how the tables name it.
 struct KernelMachine {
   std::string id, profile;
-  std::map<std::string, std::string> names;  // replace {NAME} in paths, conditions of tables and texts
-  std::map<std::string, double> numbers;     // names in expressions
+  std::map<std::string, std::string> names;  // replace {NAME} in paths, table conditions and texts
+  std::map<std::string, double> numbers;     // named values for expressions
   std::optional<double> peak_flops, memory_bandwidth_bytes_per_s;  // instead of the profile's
   std::string reason;                                              // why nothing is promised on this machine
 };
@@ -26,28 +26,28 @@ struct KernelTable {
   std::string csv, condition, source;
   std::map<std::string, std::vector<std::string>> where;
   std::map<std::string, std::vector<std::string>> split;  // columns of numbers divided by "/"
-  std::map<std::string, std::string> calls;               // expressions over the columns, by name
+  std::map<std::string, std::string> calls;               // number of a call -> expression over the columns
   bool once = false;                                      // skips calls that the set already has
 };
 
 struct KernelCheck {
   std::string id, what, condition, reason;
-  std::string fitted_to;  // field of the profile: the check is of the fitted calls
-  std::map<std::string, std::vector<std::string>> reasons;  // why nothing is promised, and on which machines
+  std::string fitted_to;  // field of the profile; if set, the check covers the fitted calls
+  std::map<std::string, std::vector<std::string>> reasons;  // why nothing is promised -> ids of the machines
 };
 
 // Calls of one kernel on several machines.
 struct KernelSet {
   std::string name, kernel, machines, what;
   std::vector<KernelTable> tables;
-  Members<std::string> derived;        // further numbers of each call, each over those before it
-  std::string fitted;                  // condition: the profile was fitted to the call
-  std::vector<std::string> alternate;  // of the different values of these, every second was fitted to
+  Members<std::string> derived;        // further numbers of each call: expressions over the previous ones
+  std::string fitted;                  // condition on the calls to which the profile was fitted
+  std::vector<std::string> alternate;  // of the distinct values of these numbers, every second was fitted to
   double median = 0, p90 = 0;          // limits of the relative errors
   std::string p90_reason;              // why the 90th percentile is not promised
   std::vector<KernelCheck> checks;
-  std::map<std::string, std::string> regimes;  // conditions of the regimes of profiles' errors
-  bool other_program = false;                  // measured by a program to which no profile is fitted
+  std::map<std::string, std::string> regimes;  // regime of the profiles' errors -> condition on its calls
+  bool other_program = false;                  // measured with a program to which no profile is fitted
 };
 
 struct KernelSets {
@@ -56,19 +56,20 @@ struct KernelSets {
 };
 void describe(FieldVisitor& visitor, KernelSets& sets);
 
-// The measured time of a call over its modelled one, for the stated errors of profiles.
+// The ratio of a call's measured time to its modelled time, for the stated errors of profiles.
 struct KernelError {
   std::string profile, regime, source;
   double log_ratio = 0;
   bool other_program = false;
 };
 
-// Returns the path of a data file: it may not exist.
+// Returns the path of a data file; the file may not exist.
 using DataPath = std::function<std::string(const std::string& written)>;
 
 // Returns the median and the 90th percentile of the relative errors of each check on each machine.
 std::vector<Check> kernel_checks(const KernelSets& sets, const std::string& suite, const DataPath& path_of);
-// Returns the errors of calls of a regime that no profile was fitted to. REQUIRES: the files exist.
+// Returns the errors of the calls that belong to a regime and to which no profile was fitted. REQUIRES: the
+// files exist.
 std::vector<KernelError> kernel_errors(const KernelSets& sets, const DataPath& path_of);
 
 }  // namespace kvcap

@@ -59,7 +59,7 @@ struct Shape {
   bool is_shift = false, is_factor = false;
 };
 
-// Returns whether the measured latencies are the simulated ones plus a constant, or times a factor.
+// Returns whether the measured latencies equal the simulated ones plus a constant, or times a factor.
 Shape shape_of(const LatencyEvidence& latency) {
   constexpr double kFits = 0.15;
   if (!latency.is_measured || !latency.mean_ms.known() || !(latency.mean_ms.simulated > 0)) return {};
@@ -71,10 +71,11 @@ Shape shape_of(const LatencyEvidence& latency) {
   return shape;
 }
 
-// Returns a host time to try; if it would have to be negative, kernels of the profile are too slow.
+// Returns advice on the host time to try. If it would have to be negative, the profile's kernels are too
+// slow.
 std::string try_time(const std::string& field, double simulated_s, double wanted_s) {
   if (wanted_s < 0 && simulated_s <= 0)
-    return "Less than no host time would be needed: kernels of the hardware profile are too slow.";
+    return "The host time would have to be negative: kernels of the hardware profile are too slow.";
   return "Try --set " + field + "=" + format_number(std::max(0.0, wanted_s)) + ".";
 }
 
@@ -82,17 +83,17 @@ Explained other_rate(const Question& q) {
   const double chance = 2 / std::sqrt(std::max(1.0, std::min(q.e.requests.measured, q.e.requests.simulated)));
   if (!q.e.arrivals_per_s.differs_by(std::max(kOtherLoad, chance))) return {};
   return "The load is not the same: " + two(q.e.arrivals_per_s, "arrivals/s") +
-         ". Set workload.arrivals to what was measured.";
+         ". Set workload.arrivals to the measured rate.";
 }
 
 Explained other_prompts(const Question& q) {
   if (!q.e.prompt_tokens.differs_by(kOtherLoad)) return {};
-  return "Prompts have another length: " + two(q.e.prompt_tokens, "tokens") + " on average.";
+  return "Prompts differ in length: " + two(q.e.prompt_tokens, "tokens") + " on average.";
 }
 
 Explained other_answers(const Question& q) {
   if (is(q, FigureGroup::hit_rate) || !q.e.output_tokens.differs_by(kOtherLoad)) return {};
-  return "Answers have another length: " + two(q.e.output_tokens, "tokens") + " on average.";
+  return "Answers differ in length: " + two(q.e.output_tokens, "tokens") + " on average.";
 }
 
 Explained other_prefix_caching(const Question& q) {
@@ -122,7 +123,7 @@ Explained other_capacity(const Question& q) {
   if (!q.e.kv_capacity_tokens.differs_by(kOtherCapacity)) return {};
   const bool matters = !is(q, FigureGroup::itl) || q.e.running.differs_by(kOtherLoad);
   if (!matters) return {};
-  return "GPU memory holds another number of KV tokens: " + two(q.e.kv_capacity_tokens, "tokens") +
+  return "The KV capacity differs: " + two(q.e.kv_capacity_tokens, "tokens") +
          ". Try --set serving.kv_capacity_tokens=" +
          std::to_string(std::llround(q.e.kv_capacity_tokens.measured)) + ".";
 }
@@ -133,14 +134,14 @@ Explained capacity_is_short(const Question& q) {
       !(preempted.measured > 0) || !(preempted.measured > preempted.simulated)) {
     return {};
   }
-  return "The server finds less and preempts requests (" + two(preempted, "a request") +
-         "): its GPU memory is shorter than simulated, or does not keep answers (serving.cache_generated).";
+  return "The server has a lower hit rate and preempts requests (" + two(preempted, "per request") +
+         "): its KV capacity is smaller than simulated, or it does not cache answers "
+         "(serving.cache_generated).";
 }
 
 Explained less_is_shared(const Question& q) {
   if (!is(q, FigureGroup::hit_rate) || !(q.e.token_hit_rate.difference() < 0)) return {};
-  return "The server finds fewer tokens although nothing else explains it: its prompts share less than those "
-         "of "
+  return "The server finds fewer tokens, and nothing else explains it: its prompts share less than those of "
          "the workload's source, or it does not cache answers (serving.cache_generated).";
 }
 
@@ -154,29 +155,29 @@ Explained hits_differ(const Question& q) {
   if (!is(q, FigureGroup::ttft) || !q.outside.hit_rate) return {};
   const bool is_slower = q.e.ttft.mean_ms.difference() > 0, finds_less = q.e.token_hit_rate.difference() < 0;
   if (is_slower != finds_less) return {};
-  return "It follows from the hit rate: the server computes " + std::string(finds_less ? "more" : "less") +
-         " of each prompt than is simulated. See the cause of that.";
+  return "This follows from the hit rate: the server computes " + std::string(finds_less ? "more" : "less") +
+         " of each prompt than simulated. See the cause of the hit rate.";
 }
 
 Explained queue_differs(const Question& q) {
   if (!queues_differ(q.e) || is(q, FigureGroup::hit_rate)) return {};
   const bool is_longer = q.e.waiting.difference() > 0;
-  return std::string(is_longer ? "Requests queue at the server" : "Requests queue in the simulation") +
-         " and hardly on the other side (" + two(q.e.waiting, "waiting") +
-         "): another max_num_seqs, or arrivals that are " + (is_longer ? "burstier" : "smoother") +
-         " than simulated.";
+  return std::string(is_longer ? "Requests queue at the server but hardly in the simulation"
+                               : "Requests queue in the simulation but hardly at the server") +
+         " (" + two(q.e.waiting, "waiting") + "): a different max_num_seqs, or arrivals that are " +
+         (is_longer ? "burstier" : "smoother") + " than simulated.";
 }
 
 Explained batch_differs(const Question& q) {
   if (!is(q, FigureGroup::itl) || !q.e.running.differs_by(0.25) || q.outside.ttft) return {};
   if (std::max(q.e.running.measured, q.e.running.simulated) < 2) return {};
   const bool is_larger = q.e.running.difference() > 0, is_slower = q.e.itl.mean_ms.difference() > 0;
-  // Slower steps fill the batch without another cause.
+  // Slower steps alone make batches larger.
   if (is_larger == is_slower) return {};
-  return "Batches have another size: " + two(q.e.running, "running") + " on average.";
+  return "Batches differ in size: " + two(q.e.running, "running") + " on average.";
 }
 
-// True iff the simulated gap between tokens equals the host's time per step, which then hides the GPU's.
+// True iff the simulated gap between tokens equals the host time per step, which then hides the GPU time.
 bool host_binds(const RunEvidence& e) {
   const double host_ms = 1e3 * e.step_overhead_s;
   return e.async_scheduling && host_ms > 0 && std::abs(e.itl.simulated_ms[0] - host_ms) < 0.05 * host_ms;
@@ -185,21 +186,22 @@ bool host_binds(const RunEvidence& e) {
 Explained host_time_of_steps(const Question& q) {
   if (!is(q, FigureGroup::itl)) return {};
   if (host_binds(q.e) && q.e.itl.mean_ms.difference() < 0) {
-    return "The simulated host's time of a step, " + format_number(1e3 * q.e.step_overhead_s) +
-           " ms, is all of the gap between tokens, and the measured gaps are shorter (mean " +
+    return "The simulated host time per step, " + format_number(1e3 * q.e.step_overhead_s) +
+           " ms, is the whole gap between tokens, and the measured gaps are shorter (mean " +
            two(q.e.itl.mean_ms, "ms") + "). " +
            try_time("serving.step_overhead_s", q.e.step_overhead_s, 1e-3 * q.e.itl.mean_ms.measured);
   }
   const Shape shape = shape_of(q.e.itl);
   if (!shape.is_shift) return {};
   const double shift_s = 1e-3 * shape.shift_ms;
-  // Asynchronous scheduling overlaps the host's time with the GPU's: it is the whole gap, or no part of it.
+  // Asynchronous scheduling overlaps host time with GPU time, so host time is either the whole gap or no part
+  // of it.
   const bool is_hidden = q.e.async_scheduling && q.e.step_overhead_s < 1e-3 * q.e.itl.mean_ms.simulated;
   const double wanted_s =
       is_hidden && shift_s > 0 ? 1e-3 * q.e.itl.mean_ms.measured : q.e.step_overhead_s + shift_s;
   return "Every gap between tokens is " + format_number(std::abs(shape.shift_ms)) + " ms " +
          (shift_s > 0 ? "longer" : "shorter") +
-         " than simulated, whatever its length: the host's time of a step. " +
+         " than simulated, whatever its length: the host time per step. " +
          try_time("serving.step_overhead_s", q.e.step_overhead_s, wanted_s);
 }
 
@@ -208,15 +210,16 @@ Explained decode_kernels(const Question& q) {
   const Shape shape = shape_of(q.e.itl);
   if (!shape.is_factor) return {};
   return "Gaps between tokens are " + format_number(shape.factor) +
-         " times as long as simulated, long ones and short ones: kernels or memory bandwidth of the hardware "
-         "profile, or another tensor_parallel_size.";
+         " times as long as simulated, short and long gaps alike: kernels or memory bandwidth of the "
+         "hardware "
+         "profile, or a different tensor_parallel_size.";
 }
 
 Explained steps_differ(const Question& q) {
   if (!is(q, FigureGroup::ttft) || steps_agree(q.e) || queues_differ(q.e)) return {};
   if ((q.e.ttft.mean_ms.difference() > 0) != (q.e.itl.mean_ms.difference() > 0)) return {};
-  return "It follows from the length of steps: the first token waits for steps that take " +
-         std::string(q.e.itl.mean_ms.difference() > 0 ? "longer" : "less") +
+  return "This follows from the length of steps: the first token waits for steps that take " +
+         std::string(q.e.itl.mean_ms.difference() > 0 ? "longer" : "less time") +
          " than simulated. See the cause of ITL.";
 }
 
@@ -227,8 +230,7 @@ Explained request_overhead(const Question& q) {
   return "The first token comes " + format_number(std::abs(shape.shift_ms)) + " ms " +
          (shape.shift_ms > 0 ? "later" : "earlier") +
          " than simulated, whatever the prompt, and gaps between tokens agree: the time of the API server "
-         "and the "
-         "tokenizer. " +
+         "and the tokenizer. " +
          try_time("serving.request_overhead_s", q.e.request_overhead_s,
                   q.e.request_overhead_s + 1e-3 * shape.shift_ms);
 }
@@ -246,24 +248,23 @@ Explained prefill_kernels(const Question& q) {
 Explained long_gaps(const Question& q) {
   if (!is(q, FigureGroup::itl) || !steps_agree(q.e)) return {};
   const Both& preempted = q.e.preemptions_per_request;
-  return "The mean gap between tokens agrees, the spread does not: steps that compute prompts beside "
-         "(max_num_batched_tokens), or requests that are preempted" +
-         (preempted.known() ? " (" + two(preempted, "a request") + ")." : ".");
+  return "The mean gap between tokens agrees, the spread does not: steps that also compute prompts "
+         "(max_num_batched_tokens), or preempted requests" +
+         (preempted.known() ? " (" + two(preempted, "per request") + ")." : ".");
 }
 
 Explained other_spread(const Question& q) {
   if (!is(q, FigureGroup::ttft) || q.latency().mean_ms.differs_by(kLatencyTolerance)) return {};
-  return "The mean TTFT agrees, the spread does not: another mix of prompt lengths, or arrivals in other "
-         "bursts.";
+  return "The mean TTFT agrees, the spread does not: a different mix of prompt lengths, or different bursts "
+         "of arrivals.";
 }
 
 Explained unknown(const Question& q) {
   const Both& mean = q.group == FigureGroup::hit_rate ? q.e.token_hit_rate : q.latency().mean_ms;
   return "Nothing in the log explains it (" +
          (q.group == FigureGroup::hit_rate ? two(mean, "%", 100) : "mean " + two(mean, "ms")) +
-         "). Of what the metrics do not tell, max_num_seqs, max_num_batched_tokens, tensor_parallel_size and "
-         "the "
-         "hardware profile's kernels matter most.";
+         "). Of the settings that the metrics do not show, max_num_seqs, max_num_batched_tokens, "
+         "tensor_parallel_size and the hardware profile's kernels matter most.";
 }
 
 struct CauseRow {

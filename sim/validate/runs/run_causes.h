@@ -1,5 +1,6 @@
-// Finds the assumption that most likely makes a simulation differ from a server: a table of conditions on the
-// evidence, the more likely causes first. The first row that holds for a group of figures is its cause.
+// Finds the assumption that most likely makes a simulation differ from a server. A table lists causes with
+// conditions on the evidence, the most likely causes first; the first row whose condition holds for a group
+// of figures is their cause.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ struct Outside {
 
 struct Cause {
   std::string id;                   // row of the table
-  std::vector<FigureGroup> groups;  // groups that it explains
+  std::vector<FigureGroup> groups;  // groups of figures that it explains
   std::string field;                // scenario field of the assumption
   std::string text;                 // one or two sentences with the evidence
 };

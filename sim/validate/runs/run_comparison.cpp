@@ -29,7 +29,7 @@ Check hit_rate_check(const RunEvidence& e) {
   check.absolute = true;
   check.exact_tolerance = check.tolerance = kHitRateTolerance;
   if (!e.token_hit_rate.known()) {
-    check.reason = "the log does not say how many tokens were found";
+    check.reason = "the log does not count the tokens that were found";
     return check;
   }
   check.simulated = {e.token_hit_rate.simulated};
@@ -37,7 +37,9 @@ Check hit_rate_check(const RunEvidence& e) {
   if (e.hits_are_given) {
     check.role = Role::input;
     check.reason =
-        "metrics do not say who shares which prefix: the prompts were made up to be found as measured; "
+        "the metrics do not show which requests share which prefix, so the prompts were constructed to have "
+        "the "
+        "measured hit rate; "
         "--set workload.source.path=REQUESTS makes it a test";
     return check;
   }
@@ -45,7 +47,7 @@ Check hit_rate_check(const RunEvidence& e) {
   return check;
 }
 
-// Returns the half-width of the difference of means for this number of requests.
+// Returns the half-width of the 95 % interval of the difference of the means, for this number of requests.
 double half_width(const LatencyEvidence& latency, const Both& requests) {
   const double width = kComparisonDeviations * latency.simulated_std_ms *
                        std::sqrt(1 / requests.simulated + 1 / requests.measured);
@@ -58,12 +60,12 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
     check.exact_tolerance = check.tolerance = kLatencyTolerance;
     if (latency.is_measured) {
       judge(check);
-      // The tolerance covers figures that are near.
+      // A quantile near its bucket is within the tolerance.
       if (check.verdict == Agreement::near) check.verdict = Agreement::inside;
     } else {
       check.simulated.clear();
       check.reference.clear();
-      check.reason = "the log has no histogram of it";
+      check.reason = "the log has no histogram of this latency";
     }
     checks.push_back(std::move(check));
   };
@@ -106,12 +108,12 @@ std::string header_of(const Observation& observed, const Scenario& scenario) {
   for (const std::string& one : observed.models) models += " " + one;
   return std::string(kObservedEngineNames[static_cast<std::size_t>(observed.engine)]) + models + ", " +
          format_count(observed.scrapes, "scrape") + " from " + utc_text(observed.from_unix_s) +
-         " on, beside " + scenario.model.name + " on " +
+         " on, compared with " + scenario.model.name + " on " +
          std::to_string(scenario.serving.tensor_parallel_size) + "x " + scenario.hardware.gpu.name + " (" +
          scenario.hardware.provenance_kind + ")";
 }
 
-// Sets the reason of checks that are outside, for readers of the checks alone.
+// Sets the reason of checks that are outside, for readers who see only the checks.
 void give_reasons(const std::vector<Cause>& causes, std::vector<Check>& checks) {
   constexpr std::string_view kIds[] = {"run.token_hit_rate", "run.ttft", "run.itl"};
   for (const Cause& cause : causes) {
@@ -170,8 +172,9 @@ RunComparison compare_with_run(const std::string& log, const std::string& scenar
   give_reasons(comparison.causes, comparison.checks);
   comparison.notes = observed.notes;
   if (observed.requests_before > 0) {
-    comparison.notes.push_back("the simulation begins with an empty server; the log's had answered " +
-                               format_count(std::llround(observed.requests_before), "request") + " before");
+    comparison.notes.push_back(
+        "the simulation begins with an empty server; the observed server had already answered " +
+        format_count(std::llround(observed.requests_before), "request"));
   }
   comparison.notes.insert(comparison.notes.end(), result.notes.begin(), result.notes.end());
   return comparison;

@@ -11,8 +11,9 @@
 
 namespace kvcap {
 
-// A hit rate is inside within 5 points; a mean latency within kLatencyTolerance or its half-width for this
-// number of requests; a quantile within kLatencyTolerance of its bucket in the server's histogram.
+// A hit rate is inside if it is off by at most 5 points; a mean latency, if it is off by at most
+// kLatencyTolerance or its half-width for this number of requests; a quantile, if it is within
+// kLatencyTolerance of its bucket in the server's histogram.
 inline constexpr double kHitRateTolerance = 0.05;
 
 struct RunComparison {
@@ -24,11 +25,12 @@ struct RunComparison {
   std::vector<std::string> notes;
 };
 
-// Returns the checks of the evidence's figures, and which groups are outside.
+// Return the checks of the evidence's figures, and which groups of figures are outside.
 std::vector<Check> run_checks(const RunEvidence& evidence);
 Outside outside_of(const std::vector<Check>& checks);
 
-// `scenario`: a file, or empty for the setting that the log describes on `hardware`. Throws InputError.
+// Simulates `scenario`, or if it is empty the setting that the log describes, on `hardware`. Throws
+// InputError.
 RunComparison compare_with_run(const std::string& log, const std::string& scenario,
                                const std::string& hardware, const std::vector<std::string>& overrides);
 

@@ -24,7 +24,7 @@ double mean_level(const RunResult& result, std::string_view series) {
 
 double hit_tokens(const RunResult& result, Tier tier) {
   const double tokens = result.number("hit_tokens." + std::string(name(tier)));
-  return std::isnan(tokens) ? 0 : tokens;  // of no machine without the tier
+  return std::isnan(tokens) ? 0 : tokens;  // NaN: no machine has the tier
 }
 
 // Returns the share of prompt tokens found on the GPU, or below it.
@@ -36,8 +36,8 @@ double hit_rate_of(const RunResult& result, bool on_the_gpu) {
   return result.number("token_hit_rate") * (on_the_gpu ? gpu : all - gpu) / all;
 }
 
-// Returns the sampling error of a quantile, as a difference of probabilities. Requests count as independent,
-// their tokens do not.
+// Returns the sampling error of a quantile, as a difference of probabilities. Requests are treated as
+// independent, tokens of one request are not.
 double margin_of(double q, const Both& requests) {
   return kEvidenceDeviations * std::sqrt(q * (1 - q) * (1 / requests.simulated + 1 / requests.measured));
 }

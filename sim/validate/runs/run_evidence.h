@@ -13,17 +13,17 @@
 
 namespace kvcap {
 
-// Relative difference up to which latencies agree.
+// Latencies agree up to this relative difference.
 inline constexpr double kLatencyTolerance = 0.15;
 
-// A simulated and a measured figure; NaN: not known.
+// A simulated and a measured figure; NaN: unknown.
 struct Both {
   double simulated = std::numeric_limits<double>::quiet_NaN();
   double measured = std::numeric_limits<double>::quiet_NaN();
 
   bool known() const { return simulated == simulated && measured == measured; }
   double difference() const { return measured - simulated; }
-  // True iff they differ by more than this share of the simulated one.
+  // True iff they differ by more than this share of the simulated figure.
   bool differs_by(double share) const;
 };
 
@@ -33,7 +33,7 @@ struct LatencyEvidence {
   Both mean_ms;
   double simulated_std_ms = 0;  // standard deviation of the requests' means
   std::array<double, std::size(kJudgedQuantiles)> simulated_ms{};
-  // Buckets that contain the quantiles, widened by the sampling error for this number of requests.
+  // The buckets that contain the quantiles, widened by the sampling error for this number of requests.
   std::array<QuantileRange, std::size(kJudgedQuantiles)> measured_ms{};
   bool is_measured = false;
 };

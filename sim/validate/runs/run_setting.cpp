@@ -21,13 +21,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostRates = 60;
 constexpr int64_t kMostRequests = 50'000;
-constexpr int64_t kSharedPieceTokens = 64;  // least size of the pieces of the common text
+constexpr int64_t kSharedPieceTokens = 64;  // smallest size of the pieces of the common text
 constexpr double kMostPieces = 4e6;         // over all prompts; with more, pieces become larger
 constexpr double kMostBlockSize = 65536;
 constexpr double kMostTokens = 1e7;  // per prompt or answer
 constexpr uint64_t kSeed = 1;
 
-// True iff an override sets the field; sets_within: or a field inside it.
+// True iff an override sets the field. sets_within() also accepts an override of a field inside it.
 bool sets(const std::vector<std::string>& overrides, const std::string& path) {
   return std::any_of(overrides.begin(), overrides.end(),
                      [&](const std::string& one) { return one.starts_with(path + "="); });
@@ -50,10 +50,9 @@ std::string model_of(const Observation& observed) {
   std::error_code none;
   const std::filesystem::path config = std::filesystem::path(served) / "config.json";
   if (std::filesystem::is_regular_file(config, none)) return config.string();
-  throw InputError(
-      "model: found \"" + served +
-      "\" in the log, which the catalogue does not have, allowed: --set model=NAME with a name of "
-      "kvcap show models or the model's config.json");
+  throw InputError("model: found \"" + served +
+                   "\" in the log, which is not in the catalogue, allowed: --set model=NAME with a name of "
+                   "kvcap show models or the model's config.json");
 }
 
 // Returns `count` values in ascending order with the histogram's distribution and the measured mean.
@@ -84,7 +83,8 @@ std::vector<int64_t> lengths_of(const Buckets& buckets, double mean, int64_t cou
   return lengths;
 }
 
-// Returns arrival times: between two scrapes the counted number of requests, at random times.
+// Returns arrival times: as many requests as the server counted between two scrapes, at random times between
+// them.
 std::vector<double> arrival_times(const Observation& observed, int64_t count) {
   const RandomStream random(kSeed, "observed arrivals");
   std::vector<double> times;
@@ -104,7 +104,8 @@ struct MadeUpRequests {
   int64_t piece_tokens = 0;
 };
 
-// Returns requests whose prompts all begin with one common text, which is a share `hit_rate` of each prompt.
+// Returns requests whose prompts all begin with one common text, which makes up a share `hit_rate` of each
+// prompt.
 MadeUpRequests requests_of(const Observation& observed, int64_t count, double hit_rate, int64_t block_size) {
   const std::vector<int64_t> prompts =
       lengths_of(observed[Spread::prompt_tokens], observed.mean_prompt_tokens(), count, "observed prompts");
@@ -134,7 +135,7 @@ MadeUpRequests requests_of(const Observation& observed, int64_t count, double hi
   return {text, piece_tokens};
 }
 
-// Returns the rates, with neighbouring scrapes merged to at most kMostRates.
+// Returns the arrival rates. Neighbouring scrapes are merged so that at most kMostRates remain.
 Json rates_of(const Observation& observed) {
   Json rates = Json::array();
   const std::size_t together = (observed.arrivals.size() + kMostRates - 1) / kMostRates;
@@ -148,19 +149,19 @@ Json rates_of(const Observation& observed) {
     rates.push_back(
         {{"from_s", rates.empty() ? 0.0 : from_s}, {"requests_per_s", requests / (to_s - from_s)}});
   }
-  // Sessions of the user's source may go on after the observation.
+  // Sessions of the user's source may continue after the observation.
   rates.push_back({{"from_s", observed.duration_s}, {"requests_per_s", total / observed.duration_s}});
   return rates;
 }
 
-// Returns a note on the server's speculation, which metrics do not describe well enough to simulate; ""
-// without.
+// Returns a note on the server's speculation, which the metrics do not describe well enough to simulate; ""
+// if the server does not speculate.
 std::string note_on_speculation(const Observation& observed, const std::vector<std::string>& overrides) {
   if (std::isnan(observed.mean_acceptance_length()) || sets_within(overrides, "serving.speculative"))
     return "";
   const std::string begin = "the server speculates, with a mean acceptance length of " +
                             format_number(observed.mean_acceptance_length()) +
-                            " tokens, which is not simulated: metrics do not name the drafter";
+                            " tokens, which is not simulated because the metrics do not name the drafter";
   std::string shares;
   for (double one : observed.acceptance_by_position())
     shares += (shares.empty() ? "" : ", ") + format_number(one);
@@ -170,8 +171,8 @@ std::string note_on_speculation(const Observation& observed, const std::vector<s
   return begin + "; --set 'serving.speculative={\"method\": \"layers\", \"draft_tokens\": " +
          std::to_string(observed.acceptance_by_position().size()) + ", \"acceptance_by_position\": [" +
          shares + "]}' simulates additional layers (or ngram, draft_model)" +
-         (drafting < kMost ? "; these shares are of the steps that drafted, " + format_percent(drafting) +
-                                 " of all, so multiply them by it"
+         (drafting < kMost ? "; these are shares of the steps that drafted, " + format_percent(drafting) +
+                                 " of all steps, so multiply them by it"
                            : "");
 }
 
@@ -183,14 +184,13 @@ Json serving_of(const Observation& observed, Json& notes) {
     serving["kv_capacity_tokens"] =
         std::llround(observed.kv_capacity_tokens / static_cast<double>(observed.engines));
   } else {
-    notes.push_back("the log does not say the KV capacity: it is derived from the hardware profile");
+    notes.push_back("the log does not state the KV capacity, so it is derived from the hardware profile");
   }
   const auto caching = observed.config.find("enable_prefix_caching");
   if (caching != observed.config.end() && caching->second == "False") serving["prefix_caching"] = false;
   notes.push_back(
-      "metrics do not say max_num_seqs, max_num_batched_tokens and tensor_parallel_size: kvcap's defaults "
-      "are "
-      "assumed; --set serving.max_num_seqs=N and the others change them");
+      "the metrics do not show max_num_seqs, max_num_batched_tokens and tensor_parallel_size, so kvcap's "
+      "defaults are assumed; --set serving.max_num_seqs=N and so on change them");
   return serving;
 }
 
@@ -200,7 +200,7 @@ int64_t request_count(const Observation& observed) {
   if (observed.scrapes < 2 || !(observed.duration_s > 0) || !(total >= 1)) {
     throw InputError(
         observed.address +
-        ": the log does not say when requests arrived, allowed: one of two scrapes and more with "
+        ": the log does not show when requests arrived, allowed: a log of at least two scrapes with "
         "requests between them; or --scenario SCENARIO");
   }
   return std::min<int64_t>(kMostRequests, std::llround(total));
@@ -210,7 +210,7 @@ void require_lengths(const Observation& observed) {
   const auto is_length = [](double mean) { return mean >= 1 && mean <= kMostTokens; };
   if (is_length(observed.mean_prompt_tokens()) && is_length(observed.mean_output_tokens())) return;
   throw InputError(observed.address +
-                   ": the log does not say how long prompts and answers are; allowed: --scenario "
+                   ": the log does not show how long prompts and answers are, allowed: --scenario "
                    "SCENARIO, or --set workload.source.path=FILE");
 }
 
@@ -229,16 +229,16 @@ Json made_up_source(const Observation& observed, const Json& serving, int64_t co
       requests_of(observed, count, hit_rate, serving.value("block_size", int64_t{16}));
   write_file(requests_file, requests.text);
   notes.push_back(
-      "lengths are drawn from the histograms of prompts and answers, each by itself; metrics do not say "
-      "which "
-      "long prompt had which answer");
+      "the lengths of prompts and answers are drawn independently from their histograms, because the metrics "
+      "do not show which prompt had which answer");
   notes.push_back(
-      "metrics do not say who shares which prefix: all prompts begin with the same text, so that " +
+      "the metrics do not show which requests share which prefix, so all prompts begin with the same text: " +
       format_percent(hit_rate) +
-      " of the tokens are found in GPU memory, as measured in all tiers; with --set "
+      " of the tokens are found in GPU memory, the measured hit rate of all tiers; with --set "
       "workload.source.path=REQUESTS hits are simulated and compared");
   if (count == kMostRequests) {
-    notes.push_back("the log has more requests than are simulated: the first " + format_count(kMostRequests));
+    notes.push_back("the log has more requests than are simulated; the simulation uses the first " +
+                    format_count(kMostRequests));
   }
   return {{"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", requests.piece_tokens}};
 }
@@ -262,7 +262,7 @@ Json workload_of(const Observation& observed, const Json& serving, const std::ve
   if (!sets_within(overrides, "workload.arrivals")) {
     workload["arrivals"] =
         is_given ? Json{{"process", "poisson"}, {"rates", rates_of(observed)}} : Json{{"process", "trace"}};
-    notes.push_back("requests arrive at random, as many between scrapes as the server counted");
+    notes.push_back("between two scrapes, as many requests as the server counted arrive at random times");
   }
   return workload;
 }

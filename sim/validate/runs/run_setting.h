@@ -1,5 +1,5 @@
-// RunSetting: the scenario that a log describes: the model by its name, the KV capacity, the arrivals and the
-// lengths that the server counted. Values that the metrics lack are assumed, with a note of the scenario per
+// RunSetting: the scenario that a server's log describes. The model, the KV capacity, the arrivals and the
+// lengths come from the log; values that the metrics lack are assumed, and the scenario notes each
 // assumption.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace kvcap {
 
 struct RunSetting {
   Scenario scenario;
-  // The prompts are constructed to have the measured hit rate, which is then not a test.
+  // True: the prompts are constructed to have the measured hit rate, so the hit rate is not a test.
   bool hits_are_given = false;
 };
 

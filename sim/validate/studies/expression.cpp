@@ -17,7 +17,7 @@ namespace {
 double floor_of(double x) { return std::floor(x); }
 double ceil_of(double x) { return std::ceil(x); }
 
-// True iff the expression assigns, which muParser would do without a word: "x = 3".
+// True iff the expression contains an assignment, such as "x = 3", which muParser would silently execute.
 bool assigns(const std::string& expression) {
   for (std::size_t at = 0; (at = expression.find('=', at)) != std::string::npos; ++at) {
     const bool is_comparison =

@@ -19,8 +19,8 @@ class Expression {
   ~Expression();
   Expression(Expression&&) noexcept;
 
-  // Evaluates with the current values of the figures. For many rows of a table this is much faster than a
-  // new expression.
+  // Evaluates the expression with the current values of the figures. For many rows of a table this is much
+  // faster than a new expression per row.
   double value(const FigureOf& figure);
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 // ---- machines, in closed form ----
 
-// Input of a machine figure: a context of contexts.tokens tokens, except in figures of a batch:
+// Input of a machine figure: a context of contexts.tokens tokens. Figures of a batch instead use
 // contexts.count prompts of contexts.new_tokens new tokens, each with a history of contexts.tokens in DRAM.
 struct Asked {
   const Machine& machine;
@@ -71,7 +71,8 @@ double chunks_layer_load_s(const Asked& asked) {
   return load_s(blend.work.front(), Tier::ssd, rates[index(Tier::ssd)]);
 }
 
-// The layers of one restored context of contexts.tokens on the SSD with contexts.new_tokens new ones.
+// The layers of one context restored from the SSD: contexts.tokens stored tokens and contexts.new_tokens new
+// ones.
 struct LayerTimes {
   std::vector<double> load_s, compute_s;  // the last one computes the head
 };
@@ -89,8 +90,8 @@ LayerTimes layer_times(const Asked& asked) {
   }
   return times;
 }
-// Returns the end of the last layer if all are loaded and then computed in one order: the longest path, max
-// over j of (a_1 + .. + a_j + b_j + .. + b_n) (Johnson 1954).
+// Returns when the last layer ends if each layer is loaded and then computed, both in the same order: the
+// longest path, max over j of (a_1 + .. + a_j + b_j + .. + b_n) (Johnson 1954).
 double flow_shop_s(const Asked& asked) {
   const auto [first, second] = layer_times(asked);
   double longest_s = 0, loaded_s = 0, left_s = std::accumulate(second.begin(), second.end(), 0.0);
@@ -160,7 +161,7 @@ double share_of_sessions_above(const Workload& workload, int64_t tokens) {
   return above / static_cast<double>(workload.sessions.size());
 }
 
-// Returns the largest share of history in a prompt with history.
+// Returns the largest share of history in any prompt that has a history.
 double largest_history_share(const Workload& workload) {
   double largest = 0;
   for (const Session& session : workload.sessions) {
@@ -188,7 +189,7 @@ constexpr TraceFigureOf kTraceFigures[] = {
     {"output_tokens", [](const Lab::Trace& t) { return t.stats.output_tokens.mean; }},
     {"context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.mean; }},
     {"median_context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.median; }},
-    // Tokens of the contexts that sessions begin with, in total.
+    // Total tokens of the contexts with which sessions begin.
     {"stored_tokens", [](const Lab::Trace& t) { return static_cast<double>(t.workload.context_tokens()); }},
     {"turns", [](const Lab::Trace& t) { return t.stats.turns.mean; }},
     {"multi_turn_share", [](const Lab::Trace& t) { return t.stats.multi_turn_share; }},
@@ -198,7 +199,7 @@ constexpr TraceFigureOf kTraceFigures[] = {
      [](const Lab::Trace& t) { return share_of_sessions_above(t.workload, 4096); }},
     {"largest_history_share", [](const Lab::Trace& t) { return largest_history_share(t.workload); }}};
 
-// Parts of all prompts that the policy uses (importance).
+// The parts of all prompts that the policy uses (importance).
 struct PromptsFigure {
   std::string_view name;
   double PartUse::*value;
@@ -248,7 +249,7 @@ double measured_figure(const Scenario& scenario, const StudySetting& setting, co
   return turns_figure(turns_within(recorded, setting.turns), "measured", name);
 }
 
-// NAME_correlation: of simulated and recorded times turn by turn.
+// NAME_correlation: the correlation of simulated and recorded times, turn by turn.
 constexpr std::string_view kCorrelation = "_correlation";
 bool is_correlation(const std::string& group, const std::string& name) {
   return group == "measured" && name.ends_with(kCorrelation);

@@ -1,4 +1,4 @@
-// Figures: the values that an expression of a study may name, in one setting.
+// Figures: the values that expressions of a study refer to by name, in one setting.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace kvcap {
 //   mean_ttft_ms ...          a metric of the simulation, as for --require
 //   restore_s                 restoration of one context of contexts.tokens on an idle machine
 //   machine.prefill_s ...     closed forms of the scenario's machine (figures.cpp)
-//   model.kv_bytes_per_token  a size of its model
+//   model.kv_bytes_per_token  a size of the scenario's model
 //   turns.mean_ttft_ms ...    a figure of the turns within the bounds `turns`
-//   measured.mean_ttft_ms ... a figure of those turns in the log that the scenario replays
+//   measured.mean_ttft_ms ... the same for the log that the scenario replays
 //   law.lindley_wait ...      a figure of a named workload, exact or measured (laws.cpp)
-//   row.COLUMN                a number of the CSV's row
-//   trace.input_tokens ...    a figure of its workload
+//   row.COLUMN                a number of the CSV row
+//   trace.input_tokens ...    a figure of the scenario's workload
 //   scenario.seed ...         a number of the resolved scenario
 //
-// Throws InputError for any other name, with the nearest one.
+// Throws InputError for any other name, and suggests the nearest one.
 double figure(Lab& lab, const StudySetting& setting, const std::string& name);
 
 struct FinishedRun {
@@ -31,7 +31,7 @@ struct FinishedRun {
 // Returns a metric, turns.*, law.*, measured.*_correlation or row.* of a finished run.
 double figure(const FinishedRun& run, const StudySetting& setting, const std::string& name);
 
-// True iff figures may begin with this word, which then cannot name a setting.
+// True iff names of figures may begin with this word, so that it cannot name a setting.
 bool begins_a_figure(const std::string& word);
 
 }  // namespace kvcap

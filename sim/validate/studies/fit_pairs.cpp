@@ -35,8 +35,8 @@ StageMeans means_of(const FitRun& run, const std::vector<RequestTimes>& times) {
   return means;
 }
 
-// A run beside its simulations: with its unfitted profile, and with the parameters fitted to the other
-// workload of its model.
+// The means of a run and of its two simulations: with its unfitted profile, and with the parameters fitted to
+// the other workload of its model.
 struct FitOutcome {
   StageMeans measured, untuned, fitted;
 
@@ -107,12 +107,13 @@ Check stage_check(const FitRun& run, const std::string& other, std::size_t stage
   if (check.verdict != Agreement::inside && stage == 1 &&
       outcome.fitted[first] > 1.5 * outcome.measured[first]) {
     check.reason =
-        "at this rate all places are taken at times, and a TPOT that is a few per cent off moves that queue";
+        "at this rate all sequence slots are taken at times, and an error of a few per cent in TPOT changes "
+        "that queue";
   }
   return check;
 }
 
-// Returns the run as from a log without the texts of prompts.
+// Returns the run as a log without the texts of its prompts would describe it.
 FitRun without_texts(FitRun run) {
   run.workload.pieces.clear();
   run.workload.piece_begin.clear();
@@ -120,7 +121,7 @@ FitRun without_texts(FitRun run) {
   return run;
 }
 
-// Returns a check of the first model: fitted to one workload without its texts, evaluated on the other one
+// Returns a check of the first model, fitted to one workload without its texts and evaluated on the other one
 // with them.
 Check hits_check(const std::vector<FitRun>& runs) {
   const std::vector<FitRun> pair(runs.begin(), runs.begin() + 2);

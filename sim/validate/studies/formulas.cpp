@@ -30,7 +30,8 @@ RestoreStatistics statistics(double retention, double layers) {
   return {ImportanceModel{}, {.retention = retention}, whole(layers), 1};
 }
 double jaccard(double retention, double layers) { return statistics(retention, layers).mean_jaccard(); }
-// Returns the share of a query's important tokens that are important in the mean over all queries.
+// Returns the share of a query's important tokens that are among the tokens of highest mean importance over
+// all queries.
 double fixed_set_recall(double retention, double layers) {
   constexpr int64_t kTokens = 4096;
   const double important = retention * kTokens;
@@ -41,7 +42,7 @@ double fallback_share(double retention, double layers) {
   return statistics(retention, layers).mean_fallback_layers(kTokens) / layers;
 }
 
-// Returns the score of a chunk with an important share, after `uses` uses.
+// Returns the score of a chunk after `uses` uses, each with this share of important tokens.
 double score(double uses, double important_share) {
   ChunkScore chunk;
   for (int64_t i = 0; i < whole(uses); ++i) chunk.use(important_share);
@@ -50,8 +51,8 @@ double score(double uses, double important_share) {
 
 // ---- curves ----
 
-// log_crossing(y, x1, y1, x2, y2, ...): returns the x at which a curve through the points reaches y, with log
-// y linear between points; NaN outside the points.
+// log_crossing(y, x1, y1, x2, y2, ...): returns the x at which a curve through the points reaches y, where
+// log y is linear between points; NaN outside the points.
 double log_crossing(const double* arguments, int count) {
   const double target = arguments[0];
   for (int i = 1; i + 3 < count; i += 2) {
@@ -76,8 +77,8 @@ double solve(double level, const std::function<double(double)>& of) {
   }
 }
 
-// Returns the hit rate of a cache that holds item i with probability stored(p_i T), with T such that it holds
-// `places` items.
+// Returns the hit rate of a cache that contains item i with probability stored(p_i T), where T is chosen so
+// that the cache contains `places` items.
 double characteristic_hit_rate(double items, double alpha, double places, double (*stored)(double)) {
   if (!(places > 0 && places < items)) return std::nan("");
   const std::vector<double> popularity = zipf(static_cast<std::size_t>(items), alpha);
@@ -93,7 +94,7 @@ double characteristic_hit_rate(double items, double alpha, double places, double
 double lru_hit_rate(double items, double alpha, double places) {
   return characteristic_hit_rate(items, alpha, places, [](double pt) { return -std::expm1(-pt); });
 }
-// FIFO by the same approximation; items stay for T whether they are used or not: sum p_i T / (1 + p_i T) =
+// FIFO by the same approximation; an item stays for T whether or not it is used: sum p_i T / (1 + p_i T) =
 // places (Martina, Garetto, Leonardi 2014; FIFO hits as often as RANDOM: Gelenbe 1973).
 double fifo_hit_rate(double items, double alpha, double places) {
   return characteristic_hit_rate(items, alpha, places, [](double pt) { return pt / (1 + pt); });

@@ -1,8 +1,9 @@
 // Lab: runs the simulations of checks and returns their numbers.
 //
-// Checks are evaluated twice: the first time only collects the simulations and their figures that they need
-// (all are NaN); then all of them run in parallel workers, which return the figures alone, and the second
-// time returns these. Where a workload depends on figures of other simulations there is a third time.
+// Checks are evaluated twice. The first evaluation only collects the simulations and figures that the checks
+// need; every figure is NaN. Then the simulations run in parallel workers, which return only these figures,
+// and the second evaluation uses them. If a workload depends on figures of other simulations, there is a
+// third evaluation.
 #pragma once
 
 #include <map>
@@ -20,11 +21,12 @@ class Lab {
   // `is_shipped`: scenarios are files embedded in the binary.
   explicit Lab(bool is_shipped) : is_shipped_(is_shipped) {}
 
-  // Returns a key that is different for different simulations.
+  // Returns a key that differs between different simulations.
   static std::string key_of(const StudySetting& setting);
 
   Scenario scenario(const StudySetting& setting) const;
-  // Returns the machine of a scenario for closed forms; its stored forms are chosen for contexts.tokens.
+  // Returns the machine of a setting's scenario, for closed forms; its stored forms are chosen for contexts
+  // of contexts.tokens.
   Machine machine(const StudySetting& setting) const;
   struct Trace {
     Workload workload;
@@ -32,14 +34,14 @@ class Lab {
   };
   const Trace& trace(const StudySetting& setting);
 
-  // Returns a figure of a simulation (figures.h); NaN before it has run.
+  // Returns a figure of a simulation (figures.h); NaN until the simulation has run.
   double of_run(const StudySetting& setting, const std::string& name);
   // Returns the seconds to restore one context of contexts.tokens on an idle machine: for recompute its
   // prefill, for other policies the time from the arrival of a request with one new token to the prefill of
   // that token.
   double restore_s(const StudySetting& setting);
 
-  // Runs the collected simulations that have not run yet. False if there were none.
+  // Runs the collected simulations that have not run yet. Returns false if there were none.
   bool run_missing();
 
  private:

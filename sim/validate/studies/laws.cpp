@@ -21,7 +21,7 @@ using OfTurn = double (*)(const TurnRecord& turn);
 double queue_s(const TurnRecord& turn) { return turn.ttft_s - turn.service_ttft_s; }
 double serve_s(const TurnRecord& turn) { return turn.e2el_s - queue_s(turn); }
 
-// Returns the share of turns after the warm-up that meet a condition.
+// Returns the share of turns after the warm-up that satisfy a condition.
 template <class Condition>
 double share_of(const RunResult& run, const Condition& condition) {
   double met = 0, all = 0;
@@ -33,8 +33,8 @@ double share_of(const RunResult& run, const Condition& condition) {
   return met / all;
 }
 
-// Returns the share of turns that wait longer than `services`: for the link if they load a context, else for
-// the server.
+// Returns the share of turns that wait longer than `services` service times: for the link if they load a
+// context, otherwise for the server.
 double share_waiting(const LawInput& law, double services) {
   const double service_s = law.parameters.number("service_s");
   const bool loads = law.parameters.number("context_tokens") > 0;
@@ -42,13 +42,14 @@ double share_waiting(const LawInput& law, double services) {
     return (loads ? turn.restore_s - service_s : queue_s(turn)) > services * service_s;
   });
 }
-// The clock resolves a nanosecond, records have seven digits: shorter waits count as none.
+// The clock resolves a nanosecond and records have seven digits, so shorter waits count as none.
 double waits(const LawInput& law) { return share_waiting(law, 1e-5); }
 double waits_longer(const LawInput& law) {
   return share_waiting(law, law.parameters.number("longer_services"));
 }
 
-// Returns the mean wait after the warm-up in services, by Lindley's recursion (1952): W' = max(0, W + S - A).
+// Returns the mean wait after the warm-up, in service times, by Lindley's recursion (1952): W' = max(0, W + S
+// - A).
 double lindley_wait(const LawInput& law) {
   const double service_s = law.parameters.number("service_s");
   const Workload& workload = law.workload;
@@ -80,13 +81,13 @@ double seconds_per_s(const RunResult& run, OfTurn seconds) {
 
 // ---- caches ----
 
-// LRU at all capacities in one pass (Mattson, Gecsei, Slutz, Traiger 1970): the items in order of their last
-// use. An item is a hit in every cache whose capacity is at least its distance.
+// LRU at all capacities in one pass (Mattson, Gecsei, Slutz, Traiger 1970): keeps the items in order of their
+// last use. An item is a hit in every cache whose capacity is at least its distance.
 class LruStack {
  public:
   explicit LruStack(std::size_t most_uses) : sizes_(most_uses) {}
 
-  // Returns the total size of the item and of all different items used since its last use; -1 if it was never
+  // Returns the total size of the item and of all distinct items used since its last use; -1 if it was never
   // used.
   int64_t distance(uint64_t item) const {
     const auto last = last_.find(item);
@@ -110,9 +111,9 @@ class LruStack {
   std::size_t used_ = 0;
 };
 
-// Returns the tokens per prompt of its leading pieces whose stack distance fits in lru_tokens. The last token
-// of a prompt is always computed. Pieces are used from last to first, so that a prompt's last ones, which are
-// useless without the first ones, are evicted first.
+// Returns for each prompt the tokens of its leading pieces whose stack distance is at most lru_tokens. The
+// last token of a prompt is always computed. The pieces of a prompt are used from last to first, so that its
+// last pieces, which are useless without the first ones, are evicted first.
 std::vector<int64_t> found_by_lru(const LawInput& law) {
   const auto capacity_tokens = static_cast<int64_t>(law.parameters.number("lru_tokens"));
   const Workload& workload = law.workload;
@@ -143,7 +144,7 @@ double lru_hit_share(const LawInput& law) {
   const auto hits = std::count_if(first, found.end(), [](int64_t tokens) { return tokens > 0; });
   return static_cast<double>(hits) / static_cast<double>(found.end() - first);
 }
-// Returns the number of prompts of which another number of tokens was found.
+// Returns the number of prompts whose hit tokens differ from those of the LRU stack.
 double unlike_lru(const LawInput& law) {
   const std::vector<int64_t> found = found_by_lru(law);
   double unlike = 0;
@@ -155,7 +156,7 @@ double unlike_lru(const LawInput& law) {
 
 bool is_hit(const TurnRecord& turn) { return turn.hit_tokens > 0; }
 
-// Returns the number of prompts of which hit (x) or miss (.) is not as in the parameter `hits`.
+// Returns the number of prompts whose outcome, hit (x) or miss (.), differs from the parameter `hits`.
 double unlike_hits(const LawInput& law) {
   std::istringstream expected(law.parameters.text("hits"));
   double unlike = 0;

@@ -1,4 +1,5 @@
-// Laws: figures of a run on a named workload, and what exact algorithms say of them: law.* in expressions.
+// Laws: figures of a run on a named workload, and their values from exact algorithms. Expressions name them
+// law.*.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ struct LawInput {
 };
 using Law = double (*)(const LawInput& input);
 
-// Throws InputError for an unknown name, with the nearest one.
+// Throws InputError for an unknown name, and suggests the nearest one.
 Law law_of(const std::string& name);
 
 }  // namespace kvcap

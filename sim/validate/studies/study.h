@@ -1,5 +1,5 @@
-// Study: published or measured numbers, each with the expression over simulated scenarios that should equal
-// it. A JSON file, kvcap.study/1; scenarios/studies/README.md describes its keys.
+// Study: published or measured numbers, each with an expression over simulated scenarios that should equal
+// it. A study is a JSON file, kvcap.study/1; scenarios/studies/README.md describes its keys.
 #pragma once
 
 #include <map>
@@ -21,30 +21,30 @@ namespace kvcap {
 // A scenario and its changes.
 struct StudySetting {
   std::string scenario;  // path of a file, or a JSON object; empty: the scenario of the enclosing setting
-  std::vector<std::string> changes;  // "path=value", as for --set
+  std::vector<std::string> changes;         // "path=value", as for --set
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
-  std::string workload;                     // JSON of a named workload (workloads.h); empty: the scenario's
-  std::string missing;                      // a required file below $KVCAP_DATA that does not exist
-  std::map<std::string, double> turns;      // bounds of the turns for turns.* (TurnBounds)
-  std::map<std::string, std::string> row;   // row of a CSV, by column
+  std::string workload;                 // JSON of a named workload (named_workloads.h); empty: the scenario's
+  std::string missing;                  // a required file in $KVCAP_DATA that does not exist
+  std::map<std::string, double> turns;  // bounds of the turns for turns.* (turn_figures.h)
+  std::map<std::string, std::string> row;  // row of a CSV: column -> text
 
   // Returns this setting with the changes of `more` after its own.
   StudySetting with(const StudySetting& more) const;
   StoredContexts stored_contexts() const;
-  // Returns contexts.tokens. Throws InputError, without a place, where it is missing.
+  // Returns contexts.tokens. Throws InputError, without a place, if it is missing.
   int64_t tokens() const;
 };
 
-// Summary of the numbers of all settings: the mean of each expression; the mean of one with its interval; the
-// number that is farthest from its reference; or the median or worst error of all numbers, which is compared
-// with the limit `reference`.
+// How a check summarises its numbers over all settings. mean: the mean of each expression. interval: the mean
+// of one expression, with its interval. farthest: the number that is farthest from its reference.
+// median_error, worst_error: the median or largest error of all numbers, which is compared with a limit.
 //
 // Intervals are Student's t at a confidence of 99 % for all intervals of a study together (each of n at 1 -
 // 0.01 / n: Bonferroni).
 enum class Summary { none, mean, interval, farthest, median_error, worst_error };
 
-// The place of a check's numbers in published figures: each list has a number of items that divides the count
-// of numbers. The items of `x` repeat, those of the other lists hold for as many successive numbers each.
+// Where a check's numbers belong in published figures. The length of each list divides the count of numbers.
+// The items of `x` repeat in turn; each item of the other lists applies to equally many successive numbers.
 struct StudyCurve {
   std::vector<std::string> figures;  // empty: no figure
   std::vector<std::string> y_axes;
@@ -57,7 +57,7 @@ struct StudyCheck {
   Check check;        // without the simulated numbers
   std::string place;  // "study.json: checks.3"
   StudySetting setting;
-  std::vector<StudySetting> each;       // settings in which the values are taken; at least one
+  std::vector<StudySetting> each;       // settings in which the values are evaluated; at least one
   std::vector<std::string> values;      // expressions; empty: the number cannot be compared
   std::vector<std::string> references;  // one expression per value; empty: the numbers of `check`
   std::string holds;                    // order: a condition over x1, x2, ..., the simulated numbers
@@ -68,7 +68,7 @@ struct StudyCheck {
   std::string family;  // family of runs whose model intervals are compared with `references`; may be empty
   StudyCurve curve;
 
-  // Returns the count of simulated numbers that a curve shows: those before a summary of errors.
+  // Returns how many simulated numbers a curve shows; a summary of errors does not reduce them.
   std::size_t numbers() const;
 };
 
@@ -81,18 +81,18 @@ struct Study {
   std::vector<StudyCheck> checks;
   std::string suite;
   KernelSets kernels;
-  DataPath kernel_path;  // of the kernels' tables
+  DataPath kernel_path;  // finds the tables of kernels
 };
 
 struct StudyOptions {
   bool quick = false;       // use the "quick" parts of settings
-  std::string data_folder;  // replaces $KVCAP_DATA; empty: found as by scenarios (scenario/data_files.h)
+  std::string data_folder;  // replaces $KVCAP_DATA; empty: as for scenarios (scenario/data_files.h)
 };
-// Throw InputError.
+// Read a study. Both throw InputError.
 Study load_study(const std::string& path, const StudyOptions& options = {});
 Study read_study(std::string_view text, const std::string& file, bool is_shipped,
                  const StudyOptions& options);
-// Returns the studies of scenarios/studies/ of this suite, in order of their files.
+// Returns the studies of this suite in scenarios/studies/, in the order of their files.
 std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options = {});
 
 // A run of a real server: a scenario and workload that simulate it, and its measured means.
@@ -114,8 +114,8 @@ struct MeasuredRun {
 // Returns the runs of all checks with a family, each with its measured means.
 std::vector<MeasuredRun> measured_runs(std::span<const Study> studies);
 
-// Runs the simulations that the checks need, in parallel, and judges the checks. Throws InputError before any
-// run for names and scenarios that do not exist.
+// Runs the simulations that the checks need, in parallel, and judges the checks. Throws InputError for names
+// and scenarios that do not exist, before anything runs.
 std::vector<Check> run_studies(std::span<const Study> studies);
 
 // Returns the keys of a study as a JSON Schema for editors.

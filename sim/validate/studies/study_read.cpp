@@ -29,16 +29,16 @@ constexpr std::string_view kCheckKeys[] = {
     "role",  "fitted_to", "reason",    "judged",  "family",   "group",  "seeds",     "curve"};
 constexpr std::string_view kContextKeys[] = {"count", "tokens", "new_tokens", "output_tokens"};
 constexpr std::string_view kRangeKeys[] = {"from", "to"};
-// kSummaries has the order of Summary.
 constexpr std::string_view kCurveKeys[] = {"figure", "series", "x", "x_axis", "y_axis"};
 constexpr std::string_view kCurveXKeys[] = {"value"};
 constexpr std::string_view kRowsKeys[] = {"csv", "where", "if", "set"};
 constexpr std::string_view kTurnsKeys[] = {"from_s",     "to_s",          "from_session",
                                            "to_session", "answered_by_s", "node"};
+// In the order of Summary.
 constexpr std::string_view kSummaries[] = {"none",     "mean",         "interval",
                                            "farthest", "median_error", "worst_error"};
 
-// A part of the file and its place for messages.
+// A part of the file, with its place for messages.
 class Part {
  public:
   Part(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}
@@ -74,7 +74,7 @@ class Part {
     if (!json_.is_string() || json_.get_ref<const std::string&>().empty()) fail("a string");
     return json_.get<std::string>();
   }
-  // The text of a table's cell; a number is compared as it is written.
+  // Returns the text with which a table's cell is compared; for a number, the text as written.
   std::string cell() const {
     if (json_.is_structured() || json_.is_null()) fail("a text or a number");
     return json_.is_string() ? json_.get<std::string>() : json_.dump();
@@ -108,7 +108,8 @@ class Part {
   std::string place_;
 };
 
-// Returns the value in the syntax of --set: texts without quotes, other values as JSON.
+// Returns the value in the syntax of --set: texts without quotes, other values as JSON. A text that is itself
+// JSON keeps its quotes.
 std::string change_text(const Json& value) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
@@ -124,7 +125,7 @@ struct DataFiles {
     if (data_folder.empty() || !written.starts_with(kDataPrefix)) return written;
     return data_folder + "/" + written.substr(kDataPrefix.size());
   }
-  // Returns the path of a file; absent if it does not exist.
+  // Returns the path of a file; nothing if it does not exist.
   std::optional<std::string> existing(const std::string& written) const {
     const std::string named = in_folder(written);
     const std::optional<std::string> path = named == written ? find_data(written, study_folder) : named;
@@ -176,7 +177,7 @@ class Reader {
       if (!part.has("checks")) return;
     }
     for (const Part& one : part.at("checks").items()) study_.checks.push_back(check_of(one));
-    if (study_.checks.empty()) part.at("checks").fail("one check or more");
+    if (study_.checks.empty()) part.at("checks").fail("at least one check");
   }
 
  private:
@@ -283,7 +284,7 @@ class Reader {
           filled = part.has("set") ? filled_in(part.at("set").json(), row) : Json::object();
         }
       } catch (const InputError& error) {
-        // What is wrong with the study has its place; what is wrong with a row has none.
+        // Errors in the study already name their place; errors in a row do not.
         const std::string what = error.what();
         throw InputError(what.starts_with(part.place()) ? what : part.place() + ": " + what);
       }
@@ -291,11 +292,11 @@ class Reader {
       list.push_back(setting({*filled, part.place() + ".set"}));
       list.back().row = row;
     }
-    if (list.empty()) part.fail("conditions that a row meets");
+    if (list.empty()) part.fail("conditions that at least one row meets");
     return {.missing = {}, .rows = std::move(list)};
   }
 
-  // Returns a setting per seed: row.seed, and further numbers as row.NAME.
+  // Returns one setting per seed, with the seed as row.seed and further numbers as row.NAME.
   std::vector<StudySetting> seeds_of(const Part& part) const {
     std::map<std::string, double> numbers;
     const auto read = [&numbers](const Part& from) {
@@ -349,7 +350,7 @@ class Reader {
     if (!part.has(key)) return {{}};
     std::vector<StudySetting> list;
     for (const Part& one : part.at(key).items()) list.push_back(setting(one));
-    if (list.empty()) part.at(key).fail("one setting or more");
+    if (list.empty()) part.at(key).fail("at least one setting");
     return list;
   }
 
@@ -405,12 +406,12 @@ class Reader {
     return texts;
   }
 
-  // Requires a list that can be dealt out to the check's numbers.
+  // Requires that the length of the list divides the count of the check's numbers.
   static void divides(const Part& part, std::size_t items, const StudyCheck& one) {
     if (items > 0 && one.numbers() % items == 0) return;
     throw InputError(part.place() + ": found " + std::to_string(items) +
                      " items, allowed: a count that divides " + std::to_string(one.numbers()) +
-                     ", the numbers of the check");
+                     ", the count of the check's numbers");
   }
 
   static void read_curve(const Part& part, StudyCheck& one) {
@@ -477,7 +478,7 @@ class Reader {
     if (part.has("curve")) read_curve(part.at("curve"), one);
     if (part.has("holds")) {
       if (one.summary >= Summary::median_error) {
-        if (part.has("summary")) part.at("summary").fail("none or mean beside holds");
+        if (part.has("summary")) part.at("summary").fail("none or mean together with holds");
         one.summary = Summary::none;
       }
       one.holds = part.at("holds").text();
@@ -569,7 +570,7 @@ std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& o
   std::vector<Study> studies;
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(kStudyFolder)) continue;
-    // Tables of other suites are not read.
+    // Studies of other suites are skipped before their tables are read.
     if (!Json::parse(file.text).value("suite", std::string()).starts_with(suite)) continue;
     Study study = read_study(file.text, std::string(file.path), true, options);
     if (!options.quick || !study.is_slow) studies.push_back(std::move(study));
@@ -577,7 +578,7 @@ std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& o
   return studies;
 }
 
-// The keys alone: README.md of the studies says what their values may be.
+// Contains only the keys; scenarios/studies/README.md describes their values.
 std::string study_json_schema() {
   const auto object = [](std::span<const std::string_view> keys, const Json& required) {
     Json properties = Json::object();

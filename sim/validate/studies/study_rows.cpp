@@ -20,7 +20,7 @@ std::vector<std::string> columns_of(const std::string& path) {
   std::vector<std::string> columns(1);
   if (!lines.next(line))
     throw InputError(path + ": found no line, allowed: a first row that names the columns");
-  // The separator that the first row has most of, as for_each_csv_row takes it.
+  // The separator that occurs most often in the first row, as in for_each_csv_row.
   char separator = ',';
   for (const char other : {';', '\t'}) {
     if (std::count(line.begin(), line.end(), other) > std::count(line.begin(), line.end(), separator))
@@ -43,7 +43,7 @@ std::optional<double> number_in(const std::string& text) {
   return number;
 }
 
-// Returns the column's name with _ for letters that names in expressions do not have.
+// Returns the column's name with _ for characters that are not allowed in names of expressions.
 std::string as_name(std::string column) {
   for (char& letter : column) {
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '_';

@@ -1,4 +1,4 @@
-// Reads the rows of a CSV as settings: each row of a table of measurements is one run.
+// Reads the rows of a CSV file as settings: each row of a table of measurements is one run.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace kvcap {
 
-// Key: column. row_number counts from 0.
+// Column -> text of the cell. The additional column row_number counts from 0.
 using TableRow = std::map<std::string, std::string>;
 
 // Calls `take` with each row of a CSV file, plain or gzip. Throws InputError.
@@ -21,10 +21,11 @@ std::vector<TableRow> rows_of_table(const std::string& path);
 // unknown column.
 double column_number(const TableRow& row, const std::string& column);
 
-// Returns JSON in which "{TEXT}" is replaced by the value of TEXT; alone, by a number if the value is one.
+// Returns `pattern` with each "{TEXT}" in its strings replaced by the value of TEXT. A string that is only
+// "{TEXT}" becomes a number if the value is one.
 using ValueOfText = std::function<std::string(const std::string& text)>;
 Json filled_in(const Json& pattern, const ValueOfText& value);
-// "{column}" is replaced by the row's text, "{expression}" by the value of an expression over columns.
+// Replaces "{column}" by the row's text and "{expression}" by the value of an expression over columns.
 Json filled_in(const Json& pattern, const TableRow& row);
 
 // True iff an expression over the row's columns is not 0.

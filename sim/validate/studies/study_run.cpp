@@ -18,8 +18,8 @@ namespace {
 
 double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name);
 
-// Returns the workload's parameters with "{EXPRESSION}" replaced by its value, over figures of the setting
-// without its workload; absent until these have been simulated.
+// Returns the workload's parameters with each "{EXPRESSION}" replaced by its value. The expressions use
+// figures of the setting without its named workload; returns nothing until these have been simulated.
 std::optional<std::string> filled_workload(Lab& lab, const Study& study, StudySetting setting) {
   const Json written = Json::parse(std::exchange(setting.workload, ""));
   bool is_known = true;
@@ -32,8 +32,8 @@ std::optional<std::string> filled_workload(Lab& lab, const Study& study, StudySe
   return is_known ? std::optional(filled.dump()) : std::nullopt;
 }
 
-// Returns a figure: "off.mean_ttft_ms" is mean_ttft_ms of the setting with the changes of "off". Prefixes may
-// be repeated.
+// Returns a figure: "off.mean_ttft_ms" is mean_ttft_ms of the setting with the changes of "off". Several
+// prefixes may be combined.
 double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name) {
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.')) {
     const auto named = study.settings.find(name.substr(0, dot));
@@ -50,13 +50,13 @@ double named_figure(Lab& lab, const Study& study, StudySetting setting, std::str
   return figure(lab, setting, name);
 }
 
-// The checks done so far, for checks.GROUP.*.
+// The checks judged so far, for checks.GROUP.*.
 struct Done {
   std::vector<Check> checks = {};
   std::vector<std::string> groups = {};
 
-  // compared, all: numbers of checks. outside_share: the share of checks outside, among compared tests
-  // without tuned parameters.
+  // `compared` and `all` are counts of checks; `outside_share` is the share that is outside among the
+  // compared tests without tuned parameters.
   double figure(const std::string& group, const std::string& name) const {
     double all = 0, compared = 0, tests = 0, outside = 0;
     for (std::size_t i = 0; i < checks.size(); ++i) {
@@ -128,7 +128,7 @@ void summarise_errors(Check& check, const StudyCheck& one) {
   check.cases = cases_of(check);
   std::vector<double> errors;
   for (const Check::Case& each : check.cases) errors.push_back(error_of(each, check.absolute));
-  // What has no error has no summary either.
+  // If a number has no error, neither has the summary.
   if (std::any_of(errors.begin(), errors.end(), [](double error) { return std::isnan(error); })) {
     check.simulated = {std::nan("")};
   } else {
@@ -138,7 +138,8 @@ void summarise_errors(Check& check, const StudyCheck& one) {
   if (one.judged) check.reference = {one.most};
 }
 
-// Reduces the numbers of all settings to their mean with its interval, or to the farthest from its reference.
+// Reduces the numbers of all settings to their mean with its interval, or to the number farthest from its
+// reference.
 void summarise_settings(Check& check, Summary summary, double confidence) {
   if (summary == Summary::interval) {
     const MeanInterval interval = mean_interval(check.simulated, confidence);
@@ -173,7 +174,7 @@ bool holds(Lab& lab, const Study& study, const StudyCheck& one, const std::vecto
          }) != 0;
 }
 
-// Returns the item of the k-th of `numbers` numbers where each item holds for as many successive ones.
+// Returns the item for the k-th of `numbers` numbers; each item applies to equally many successive numbers.
 const std::string& spread(const std::vector<std::string>& items, std::size_t k, std::size_t numbers) {
   return items[k * items.size() / numbers];
 }
@@ -252,7 +253,7 @@ bool is_sum(const StudyCheck& one) {
                      [](const std::string& value) { return value.find("checks.") != std::string::npos; });
 }
 
-// Judges all checks, those that summarise others last; their order does not change.
+// Judges all checks, those that summarise other checks last. The order of the results does not change.
 void judge_all(Lab& lab, std::span<const Study> studies, Done& done) {
   for (const bool sums : {false, true}) {
     std::size_t place = 0;
@@ -287,7 +288,7 @@ std::vector<double> MeasuredRun::simulated(const RunResult& result) const {
 
 std::vector<MeasuredRun> measured_runs(std::span<const Study> studies) {
   std::vector<MeasuredRun> runs;
-  std::map<std::string, std::size_t> places;  // of the runs, by family and simulation
+  std::map<std::string, std::size_t> places;  // index of a run, by family and simulation
   for (const Study& study : studies) {
     Lab lab(study.is_shipped);
     for (const StudyCheck& one : study.checks) {

@@ -67,7 +67,7 @@ double per_s(const Turns& turns, OfTurn of) {
   return sum_of(turns, of) / (last_answer_s(turns) - turns.from_s);
 }
 
-// Returns the share of the prompts' tokens that were found.
+// Returns the token hit rate: the share of the prompts' tokens that were found.
 double hit_share(const Turns& turns) { return sum_of(turns, hit_tokens) / sum_of(turns, prompt_tokens); }
 
 struct Sum {

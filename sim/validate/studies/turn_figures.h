@@ -1,4 +1,4 @@
-// Figures of turns: means, quantiles and rates of the turns within some bounds, simulated or recorded.
+// Figures of turns: means, quantiles and rates of the simulated or recorded turns within given bounds.
 #pragma once
 
 #include <map>
@@ -17,8 +17,8 @@ struct Turns {
   double from_s = 0;  // start of the period for rates
 };
 
-// Returns the turns that were answered after the warm-up, within the given bounds of from_s, to_s (arrival),
-// answered_by_s, from_session, to_session and node.
+// Returns the turns after the warm-up that were answered and lie within the bounds: from_s and to_s (of the
+// arrival), answered_by_s, from_session, to_session and node.
 Turns turns_within(std::span<const TurnRecord> all, const std::map<std::string, double>& bounds);
 
 // Returns the turns of a log with their recorded latencies.
@@ -32,7 +32,7 @@ double turns_figure(const Turns& turns, const std::string& group, const std::str
 double turns_correlation(std::span<const TurnRecord> simulated, std::span<const TurnRecord> recorded,
                          const std::string& latency);
 
-// Throws InputError for an unknown figure, with the nearest known name.
+// Throws InputError for an unknown figure, and suggests the nearest known name.
 [[noreturn]] void refuse_figure(const std::string& name, std::span<const std::string_view> known);
 
 }  // namespace kvcap

@@ -115,7 +115,7 @@ const std::vector<Case>& cases() {
          e.token_hit_rate.measured = 0.3;
          e.preemptions_per_request.measured = 0.1;
        },
-       "preempts requests (0.100 a request measured, 0 a request simulated)"},
+       "preempts requests (0.100 per request measured, 0 per request simulated)"},
       {"less_shared", FigureGroup::hit_rate, [](RunEvidence& e) { e.token_hit_rate.measured = 0.3; },
        "finds fewer tokens"},
       {"more_shared", FigureGroup::hit_rate, [](RunEvidence& e) { e.token_hit_rate.measured = 0.7; },
@@ -131,7 +131,7 @@ const std::vector<Case>& cases() {
          slower_ttft(e);
          e.waiting.measured = 4;
        },
-       "Requests queue at the server and hardly on the other side"},
+       "Requests queue at the server but hardly in the simulation"},
       {"batch", FigureGroup::itl,
        [](RunEvidence& e) {
          change(e.itl, 1.3, 0);
@@ -226,7 +226,7 @@ TEST(RunCauses, TheHostTimeToTryDependsOnScheduling) {
   e.step_overhead_s = 0.009;
   e.itl.mean_ms.measured = 5;
   e.itl.measured_ms = {QuantileRange{0, 10, 5}, QuantileRange{0, 10, 5}, QuantileRange{10, 25, 20}};
-  EXPECT_NE(text().find("9.00 ms, is all of the gap between tokens"), std::string::npos) << text();
+  EXPECT_NE(text().find("9.00 ms, is the whole gap between tokens"), std::string::npos) << text();
   EXPECT_NE(text().find("serving.step_overhead_s=0.00500."), std::string::npos) << text();
   e = agreement();
   change(e.itl, 1, -3);
@@ -276,7 +276,7 @@ TEST(RunChecks, WhatTheLogDoesNotSayIsNotCompared) {
   EXPECT_EQ(checks[0].verdict, Agreement::not_comparable);
   EXPECT_EQ(checks[1].verdict, Agreement::inside);
   EXPECT_EQ(checks.back().verdict, Agreement::not_comparable);
-  EXPECT_EQ(checks.back().reason, "the log has no histogram of it");
+  EXPECT_EQ(checks.back().reason, "the log has no histogram of this latency");
 }
 
 TEST(RunChecks, AGivenHitRateIsNoTest) {

@@ -86,7 +86,7 @@ TEST_F(ValidateRun, NamesTheAssumptionThatIsWrong) {
   };
   using Ids = std::vector<std::string>;
   EXPECT_EQ(causes("serving.kv_capacity_tokens=30000"), (Ids{"kv_capacity"}));
-  EXPECT_NE(reason.find("another number of KV tokens"), std::string::npos) << reason;
+  EXPECT_NE(reason.find("The KV capacity differs: "), std::string::npos) << reason;
   EXPECT_EQ(causes("serving.prefix_caching=false"), (Ids{"prefix_caching"}));
   EXPECT_EQ(causes("serving.step_overhead_s=0.02"), (Ids{"steps", "step_overhead"}));
   EXPECT_EQ(causes("serving.request_overhead_s=0.1"), (Ids{"request_overhead"}));
@@ -115,7 +115,7 @@ TEST_F(ValidateRun, WithoutAScenarioItSimulatesWhatTheLogDescribes) {
   EXPECT_NE(outcome.out.find("agrees with the server in all of 8 judged figures"), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("Not compared: token hit rate"), std::string::npos) << outcome.out;
-  EXPECT_NE(outcome.out.find("Note: metrics do not say max_num_seqs"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("Note: the metrics do not show max_num_seqs"), std::string::npos) << outcome.out;
 }
 
 TEST_F(ValidateRun, WithoutAScenarioSpeculationIsNotedAndHowToSimulateIt) {
@@ -151,25 +151,23 @@ TEST_F(ValidateRun, WithoutAScenarioSpeculationIsNotedAndHowToSimulateIt) {
   const std::string speculative =
       R"(serving.speculative={"method": "layers", "draft_tokens": 2, "acceptance_by_position": [0.700, 0.300]})";
   EXPECT_EQ(note(),
-            "the server speculates, with a mean acceptance length of 2.00 tokens, which is not simulated: "
-            "metrics do "
-            "not name the drafter; --set '" +
+            "the server speculates, with a mean acceptance length of 2.00 tokens, which is not simulated "
+            "because the metrics do not name the drafter; --set '" +
                 speculative + "' simulates additional layers (or ngram, draft_model)");
   EXPECT_EQ(note({speculative}), "");
   EXPECT_EQ(setting({speculative}).serving.speculative->acceptance_by_position,
             (std::vector<double>{0.7, 0.3}));
   // As n-grams do: the other half of the steps have no draft.
   set(Counter::output_tokens, 3020);
-  EXPECT_TRUE(
-      note().ends_with("; these shares are of the steps that drafted, 50.0 % of all, so multiply them by it"))
+  EXPECT_TRUE(note().ends_with(
+      "; these are shares of the steps that drafted, 50.0 % of all steps, so multiply them by it"))
       << note();
   // SGLang exports the mean alone.
   set(Counter::drafts, NAN);
   observed.gauges[static_cast<std::size_t>(Gauge::mean_acceptance_length)] = {2.5, 2.5};
   EXPECT_EQ(note(),
-            "the server speculates, with a mean acceptance length of 2.50 tokens, which is not simulated: "
-            "metrics do "
-            "not name the drafter; --set serving.speculative={...} describes it");
+            "the server speculates, with a mean acceptance length of 2.50 tokens, which is not simulated "
+            "because the metrics do not name the drafter; --set serving.speculative={...} describes it");
 }
 
 // Chats find their own history. Who shares what the log does not tell, but how much: the prompts are made up

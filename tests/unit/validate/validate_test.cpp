@@ -79,7 +79,7 @@ TEST(Check, WhatWasFittedOrGivenIsCountedApart) {
   fitted.role = Role::fitted;
   given.role = Role::input;
   const std::string table = validation_table({test, fitted, given});
-  EXPECT_NE(table.find("1 inside, 0 near, 0 outside, 0 not comparable; no tests: 1 fitted, 1 given"),
+  EXPECT_NE(table.find("1 inside, 0 near, 0 outside, 0 not comparable; not tests: 1 fitted, 1 given"),
             std::string::npos)
       << table;
 }
