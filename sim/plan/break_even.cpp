@@ -39,8 +39,8 @@ Duel duel_at(const BreakEven& asked, std::size_t row, std::size_t column) {
   return duel;
 }
 
-// Returns the tier that stores the contexts: the first one in the scenario, else the SSDs, else the host tier
-// nearest to the GPU.
+// Returns the tier that stores the contexts: the first one in the scenario, otherwise the SSDs, otherwise the
+// host tier nearest to the GPU.
 Tier tier_of(const Scenario& scenario) {
   if (scenario.policy.tiers && !scenario.policy.tiers->empty()) return scenario.policy.tiers->front().kind;
   if (has_tier(scenario.hardware, Tier::ssd)) return Tier::ssd;
@@ -114,8 +114,8 @@ void judge(BreakEvenCell& cell) {
   cell.lead = cell.winner < 0 ? kNaN : second_s / cell.policies[static_cast<std::size_t>(cell.winner)].ttft_s;
 }
 
-// Returns the value on the axis `across` at which `to` becomes faster than `from`; of several the nearest to
-// `near`, of none NaN.
+// Returns the value on the axis `across` at which `to` becomes faster than `from`: the one nearest to `near`
+// if there are several, NaN if there is none.
 double crossing(const std::vector<double>& across, const std::vector<BreakEvenCell>& row, int from, int to,
                 double Contestant::*time, double near) {
   const auto difference = [&](std::size_t i) {
@@ -192,7 +192,8 @@ BreakEvenMap break_even_map(const Plan& plan) {
     }
   }
   for (std::size_t p = 0; p < policies; ++p) {
-    if (!ran[p]) throw InputError("break_even: " + asked.policies[p] + " runs nowhere: " + refusals[p]);
+    if (!ran[p])
+      throw InputError("break_even: " + asked.policies[p] + " cannot run in any cell: " + refusals[p]);
   }
   map.boundaries = boundaries_of(asked, map);
   return map;

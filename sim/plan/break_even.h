@@ -1,6 +1,6 @@
-// Break-even maps: for each pair of values of two fields, the policy that restores a context fastest and its
-// lead over the second fastest; and the values at which the winner changes. Each cell is simulated layer by
-// layer and compared with the closed form.
+// Break-even maps: for each pair of values of two fields, a map shows the policy that restores a context
+// fastest and its lead over the second fastest, and the values at which the fastest policy changes. Each cell
+// is simulated layer by layer and compared with the closed form.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct BreakEvenCell {
   std::vector<Contestant> policies;  // in the plan's order
   int winner = -1;                   // by simulation; -1: no policy can run
   int closed_form_winner = -1;
-  double lead = 1;  // TTFT of the second divided by that of the winner; NaN without a second
+  double lead = 1;  // TTFT of the second fastest divided by that of the winner; NaN without a second
 };
 
 // A change of the winner between two neighbouring columns of a row: the interpolated value on the axis
@@ -43,7 +43,7 @@ struct BreakEvenMap {
 // null if the path is a field of a scenario.
 int64_t* context_size(StoredContexts& contexts, std::string_view path);
 
-// Simulates every cell in worker processes. Throws InputError if some policy can run in no cell.
+// Simulates every cell in worker processes. Throws InputError if a policy cannot run in any cell.
 BreakEvenMap break_even_map(const Plan& plan);
 
 }  // namespace kvcap

@@ -23,7 +23,7 @@ namespace kvcap {
 namespace {
 
 constexpr double kLoadError = 0.05;  // error probability of a load's verdict, over all targets together
-// A run that misses a target by more than this share of its bound is taken to miss it in steady state too.
+// A run that misses a target by more than this share of its bound is assumed to miss it in steady state, too.
 constexpr double kByFarOfLoads = 0.5;
 // Turns per seed, so that 100 of them lie beyond a 99th percentile. The tolerance allows for sessions of
 // different numbers of turns.
@@ -89,7 +89,7 @@ void judge(LoadPoint& point, const std::vector<Target>& meet) {
   point.verdict = sure_miss ? Judgement::misses : is_sure ? Judgement::meets : Judgement::unclear;
 }
 
-// True iff the run misses by so much that a longer run is taken to miss too.
+// True iff the run misses by so much that a longer run is assumed to miss, too.
 bool misses_by_far(const RunResult& run, const std::vector<Target>& meet) {
   if (run.number("stable") == 0) return true;
   if (run.number("rates.steady") == 0) return false;
@@ -147,7 +147,7 @@ class CapacitySearch {
     }
   }
 
-  // Finds the ends of the interval and adds them to the curve, so that it shows what they rest on.
+  // Finds the ends of the interval and adds them to the curve, so that the curve shows the runs behind them.
   void add_ends(CapacityAnswer& answer) {
     answer.sure = lower_end(low_);
     answer.beyond = upper_end(high_);
@@ -259,8 +259,8 @@ class CapacitySearch {
     }
     return point;
   }
-  // Returns the number of sessions of the first run: the fewer of those that the two neighbouring loads
-  // needed, at least those of the question.
+  // Returns the number of sessions of a load's first runs: the smaller of the numbers that the two
+  // neighbouring loads needed, but at least question_.sessions.
   int64_t first_sessions(double load) const {
     const auto above = points_.lower_bound(load);
     if (above == points_.begin() || above == points_.end()) return question_.sessions;
@@ -273,8 +273,8 @@ class CapacitySearch {
                     std::min(sessions(above->second), sessions(std::prev(above)->second)));
   }
   // Returns the runs to lengthen. If targets are near or most runs have not settled, these are all runs, so
-  // that no lucky run is kept while an unlucky one is repeated; else only those whose stability is unknown.
-  // The new length is the one that yields enough turns, and at least twice the old one.
+  // that no lucky run is kept while an unlucky one is repeated; otherwise only the runs whose stability is
+  // unknown. The new length is the one that yields enough turns, and at least twice the old one.
   std::vector<LoadAsk> to_be_longer(const LoadPoint& point, int64_t sessions) const {
     const auto all = [&](const auto& is_so) {
       return std::all_of(point.runs.begin(), point.runs.end(), is_so);
@@ -341,7 +341,7 @@ std::string key_of(const LoadAsk& ask) {
 std::string load_text(const Scenario& scenario, double load) {
   const bool is_loop = scenario.workload.arrivals.process == ArrivalProcess::closed_loop;
   char text[64];
-  std::snprintf(text, sizeof text, is_loop ? "%.0f sessions at once" : "%.3g requests/s", load);
+  std::snprintf(text, sizeof text, is_loop ? "%.0f concurrent sessions" : "%.3g requests/s", load);
   return text;
 }
 

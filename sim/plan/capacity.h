@@ -1,17 +1,17 @@
 // Capacity search: finds the highest load that meets every target, and the load curve below and above it.
 //
 // The load is a rate of requests (an open loop: users do not wait for each other) or, in a closed loop, the
-// number of sessions that are active at once. Every load runs under the same seeds (common random numbers).
-// Each run is lengthened until it represents the steady state (replicate.h). The search compares means over
-// the seeds with the targets, so that a single lucky run decides nothing. A percentile is judged by the share
-// of turns beyond its bound (metrics/statistics/percentile_share.h), which avoids the bias of percentiles of
+// number of concurrently active sessions. Every load runs under the same seeds (common random numbers). Each
+// run is lengthened until it represents the steady state (replicate.h). The search compares means over the
+// seeds with the targets, so that a single lucky run decides nothing. A percentile is judged by the share of
+// turns beyond its bound (metrics/statistics/percentile_share.h), which avoids the bias of percentiles of
 // short runs. The search bisects between a load whose means meet every target and one whose means miss one.
 //
 // The interval inverts this test: it spans the loads at which the seeds are undecided. At every simulated
-// load up to its lower end, the whole interval of each metric (95 % over the seeds, Student t; the targets
-// share the error of 5 %) meets its target; at every simulated load from its upper end on, the whole
-// interval of some metric misses its target. It holds the true capacity in at least 95 of 100 searches if
-// runs are long enough to be unbiased.
+// load up to its lower end, the whole interval of each metric (Student t over the seeds, 95 % for all targets
+// together) meets its target; at every simulated load from its upper end on, the whole interval of some
+// metric misses its target. It contains the true capacity in at least 95 of 100 searches if runs are long
+// enough to be unbiased.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ namespace kvcap {
 
 struct CapacityQuestion {
   std::vector<Target> meet;  // targets; runs must also be stable, without rejected, failed or truncated turns
-  bool closed_loop = false;  // loads are whole numbers of sessions; else requests per second
+  bool closed_loop = false;  // true: loads are whole numbers of sessions; false: requests per second
   int64_t seeds = 8;
   double guess = 1;  // first load to try
   double precision =
@@ -73,13 +73,13 @@ struct CapacityAnswer {
   bool is_interrupted = false;    // by Ctrl-C: `curve` has every simulated load, and the bracket is wide
 };
 
-// After Ctrl-C returns what was simulated so far; throws Interrupted if no load was.
+// After Ctrl-C, returns what has been simulated so far; throws Interrupted if no load has been simulated.
 CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& run);
 
 // Returns the scenario's service level objectives as targets for the 99th percentile.
 std::vector<Target> targets_of(const SloOptions& slo);
-// Returns the scenario's own load in the unit of the search: active sessions, or requests per second. Of
-// rates that change over time, the highest counts; without any rate, 0.1 sessions per second.
+// Returns the scenario's own load in the unit of the search: active sessions, or requests per second. If
+// rates change over time, the highest one counts; without any rate, 0.1 sessions per second.
 double load_of(const Scenario& scenario);
 // Returns a function that simulates the scenario at each load in worker processes and measures the steady
 // window. The metrics include the share of turns beyond each percentile target of `meet`. If a run needs more

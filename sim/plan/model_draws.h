@@ -17,17 +17,17 @@ inline constexpr int kMostDraws = 1000;
 // With more settings than this, machines are drawn only on request.
 inline constexpr std::size_t kMostDrawnSettings = 16;
 
-// Draws of --draws auto: kDefaultDraws, or as many as need no more turns than the runs themselves; none if
-// that is less than kLeastDraws, or with more than kMostDrawnSettings settings.
+// The draws of --draws auto: kDefaultDraws, or as many as need no more turns than the runs themselves; none
+// if that is fewer than kLeastDraws, or if there are more than kMostDrawnSettings settings.
 inline constexpr int64_t kAutoDraws = -1;
 inline constexpr int64_t kLeastDraws = 8;
-// Turns that --draws auto may always take: chat takes a second on two cores.
+// Turns that --draws auto may always simulate; for the scenario chat they take a second on two cores.
 inline constexpr int64_t kFreeDrawTurns = 150'000;
 
 struct DrawOptions {
   int64_t draws = kAutoDraws;
-  // Turns of all runs together (about 3 s on two cores). Beyond it, each run is shortened to a part of its
-  // sessions that still reaches the load of the whole run.
+  // Most turns of all runs together (about 3 s on two cores). Beyond this limit, each run is shortened to a
+  // part of its sessions that still reaches the load of the whole run.
   int64_t most_turns = 250'000;
 };
 
@@ -47,8 +47,8 @@ ModelDraws draw_machines(const std::vector<Scenario>& scenarios, const std::vect
 // Returns the draws of --draws auto.
 int64_t affordable_draws(const std::vector<Scenario>& scenarios, const std::vector<RunResult>& results);
 
-// Fills model_intervals of `results`. Returns rankings, saturated settings and what the validation lacks.
-// `labels`: one per setting.
+// Fills model_intervals of `results`. Returns rankings, saturated settings and what the validation does not
+// cover. `labels`: one per setting.
 ModelReport model_report(const std::vector<std::string>& labels, const std::vector<Scenario>& scenarios,
                          std::vector<RunResult>& results, const DrawOptions& options = {});
 

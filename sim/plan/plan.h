@@ -24,7 +24,7 @@ using Changes = std::vector<std::string>;
 struct Dimension {
   std::vector<std::string> paths;   // fields that all get the same value
   std::vector<std::string> values;  // values in the form of --set
-  std::vector<double> numbers;      // the values if all are numbers, else empty
+  std::vector<double> numbers;      // the values if all are numbers, otherwise empty
   // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
   // costs less. Ranges are bisected; all other dimensions are searched.
   bool is_range = false;
@@ -80,7 +80,7 @@ struct Plan {
 // Reads a plan file. `set`: changes "path=value" for every configuration. Throws InputError as load_scenario
 // does.
 Plan load_plan(const std::string& path, const Changes& set = {});
-// Reads the text of a plan for this base, which replaces its own.
+// Reads the text of a plan. `base` replaces the plan's own base.
 Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes& set);
 // Throws InputError for the first value that no configuration accepts, because no answer could contain it.
 void check_values(const Plan& plan, const std::string& file);
@@ -89,8 +89,8 @@ void check_values(const Plan& plan, const std::string& file);
 using Point = std::vector<std::size_t>;
 
 using Varies = std::function<bool(std::size_t dimension)>;
-// Advances to the next combination of the dimensions that vary, of which the last one varies fastest. Returns
-// false after the last combination; the point is then the first one.
+// Advances to the next combination of the dimensions that vary; the last one varies fastest. Returns false
+// after the last combination; `point` is then the first one again.
 bool next_point(const Plan& plan, Point& point, const Varies& varies);
 
 Changes changes_at(const std::vector<Dimension>& search, const Point& point);

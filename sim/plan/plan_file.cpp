@@ -347,7 +347,7 @@ void check_values(const Plan& plan, const std::string& file) {
   std::vector<std::vector<bool>> accepted;
   for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
   // First advances all dimensions together, so that a few configurations try all values. Then tries each
-  // value that was not accepted with every combination of the lists. Of a range, tries only the two ends.
+  // value that was not accepted with every combination of the lists. For a range, tries only the two ends.
   std::string why;
   const auto try_at = [&](const Point& point) {
     try {

@@ -21,7 +21,7 @@ namespace kvcap {
 
 namespace {
 
-constexpr double kBytesOfResult = 90'000;  // of a result with its curves
+constexpr double kBytesOfResult = 90'000;  // memory of a result with its curves
 
 struct Run {
   std::size_t scenario = 0, replication = 0;
@@ -41,7 +41,7 @@ class Replications {
       grouped_[s].resize(static_cast<std::size_t>(scenarios[s].replications));
       most = std::max(most, scenarios[s].replications);
     }
-    // Seed by seed, so that after Ctrl-C all scenarios have finished about as many.
+    // Seed by seed, so that after Ctrl-C all scenarios have finished about equally many seeds.
     for (std::size_t r = 0; r < static_cast<std::size_t>(most); ++r) {
       for (std::size_t s = 0; s < scenarios.size(); ++s) {
         if (r < grouped_[s].size()) runs_.push_back({s, r});
@@ -106,7 +106,8 @@ class Replications {
     try {
       results = run_in_workers(round.size(), job, workers, &results);
     } catch (const Interrupted&) {
-      // Longer runs of a seed serve other sessions than its shorter ones, which are whole.
+      // Lengthened runs serve other sessions than the shorter runs of their seed, which are complete and
+      // stay.
       if (sessions_.empty()) keep(round, results);
       throw;
     }

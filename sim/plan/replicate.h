@@ -19,10 +19,11 @@ struct ReplicationOptions {
   NewFile* requests = nullptr;  // requests.csv of the first run
   bool keep_turns = false;      // keeps turns in the result of each scenario's first run
   const FinishedRuns* finished = nullptr;
-  // If given, Ctrl-C does not throw if every scenario has finished its first seed, or its shorter runs: the
-  // result then has the seeds that all scenarios have finished, and this becomes true.
+  // If given, Ctrl-C does not throw once every scenario has finished its first seed (before runs are
+  // lengthened): the result then contains the seeds that all scenarios have finished, and *is_interrupted
+  // becomes true.
   bool* is_interrupted = nullptr;
-  // Called with every run as it ends. Runs that are lengthened end again.
+  // Called with every run when it ends, and again when a lengthened run ends.
   std::function<void(std::size_t scenario, std::size_t replication, const RunResult&)> on_finished = nullptr;
 };
 
@@ -32,8 +33,7 @@ inline constexpr int64_t kMostTurns = 1 << 20;
 inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 
 // True iff the run is saturated, or stable with a steady window (metrics/statistics/stability.h) and settled
-// TTFTs
-// (metrics/statistics/warmup.h).
+// TTFTs (metrics/statistics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
 
 // Returns the scenario with its settings changed to measure the steady window; for a trace, rates are those

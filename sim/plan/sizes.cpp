@@ -99,7 +99,7 @@ void add_size_ladders(Plan& plan) {
   if (!plan.minimize.starts_with("cost.")) return;
   auto sizes = std::make_shared<OpenSizes>();
   std::vector<Tier> found;
-  // Tries every combination of these dimensions, all others at their first value.
+  // Tries every combination of the dimensions that matter; all others stay at their first value.
   Point point(plan.search.size(), 0);
   do {
     for (Tier tier : sizes->find(plan, changes_at(plan, point)).tiers) {

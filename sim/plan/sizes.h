@@ -1,6 +1,6 @@
-// Adds storage sizes to the dimensions of a plan if the plan neither searches nor sets them: a ladder of
-// shares of the profile's size, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is
-// a set of hardware settings, so that `kvcap run` can repeat it and bills only that size.
+// Adds storage sizes to the dimensions of a plan that neither searches nor sets them: a ladder of shares of
+// the profile's size, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is a set of
+// hardware settings, so that `kvcap run` can repeat it and bills only that size.
 //
 // DRAM, CXL memory and remote storage are divided by bytes, SSDs by devices. SSDs that are rented by the GB
 // are also divided into parts of a device, with the same share of its bandwidth and of its rated writes;
@@ -24,7 +24,7 @@ namespace kvcap {
 Changes size_settings(const HardwareProfile& hardware, Tier tier, double share);
 
 bool keeps_anything(const Scenario& scenario);
-// True iff contexts may be stored in this tier; contexts in GPU memory do not count as a host tier.
+// True iff contexts may be stored in this tier. Contexts that stay in GPU memory are in no host tier.
 bool keeps_in(const Scenario& scenario, Tier tier);
 
 // Finds the tiers whose size a configuration leaves open. Resolves each configuration once.

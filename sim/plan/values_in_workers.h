@@ -14,7 +14,7 @@ namespace kvcap {
 template <class T>
 using ValuesJob = std::function<std::vector<T>(std::size_t job, std::atomic<int64_t>& done_units)>;
 
-// Returns the values of each job, in order. Errors as in run_in_workers().
+// Returns the values of each job, in order. Throws as run_in_workers() does.
 template <class T>
 std::vector<std::vector<T>> values_in_workers(std::size_t jobs, const ValuesJob<T>& values_of,
                                               const WorkerOptions& options = {}) {

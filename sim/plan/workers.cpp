@@ -124,8 +124,8 @@ std::string message_of(const Job& job, std::size_t which, std::atomic<int64_t>& 
   }
 }
 
-// Runs the job in a new thread, which has a heap of its own. On the heap inherited from the parent, every
-// written page would first be copied, which takes as long as a short simulation.
+// Runs the job in a new thread, which has its own heap. On the heap inherited from the parent, every written
+// page would first be copied, which takes as long as a short simulation.
 [[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
                        int64_t memory_bytes) {
   signal(SIGINT, SIG_IGN);  // the parent handles it

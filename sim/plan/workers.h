@@ -1,5 +1,5 @@
-// Runs jobs in forked processes, because SimGrid allows one engine per process, a crash then ends only one
-// run, and all cores are used. Workers share the data that the parent has loaded, without a copy.
+// Runs jobs in forked processes. SimGrid allows only one engine per process, a crash ends only one run, and
+// all cores are used. Workers share the data that the parent has loaded, without a copy.
 #pragma once
 
 #include <atomic>
@@ -21,17 +21,17 @@ class Interrupted : public std::runtime_error {
 int core_count();
 
 struct WorkerOptions {
-  int at_once = 0;                                // number of workers; 0: one per core
-  double timeout_s = 0;                           // time limit of a job; 0: none
-  int64_t memory_bytes = 0;                       // address space per worker; 0: no limit
-  int64_t total_units = 0;                        // units of all jobs, for the bar; 0: the bar counts jobs
-  std::string label;                              // text before the bar; empty: no bar
-  bool is_part = false;                           // of a longer command, whose end the bar does not know
+  int at_once = 0;           // number of workers; 0: one per core
+  double timeout_s = 0;      // time limit of a job; 0: none
+  int64_t memory_bytes = 0;  // address space per worker; 0: no limit
+  int64_t total_units = 0;   // units of all jobs, for the bar; 0: the bar counts jobs
+  std::string label;         // text before the bar; empty: no bar
+  bool is_part = false;      // the jobs are part of a longer command, so the bar does not know the end
   std::function<std::string()> remark = nullptr;  // text after the bar
   // Returns the name of a job for messages: its setting and seed. Null: every job is "a simulation".
   std::function<std::string(std::size_t job)> name = nullptr;
   std::string hint = "";  // appended to the error message of a job that failed
-  // run_in_workers() calls it in the parent with the bytes of each job as it ends.
+  // Called by run_in_workers() in the parent with the bytes of each job that ends.
   std::function<void(std::size_t job, const std::string& bytes)> on_done = nullptr;
 };
 
@@ -41,8 +41,8 @@ using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& don
 
 // Runs the jobs and returns the bytes of each, in order. Rethrows an InputError of a job. A job whose process
 // is killed runs once more; if it is killed again, throws std::runtime_error with the job and the signal.
-// Both errors stop the other workers. If Ctrl-C stops them, `finished`, if given, has the bytes of the jobs
-// that ended; those of the others are empty.
+// Both errors stop the other workers. If Ctrl-C stops them, `finished`, if given, receives the bytes of the
+// jobs that ended and empty bytes for all others.
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {},
                                         std::vector<std::string>* finished = nullptr);
 

@@ -296,7 +296,7 @@ TEST_F(ResultFaults, OfAKilledComparisonAreKeptForAResume) {
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("setting 2 of 2"), std::string::npos) << outcome.err;
-  EXPECT_NE(outcome.err.find("; the others are kept: --resume completes them\n"), std::string::npos)
+  EXPECT_NE(outcome.err.find("; finished runs are kept: --resume completes the others\n"), std::string::npos)
       << outcome.err;
   ASSERT_TRUE(has_one());
   // One that ends in place of the second.

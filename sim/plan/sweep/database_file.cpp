@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Magic numbers from <linux/magic.h>; of file systems that it lacks, from their sources.
+// Magic numbers that <linux/magic.h> lacks, from the sources of these file systems.
 constexpr int64_t kJfs = 0x3153464a;
 constexpr int64_t kZfs = 0x2fc12fc1;
 constexpr int64_t kBcachefs = 0xca451a4e;

@@ -8,10 +8,10 @@
 namespace kvcap {
 
 // How SQLite makes transactions safe. `wal` is faster and allows reads during a write, but processes that
-// open the file must share memory, hence run on one machine. `rollback` needs only file locks.
+// open the file must share memory, so they must run on one machine. `rollback` needs only file locks.
 enum class JournalMode : uint8_t { wal, rollback };
 
-// Returns `wal` for file systems known to be local, else `rollback`. `magic`: f_type of statfs(2).
+// Returns `wal` for file systems known to be local, otherwise `rollback`. `magic`: f_type of statfs(2).
 JournalMode journal_mode_on(int64_t magic);
 // Returns the journal mode for the file system of `path`, or of its folder if the file does not exist yet.
 JournalMode journal_mode_at(const std::string& path);

@@ -9,7 +9,7 @@
 namespace kvcap {
 namespace {
 
-// True iff a column of `points` holds JSON.
+// True iff a column of `points` contains JSON.
 bool is_json(const std::string& column) {
   return column == "scenario" || column == "intervals" || column == "notes";
 }

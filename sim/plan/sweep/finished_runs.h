@@ -22,8 +22,10 @@ class FinishedRuns {
   // Returns the stored result of this key, or stores and returns the result of `compute`. Called in workers.
   std::string get(const std::string& key, const std::function<std::string()>& compute) const;
   // Returns text for the end of the error message of a failed run.
-  std::string hint() const { return is_on() ? "; the others are kept: --resume completes them" : ""; }
-  // True iff results are stored, which --resume uses.
+  std::string hint() const {
+    return is_on() ? "; finished runs are kept: --resume completes the others" : "";
+  }
+  // True iff there are stored results that --resume can use.
   bool has_some() const;
   // Removes the folder; called once the command has written its answer.
   void discard() const;

@@ -26,7 +26,7 @@ struct PointRow {
   std::string quality_note;
 };
 
-// Returns the numeric and text metrics of every result, in order; their values only show the type.
+// Returns the metrics that every result has, in order; their values only show their types.
 std::vector<Metric> metric_columns();
 
 // Computes the key of a point: SHA-256 of its resolved scenario and of the contents of its files.

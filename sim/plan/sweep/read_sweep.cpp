@@ -103,7 +103,7 @@ class SweepReader {
   }
 
  private:
-  // SQLite has at most 2,000 columns, which the metrics share.
+  // An SQLite table has at most 2,000 columns, and the metrics need columns, too.
   static constexpr std::size_t kMostPaths = 1000;
 
   [[noreturn]] void fail(const std::string& path, const Json& found, const std::string& allowed) const {
@@ -141,7 +141,7 @@ class SweepReader {
   void claim(const std::string& part, const Members<Json>& paths) {
     for (const auto& [path, value] : paths) {
       if (!claimed_.insert(path).second)
-        throw InputError(file_ + ": " + part + ": " + path + " is set by another part of the sweep too");
+        throw InputError(file_ + ": " + part + ": " + path + " is also set by another part of the sweep");
     }
     if (claimed_.size() > kMostPaths) {
       throw InputError(file_ + ": " + part + ": sets more than 1,000 fields, allowed: at most 1,000");

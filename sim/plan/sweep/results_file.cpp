@@ -395,7 +395,8 @@ void read_results(const std::string& path, const OnResult& on_result) {
     Statement objects(database, path,
                       "SELECT count(*) FROM sqlite_master WHERE name IN ('swept', 'results')");
     objects.step();
-    if (objects.integer(0) < 2) throw InputError(path + ": holds no points; its sweep was stopped too early");
+    if (objects.integer(0) < 2)
+      throw InputError(path + ": contains no points; its sweep was stopped too early");
     Statement count(database, path, "SELECT count(*) FROM swept");
     count.step();
     const int64_t rows = count.integer(0);

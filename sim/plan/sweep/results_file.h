@@ -31,7 +31,7 @@ class ResultsFile {
   // Creates the file if it does not exist. If the file is not a results file of this version, throws
   // InputError and leaves the file unchanged. All members throw std::system_error on I/O errors.
   explicit ResultsFile(const std::string& path);
-  // Opens the file in this mode instead of the mode that suits the file system.
+  // Opens the file in the given mode instead of the mode that suits the file system.
   ResultsFile(const std::string& path, JournalMode mode);
   ~ResultsFile();
   ResultsFile(const ResultsFile&) = delete;
@@ -53,7 +53,7 @@ class ResultsFile {
   // successful row.
   void take_from(const std::string& path);
 
-  // Returns the status of each point that this build of the program finished, by key.
+  // Returns the status of each point that this build of the program has finished, by key.
   std::map<std::string, PointStatus> ended() const;
   // Returns the keys of all rows, of every build.
   std::vector<std::string> keys() const;

@@ -34,8 +34,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A lock on a results file that its one writing process holds. The kernel releases it however the process
-// ends. Workers do not inherit it.
+// A lock on a results file, held by the only process that writes the file. The kernel releases the lock
+// however the process ends. Workers do not inherit it.
 class WriterLock {
  public:
   explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
@@ -174,7 +174,7 @@ class Runner {
     return serialize(without_curves(simulate(scenario, sources_.workload(source_of(scenario), options))));
   }
 
-  // True iff the point needs runs that represent the steady state and this one does not. Then the run is
+  // True iff the point needs runs that represent the steady state and this run does not. The run is then
   // repeated with twice the sessions after all others have ended.
   bool is_made_longer(const Job& job, const RunResult& result) {
     const bool wanted = checked_.sweep.scenario(job.point).workload.run_length == RunLength::steady;

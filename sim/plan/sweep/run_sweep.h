@@ -22,7 +22,7 @@ struct CheckedSweep {
   std::vector<std::string> keys;     // one key per point
   std::vector<int32_t> runs;         // replications per point
   std::vector<std::size_t> first;    // the first point with each distinct key, in order
-  std::vector<std::size_t> readers;  // one point that reads each trace file
+  std::vector<std::size_t> readers;  // for each trace file, one point that reads it
 };
 
 // Resolves every point and reads all trace files. Throws InputError for the first invalid one.
@@ -30,12 +30,12 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once);
 
 struct SweepOptions {
   int at_once = 0;           // number of workers; 0: one per core
-  bool resume = false;       // continue an existing file; of its points, run only failed ones again
+  bool resume = false;       // continue an existing file; of its points, only failed ones run again
   Shard shard;               // the points to run
   std::string cache_folder;  // folder of the PointCache; empty: no cache
 };
 
-// Counts of distinct points; only `points` counts duplicates too.
+// Counts of distinct points; only `points` includes duplicates.
 struct SweepSummary {
   std::size_t points = 0;
   std::size_t different = 0;

@@ -1,5 +1,5 @@
-// Draws samples of a box, one coordinate at a time. Every coordinate uses a random stream that its name
-// selects, so that adding a coordinate does not change the others.
+// Draws sample points of a box, one coordinate at a time. The name of a coordinate selects its random stream,
+// so that adding a coordinate does not change the others.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace kvcap {
 
-// random: independent points. latin_hypercube: each of `points` equal slices of a coordinate holds one point.
+// random: independent points. latin_hypercube: each of `points` equal slices of a coordinate contains one
+// point.
 enum class SampleMethod : uint8_t { random, latin_hypercube };
 
 // Returns the coordinate `name` of each point, in (0, 1).

@@ -13,7 +13,7 @@ struct SlurmArray {
   std::vector<std::string> arguments;  // kvcap arguments of a task; "--shard I/N" is appended
   std::size_t shards = 1;
   std::string folder;     // folder of the script and the logs of the tasks; must exist
-  int at_most = 4;        // most arrays to submit, including the first
+  int at_most = 4;        // maximum number of arrays to submit, including the first
   double patience_s = 2;  // time between two squeue calls
 };
 
@@ -22,7 +22,7 @@ struct SlurmArray {
 std::vector<std::size_t> run_on_slurm(const SlurmArray& array,
                                       const std::function<bool(std::size_t shard)>& has_ended);
 
-// slurm_script returns the script for sbatch; slurm_list, shards in the form of --array: "0-3,7".
+// slurm_script() returns the script for sbatch, slurm_list() the shards in the form of --array: "0-3,7".
 std::string slurm_script(const SlurmArray& array, const std::string& program);
 std::string slurm_list(const std::vector<std::size_t>& shards);
 

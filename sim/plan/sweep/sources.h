@@ -1,5 +1,6 @@
-// Sources: trace files, each read once by the process that forks the workers, so that all workers share the
-// data without a copy. Generated sources are not stored: they depend on the seed and are quick to generate.
+// Sources: stores trace files. The process that forks the workers reads each file once, so that all workers
+// share the data without a copy. Generated sources are not stored: they depend on the seed and are quick to
+// generate.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@ namespace kvcap {
 
 class Sources {
  public:
-  // Reads the scenario's trace file unless it is stored already. Throws InputError as make_workload does.
-  // Stores only the first few files.
+  // Reads the scenario's trace file unless it is already stored. Only the first few files are stored. Throws
+  // InputError as make_workload does.
   void read(const Scenario& scenario);
 
-  // Returns the workload of make_workload, from the stored file if possible.
+  // Returns the same workload as make_workload, from the stored file if possible.
   Workload workload(const Scenario& scenario) const;
   // Returns a workload of the same file with the given options. REQUIRES: `options` has no more sessions than
   // the scenario.

@@ -1,5 +1,5 @@
-// Sweep: many scenarios in one file, as a base and axes that set its fields. A point takes one row of every
-// axis; the last axis changes fastest. This class runs nothing. Format: scenarios/results.md.
+// Sweep: many scenarios in one file, as a base scenario and axes that set its fields. A point takes one row
+// of every axis; the last axis changes fastest. This class runs nothing. Format: scenarios/results.md.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class Sweep {
   std::size_t size_ = 1;
 };
 
-// Reads a file of "schema": "kvcap.sweep/1". Throws InputError for errors of the sweep itself; does not
-// resolve its scenarios. `set`: "path=value" for every point; must not name a swept field.
+// Reads a sweep file (schema kvcap.sweep/1). Throws InputError for errors of the sweep itself; does not
+// resolve its scenarios. `set`: changes "path=value" of every point, which must not name a swept field.
 Sweep load_sweep(const std::string& path, const std::vector<std::string>& set = {});
 Sweep parse_sweep(const std::string& text, const std::string& file, const std::vector<std::string>& set = {});
 

@@ -149,7 +149,7 @@ TEST(Sweep, SaysInOneLineWhatIsWrong) {
       {R"("zip": {"seed": [1, 2], "replications": [1]})",
        "s.json: zip: replications: found 1 values, allowed: 2, as many as the first field"},
       {R"("grid": {"seed": [1]}, "zip": {"seed": [2]})",
-       "s.json: zip: seed is set by another part of the sweep too"},
+       "s.json: zip: seed is also set by another part of the sweep"},
       {R"("grid": {"seed": [1], "seed": [2]})",
        "s.json:2:75: grid: key \"seed\" is given twice in one object"},
       {R"("points": [])", "s.json: points: found an array, allowed: an array of at least one object"},
