@@ -1,5 +1,5 @@
-// Advice: what kvcap plan says beside the answer. All of it comes from the search's judged runs, and from
-// runs of the perturbed answer (perturb.h) that the same judge adds to them.
+// Advice: what kvcap plan reports in addition to the answer. It is based on the judged runs of the search and
+// on runs of perturbed answers (perturb.h) by the same judge.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Advice {
   std::vector<Stress> stresses;
   std::vector<Flip> flips;
   PlanDraws draws;
-  bool is_interrupted = false;  // by Ctrl-C: the members that were not finished are empty
+  bool is_interrupted = false;  // by Ctrl-C: unfinished members are empty
 };
 
 // `draws`: the number of drawn machines. REQUIRES: result.best.

@@ -11,8 +11,8 @@ namespace {
 using Why = Discarded::Why;
 using HasValue = std::function<bool(const Point&)>;
 
-// Returns the cheapest configuration that meets the targets; else the cheapest that is likely to meet them on
-// short workloads.
+// Returns the cheapest configuration that meets the targets; if there is none, the cheapest one that meets
+// them on a short workload.
 std::optional<Discarded> dearer(const Plan& plan, const JudgedPoints& judged, const Screening& screening,
                                 const HasValue& has_value) {
   std::optional<Discarded> found;
@@ -35,7 +35,7 @@ std::optional<Discarded> dearer(const Plan& plan, const JudgedPoints& judged, co
   return found;
 }
 
-// Returns the judged configuration that misses least.
+// Returns the judged configuration that misses the targets by least.
 std::optional<Discarded> nearest(const Plan& plan, const JudgedPoints& judged, const HasValue& has_value) {
   const Candidate* nearest = nullptr;
   for (const auto& [point, one] : judged) {
@@ -50,7 +50,7 @@ std::optional<Discarded> nearest(const Plan& plan, const JudgedPoints& judged, c
                    .changes = nearest->changes};
 }
 
-// Returns the configuration that misses least on short workloads.
+// Returns the configuration that misses the targets by least on short workloads.
 Discarded nearest_on_short(const Plan& plan, const Screening& screening, const HasValue& has_value) {
   Discarded found{.why = Why::cannot_run};
   double least = kInfinity;
@@ -63,7 +63,7 @@ Discarded nearest_on_short(const Plan& plan, const Screening& screening, const H
         continue;
       }
       const double misses = total_violation(plan, run);
-      // A saturated one misses infinitely, and yet can run.
+      // A saturated configuration has an infinite violation, but it can run.
       if (found.why != Why::cannot_run && misses >= least) continue;
       least = misses;
       const Target* worst = worst_target(plan, run);

@@ -24,7 +24,8 @@ struct DrawVerdict {
 // Returns a metric of a finalist on a drawn machine.
 using MetricOn = std::function<double(const std::string& metric, const RunResult& drawn)>;
 
-// Short runs often leave open whether a finalist is stable; unlike a Judge, this takes it to be.
+// Short runs often do not show whether a finalist is stable. Unlike Judge, this function then assumes that it
+// is.
 DrawVerdict verdict_on(const Plan& plan, const RunResult& drawn, const MetricOn& metric_on) {
   if (drawn.turn_count == 0) return {};  // the machine cannot run the candidate
   const bool meets = std::all_of(plan.meet.begin(), plan.meet.end(), [&](const Target& target) {
@@ -42,7 +43,7 @@ std::vector<ModelInterval> intervals(const Plan& plan, const std::vector<RunResu
   for (const std::string& metric : metrics) {
     std::vector<double> values;
     for (const RunResult& one : drawn) values.push_back(metric_on(metric, one));
-    // NaN where the machine cannot run the candidate.
+    // A value is NaN if the machine cannot run the candidate.
     std::erase_if(values, [](double value) { return !std::isfinite(value); });
     if (values.empty()) continue;
     std::sort(values.begin(), values.end());

@@ -1,5 +1,5 @@
-// Simulates the finalists of a plan on plausible machines (model_draws.h): the share of machines on which the
-// answer meets every target, and on which it is also the cheapest finalist that does.
+// Simulates the finalists of a plan on plausible machines (plan/model_draws.h). Reports the share of machines
+// on which the answer meets every target, and on which it is also the cheapest finalist that does.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace kvcap {
 
 struct Finalist {
   const Candidate* candidate = nullptr;
-  double meets = 0;                      // share of the machines on which it meets every target
+  double meets = 0;                      // share of machines on which the candidate meets every target
   std::vector<ModelInterval> intervals;  // intervals of the targets' metrics and of the minimized metric
 };
 
@@ -26,8 +26,8 @@ struct PlanDraws {
   std::vector<std::string> outside;  // properties that the validation does not cover
 };
 
-// Returns the answer, the next cheaper and the next dearer judged candidate, and the rivals, in this order;
-// at most five candidates.
+// Returns the answer, the next cheaper judged candidate, the next dearer one that meets every target, and the
+// rivals, in this order; at most five candidates.
 std::vector<const Candidate*> finalists_of(const PlanResult& result);
 
 // Simulates the finalists on drawn machines. Runs nothing if there is no answer or no draws.

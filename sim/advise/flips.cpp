@@ -15,7 +15,7 @@ namespace {
 const double kStep = std::sqrt(2);  // factor of one step outwards
 constexpr double kFarthest = 4;
 constexpr double kPrecision = 1.05;  // ratio of the two factors that bracket a flip
-// The number of cheaper candidates to run; those that miss least are chosen.
+// The number of cheaper candidates to run; those that miss the targets by least are chosen.
 constexpr std::size_t kMostCheaper = 2;
 
 bool is_missing(const Candidate& one) { return one.verdict != Judgement::meets; }
@@ -53,9 +53,9 @@ Trial with_traffic(const Candidate& candidate, const ArrivalOptions& arrivals, d
 // A walk from 1 in one direction, until the answer flips or the limit is reached.
 struct Walk {
   Flip flip;
-  std::vector<const Candidate*> candidates;  // those that are asked at each factor, the answer first
-  bool is_scale = false;                     // scales prompts; else traffic
-  double step = kStep;                       // below 1: downwards
+  std::vector<const Candidate*> candidates;  // candidates to run at each factor, the answer first
+  bool is_scale = false;                     // true: scales prompts; false: traffic
+  double step = kStep;                       // below 1: the walk goes downwards
   bool brackets = false;                     // the answer flips at flip.factor
   bool has_ended = false;                    // no factor is left to run
   bool is_possible = true;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFirstReplications = 3;
 constexpr double kConfigurationError = 0.05;  // error probability of all looks at one configuration together
-// A target missed by more than this share of its bound under one seed needs no further seeds.
+// If one seed misses a target by more than this share of its bound, no further seeds are needed.
 constexpr double kHopeless = 1;
 
 std::vector<int64_t> looks_up_to(int64_t most) {

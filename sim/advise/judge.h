@@ -1,14 +1,15 @@
-// Judge: decides whether a plan's configurations meet its targets. It runs them through an Evaluator: kvcap
-// plan simulates; tests compute formulas.
+// Judge: decides whether a plan's configurations meet its targets. It runs them through an Evaluator: the one
+// of kvcap plan simulates, those of tests compute formulas.
 //
 // A configuration runs on the whole workload, which is lengthened until the run represents the steady state
 // (replicate.h); further seeds start with the length of the first run. If the configuration is saturated or
 // misses a target by more than the bound itself under the first seed, no further seeds run. Rejected, failed
 // or truncated turns are a miss unless a target bounds them. If even the longest run does not decide whether
 // the configuration is saturated, the verdict is `unclear`. All other configurations run under 3, 6, 12, ...
-// seeds until the interval of every metric lies on one side of its bound, or until the plan's limit; then the
-// verdict is `unclear`, which counts as missed. Each of these looks may err, so they share the error of 5 %
-// per configuration (Bonferroni). A candidate's intervals have the same confidence wherever they are printed.
+// seeds until the interval of every metric lies on one side of its bound, or until the plan's limit is
+// reached; then the verdict is `unclear`, which counts as missed. Each of these looks may err, so they share
+// the error of 5 % per configuration (Bonferroni). A candidate's intervals have the same confidence wherever
+// they are printed.
 #pragma once
 
 #include <compare>
@@ -43,11 +44,11 @@ class Evaluator {
   virtual ~Evaluator() = default;
   // Returns one answer per Ask, in the same order; equal Asks have equal answers.
   virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
-  // Names what the next runs are for, to people who wait.
+  // Tells waiting users what the next runs are for.
   virtual void begin(const std::string& /*step*/) {}
 };
 
-// What is judged: a configuration, with all prompts of the workload scaled.
+// What a Judge judges: a configuration, with all prompts of the workload scaled.
 struct Trial {
   Changes changes;
   double context_scale = 1;
@@ -78,32 +79,33 @@ MeanInterval paired_difference(const Candidate& one, const Candidate& other,
 // Returns the minimized metric.
 inline double objective(const Plan& plan, const RunResult& run) { return run.number(plan.minimize); }
 inline double objective(const Plan& plan, const Candidate& one) { return one.metric(plan.minimize).mean; }
-// True iff an objective is lower by more than the rounding error of equal prices.
+// True iff `one` is lower than `other` by more than the rounding error of equal prices.
 bool is_lower(double one, double other);
 
-// The seeds of a first look.
+// How many seeds a first look runs.
 enum class Look : uint8_t {
   one_seed,   // for by_first_seed()
   verdict,    // 3 seeds, or one if that shows the trial to be hopeless
   intervals,  // 3 seeds
 };
 
-// Runs trials until their verdict is clear. Remembers every trial: none runs twice under a seed.
+// Runs trials until their verdicts are clear. Remembers every trial, so that none runs twice under the same
+// seed.
 class Judge {
  public:
   Judge(const Plan& plan, Evaluator& evaluator);
 
-  // Takes the first look at trials that had none. Returns the candidates in the order of `wanted`;
+  // Takes the first look at trials that have had none. Returns the candidates in the order of `wanted`;
   // references stay valid.
   std::vector<const Candidate*> look(const std::vector<Trial>& wanted, Look how = Look::verdict);
   void look_again(const Candidate& candidate);
   // True iff another look may decide the candidate's verdict.
   bool is_open(const Candidate& candidate) const;
-  // Runs candidates that were judged by a single run under the seeds of the first look.
+  // Runs candidates that were judged by a single run under all seeds of a first look.
   void give_intervals(const std::vector<const Candidate*>& candidates);
   // Doubles the number of runs, up to the plan's limit, and judges again. Returns false at the limit.
   bool replicate(const Candidate& candidate);
-  // Returns the candidate as its first run alone judges it.
+  // Returns the candidate as judged by its first run alone.
   Candidate by_first_seed(const Candidate& candidate) const;
   // Runs each trial once on a part of the workload, without a verdict.
   std::vector<Answer> glance(const std::vector<Trial>& wanted, double share);

@@ -39,7 +39,7 @@ std::vector<Probe> searched(const Plan& plan, const PlanResult& result) {
     Point more = result.best_point;
     const double now = numbers[more[d]];
     double least = INFINITY;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {  // lists need not ascend
+    for (std::size_t i = 0; i < numbers.size(); ++i) {  // lists need not be ascending
       if (numbers[i] <= now || numbers[i] >= least) continue;
       least = numbers[i];
       more[d] = i;
@@ -120,8 +120,8 @@ Resources resources_of(const Plan& plan, const Changes& changes) {
           nodes * bytes_per_s / 1e9};
 }
 
-// Sets the unit and the added amount. The first resource in the order of units counts, because a GPU may add
-// links and an SSD adds storage.
+// Sets the unit and the added amount. If several resources grow, the first in the order of units counts,
+// because a GPU may add links and an SSD adds storage.
 void count_units(const Resources& now, const Resources& then, Marginal& marginal) {
   for (std::size_t unit = 1; unit < now.size(); ++unit) {
     if (!(then[unit] > now[unit])) continue;
@@ -131,8 +131,8 @@ void count_units(const Resources& now, const Resources& then, Marginal& marginal
   }
 }
 
-// Returns the differences of a candidate from the answer; nothing if it cannot run or has no effect, because
-// then the added resource is unused.
+// Returns how a candidate differs from the answer; nothing if it cannot run, or if nothing changes because
+// the added resource is unused.
 std::optional<Marginal> effect(const Plan& plan, const Candidate& best, const Candidate& candidate) {
   if (candidate.verdict == Judgement::cannot_run) return {};
   const auto change_of = [&](const std::string& metric) {

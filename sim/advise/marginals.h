@@ -1,4 +1,4 @@
-// The marginal value of each resource: what one more of it changes.
+// The marginal value of each resource: the effect of adding more of it.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ struct Marginal {
 // effect. Sorts by the gain in kFrontMetric per cost; entries without a price come last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
-// Returns the marginal that says what to buy next: the first one with a price that surely lowers kFrontMetric
-// and misses no target; null: none does.
+// Returns the marginal that shows what to buy next: the first one that has a price, lowers kFrontMetric with
+// confidence and misses no target; null if there is none.
 const Marginal* next_to_buy(const std::vector<Marginal>& marginals);
 
 }  // namespace kvcap

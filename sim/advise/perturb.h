@@ -1,4 +1,4 @@
-// The loop behind every advice on a plan's answer: perturb it, judge, tell.
+// The loop behind all advice on a plan's answer: perturb the answer, judge it, report it.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@ namespace kvcap {
 
 // One way to perturb an answer: more of a resource, other traffic, longer prompts.
 struct Perturbation {
-  std::string step;  // what people who wait see
+  std::string step;  // text that waiting users see
   Look look = Look::verdict;
-  // Returns the trials to judge next, which run concurrently; empty: it has seen enough.
+  // Returns the trials to judge next, which run concurrently; empty when there are no more.
   std::function<std::vector<Trial>()> propose;
-  // Takes their candidates, in the same order.
+  // Receives the candidates of these trials, in the same order.
   std::function<void(const std::vector<const Candidate*>&)> tell;
 };
 
-// Runs the loop. `judge`: that of the search, which remembers what it has judged.
+// Runs the loop. `judge`: the judge of the search, which remembers everything that it has judged.
 void perturb(const Perturbation& perturbation, Judge& judge);
 
-// Returns a `propose` that has one round.
+// Returns a `propose` with a single round.
 std::function<std::vector<Trial>()> once(std::vector<Trial> trials);
 
 }  // namespace kvcap

@@ -25,7 +25,7 @@ std::vector<Combination> all_combinations(const Plan& plan) {
   return all;
 }
 
-// Runs every combination at its top and at its bottom; the bottom is better where more of a resource hurts.
+// Runs every combination at its top and at its bottom. The bottom is better if more of a resource hurts.
 void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations) {
   std::vector<Point> points;
   for (const Combination& one : combinations) {

@@ -31,8 +31,8 @@ Screening screen(const Plan& plan, Judge& judge);
 // Shares of the workload's sessions in the first and in the last round.
 inline constexpr double kShortestShare = 1.0 / 16, kLongestShortShare = 1.0 / 4;
 
-// Returns the sum of all violations of one run, infinite if it is saturated; or of a candidate's means,
-// finite if it is saturated.
+// Return the sum of all violations: of one run, infinite if it is saturated; or of a candidate's means, large
+// but finite if it is saturated.
 double total_violation(const Plan& plan, const RunResult& result);
 double total_violation(const Plan& plan, const Candidate& candidate);
 // Returns the target with the largest violation; null: none.

@@ -18,8 +18,8 @@ namespace {
 // Assumed relative error of the objective on short workloads, until runs on the whole workload measure it.
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched concurrently
-constexpr int64_t kFewSeeds = 3;  // an answer with no more seeds gets another look
-// Most configurations as dear as the answer that are judged for their latency.
+constexpr int64_t kFewSeeds = 3;  // an answer with at most this many seeds gets another look
+// At most this many configurations that cost as much as the answer are judged for their latency.
 constexpr std::size_t kMostTies = 3;
 constexpr double kEqual = 1e-9;  // relative rounding error of equal prices
 
@@ -151,8 +151,8 @@ class PlanSearch {
     return result_.best->verdict == Judgement::meets;
   }
 
-  // Judges configurations that cost as much as the answer and were faster on a short workload: of each line
-  // the one with most resources, and of these the fastest few. Returns false if there are none.
+  // Judges configurations that cost as much as the answer and were faster on a short workload: from each line
+  // the one with the most resources, and of these the fastest few. Returns false if there are none.
   bool judge_ties(const std::vector<Combination>& left) {
     if (!result_.best) return false;
     std::vector<Point> lines;
@@ -174,8 +174,8 @@ class PlanSearch {
     return !faster.empty();
   }
 
-  // Returns the few points that met the targets on a short workload with less latency than the first one, the
-  // fastest first.
+  // Returns the fastest few of the points that met the targets on a short workload with less latency than the
+  // first point, the fastest first.
   std::vector<Point> fastest_on_short(const std::vector<Point>& points) {
     const std::vector<Answer> answers = judge_.glance(trials_of(plan_, points), kLongestShortShare);
     const auto latency = [&](std::size_t i) { return answers[i].result.number(kFrontMetric); };
@@ -196,7 +196,7 @@ class PlanSearch {
 
   bool is_likely(const Combination& one) const { return total_violation(plan_, one.at_top.result) == 0; }
 
-  // Returns the objective on a short workload; infinite if the point cannot run there.
+  // Returns the objective on a short workload; infinite if the point cannot run on it.
   double estimate(const Point& point) {
     know_estimates({point});
     return estimates_.at(point);
@@ -217,7 +217,7 @@ class PlanSearch {
     const double estimated = estimate(point);
     return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
   }
-  // As may_be_best, but false for a point that costs as much.
+  // As may_be_best(), but false for a point that costs as much as the best so far.
   bool may_be_cheaper(const Point& point) { return !std::isfinite(estimate(point)) || may_be_better(point); }
   bool may_be_better(const Point& point) {
     return estimate(point) <
@@ -233,7 +233,7 @@ class PlanSearch {
   // Searches combinations concurrently: runs their tops, then bisects their lines. A line is all points that
   // differ only in the longest range.
   void search(std::vector<const Combination*> wave) {
-    // A likely combination meets the targets at its top anyway, so a top that is too dear is not run.
+    // A likely combination is expected to meet the targets at its top, so a top that is too dear is not run.
     const auto is_telling = [&](const Combination* one) { return !is_likely(*one) || may_be_best(one->top); };
     std::vector<Point> tops;
     for (const Combination* one : wave) {
@@ -312,8 +312,8 @@ class PlanSearch {
     }
   }
 
-  // True iff `known` is in the same combination as `point` and has at most (if `has_less`) or at least (else)
-  // its resources.
+  // True iff `known` is in the same combination as `point` and has at most (if `has_less`) or at least
+  // (otherwise) its resources.
   bool is_comparable(const Point& known, const Point& point, bool has_less) const {
     for (std::size_t d = 0; d < point.size(); ++d) {
       if (!plan_.search[d].is_range ? known[d] != point[d]
@@ -352,12 +352,12 @@ class PlanSearch {
     return each(points, [&](const Point& point) { return implied(point).value_or(true); });
   }
 
-  // As `meets`, but takes a point as met, without a run, if a judged one with at least its resources meets
-  // the targets at no higher price.
+  // As meets(), but treats a point as met, without a run, if a judged point with at least its resources meets
+  // the targets at no higher cost.
   std::vector<bool> meets_or_saves_nothing(const std::vector<Point>& points) {
     know_estimates(points);
     const auto saves_nothing = [&](const Point& point) {
-      if (!std::isfinite(estimate(point))) return false;  // it cannot run there
+      if (!std::isfinite(estimate(point))) return false;  // the point cannot run
       return std::any_of(judged_.begin(), judged_.end(), [&](const auto& one) {
         const auto& [known, candidate] = one;
         return candidate->verdict == Judgement::meets && known != point &&
@@ -455,14 +455,15 @@ class PlanSearch {
     return interval.mean > interval.half_width;
   }
 
-  // True iff a candidate is a better answer: cheaper, or as cheap and surely faster. Else the earlier one in
-  // the plan's lists stays, which is the simpler one: no offloading that gains nothing.
+  // True iff `one` is a better answer than `best`: cheaper, or as cheap and faster with confidence. Otherwise
+  // the earlier one in the plan's lists stays, which is the simpler one: it has no offloading that gains
+  // nothing.
   bool replaces(const Candidate& one, const Candidate& best) const {
     if (!better(one, best)) return false;
     if (is_lower(objective(one), objective(best))) return true;
     const auto latency_ms = [](const RunResult& run) { return run.number(kFrontMetric); };
     const MeanInterval difference = paired_difference(one, best, latency_ms);
-    return difference.mean + difference.half_width < 0;  // one seed is not sure
+    return difference.mean + difference.half_width < 0;  // false for one seed (NaN)
   }
 
   void find_best() {
@@ -550,7 +551,7 @@ class PlanSearch {
   std::set<Point> tried_ties_;
   double best_objective_ = kInfinity;
   std::set<Point> verified_;              // points that were run although others ruled them out
-  std::set<const Candidate*> confirmed_;  // candidates that had their additional look as the answer
+  std::set<const Candidate*> confirmed_;  // candidates that had an additional look as the answer
   PlanResult result_{.configurations = 1};
 };
 

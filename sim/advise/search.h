@@ -1,15 +1,15 @@
-// The search for the best configuration that meets every target.
+// Searches for the best configuration of a plan that meets every target.
 //
-// The combinations of list values that remain after screening (screen.h) run on the whole workload:
-// those that met the targets on short workloads first, then the others, each in ascending order of the
-// objective. If a combination misses with all ranges at their top, it is dropped; else the longest range is
+// The combinations of list values that remain after screening (screen.h) run on the whole workload: those
+// that met the targets on short workloads first, then the others, each in ascending order of the objective.
+// If a combination misses with all ranges at their top, it is dropped; otherwise the longest range is
 // bisected for every choice of the other ranges. Configurations that cost more than the best so far are
-// skipped; short workloads estimate the objective accurately enough for that. Of those that cost as much, the
-// fastest on a short workload are judged too. Candidates that are unclear after the first look get more seeds
-// last, cheapest first, and only if they would beat the best; the search then continues with their verdicts.
-// Configurations that would beat the answer but were ruled out without a run are verified (verify.h).
-// The answer gets one look more than its verdict needed; if it fails that look, the search continues without
-// it.
+// skipped; short workloads estimate the objective accurately enough for that. Of the configurations that cost
+// as much as the best, the fastest on a short workload are judged, too. Candidates that are unclear after the
+// first look get more seeds last, cheapest first, and only if they would beat the best; the search then
+// continues with their verdicts. Configurations that would beat the answer but were ruled out without a run
+// are verified (verify.h). The answer gets one more look than its verdict needed; if it fails that look, the
+// search continues without it.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,7 @@ struct Implied {
   int64_t verified = 0;       // run for verification
   int64_t wrong = 0;          // those of `verified` that meet every target
   int64_t same = 0;           // not run: they lie between two configurations with equal results
-  int64_t not_looked_at = 0;  // not run: they lie between two that miss by far, or exceed the limit of runs
+  int64_t not_looked_at = 0;  // not run: they lie between two that miss by far, or beyond the limit of runs
 };
 
 struct PlanResult {
@@ -58,8 +58,8 @@ struct PlanResult {
   std::string cannot_run_reason;           // error of the first one
   const Candidate* best = nullptr;         // null: no configuration meets every target
   Point best_point;                        // point of `best`
-  std::vector<const Candidate*> rivals;    // undecided and cheaper, or not significantly dearer than the best
-  const Candidate* nearest = nullptr;      // the judged candidate that misses least
+  std::vector<const Candidate*> rivals;    // cheaper but undecided, or not significantly dearer than the best
+  const Candidate* nearest = nullptr;      // the judged candidate that misses by least
   const Candidate* next_better = nullptr;  // the last judged candidate before the best, by objective
   std::vector<const Candidate*> front;     // objective against p99_ttft_ms, in ascending order of cost
   std::vector<const Candidate*> judged;    // candidates that ran on the whole workload, by objective
@@ -72,10 +72,10 @@ struct PlanResult {
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }
 };
 
-// The second axis of the front; the first is the objective.
+// The second axis of the Pareto front; the first is the objective.
 inline constexpr const char* kFrontMetric = "p99_ttft_ms";
 
-// After Ctrl-C returns what was judged so far; throws Interrupted if nothing was.
+// After Ctrl-C, returns what has been judged so far; throws Interrupted if nothing has been judged.
 PlanResult find_plan(const Plan& plan, Judge& judge);
 
 }  // namespace kvcap

@@ -69,7 +69,7 @@ std::string simulate_one(Scenario scenario, const Ask& ask, const Sources& sourc
   return message;
 }
 
-// True iff the first tier is GPU memory. Policies that store nothing can have this tier too, for prefixes
+// True iff the first tier is GPU memory. Policies that store nothing can also have this tier, for prefixes
 // that stay on the GPU.
 bool has_hbm_tier(const Scenario& scenario) {
   return scenario.policy.tiers && !scenario.policy.tiers->empty() &&

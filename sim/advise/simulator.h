@@ -1,4 +1,4 @@
-// Simulator: runs configurations of a plan by simulation, each run in its own process.
+// Simulator: the Evaluator that simulates configurations of a plan, each run in its own process.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ class Simulator : public Evaluator {
  public:
   explicit Simulator(const Plan& plan, const FinishedRuns& finished = FinishedRuns("", false))
       : plan_(plan), finished_(finished) {}
-  // Returns results without turns and texts; the answer for a refused scenario holds the reason.
+  // Returns results without turns and texts; the answer for a refused scenario contains the reason.
   // Configurations that differ only in storage that neither uses share one run.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
   void begin(const std::string& step) override { step_ = step; }

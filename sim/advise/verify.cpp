@@ -74,7 +74,7 @@ class Verifier {
     boxes = std::move(left);
   }
 
-  // Corners beyond the limit get no answer.
+  // Runs the corners of the boxes. Corners beyond the limit of runs get no answer.
   void run_corners(const std::vector<Box>& boxes) {
     std::vector<Point> points;
     std::set<Point> wanted;

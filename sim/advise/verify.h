@@ -7,9 +7,9 @@
 // configuration has more slack on these sessions than every configuration that rules it out, it is judged.
 //
 // The ranges of a combination span a box. Its two corners, with the least and the most of everything, run
-// first. If both have equal results, as with tiers that never fill, every point between them is taken to have
-// the same results. If both are saturated or miss a target by more than its bound, no point between them is
-// run. Other boxes are halved along their longest side, down to single configurations.
+// first. If both have equal results, as with tiers that never fill, every point between them is assumed to
+// have the same results. If both are saturated or miss a target by more than its bound, no point between them
+// is run. Other boxes are halved along their longest side, down to single configurations.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace kvcap {
 struct Verification {
   std::vector<Point> run;     // points that were run although others had ruled them out
   int64_t same = 0;           // not run: they lie between two points with equal results
-  int64_t not_looked_at = 0;  // not run: they lie between two that miss by far, or exceed the limit of runs
+  int64_t not_looked_at = 0;  // not run: they lie between two that miss by far, or beyond the limit of runs
 };
 
 // The state of the search, by point.

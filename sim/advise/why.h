@@ -1,6 +1,6 @@
-// Explains why the answer of a plan wins, from the judged runs alone: its differences from the runner-up in
-// cost and time to first token, by part; the bottlenecks; the tightest target; and what other prices would
-// change.
+// Explains why the answer of a plan wins, using only the judged runs: its differences from the runner-up in
+// cost and time to first token, by part; the bottlenecks; the tightest target; and the effect of other
+// prices.
 #pragma once
 
 #include <string>
@@ -20,22 +20,22 @@ struct Why {
   const Candidate* runner_up = nullptr;  // null: no other configuration was judged
   MeanInterval objective;
   std::vector<PartDifference> costs;  // empty unless the objective is a cost
-  // Difference of the mean TTFT; the parts add up to it. `prefill`: as in an idle engine; `batching`: the
-  // time that sharing steps with other requests adds.
+  // Difference of the mean TTFT; the parts add up to it. `prefill`: as on an idle engine; `batching`: the
+  // time added by sharing steps with other requests.
   MeanInterval ttft_ms;
   std::vector<PartDifference> ttft_parts_ms;
 };
 
 // Compares the answer with the cheapest configuration that meets every target and differs in a non-numeric
-// choice, such as policy or machine; else with the cheapest other configuration that meets every target; else
-// with the last judged one before the answer, by objective.
+// choice, such as policy or machine; if there is none, with the cheapest other configuration that meets every
+// target; if there is none, with the last judged one before the answer, by objective.
 Why why(const Plan& plan, const PlanResult& result);
 
 struct BottleneckShare {
   std::string resource;  // name as in `utilization`, or "none"
   double share = 0;      // share of the time
 };
-// Returns resources in descending order of their share, without those that have none; "none" is last.
+// Returns the resources with a share above 0, in descending order of their share; "none" is last.
 std::vector<BottleneckShare> bottleneck(const Candidate& candidate);
 
 // Returns the target with the least slack; null without targets.
