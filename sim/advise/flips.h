@@ -29,8 +29,8 @@ struct Flip {
   double factor = 1;     // multiple at which the answer flips; if not found, the last one tried
   double holds = 1;      // last factor at which the answer holds; equals `factor` for a price
   bool is_found = true;  // false: the answer holds up to `factor`
-  std::string reason;    // metric that the answer misses at `factor`, "unstable" or "stable"; else empty
-  Changes better;        // the cheaper configuration that meets every target at `factor`; else empty
+  std::string reason;    // metric that the answer misses at `factor`, "unstable" or "stable"; otherwise empty
+  Changes better;        // the cheaper configuration that meets every target at `factor`; otherwise empty
 };
 // Returns the nearest flip first, by |log factor|; flips that were not found come last.
 std::vector<Flip> find_flips(const Plan& plan, const PlanResult& result, const ArrivalOptions& arrivals,

@@ -1,4 +1,4 @@
-// The search for the best configuration that meets every target.
+// Searches for the best configuration of a plan that meets every target.
 //
 // The combinations of list values that remain after screening (screen.h) run on the whole workload: those
 // that met the targets on short workloads first, then the others, each in ascending order of the objective.

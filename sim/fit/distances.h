@@ -1,6 +1,6 @@
 // Statistics by which a fit compares a simulated run with a measured one: logarithms of the mean and
 // quantiles of TTFT, TPOT and end-to-end latency. They are computed in windows of consecutive requests, so
-// that each load of a run with changing load counts. Every fourth window is held out to judge the fit.
+// that each load of a run with varying load counts. Every fourth window is held out to judge the fit.
 #pragma once
 
 #include <Eigen/Dense>
@@ -17,7 +17,7 @@ struct RequestTimes {
   double ttft_s = 0, tpot_s = 0, e2el_s = 0;
 };
 
-// Return the times of requests in the order of Workload::turns; NaN for rejected turns. Both results are
+// Return the times of requests in the order of Workload::turns; NaN for unanswered turns. Both results are
 // empty if the log has no times of single requests.
 std::vector<RequestTimes> measured_times(const FitRun& run);
 std::vector<RequestTimes> simulated_times(const FitRun& run, const RunResult& result);
@@ -25,7 +25,8 @@ std::vector<RequestTimes> simulated_times(const FitRun& run, const RunResult& re
 inline constexpr std::array kTimes = {&RequestTimes::ttft_s, &RequestTimes::tpot_s, &RequestTimes::e2el_s};
 inline constexpr std::array<const char*, 3> kTimeNames = {"ttft", "tpot", "e2el"};
 
-// The requests of a run, divided into windows of equal size: 8 windows, or fewer for fewer than 200 requests.
+// Divides the requests of a run into windows of equal size: 8 windows, or fewer if there are fewer than 200
+// requests.
 class Windows {
  public:
   explicit Windows(std::size_t requests);
@@ -38,11 +39,11 @@ class Windows {
   std::size_t requests_, count_;
 };
 
-// Returns the logarithms of the statistics of all fitted windows, in a fixed order; NaN where a window has no
+// Returns the logarithms of the statistics of all fitted windows, in a fixed order; NaN for a window without
 // known times.
 Eigen::VectorXd log_statistics(const std::vector<RequestTimes>& times);
 // Returns log_statistics() with the requests of each window resampled in blocks of neighbours (block
-// bootstrap). The same replicate draws the same requests.
+// bootstrap). Equal values of `replicate` draw the same requests.
 Eigen::VectorXd resampled_log_statistics(const std::vector<RequestTimes>& times, uint64_t replicate);
 
 // Return the logarithms of p50, p90 and p99 of all inter-token latencies. Empty if the run has none, or if

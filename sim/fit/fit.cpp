@@ -22,7 +22,7 @@ using Eigen::VectorXd;
 constexpr double kModelSigma = 0.02;  // model error of a window's latency, in addition to its sampling error
 constexpr double kStatisticsOfOne = 7;  // statistics of one window and latency that count as one observation
 // Steps in x for finite differences. They go towards a faster machine, because a slower one may be saturated,
-// where times are not nearly linear. Hits are whole blocks, so a hit share needs a step of many blocks.
+// and then times are far from linear in x. Hits are whole blocks, so a hit share needs a step of many blocks.
 constexpr double kFactorStep = -0.05, kHostStep = -0.2;
 constexpr double kHuber = 3;
 constexpr double kLatencies = 4;  // latencies of a log without single requests: TTFT, TPOT, ITL, E2EL
@@ -38,7 +38,7 @@ VectorXd stacked(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
   return all;
 }
 
-// Returns standard deviations with which all statistics together count as `observations` observations.
+// Returns the standard deviations with which all statistics together count as `observations` observations.
 VectorXd shared_sigma(const VectorXd& statistics, double observations) {
   const double of_one = static_cast<double>(statistics.size()) / observations;
   return VectorXd::Constant(statistics.size(), kModelSigma * std::sqrt(std::max(1.0, of_one)));
@@ -82,13 +82,14 @@ void refuse_rejected(const FitRun& run, const RunResult& result) {
                    "server's values");
 }
 
-// Returns Huber's function as a residual, so that outliers count less.
+// Returns the residual under Huber's loss, so that outliers count less.
 double robust(double residual) {
   const double size = std::abs(residual);
   return size <= kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
 }
 
-// The residuals to minimize, as a functor for Eigen's optimizer: those of all statistics, then of the priors.
+// The residuals to minimize, as a functor for Eigen's optimizer: first those of all statistics, then those of
+// the priors.
 class Residuals {
  public:
   using Scalar = double;
@@ -133,8 +134,8 @@ class Residuals {
     return 0;
   }
 
-  // Returns by how much the residuals change if the requests are resampled, with the same draws for measured
-  // and simulated times. `simulated`: the times of each fitted run at the minimum.
+  // Returns the change in the residuals if the requests are resampled, with the same draws for measured and
+  // simulated times. `simulated`: the times of each fitted run at the minimum.
   VectorXd resampled_change(uint64_t replicate,
                             const std::vector<std::vector<RequestTimes>>& simulated) const {
     VectorXd change = VectorXd::Zero(values());
@@ -210,7 +211,7 @@ class Residuals {
   VectorXd last_x_, last_;
 };
 
-// Returns the moves of x for each resampled set of requests, linearised around the minimum.
+// Returns the change in x for each resampled set of requests, linearised around the minimum.
 std::vector<VectorXd> bootstrap(const Residuals& residuals,
                                 const std::vector<std::vector<RequestTimes>>& simulated,
                                 const MatrixXd& jacobian, const MatrixXd& covariance) {

@@ -1,5 +1,5 @@
-// Fits the parameters of an engine and its machine (parameters.h) to measured runs, by Levenberg-Marquardt
-// over whole simulations. Minimizes the distances of distances.h together with the deviations from the base
+// Fits the parameters of an engine and its machine (parameters.h) to measured runs. Levenberg-Marquardt steps
+// over whole simulations minimize the distances of distances.h together with the deviations from the base
 // profile, weighted by the profile's stated errors. A parameter that the runs do not identify keeps the
 // profile's value and error.
 //
@@ -26,7 +26,7 @@ struct FitEstimate {
   double prior_sigma = 0;    // prior standard deviation of x
   // Share of the prior variance that the runs remove: 1 - sigma^2 / prior_sigma^2.
   double learned() const { return 1 - sigma * sigma / (prior_sigma * prior_sigma); }
-  // True iff the runs identify the parameter; else it keeps the base profile's value.
+  // True iff the runs identify the parameter; otherwise it keeps the base profile's value.
   bool is_told() const;
   std::pair<double, double> interval() const;  // interval of the value, lower end first
 };
@@ -37,7 +37,7 @@ struct Confounded {
   double correlation = 0;
 };
 
-// The error of one mean or percentile, over the held-out requests; over all requests if none were held out.
+// The error of one mean or percentile over the held-out requests, or over all requests if none were held out.
 struct FitError {
   std::string run, metric;  // metric: as in results, "p99_ttft_ms"
   double measured_ms = 0, base_ms = 0, fitted_ms = 0;
@@ -48,15 +48,15 @@ struct FitAnswer {
   std::vector<FitEstimate> estimates;
   std::vector<Confounded> confounded;
   std::vector<FitError> errors;
-  FitParameters parameters;  // the identified parameters; `x` and `sigma` are theirs
+  FitParameters parameters;  // the identified parameters, to which `x` and `sigma` belong
   Eigen::VectorXd x, sigma;
   int64_t simulations = 0;
   int64_t fitted_requests = 0, judged_requests = 0;
   bool has_converged = false;
 };
 
-// REQUIRES: at least one run is fitted; all runs have the same hardware profile. Throws InputError if a
-// scenario cannot run.
+// Fits all parameters and judges the result. REQUIRES: at least one run is fitted, and all runs have the same
+// hardware profile. Throws InputError if a scenario cannot run.
 FitAnswer fit(const std::vector<FitRun>& runs);
 
 // Adds the errors of the base profile and of the fitted profile, and the numbers of requests, to the answer.

@@ -22,7 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// True iff the file is a scenario, whose schema is in the first lines; so a log need not be read completely.
+// True iff the file is a scenario. A scenario has its schema in the first lines, so a log need not be read
+// completely.
 bool is_scenario(const std::string& path) {
   refuse_read_once(path, "");
   std::string text(4096, '\0');
@@ -31,7 +32,7 @@ bool is_scenario(const std::string& path) {
   return text.find("\"kvcap.scenario/1\"") != std::string::npos;
 }
 
-// The command line overrides the base and the log.
+// Returns the changes from the command line, which override the base and the log.
 std::vector<std::string> overrides_of(const FitRunOptions& options) {
   std::vector<std::string> overrides = {"hardware=" + options.base};
   if (!options.model.empty()) overrides.push_back("model=" + options.model);
@@ -62,7 +63,7 @@ std::string model_of(const std::string& path, const FitRunOptions& options,
         "the model's config.json");
   }
   throw InputError(path +
-                   ": the log does not say which model was served; give --model, or a scenario whose "
+                   ": the log does not name the served model; give --model, or a scenario whose "
                    "workload.source is this log");
 }
 
@@ -84,7 +85,7 @@ Json arrivals_of(const std::optional<BenchRun>& bench) {
 
 Scenario scenario_of_log(const std::string& path, std::string_view kind, const FitRunOptions& options,
                          const std::optional<BenchRun>& bench) {
-  // Names and paths on the command line are relative to the working folder, not to the log.
+  // Paths on the command line are relative to the working folder, not to the log.
   FitRunOptions settings = options;
   settings.model = model_of(path, options, bench);
   const Json text = {
@@ -115,7 +116,7 @@ bool sets(const std::vector<std::string>& overrides, const std::string& path) {
                      [&](const std::string& one) { return one.starts_with(path + "="); });
 }
 
-// Returns those of `names`, fields of `serving`, that the scenario's file or --set sets.
+// Returns which of the `names`, fields of `serving`, are set by the scenario's file or by --set.
 std::vector<std::string> stated_of(const std::string& scenario_path,
                                    const std::vector<std::string>& overrides,
                                    std::span<const char* const> names) {
@@ -132,7 +133,7 @@ std::vector<std::string> stated_of(const std::string& scenario_path,
   return stated;
 }
 
-// Adds a note on values that the simulation needs and the log does not contain.
+// Adds a note on values that the simulation needs but the log does not contain.
 void note_assumptions(const std::string& scenario_path, const FitRunOptions& options, FitRun& run) {
   static constexpr std::array kNames = {"tensor_parallel_size", "max_num_seqs", "max_num_batched_tokens"};
   const std::vector<std::string> stated = stated_of(scenario_path, options.overrides, kNames);
@@ -165,7 +166,7 @@ void take_requests(FitRun& run) {
   for (std::size_t i = 0; i < source.measured.size(); ++i) refuse_impossible(run.name, i, source.measured[i]);
   run.workload = arrange(source, workload, run.scenario.seed);
   for (const std::string& note : run.workload.notes) {
-    // A closed loop sends requests in their order, so this note does not apply.
+    // A closed loop sends the requests in the order of the log, so this note does not apply.
     if (!note.starts_with("arrival_s of the source is not used")) run.notes.push_back(note);
   }
   run.measured = std::move(source.measured);
@@ -210,10 +211,10 @@ void take_summary(const BenchRun& bench, FitRun& run) {
                             name.ends_with("_itl_ms") || name.ends_with("_e2el_ms");
     if (is_latency && is_central && value > 0) run.metrics.push_back({name, value});
   }
-  run.notes.push_back("the file has no single requests (--save-detailed): each is assumed to have " +
-                      std::to_string(turn.input_tokens) + " tokens in and " +
-                      std::to_string(turn.output_tokens) +
-                      " out, the mean lengths, and only means and medians are fitted");
+  run.notes.push_back(
+      "the file does not list single requests (--save-detailed): each is assumed to have the mean lengths, " +
+      std::to_string(turn.input_tokens) + " input tokens and " + std::to_string(turn.output_tokens) +
+      " output tokens, and only means and medians are fitted");
   if (run.metrics.empty()) {
     throw InputError(run.name + ": found no latencies (mean_ttft_ms, median_tpot_ms, ...)");
   }
@@ -238,8 +239,9 @@ FitRun read_fit_run(const std::string& path, const FitRunOptions& options) {
   run.stated = stated_of("", options.overrides, kHostTimes);
   if (bench && (bench->backend == "vllm" || bench->backend == "sglang")) run.engine = bench->backend;
   if (bench && bench->max_concurrency && run.scenario.workload.arrivals.concurrency) {
-    run.notes.push_back(std::to_string(*bench->max_concurrency) +
-                        " requests are active at a time (max_concurrency); the next starts when one ends");
+    run.notes.push_back(
+        std::to_string(*bench->max_concurrency) +
+        " requests are active at a time (max_concurrency); a request starts when another ends");
   }
   if (bench && bench->requests.empty() && bench->requests_failed == 0) {
     take_summary(*bench, run);

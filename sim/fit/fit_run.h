@@ -1,5 +1,5 @@
-// A measured run of a real server for a fit: the setting and the requests that a simulation replays, and the
-// measured times of each request.
+// FitRun: a measured run of a real server, as input of a fit: the scenario and the requests that a simulation
+// replays, and the measured times of each request.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,8 @@
 
 namespace kvcap {
 
-// A metric of a log without single requests. Its name is that of a result's metric, e.g. "p99_ttft_ms".
+// A metric of a log that does not list single requests. Its name is that of a metric in results, e.g.
+// "p99_ttft_ms".
 struct MeasuredMetric {
   std::string name;
   double value = 0;
@@ -36,17 +37,17 @@ struct FitRun {
 // Options of the command line for reading runs.
 struct FitRunOptions {
   std::string base;     // hardware profile: a name or a path
-  std::string model;    // model of logs that do not name one; empty: none
+  std::string model;    // model for logs that do not name one; empty: none
   std::string columns;  // columns of CSV logs, as workload.source.columns; empty: those of the log's kind
   std::vector<std::string> overrides;  // "path=value", for all runs
   // Share of the prompts' tokens that hit the server's cache, for logs that do not show which prompts share
-  // text. Not given: derived from TTFT.
+  // text. If not given, it is derived from TTFT.
   std::optional<double> hit_share;
 };
 
 // Reads a run from a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or from such
-// a log alone, in any format that workload.source reads. Of a result of `vllm bench serve` without
-// --save-detailed, only means and medians are fitted, and all its requests have the mean lengths. Throws
+// a log alone, in any format that workload.source reads. For a result of `vllm bench serve` without
+// --save-detailed, only means and medians are fitted, and all requests get the mean lengths. Throws
 // InputError, also for a log without latencies.
 FitRun read_fit_run(const std::string& path, const FitRunOptions& options);
 

@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-// The requests on which a run is judged, and whether they were fitted.
+// The requests by which a run is judged, and whether they were fitted.
 struct JudgedRequests {
   std::vector<std::size_t> requests;
   bool were_fitted = false;

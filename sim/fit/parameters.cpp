@@ -43,8 +43,8 @@ const Regime* regime(std::string_view name) {
   return found == kRegimes.end() ? nullptr : &*found;
 }
 
-// True iff the regime is a parameter. Host times are separate parameters; a regime without an error is exact;
-// the error that all kernels of a step share is part of each kernel's own error.
+// True iff the regime is a parameter. Host times are separate parameters, a regime without an error is exact,
+// and the error that all kernels of a step share is part of each kernel's own error.
 bool is_fitted(const Regime& one, const std::vector<FitRun>& runs) {
   const RegimeError error = error_of(runs.front().scenario.hardware, one);
   if (one.name == "host" || !(error.sigma + error.shape_sigma > 0)) return false;
@@ -62,7 +62,7 @@ bool is_stated(const HostTime& one, const std::vector<FitRun>& runs) {
                      [&](const FitRun& run) { return run.only_judged || states(run, one); });
 }
 
-// A server's link may be of another generation than the profile's, which differs by a factor of 2.
+// A server's link may be of another generation than the profile's; generations differ by a factor of 2.
 constexpr double kLeastLinkSigma = 0.5;
 
 // Returns the prior covariance of two regimes; kernels of one class share an error.

@@ -1,9 +1,9 @@
-// The parameters that a fit may change. Each is a logarithm x, so that all have the same scale: of a factor
-// on simulated times or on the KV capacity, of a time over its reference, or of the share of a log's prompt
-// tokens that its server computed. The prior of x is normal. For the regimes of a machine
-// (spec/machine_errors.h) its width is the error that the profile states; kernels of one class share a part
-// of it. The prior of a host time spans a factor of twenty around the reference. The prior of the computed
-// share approximates a uniform distribution of the share.
+// The parameters that a fit may change. Each parameter is a logarithm x, so that all have the same scale: the
+// logarithm of a factor on simulated times or on the KV capacity, of a time divided by its reference, or of
+// the share of a log's prompt tokens that the server computed. The prior of x is normal. For the regimes of a
+// machine (spec/machine_errors.h) its width is the error that the profile states; kernels of one class share
+// a part of it. The prior of a host time spans a factor of twenty around the reference. The prior of the
+// computed share approximates a uniform distribution of the share.
 #pragma once
 
 #include <Eigen/Dense>
@@ -19,7 +19,7 @@ struct FitParameter {
   std::string meaning;
   double reference_s = 0;  // host times: value = reference_s exp(x); 0: the value is the factor exp(x)
   double prior = 0;        // mean of x
-  std::string of_run;      // hit shares: the run; value = 1 - exp(x), or 0 for x above 0. Else empty
+  std::string of_run;      // hit shares: the run; value = 1 - exp(x), or 0 for x above 0. Otherwise empty
 
   double value_of(double x) const;
 };
@@ -30,8 +30,8 @@ struct FitParameters {
   Eigen::MatrixXd covariance;  // prior covariance of x
 };
 
-// Returns the parameters that change at least one fitted run. The references of host times are the base
-// profile's `engine`, else defaults. Host times that all fitted runs set are omitted.
+// Returns the parameters that change at least one fitted run. The references of host times come from the base
+// profile's `engine`, otherwise from defaults. Host times that all fitted runs set are omitted.
 FitParameters parameters_of(const std::vector<FitRun>& runs);
 
 // Returns the parameters at the given indices, ascending.

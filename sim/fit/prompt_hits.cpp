@@ -20,11 +20,11 @@ constexpr std::size_t kLeastAlone = 20, kMostAlone = 250;
 constexpr int64_t kDraws = 16;
 constexpr double kDeviations = 2;
 constexpr double kAllCached = 0.999;
-// Least share of the profile's host time per request that a server may need, because front ends differ.
-// vLLM's Rust front end lowers TTFT by 8 to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX 1634), about
-// half of the Python front end's time.
+// A server may need as little as this share of the profile's host time per request, because front ends
+// differ. vLLM's Rust front end lowers TTFT by 8 to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX
+// 1634), about half of the Python front end's time.
 constexpr double kLeastHost = 0.5;
-// Pieces of one prompt; blocks of longer prompts are combined.
+// Most pieces of one prompt; blocks of longer prompts are combined.
 constexpr int64_t kMostPieces = 512;
 
 // Returns the turns during whose TTFT no other request was prefilled (others may have decoded). Returns none
@@ -53,8 +53,8 @@ std::vector<std::size_t> thinned(const std::vector<std::size_t>& all) {
   return some;
 }
 
-// Returns the TTFT of a request with a cached prompt, without the prefill of its last tokens: host time and
-// the wait for steps of other requests. Uses the median, because queued requests wait longer.
+// Returns the TTFT of a request with a cached prompt, without the prefill of its last tokens: the host time
+// and the wait for other requests' steps. Uses the median, because queued requests wait longer.
 double wait_s(const Scenario& scenario, const Workload& workload, const std::vector<std::size_t>& turns) {
   const Workload cached =
       with_hits(workload, SharedText::share_of_each_prompt, kAllCached, scenario.serving.block_size);
@@ -78,7 +78,8 @@ double wait_s(const Scenario& scenario, const Workload& workload, const std::vec
   return quantile_of_sorted(waits_s, 0.5);
 }
 
-// Returns the TTFTs on the scenario's machine of lone requests without cached tokens, each after `wait_s`.
+// Returns the TTFTs of lone requests without cached tokens on the scenario's machine, each after a wait of
+// `wait_s`.
 std::vector<double> ttfts_without_hits(const Scenario& scenario, const Workload& workload,
                                        const std::vector<std::size_t>& turns, double wait_s) {
   const Machine machine(scenario, 1, 1);
@@ -94,9 +95,9 @@ struct Measured {
   double value = 0, sigma = 0;
 };
 
-// Measured times relative to those of the profile's machine without hits: the slope (least squares) and the
-// intercept, both over the mean. For prompts of equal length there is no slope and the intercept is the whole
-// ratio.
+// Measured times relative to those of the profile's machine without hits: the slope (least squares), and the
+// intercept divided by the mean. For prompts of equal length there is no slope, and the intercept is the
+// whole ratio.
 struct TimesOverProfile {
   bool has_growth = false;
   Measured growth, rest;
@@ -159,7 +160,7 @@ std::string evidence_of(SharedText shared, const TimesOverProfile& over, const T
   const Measured &told = is_rest ? over.rest : over.growth,
                  &allowed = is_rest ? machines.rest : machines.growth;
   const char* what = !over.has_growth ? "is"
-                     : is_rest        ? "beside its growth with the prompt is"
+                     : is_rest        ? "apart from its growth with the prompt is"
                                       : "grows with the prompt by";
   char text[400];
   std::snprintf(
@@ -170,10 +171,11 @@ std::string evidence_of(SharedText shared, const TimesOverProfile& over, const T
   if (shared != SharedText::nothing) return text;
   const double hidden = std::min(1.0, kDeviations * sigma_of(told, allowed));
   return std::string(text) + "; a hit share of each prompt below " + format_percent(hidden) +
-         " would not show, nor common first tokens that take less time than the engine's own for a request";
+         " would not show, nor would common first tokens whose prefill is shorter than the engine's time per "
+         "request";
 }
 
-// Returns the number of shared tokens of each prompt, in multiples of `step_tokens`.
+// Returns the number of shared tokens of each prompt, a multiple of `step_tokens`.
 std::vector<int64_t> hit_tokens_of(const Workload& workload, SharedText shared, double hit_share,
                                    int64_t step_tokens) {
   double all_tokens = 0;

@@ -24,20 +24,20 @@ std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRec
       std::to_string(settling.turns) + " of " + std::to_string(turns.size()) + " turns";
   if (!settling.can_tell) {
     if (settling.served < WarmupDetector::kFewestValues)
-      return asked ? "warm-up: too few turns to tell, nothing is left out (workload.warmup auto)" : "";
-    return "warm-up: cannot tell, the TTFTs have not settled in the first half (" + settling.method +
-           " would leave out " + of_all + "): run longer" + (asked ? "; nothing is left out" : "");
+      return asked ? "warm-up: too few turns to detect it, so no turns are excluded (workload.warmup auto)"
+                   : "";
+    return "warm-up: not detected, because the TTFTs have not settled in the first half (" + settling.method +
+           " would exclude " + of_all + "): run longer" + (asked ? "; no turns are excluded" : "");
   }
   if (!asked) return "";
   for (std::size_t i = 0; i < settling.turns; ++i) turns[i].warmup = true;
-  return "warm-up: " + settling.method + " leaves out the first " + of_all;
+  return "warm-up: " + settling.method + " excludes the first " + of_all;
 }
 
 std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns) {
   if (!window.is_steady)
-    return "no steady window: sessions last longer than half of the time in which they begin; nothing is "
-           "left "
-           "out (workload.warmup steady): run longer";
+    return "no steady window: sessions last longer than half of the time in which they begin, so no turns "
+           "are excluded (workload.warmup steady): run longer";
   for (TurnRecord& turn : turns) turn.warmup = turn.warmup || !window.has(turn.arrival_s);
   return "";
 }

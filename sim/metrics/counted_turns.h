@@ -1,5 +1,5 @@
-// The turns that a result's latencies and hits count: all but those before the TTFTs settle or outside a
-// steady window, if a scenario leaves these out.
+// Selects the turns that a result's latencies and hits cover: all turns, except those before the TTFTs settle
+// or outside a steady window if the scenario excludes them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Settling {
 };
 Settling settling_of(const std::vector<TurnRecord>& turns);
 
-// Marks turns before the cut as warm-up if `asked`. Returns a note, or "".
+// Marks the turns before the TTFTs settle as warm-up if `asked`. Returns a note, or "".
 std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRecord>& turns);
 // Marks the turns outside the window as warm-up. Returns a note, or "".
 std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns);

@@ -118,7 +118,7 @@ std::string reversed_ranking(const std::vector<std::string>& labels, const std::
   }
   if (others.empty()) return "";
   return "runs of " + format_count(sessions, "session") + " rank " + others + " before " + labels[best] +
-         ", whole runs do not: drawn machines may change short runs and whole runs differently";
+         ", but whole runs do not: drawn machines may affect short runs and whole runs differently";
 }
 
 }  // namespace kvcap

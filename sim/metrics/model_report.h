@@ -24,7 +24,7 @@ struct ModelReport {
   int64_t draws = 0;     // machines; 0: none were drawn
   int64_t sessions = 0;  // sessions of each run
   bool is_shortened = false;
-  bool is_too_long = false;  // no machine was drawn, because that takes longer than the runs
+  bool is_too_long = false;  // no machine was drawn, because that would take longer than the runs
   std::vector<Ranking> rankings;
   std::vector<std::pair<std::string, int64_t>> saturated;  // setting, number of machines that it saturates
   std::vector<std::string> outside;                        // assumptions outside the validated range:
@@ -34,29 +34,29 @@ struct ModelReport {
 // Returns the names of the metrics that have model intervals.
 const std::vector<std::string>& model_metrics();
 
-// Returns model_intervals of `result`. On each machine a metric is its value in `result` times the ratio
-// `drawn` / `nominal`, both under one seed. Machines that cannot run the scenario are left out.
+// Returns model_intervals of `result`. On each machine, a metric is its value in `result` times the ratio
+// `drawn` / `nominal`, both under the same seed. Machines that cannot run the scenario are excluded.
 std::vector<ModelInterval> model_intervals(const RunResult& result, const RunResult& nominal,
                                            const std::vector<RunResult>& drawn);
 
-// Returns the estimate of a metric on a drawn machine, `value` times `drawn` / `nominal`; the runs of the
-// last two may be shorter than that of `value`.
+// Returns the estimate of a metric on a drawn machine, `value` times `drawn` / `nominal`. The last two may
+// come from shorter runs than `value`.
 double on_machine(double value, double nominal, double drawn);
 
-// Returns the rankings of all pairs of settings by on_machine of `results[s]`, `nominal[s]` and
-// `drawn[s][d]`, which is setting s on machine d. Ties count as half.
+// Returns the rankings of all pairs of settings by on_machine() of `results[s]`, `nominal[s]` and
+// `drawn[s][d]`, the result of setting s on machine d. Ties count as half.
 std::vector<Ranking> rankings(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                               const std::vector<RunResult>& nominal,
                               const std::vector<std::vector<RunResult>>& drawn);
 
-// True iff the setting can be built, so that it is not only a bound for others.
+// True iff the setting can be built. Other settings only serve as bounds.
 bool can_win(const RunResult& result);
 // Returns the setting with the least mean TTFT among those that can be built; results.size() if there is
 // none.
 std::size_t best_of(const std::vector<RunResult>& results);
 
-// Returns a warning if the shorter runs rank another setting before best_of(), the one with the least mean
-// TTFT; else "".
+// Returns a warning if the shorter runs rank another setting before best_of(), the setting with the least
+// mean TTFT; otherwise "".
 std::string reversed_ranking(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                              const std::vector<RunResult>& nominal, int64_t sessions);
 

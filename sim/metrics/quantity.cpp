@@ -30,8 +30,8 @@ using enum Better;
 using enum QuantityKind;
 using enum Visibility;
 
-// A row with <tier>, <resource> or <statistic> in its name becomes one row per tier, resource or statistic;
-// `members`: those that are shown as `shown`, the others are details. Tables show rows in this order.
+// A row with <tier>, <resource> or <statistic> in its name becomes one row per tier, resource or statistic.
+// `members` lists those that are shown as `shown`; the others are details. Tables show rows in this order.
 struct Row {
   std::string_view name, title;
   Unit unit;
@@ -55,7 +55,7 @@ constexpr Row kRows[] = {
     {"stable", "stable", kNone, more},
     {"stable.verdict", "stable", kNone, neither, text, overview},
     {"stable.reason", "why", kNone, neither, text},
-    {"offered_bound_by", "offered load is of", kNone, neither, text},
+    {"offered_bound_by", "bottleneck of the offered load", kNone, neither, text},
     {"total_input_tokens", "prompt tokens", kTokens},
     {"total_output_tokens", "output tokens", kTokens},
     {"wasted_prompt_tokens", "wasted prompt tokens", kTokens, less},
@@ -99,7 +99,7 @@ constexpr Row kRows[] = {
     {"retried", "retried turns", kTurns, less, metric, overview},
     {"saves_refused", "saves refused", kNone, less},
     {"saves_waiting_bytes", "peak waiting to be saved", kGb, less},
-    {"routing.imbalance", "busiest over mean node", kNone},
+    {"routing.imbalance", "busiest node over mean node", kNone},
     {"routing.believed_tokens", "tokens that the router expected", kTokens},
     {"routing.found_tokens", "tokens that the router found", kTokens},
     {"reloaded_tokens", "tokens loaded again", kTokens, less},
@@ -134,7 +134,7 @@ constexpr Row kRows[] = {
     {"ttft_breakdown_ms.transfer", "transfer", kMs, less},
     {"ttft_breakdown_ms.first_step", "first step", kMs, less},
     {"ttft_breakdown_ms.prefill", "prefill", kMs, less},
-    {"mean_batching_ms", "mean delay of prefills by batching", kMs, less},
+    {"mean_batching_ms", "mean prefill delay from batching", kMs, less},
 
     {"billed_bytes.<tier>", "billed <tier>", kGb},
     {"cost.gpu_usd", "GPUs", kUsd, less},

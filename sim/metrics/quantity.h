@@ -1,7 +1,7 @@
 // Quantity: one row per metric with its title, its unit and its better direction.
 //
 // Names are the dotted names of the JSON. A test fails if a result has a metric that this table lacks, or the
-// table has a metric that results lack. The report's page contains the table.
+// table has a metric that results lack. The report's page contains this table.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace kvcap {
 
-// Unit on screen: the number shown is the JSON's times `scale`.
+// Unit on screen. The number shown is the number in the JSON times `scale`.
 struct Unit {
   std::string_view symbol;  // "": a pure number
   double scale = 1;
@@ -26,15 +26,16 @@ enum class QuantityKind {
   series,        // time series in a result
 };
 
-// Where tables of results show a metric. On the terminal a row needs room, unless it is one of the last two.
+// Where tables of results show a metric. The terminal omits rows for lack of room, except those of the last
+// two kinds.
 enum class Visibility {
   details,     // JSON, CSV and the page's tables of everything
   overview,    // Markdown and the page's first table
-  known,       // also the terminal; as above where some result knows it
-  headline,    // also the comparison before and after
-  everywhere,  // also where no result knows it
+  known,       // also the terminal; as the kinds above, only if some result has a value
+  headline,    // also the comparison of before and after
+  everywhere,  // also if no result has a value
   alarm,       // whenever it is not 0
-  target,      // wherever a target gives it a value, also 0
+  target,      // whenever a target gives it a value, even 0
 };
 
 struct Quantity {

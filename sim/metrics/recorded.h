@@ -1,5 +1,5 @@
-// Recorded: everything that a Recorder collects, before the metrics are computed. It takes the memory of the
-// turn records and about half a megabyte.
+// Recorded: everything that a Recorder collects, before the metrics are computed. It needs the memory of the
+// turn records plus about half a megabyte.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct Recorded {
   int64_t handovers = 0, handovers_given_up = 0;
   double handover_bytes = 0, handover_s = 0;
   int64_t preemptions = 0;
-  int64_t believed_tokens = 0, there_tokens = 0;  // tokens of routed prompts: that the router expected on the
-                                                  // chosen node, and that were stored there
+  int64_t believed_tokens = 0, there_tokens = 0;  // tokens of routed prompts that the router expected on the
+                                                  // chosen node, and those that were stored there
   int64_t drafts = 0, draft_tokens = 0, accepted_tokens = 0;
   int64_t retried = 0;
   int64_t abandoned = 0, wasted_prompt_tokens = 0, wasted_output_tokens = 0;

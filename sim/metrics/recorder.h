@@ -45,8 +45,8 @@ struct RunFacts {
   bool shared_remote = false;
   double gpu_usd_per_hour = 0;  // all GPUs of the profile; NaN: not known
   int64_t gpus = 1;             // number of GPUs
-  // GPUs that work in lockstep; `busy` and `reused` count seconds of a group. The second: of nodes that only
-  // decode.
+  // GPUs that work in lockstep; `busy` and `reused` count seconds of such a group. gpus_per_decoding_group:
+  // the same for nodes that only decode.
   int64_t gpus_per_group = 1, gpus_per_decoding_group = 1;
   bool gpus_are_bought = false;
   PerTier tier_usd_per_hour{};  // provisioned capacity; NaN: not known
@@ -54,7 +54,7 @@ struct RunFacts {
   PerTier tier_bytes{};         // provisioned capacity in bytes
   // True: the tier bills the peak of the stored bytes, not the provisioned capacity.
   std::array<bool, kTiers.size()> bills_filled{};
-  std::array<bool, kTiers.size()> machine_has{};  // tiers, of those that are not named everywhere
+  std::array<bool, kTiers.size()> machine_has{};  // for tiers that are not named everywhere
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
   bool cuts_warmup = false;        // excludes the turns before the cut that MSER finds, in addition to those
@@ -78,7 +78,7 @@ struct RunFacts {
   double usd_per_kwh = -1;  // negative: not stated
   double pue = 1;
   bool names_tier(Tier tier) const { return !tier_row(tier).table || machine_has[index(tier)]; }
-  std::vector<CallOfTurn> calls;  // of the sessions, where turns are several calls; else empty
+  std::vector<CallOfTurn> calls;  // one per session if a turn consists of several calls; otherwise empty
 };
 
 class TraceEvents;
@@ -108,7 +108,7 @@ class Recorder {
   void preempted();
   // A step verified `draft_tokens` drafted tokens of one sequence and accepted `accepted` of them.
   void drafted(int64_t draft_tokens, int64_t accepted);
-  // Adds a further read of a request's hit tokens, after a preemption lost its KV.
+  // Adds another read of a request's hit tokens, because a preemption lost its KV.
   void reloaded(Tier tier, int64_t tokens, double bytes, double requests, double now_s);
   // Adds a hit whose prefill would have taken prefill_s and whose restoration computed for restore_s;
   // `in_prefill`: as part of the turn's prefill. Seconds of one tensor-parallel group.
@@ -117,7 +117,7 @@ class Recorder {
   void retried();
   // A client gave up an attempt of a turn.
   void abandoned();
-  // An engine drops an abandoned attempt, which was inside for `inside_s`; the tokens that the engine
+  // An engine drops an abandoned attempt, which spent `inside_s` in the engine. The tokens that the engine
   // computed and generated for it are wasted.
   void dropped(double inside_s);
   void wasted(int64_t prompt_tokens, int64_t output_tokens);
@@ -142,8 +142,8 @@ class Recorder {
 };
 
 // Combines replications of one scenario: numbers become means with 95 % intervals (Student t), a verdict on
-// which the runs differ becomes undecided, distributions are averaged quantile by quantile, and bins of
-// histories are weighted by their turns. Series and turns are the first run's. A single run is returned
+// which the runs differ becomes undecided, distributions are averaged quantile by quantile, and history bins
+// are weighted by their turns. Series and turns are those of the first run. A single run is returned
 // unchanged, with the intervals of its batches.
 RunResult combine_replications(std::vector<RunResult> runs);
 

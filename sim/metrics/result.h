@@ -1,5 +1,5 @@
-// RunResult: the result of one simulation as a plain record. Everything that is printed, written, compared or
-// swept reads it. Names and units are those of the result format (scenarios/results.md).
+// RunResult: the result of one simulation as a plain record. Everything that prints, writes, compares or
+// sweeps results reads it. Names and units are those of the result format (scenarios/results.md).
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ namespace kvcap {
 // where queue = ttft - service_ttft - earlier, and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
-  uint32_t turn = 0;  // index, 0 first
+  uint32_t turn = 0;  // index in its session, from 0
   uint32_t history_tokens = 0;
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
@@ -30,7 +30,7 @@ struct TurnRecord {
   bool truncated = false;  // the front of its history or input was cut off
   bool warmup = false;
   uint16_t node = 0;     // fleet node that answered or rejected it
-  uint16_t retries = 0;  // nodes that failed while serving it
+  uint16_t retries = 0;  // number of nodes that failed while serving it
   double arrival_s = 0;  // when its client first sent it; latencies count from here
   double earlier_s = 0;  // time from arrival_s to the attempt that was answered
   double ttft_s = 0;
@@ -98,7 +98,7 @@ struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // resolved scenario
   std::string from_json;      // how a launch line was read, as JSON; empty: no line
-  std::string setting;        // name of the column in a comparison
+  std::string setting;        // column name in a comparison
   std::string policy;
   std::string policy_summary;                 // one line: what the policy does
   bool is_bound = false;                      // an ideal that cannot be built or bought and serves as a bound

@@ -75,7 +75,8 @@ NamedSeries samples_of_runs(const std::vector<RunResult>& runs) {
 double paired_half_width(const NamedSeries& against, const NamedSeries& setting, std::string_view metric) {
   const std::vector<double>*turns = find_samples(against, "turns"), *same = find_samples(setting, "turns");
   if (!turns || !same || turns->empty() || turns->size() != same->size()) return kNaN;
-  // Seeds are pairs however long their runs are; stretches of one run are pairs only of the same turns.
+  // Runs of the same seed pair whatever their lengths; stretches of single runs pair only if both have the
+  // same number of turns.
   if (turns->size() == 1 && *turns != *same) return kNaN;
   const std::vector<double>*before = find_samples(against, metric), *after = find_samples(setting, metric);
   if (!before || !after || before->size() != after->size()) return kNaN;

@@ -1,7 +1,8 @@
-// Samples: the parts of a result that pair it with another result of the same workload, so that what chance
-// does to both cancels in their difference. RunResult::samples holds "turns" first, the turns of every run.
-// Each further entry belongs to a metric: with several runs its value in each of them, with one run the
-// errors that consecutive stretches of its turns add to it (metrics/statistics/batch_means.h).
+// Samples: the data that pair a result with another result of the same workload, so that random variation
+// common to both cancels in their difference. The first entry of RunResult::samples is "turns", the number of
+// turns of every run. Each further entry belongs to a metric. With several runs, it contains the metric's
+// value in each run; with one run, the errors that consecutive stretches of its turns add to the metric
+// (metrics/statistics/batch_means.h).
 #pragma once
 
 #include <string_view>
@@ -12,13 +13,13 @@
 
 namespace kvcap {
 
-// Returns the samples of one run. REQUIRES: `turns` in order of arrival, which a setting changes little, so
-// that the same stretches of two runs hold nearly the same turns.
+// Returns the samples of one run. REQUIRES: `turns` are in order of arrival. Settings change this order
+// little, so that the same stretches of two runs contain nearly the same turns.
 NamedSeries samples_of_turns(const std::vector<TurnRecord>& turns);
 // Returns the samples of at least two runs: the values of headline and compared metrics.
 NamedSeries samples_of_runs(const std::vector<RunResult>& runs);
 
-// Returns the half-width of the 95 % interval of setting - against; NaN where their samples do not pair.
+// Returns the half-width of the 95 % interval of setting - against; NaN if their samples cannot be paired.
 // REQUIRES: both ran the same workload with the same seed.
 double paired_half_width(const NamedSeries& against, const NamedSeries& setting, std::string_view metric);
 

@@ -131,7 +131,7 @@ class Reader {
       case 3:
         return get_value<std::string>(metric.value);
       default:
-        throw std::runtime_error("a worker's result has a metric of no known kind");
+        throw std::runtime_error("a worker's result has a metric of an unknown kind");
     }
   }
   void get(Interval& interval) {
@@ -185,7 +185,7 @@ RunResult deserialize(std::string_view bytes) {
   reader.get(found);
   const Preamble expected;
   if (std::memcmp(&found, &expected, sizeof expected) != 0)
-    throw std::runtime_error("a worker's result is not of this program");
+    throw std::runtime_error("a worker's result is not from this program");
   RunResult result;
   each_field(result, [&](auto& field) { reader.get(field); });
   reader.end();

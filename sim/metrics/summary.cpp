@@ -19,11 +19,12 @@ namespace kvcap {
 namespace {
 
 constexpr int kSeriesBins = 200;
-// A machine that the answers alone load by more than this does not serve them, whatever the model's error.
+// If generating the answers alone loads a machine by more than this, it cannot serve them, whatever the
+// model's error.
 constexpr double kSurelyTooMuch = 1.5;
-// Waiting requests that grow while a run fills tell no overload below this load.
+// Below this load, a growing number of waiting requests while a run fills does not show an overload.
 constexpr double kSurelyServed = 0.9;
-// Largest share of failed turns at which a load counts as served, as a 99th percentile ignores 1 %.
+// Largest share of failed turns at which a load counts as served; a 99th percentile also ignores 1 %.
 constexpr double kMostFailed = 0.01;
 // Number of parts of a window, for the busiest resource in each part.
 constexpr int kBottleneckParts = 1000;
@@ -116,7 +117,7 @@ class Summary {
   }
 
   // Adds the rates of work inside the window: an answer counts when it is complete, a prompt at its first
-  // token, and the tokens of an answer come evenly until the last.
+  // token, and the tokens of an answer are spread evenly from the first to the last.
   void add_rates() {
     double completed = 0, good = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -150,8 +151,9 @@ class Summary {
     std::string bound = "none";
   };
 
-  // Returns the work that arrives per second over the capacity per second, for the busiest resource: for
-  // GPUs, gpu_s_of_turn and the computation of restorations; for a link, its mean work per turn in this run.
+  // Returns the work that arrives per second divided by the capacity per second, for the busiest resource.
+  // The work of a turn is gpu_s_of_turn and the computation of restorations for GPUs, and the mean work per
+  // turn in this run for a link.
   Offered offered() const {
     const double served = answered_turns();
     Offered found;
@@ -173,7 +175,7 @@ class Summary {
                                              [](const TurnRecord& turn) { return turn.answered(); }));
   }
 
-  // REQUIRES: some turn is answered.
+  // REQUIRES: at least one turn is answered.
   MeanTurn mean_turn() const {
     MeanTurn mean;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -193,8 +195,8 @@ class Summary {
     add("offered_bound_by", found.bound);
   }
 
-  // True iff enough turns end while sessions begin that this part of the run is representative, though a few
-  // sessions may last for days.
+  // True iff enough turns end while sessions begin for this part of the run to be representative, even if a
+  // few sessions last for days.
   bool is_served_while_sessions_begin() const {
     // A rate over 2,000 answers has a standard error of some 2 %.
     constexpr double kEnough = 0.25, kLeastTurns = 2000;
@@ -217,14 +219,14 @@ class Summary {
     return {0, falls_behind ? last_begin_s : facts_.duration_s};
   }
 
-  // Judges whether the load is served. Where clients give up, no queue grows at any offered load, so the
-  // share of failed turns decides.
+  // Judges whether the load is served. If clients give up, no queue grows at any offered load, so the share
+  // of failed turns decides.
   Stability judge() const {
     const double failed = failed_share();
     if (failed > kMostFailed) {
       return {Verdict::saturated, std::string(kClientsGiveUp) + " " + format_percent(failed) +
-                                      " of the turns for good, and at most " + format_percent(kMostFailed) +
-                                      " may fail of a load that is served"};
+                                      " of the turns for good; a load counts as served only if at most " +
+                                      format_percent(kMostFailed) + " fail"};
     }
     if (facts_.closed_loop)
       return {Verdict::stable, "in a closed loop a session begins when another ends, so no queue can grow"};
@@ -232,17 +234,17 @@ class Summary {
         judge_stability(recorded_[Level::waiting].series, recorded_[Level::running].series, steady_,
                         chance_of(recorded_.turns, steady_, facts_.rate_varies));
     if (found.verdict == Verdict::saturated && !steady_.is_filled && offered().load < kSurelyServed)
-      return {Verdict::undecided, "waiting requests grow while the run fills, at a load of " +
+      return {Verdict::undecided, "waiting requests grow while the run fills, but the offered load is only " +
                                       format_percent(offered().load) + ": run longer"};
     if (found.verdict != Verdict::undecided || facts_.rate_varies || facts_.rates_over_run) return found;
     const double answers = generation_load();
     if (!(answers > kSurelyTooMuch)) return found;
-    return {Verdict::saturated, "generating the answers alone takes " + format_percent(answers) +
-                                    " of the time that the GPUs have"};
+    return {Verdict::saturated,
+            "generating the answers alone takes " + format_percent(answers) + " of the available GPU time"};
   }
 
-  // Returns the share of the GPUs' time that generating the answers takes, whatever caches keep of the
-  // prompts; NaN if not known.
+  // Returns the share of the GPUs' time that generating the answers takes, no matter how much of the prompts
+  // caches keep; NaN if not known.
   double generation_load() const {
     if (!(answered_turns() > 0) || !facts_.gpu_s_of_turn) return kNaN;
     MeanTurn mean = mean_turn();
@@ -300,7 +302,7 @@ class Summary {
       with_history += turn.history_tokens > 0;
       service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
     }
-    // Minus the value of the policy ideal, this is the time of the restoration.
+    // The difference from the value under the policy `ideal` is the time of the restoration.
     add("mean_service_ttft_with_history_ms", 1e3 * service_s / static_cast<double>(with_history));
     add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
     add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
@@ -375,7 +377,8 @@ class Summary {
 
   bool is_disaggregated() const { return facts_.prefill_replicas > 0; }
 
-  // True iff results name the resource: NICs if nodes pass each other KV, and devices of the machine's tiers.
+  // True iff results name the resource. They name NICs only if nodes exchange KV, and devices only of tiers
+  // that the machine has.
   bool is_named(std::size_t resource) const {
     if (resource == index(Resource::nic)) return is_disaggregated();
     return std::none_of(kTierRows.begin(), kTierRows.end(), [&](const TierRow& one) {
@@ -420,7 +423,7 @@ class Summary {
     add("disaggregation.decode_gpu_utilization", share(all_s - prefill_s, decode_nodes));
   }
 
-  // Returns the busiest node's GPU time over the mean node's.
+  // Returns the GPU time of the busiest node divided by the mean over nodes.
   double imbalance() const {
     double sum_s = 0, most_s = 0;
     for (double busy_s : recorded_.gpu_busy_s) {

@@ -2,7 +2,7 @@
 // Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h-I0nSsKchNAySU.
 //
 //   machine    one track of slices per GPU, link and disk; overlapping slices go to further tracks
-//   levels     counters: turns that wait and run, KV tokens, bytes stored in each tier
+//   levels     counters: waiting and running turns, KV tokens, bytes stored in each tier
 //   requests   one track per turn with its phases: queue, load, restore compute, prefill, decode
 //
 // Each node of a fleet has its own machine and levels. Times are microseconds since the start of the run.

@@ -7,11 +7,11 @@
 
 namespace kvcap {
 
-// Adds "token_hit_rate" and "mean_ttft_ms": means of the turns that arrive in each of the bins of time,
-// including warm-up.
+// Adds "token_hit_rate" and "mean_ttft_ms": means over the turns that arrive in each time bin, including
+// warm-up.
 void add_turn_series(const std::vector<TurnRecord>& turns, int bins, double duration_s, NamedSeries& series);
 
-// Returns the bins of history that measured turns lie in.
+// Returns the history bins that contain measured turns.
 std::vector<HistoryBin> by_history(const std::vector<TurnRecord>& turns);
 
 }  // namespace kvcap

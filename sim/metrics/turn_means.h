@@ -30,15 +30,16 @@ struct TurnMean {
 const std::vector<TurnMean>& turn_means();
 
 // Returns the intervals, from one run, of every mean over at least 300 turns. Means whose batches stay
-// correlated are left out.
+// correlated are excluded.
 std::vector<Interval> batch_intervals(const std::vector<TurnRecord>& turns);
 
-// Half-widths of the intervals of the differences setting - against. Common errors of the same turns cancel.
-// Both must have served the same workload: the same turns of sessions that began at the same times.
+// Computes half-widths of the intervals of the differences setting - against. Common errors of the same turns
+// cancel. Both runs must have served the same workload: the same turns, in sessions that began at the same
+// times.
 class PairedTurns {
  public:
   PairedTurns(const std::vector<TurnRecord>& against, const std::vector<TurnRecord>& setting);
-  // `metric`: one of turn_means(). The half-width is NaN for other metrics and if one run is not enough.
+  // `metric`: one of turn_means(). The half-width is NaN for other metrics, and if the runs are too short.
   BatchInterval interval(std::string_view metric) const;
 
  private:

@@ -1,5 +1,5 @@
-// Turns that were rejected, failed or truncated. Latencies exclude the unanswered turns, so a machine that
-// serves few turns may have good ones: a bound on a latency needs a bound on the unserved turns as well.
+// Turns that were rejected, failed or truncated. Latencies exclude unanswered turns, so a machine that serves
+// few turns may have good latencies: a bound on a latency needs a bound on the unserved turns as well.
 #pragma once
 
 #include <string>

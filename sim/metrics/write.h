@@ -13,10 +13,10 @@
 
 namespace kvcap {
 
-// Returns "schema": "kvcap.result/1" with a trailing newline and stable bytes.
+// Returns JSON of the schema kvcap.result/1 with a trailing newline. Equal results have equal bytes.
 std::string result_json(const RunResult& result);
-// Returns "schema": "kvcap.compare/1". `differences` are against the first result, `pairs` between the
-// others; the interval of a difference is [low, high], or null with a single replication. `model` is left out
+// Returns JSON of the schema kvcap.compare/1. `differences` are against the first result, `pairs` between the
+// others; the interval of a difference is [low, high], or null with a single replication. `model` is omitted
 // if no machines were drawn. `from_json`: how a launch line was read.
 std::string compare_json(const std::vector<RunResult>& results, const std::vector<Difference>& differences,
                          const std::vector<Difference>& pairs = {}, const ModelReport& model = {},

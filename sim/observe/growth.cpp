@@ -34,7 +34,7 @@ bool are_alike(const Buckets& before, const Buckets& after) {
   return !before.empty() && before.bounds == after.bounds;
 }
 
-// Returns a text on the number that fell between two histograms with the same bounds; empty: none fell.
+// Returns a text about a number that fell between two histograms with the same bounds; empty if none fell.
 std::string fall_of(const std::string& name, const Buckets& before, const Buckets& after) {
   for (std::size_t i = after.counts.size(); i-- > 0;) {
     if (after.counts[i] < before.counts[i])

@@ -1,5 +1,5 @@
-// Growth: sums by how much a server's counters grew from scrape to scrape. Counters never fall while a server
-// runs; a fall is reported and not summed. A restarted server counts from 0.
+// Growth: sums how much a server's counters grow from scrape to scrape. Counters never fall while a server
+// runs; a fall is reported and not summed. After a restart, a server counts from 0.
 #pragma once
 
 #include <array>
@@ -25,13 +25,13 @@ class Growth {
   const std::array<double, std::size(kCounterNames)>& counters() const { return counters_; }
   const std::array<Buckets, std::size(kSpreadNames)>& spreads() const { return spreads_; }
   int64_t restarts() const { return restarts_; }
-  // Return falls such as "vllm:prompt_tokens_total from 100 to 50": one of the first restart, and those of
-  // all counters that fell without a restart.
+  // Return falls such as "vllm:prompt_tokens_total from 100 to 50": first_restart() one fall of the first
+  // restart, shrunk() the falls of all counters without a restart.
   const std::string& first_restart() const { return first_restart_; }
   const std::vector<std::string>& shrunk() const { return shrunk_; }
 
  private:
-  // The last value of each metric. Empty or NaN: no value yet, which counts as 0 unless a value was refused.
+  // The last value of each metric. Empty or NaN: no value yet. This counts as 0 unless a value was refused.
   struct Seen {
     std::array<double, std::size(kCounterNames)> counters{};
     std::array<Buckets, std::size(kSpreadNames)> spreads;

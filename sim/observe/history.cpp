@@ -19,10 +19,10 @@
 namespace kvcap {
 namespace {
 
-// Prometheus refuses queries for more than 11,000 times. Fewer keep an answer small.
+// Prometheus refuses queries for more than 11,000 times. A smaller number keeps answers small.
 constexpr int64_t kMostTimesPerQuery = 2000;
 
-// The times of one query, the last one included.
+// The range of times of one query, including both ends.
 struct TimeRange {
   int64_t from_ms = 0, to_ms = 0;
 };
@@ -138,7 +138,8 @@ class HistoryReader {
       progress.show(static_cast<double>(i) / static_cast<double>(ranges_.size()));
       read_range(ranges_[i], log);
     }
-    if (log.samples.empty()) throw InputError(place_ + ": the metrics of " + log.address + " are gone");
+    if (log.samples.empty())
+      throw InputError(place_ + ": the metrics of " + log.address + " are no longer there");
     put_in_order(log, place_);
     std::erase_if(log.failures, [&](const FailedScrape& one) {
       return one.unix_s < log.samples.front().unix_s || one.unix_s > log.samples.back().unix_s;
@@ -148,7 +149,7 @@ class HistoryReader {
   }
 
  private:
-  // Finds the one server with metrics, by the requests that run.
+  // Finds the only server with metrics, by its metric of running requests.
   void find_server() {
     const std::string vllm = running_metric(ObservedEngine::vllm),
                       sglang = running_metric(ObservedEngine::sglang);
@@ -170,7 +171,7 @@ class HistoryReader {
     engine_ = is_vllm ? ObservedEngine::vllm : ObservedEngine::sglang;
   }
 
-  // Returns the user's matchers and those of the server that they lack.
+  // Returns the user's matchers, and the server's matchers that are missing from them.
   std::string all_matchers() const {
     std::string all = matchers_;
     for (const auto& label : server_) {
@@ -194,20 +195,20 @@ class HistoryReader {
     const std::vector<Snapshot> samples = snapshots_of(series, scrape_times(range), place_);
     add_gaps(range, series, log);
     for (const Snapshot& one : samples) {
-      // Steps shorter than the scrape interval see a scrape several times.
+      // With steps shorter than the scrape interval, a scrape appears several times.
       if (log.samples.empty() || log.samples.back().unix_s != one.unix_s) log.samples.push_back(one);
     }
   }
 
-  // Returns the query for the times at which the server started to count. Its process has none of the
-  // engine's labels, and all processes would match a server without labels.
+  // Returns the query for the times at which the server started to count. The process metric lacks the
+  // engine's labels, so a query without server labels would match all processes.
   std::string start_query() const {
     const std::string created = std::string(metric_prefix(engine_)) + ".+_created";
     if (server_.empty()) return selector({created}, matchers_);
     return selector({"process_start_time_seconds", created}, matchers_of(server_));
   }
 
-  // Returns the times at which the values were scraped, by the times of the points.
+  // Returns the times at which the values were scraped; key: time of the point.
   std::map<int64_t, int64_t> scrape_times(const TimeRange& range) {
     const QueryAnswer answer = prometheus_.ask(
         "timestamp(" + selector({running_metric(engine_)}, all_matchers()) + ")", range, step_ms_);
@@ -233,7 +234,7 @@ class HistoryReader {
       if (!times.contains(time_ms))
         log.failures.push_back(
             {1e-3 * static_cast<double>(time_ms),
-             "Prometheus has no values of " + utc_text(1e-3 * static_cast<double>(time_ms))});
+             "Prometheus has no values for " + utc_text(1e-3 * static_cast<double>(time_ms))});
     }
   }
 

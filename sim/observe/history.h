@@ -1,4 +1,4 @@
-// The history of one server's metrics that Prometheus keeps, read as the scrapes that it consists of.
+// Reads the history of one server's metrics from Prometheus, as the scrapes of which it consists.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct HistoryOptions {
 };
 
 // Asks the Prometheus server at `address` for the metrics of one server, at `start_s`, `start_s + step_s` and
-// so on. If two of these times see the same scrape, it is read once; its own time counts. Times at which
-// Prometheus has no values are failed scrapes. Throws InputError, also if several servers match.
+// so on. If several of these times show the same scrape, it is read once, with its own time. Times for which
+// Prometheus has no values count as failed scrapes. Throws InputError, also if several servers match.
 ObservedLog read_history(const std::string& address, const HistoryOptions& options);
 
 // Reads saved answers of query_range with the metrics of one server. `place` names them in messages.

@@ -94,7 +94,7 @@ using Clock = std::chrono::steady_clock;
 
 bool is_redirection(int status) { return (status >= 301 && status <= 303) || status == 307 || status == 308; }
 
-// Sends one request; `location`: the redirect target, if any.
+// Sends one request. Sets `location` to the redirect target, if there is one.
 HttpAnswer ask(const HttpAddress& address, const HttpOptions& options, std::string& location) {
   const auto timeout = std::chrono::microseconds(static_cast<int64_t>(1e6 * options.timeout_s));
   httplib::Client client(address.server);
@@ -163,7 +163,7 @@ void write_all(int fd, std::string_view text) {
   }
 }
 
-// Writes the status and the error, a line each, then the body.
+// Writes the status and the error on one line each, then the body.
 [[noreturn]] void answer_in_child(int fd, const HttpAddress& address, const HttpOptions& options) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -183,7 +183,7 @@ void write_all(int fd, std::string_view text) {
   _exit(0);
 }
 
-// Reads what answer_in_child() wrote; the child of a broken answer may have written nothing.
+// Parses the text that answer_in_child() wrote. If the answer was broken, the child may have written nothing.
 HttpAnswer answer_of_child(const std::string& text) {
   const std::size_t status_end = text.find('\n');
   const std::size_t error_end =

@@ -13,11 +13,11 @@ struct HttpAddress {
 // True iff the text is an address and not a file name.
 bool is_http_address(const std::string& text);
 
-// Parses an address without or with a path. Throws InputError.
+// Parses an address with or without a path. Throws InputError.
 HttpAddress parse_http_address(const std::string& text, const std::string& default_path = "/metrics");
 
 struct HttpAnswer {
-  std::string body;   // of an error status too
+  std::string body;   // also if the status is an error
   std::string error;  // empty: success
   int status = 0;     // 0: no answer
 };

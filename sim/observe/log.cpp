@@ -72,7 +72,8 @@ void describe_named(FieldVisitor& v, std::string_view key, const std::string_vie
 
 }  // namespace
 
-// FieldVisitor finds them by the namespace of their argument.
+// These functions are outside the anonymous namespace, so that FieldVisitor finds them by argument-dependent
+// lookup.
 static void describe(FieldVisitor& v, Buckets& o) {
   v.field("bounds", o.bounds, {.meaning = "ascending", .min = 0, .max = kMostTotal, .required = true});
   v.field("counts", o.counts,
@@ -197,7 +198,7 @@ ObservedLog parse_observed_log(std::string_view text, const std::string& place) 
       log.failures.push_back(read_fields<FailedScrape>(object, at));
     } else {
       Snapshot snapshot = read_snapshot(object, header, at);
-      // Only the first line can take the header's start time: later ones may be of a restarted server.
+      // Only the first scrape may use the header's start time: later ones may come from a restarted server.
       if (!snapshot.started_s && log.samples.empty()) snapshot.started_s = header.started_s;
       log.samples.push_back(std::move(snapshot));
     }

@@ -1,6 +1,6 @@
 // The log of an observation ("schema": "kvcap.observed/1"): one JSON object per line, so that the log is
-// valid whenever the observation ends. The first line describes the observed server; each further line holds
-// one scrape or its error.
+// valid whenever the observation ends. The first line describes the observed server; each further line
+// contains one scrape or its error.
 #pragma once
 
 #include <string>
@@ -24,7 +24,8 @@ struct ObservedLog {
   std::vector<std::string> notes;  // notes on reading the log
 };
 
-// Return lines of a log with their line ends. The header describes the server by its first scrape.
+// Return lines of a log, including the line ends. The header describes the server according to its first
+// scrape.
 std::string log_header(const std::string& address, double every_s, const Snapshot& first);
 std::string log_line(const Snapshot& snapshot);
 std::string log_line(const FailedScrape& failure);

@@ -69,8 +69,8 @@ void note(Observation& total, const ObservedLog& log, const Growth& growth) {
   }
   if (log.samples.size() == 1) {
     add(std::isnan(total.duration_s)
-            ? "there is one scrape, and the server does not export its start time: rates are unknown"
-            : "there is one scrape: figures cover all the time since the server started");
+            ? "there is only one scrape, and the server does not export its start time, so rates are unknown"
+            : "there is only one scrape, so figures cover the time since the server started");
   }
   const Snapshot &first = log.samples.front(), &last = log.samples.back();
   if (first.kv_capacity_tokens() != last.kv_capacity_tokens() && !std::isnan(last.kv_capacity_tokens())) {

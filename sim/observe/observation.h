@@ -1,6 +1,6 @@
-// Observation: summary of a log over its window, from the first to the last scrape: the growth of counters
+// Observation: summarises a log over its window, from the first to the last scrape: the growth of counters
 // and the means of gauges. A log of one scrape covers the time since the server started. A restarted server
-// counts from 0; what it counted between the last scrape and the restart is lost.
+// counts from 0; its counts between the last scrape and the restart are lost.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ struct QuantileRange {
   double value = 0;          // interpolated between the bounds; `low` if `high` is infinity
 };
 
-// Returns the bounds of the bucket that holds a quantile. REQUIRES: the histogram has values; 0 <= q <= 1.
+// Returns the bounds of the bucket that contains a quantile. REQUIRES: the histogram has values; 0 <= q <= 1.
 QuantileRange quantile_of(const Buckets& buckets, double q);
-// Returns the range from the quantile q - margin to q + margin, which holds the true quantile if `margin` is
-// the sampling error.
+// Returns the range from the quantile q - margin to the quantile q + margin, which contains the true quantile
+// if `margin` is the sampling error.
 QuantileRange quantile_of(const Buckets& buckets, double q, double margin);
 double mean_of(const Buckets& buckets);
 
@@ -61,15 +61,16 @@ struct Observation {
   // Shares of the queried tokens; NaN: not exported.
   double hit_rate(Counter tier) const;
   double token_hit_rate() const;
-  // Of speculative decoding: tokens of a draft, and tokens per step and sequence, including the verifier's.
-  // NaN: not exported.
+  // For speculative decoding: the tokens of a draft, and the tokens per step and sequence, including the
+  // verifier's token. NaN: not exported.
   double tokens_per_draft() const;
   double mean_acceptance_length() const;
-  // Probabilities that the drafts up to each position are accepted, in steps that draft, as
+  // Probabilities that the drafted tokens up to each position are accepted, in steps that draft, as in
   // serving.speculative.acceptance_by_position. Empty: not exported, or the server drafts more tokens than
-  // positions are read.
+  // kDraftPositions.
   std::vector<double> acceptance_by_position() const;
-  // Share of the sequences' decode steps that drafted; vLLM does not count others. NaN: not exported.
+  // Share of the sequences' decode steps that drafted; vLLM does not count the other steps. NaN: not
+  // exported.
   double drafting_share() const;
 };
 

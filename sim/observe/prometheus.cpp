@@ -37,7 +37,7 @@ class Line {
     skip_blanks();
     if (take('{')) read_labels(one);
     one.value = number(word(), "a number");
-    // The rest after a # is an exemplar.
+    // The text after a # is an exemplar.
     const std::string_view timestamp = word();
     if (timestamp.empty() || timestamp.front() == '#') return one;
     one.unix_s = number(timestamp, "a timestamp") * (timestamps_are_s ? 1 : 1e-3);

@@ -1,4 +1,4 @@
-// Parses the text in which servers export metrics for Prometheus, one sample per line:
+// Parses the text format in which servers export metrics for Prometheus, one sample per line:
 //
 //   NAME{LABEL="VALUE",...} NUMBER [TIMESTAMP]
 //

@@ -18,7 +18,7 @@ struct SeriesPoint {
 struct MetricSeries {
   std::string name;  // empty: the result of a function
   std::vector<std::pair<std::string, std::string>> labels;
-  std::vector<SeriesPoint> points;  // in order of time, at most one each
+  std::vector<SeriesPoint> points;  // in order of time, at most one per time
 
   // Returns the label's value; empty if the series has no such label.
   std::string_view label(std::string_view key) const;
@@ -29,11 +29,11 @@ struct QueryAnswer {
   std::vector<std::string> warnings;
 };
 
-// True iff the text can only be JSON: neither a page of metrics nor a log.
+// True iff the text is JSON and not a page of metrics. REQUIRES: the text is not a log (is_observed_log).
 bool is_query_answer(std::string_view text);
 
-// Appends the series of a JSON text with one answer, or with an array of answers; a series that is there
-// already gets the points that it lacks. Throws InputError, also if the answer is an error.
+// Adds the series of a JSON text that contains one answer or an array of answers. A series that `all` already
+// has gets the points that it lacks. Throws InputError, also if the answer is an error.
 void add_query_answer(QueryAnswer& all, std::string_view text, const std::string& place);
 
 // Returns the error of an answer with "status": "error"; empty for other texts.

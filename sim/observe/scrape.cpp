@@ -40,7 +40,7 @@ Snapshot scrape_once(const HttpAddress& server, const std::string& address, cons
   const double before_s = unix_now_s();
   const HttpAnswer answer = http_get(server, options);
   if (!answer.error.empty()) throw InputError(address + ": " + answer.error);
-  // The time of the values is unknown between request and answer; uses the middle.
+  // The values were read at some time between request and answer; uses the middle.
   return snapshot_of(parse_metrics(answer.body, address), (before_s + unix_now_s()) / 2, address);
 }
 

@@ -13,7 +13,7 @@ namespace kvcap {
 
 struct ScrapeOptions {
   double every_s = 5;
-  double for_s = 0;  // 0: until `ends`
+  double for_s = 0;  // 0: until `ends` returns true
   HttpOptions http;
   std::function<bool()> ends;                          // true: stop; called several times per second
   std::function<void(const std::string&)> write_line;  // appends to the log; may be empty

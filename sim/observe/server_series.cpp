@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// The labels that Prometheus, Kubernetes and systems of several Prometheus servers give to a scraped server.
+// The labels that Prometheus, Kubernetes and groups of Prometheus servers give to a scraped server.
 constexpr std::string_view kServerLabels[] = {
     "cluster", "prometheus", "prometheus_replica", "replica", "namespace", "job", "pod", "instance"};
 // The labels that engines give to most of their metrics.
@@ -31,7 +31,7 @@ ServerLabels server_of(const MetricSeries& series) {
   return labels;
 }
 
-// Returns the server's labels that not all servers share.
+// Returns the labels of the server that are not common to all servers.
 ServerLabels own_labels(const ServerLabels& server, const std::set<ServerLabels>& servers) {
   ServerLabels own;
   for (const auto& label : server) {
@@ -52,7 +52,7 @@ std::string models_of(const std::vector<MetricSeries>& series, const ServerLabel
   return joined(models);
 }
 
-// Returns the labels with which Prometheus has marked all series.
+// Returns the labels that Prometheus has added to all series.
 ServerLabels added_labels(const std::vector<MetricSeries>& series) {
   ServerLabels common = series.front().labels;
   for (const MetricSeries& one : series) {
@@ -65,7 +65,7 @@ ServerLabels added_labels(const std::vector<MetricSeries>& series) {
   return common;
 }
 
-// The samples of one time after the other: those of the series that have a value then.
+// Returns the samples of one time after another: one for each series that has a value at that time.
 class SamplesInTime {
  public:
   explicit SamplesInTime(const std::vector<MetricSeries>& series) : series_(series), next_(series.size(), 0) {
@@ -78,7 +78,7 @@ class SamplesInTime {
     }
   }
 
-  // REQUIRES: later than the last time.
+  // REQUIRES: time_ms is later than in the previous call.
   const std::vector<MetricSample>& at(int64_t time_ms) {
     std::vector<std::size_t> present;
     for (std::size_t i = 0; i < series_.size(); ++i) {

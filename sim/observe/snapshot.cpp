@@ -39,7 +39,7 @@ bool is_meant(const EngineMetric<Meter>& row, const MetricSample& sample) {
   return value.starts_with(row.value) && value[row.value.size()] == '_';
 }
 
-// Calls `take` with the samples of each metric: those of the first of its names that has samples.
+// Calls `take` with the samples of each metric, under the first of its names that has samples.
 template <class Meter, class Take>
 void for_each_figure(const std::vector<MetricSample>& samples, std::span<const EngineMetric<Meter>> rows,
                      ObservedEngine engine, std::string_view suffix, const Take& take) {
@@ -92,7 +92,8 @@ void read_counters(const std::vector<MetricSample>& samples, Snapshot& snapshot)
   }
 }
 
-// Reads gauges: shares, the block size and the acceptance length as means over engines, others as sums.
+// Reads gauges. Shares, the block size and the acceptance length are means over engines; other gauges are
+// sums.
 void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.gauges.fill(kNaN);
   std::array<double, std::size(kGaugeNames)> seen{};
@@ -112,7 +113,7 @@ void read_gauges(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   snapshot.engines = std::max<int64_t>(1, static_cast<int64_t>(seen[index(Gauge::running)]));
 }
 
-// Sums the histograms of all engines at the bounds that all of them have.
+// Sums the histograms of all engines at the bounds that all of them share.
 void read_spreads(const std::vector<MetricSample>& samples, Snapshot& snapshot) {
   struct Sum {
     double count = 0;

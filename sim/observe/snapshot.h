@@ -1,4 +1,4 @@
-// Snapshot: the metrics of one scrape of a server, under kvcap's names. engine_metrics.cpp maps the engines'
+// Snapshot: the metrics of one scrape of a server, under kvcap's names. engine_metrics.cpp lists the engines'
 // names.
 #pragma once
 
@@ -23,7 +23,8 @@ constexpr Names names_of(ObservedEngine) { return kObservedEngineNames; }
 // Totals since the server started. Queried and hit tokens are tokens of prompts. `external` tokens were hit
 // by a KV connector, which does not export the tier. Bytes are KV moved between GPU memory and lower tiers;
 // `load_s` is the time of the loads. A draft is the drafted tokens of one step for one sequence;
-// accepted_at_1 counts the drafts whose first token was accepted, accepted_at_2 those whose second was too.
+// accepted_at_1 counts the drafts whose first token was accepted, accepted_at_2 those whose first two were
+// accepted, and so on.
 enum class Counter : uint8_t {
   requests,
   prompt_tokens,
@@ -115,7 +116,7 @@ struct Snapshot {
   std::array<Buckets, std::size(kSpreadNames)> spreads;     // empty: not exported
   std::map<std::string, std::string> config;                // labels of the engine's cache_config_info
   std::set<std::string> models;
-  int64_t engines = 1;  // number of engines that the metrics are summed over
+  int64_t engines = 1;  // number of engines over which the metrics are summed
   // Metrics that were discarded because of an impossible value (negative or not finite):
   // {"counters.requests", "vllm:request_success_total is -5"}.
   std::map<std::string, std::string> refused;
@@ -135,7 +136,7 @@ struct Snapshot {
 };
 
 // Builds a snapshot. `unix_s` is the time of the scrape; timestamps in the samples override it. Throws
-// InputError if the metrics are not of a known engine.
+// InputError if the metrics are not those of a known engine.
 Snapshot snapshot_of(const std::vector<MetricSample>& samples, double unix_s, const std::string& place);
 
 }  // namespace kvcap

@@ -31,7 +31,7 @@ namespace kvcap {
 
 struct CapacityQuestion {
   std::vector<Target> meet;  // targets; runs must also be stable, without rejected, failed or truncated turns
-  bool closed_loop = false;  // loads are whole numbers of sessions; else requests per second
+  bool closed_loop = false;  // true: loads are whole numbers of sessions; false: requests per second
   int64_t seeds = 8;
   double guess = 1;  // first load to try
   double precision =

@@ -24,7 +24,7 @@ using Changes = std::vector<std::string>;
 struct Dimension {
   std::vector<std::string> paths;   // fields that all get the same value
   std::vector<std::string> values;  // values in the form of --set
-  std::vector<double> numbers;      // the values if all are numbers, else empty
+  std::vector<double> numbers;      // the values if all are numbers, otherwise empty
   // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
   // costs less. Ranges are bisected; all other dimensions are searched.
   bool is_range = false;

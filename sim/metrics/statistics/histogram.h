@@ -24,7 +24,7 @@ class GapHistogram {
   double mean_s() const;
   double std_s() const;
   // Returns the q-quantile of the gaps, as quantile_of_sorted does; relative error below 0.25 % (gaps below a
-  // nanosecond read as 0).
+  // nanosecond count as 0).
   double quantile_s(double q) const;
   // Returns all statistics in milliseconds.
   Distribution describe_ms() const;

@@ -56,7 +56,7 @@ void average_quantiles(std::vector<RunResult>& runs) {
   }
 }
 
-// Adds up every bin's turns over all runs; means and quantiles are averaged with the runs' turns as weights.
+// Adds up the turns of each bin over all runs; means and quantiles are averaged, weighted by these turns.
 void pool_histories(std::vector<RunResult>& runs) {
   std::map<int64_t, HistoryBin> pooled;
   for (const RunResult& run : runs) {

@@ -1,4 +1,5 @@
-// Confidence intervals over replications, by Student's t. Inside one run: metrics/statistics/batch_means.h.
+// Confidence intervals over replications, by Student's t. For intervals within one run see
+// metrics/statistics/batch_means.h.
 #pragma once
 
 #include <span>
@@ -9,7 +10,7 @@ namespace kvcap {
 // relative.
 double student_t_quantile(double p, int degrees);
 
-// Mean and half the width of its interval over independent replications; the half-width is NaN for a single
+// A mean over independent replications and the half-width of its interval; the half-width is NaN for a single
 // replication.
 struct MeanInterval {
   double mean = 0;

@@ -14,7 +14,7 @@
 namespace kvcap {
 
 // Returns the share of turns that may exceed a bound on the metric: 0.01 for "p99_ttft_ms", 0.5 for
-// "median_tpot_ms". Absent for other metrics, including those of single gaps between tokens (itl).
+// "median_tpot_ms". Returns nothing for other metrics, including those of single gaps between tokens (itl).
 std::optional<double> allowed_share(std::string_view metric);
 
 // Returns the share of the measured turns with this latency that exceed `bound_ms` or failed; NaN without

@@ -9,7 +9,7 @@ namespace kvcap {
 // Returns the q-quantile of values in ascending order, 0 <= q <= 1: linear interpolation between the two
 // nearest order statistics at position q (n - 1), numpy's default. NaN without values.
 double quantile_of_sorted(std::span<const double> ascending, double q);
-// The same of values in any order.
+// The same for values in any order.
 double quantile_of(std::vector<double> values, double q);
 
 // Number of quantiles: 1 %, 2 %, .. 99 %.

@@ -24,9 +24,9 @@ struct SessionSeen {
   double began_s = -1;
   double served_s = 0;
   double inside_s = 0;   // sum over turns
-  double covered_s = 0;  // time with at least one turn inside
+  double covered_s = 0;  // time with at least one turn in the system
   double until_s = 0;
-  bool answered = true;  // all of its turns
+  bool answered = true;  // all of its turns were answered
 };
 
 std::vector<SessionSeen> sessions_of(std::span<const TurnRecord> turns) {
@@ -57,8 +57,8 @@ double squared_variation(const std::vector<double>& values) {
   return squares / (count - 1) / (mean * mean);
 }
 
-// Returns the requests inside per part of a span of time: those that wait, and those that run too if the run
-// is filled.
+// Returns the mean number of requests in the system in each part of a time span: waiting requests and, if the
+// run is filled, running ones.
 std::vector<double> inside_per_part(const TimeSeries& waiting, const TimeSeries& running, bool is_filled,
                                     int parts, double from_s, double to_s) {
   std::vector<double> inside = waiting.means(parts, from_s, to_s);
@@ -76,9 +76,9 @@ double standard_deviation(const std::vector<double>& values) {
   return std::sqrt(squares / (count - 1));
 }
 
-// True iff the requests inside grow, in the second half of the time in which sessions begin, less than half
-// as fast as in the quarter before. Such growth may still stop, because filling caches and ageing sessions
-// reduce the work. `inside`: twentieths of that time.
+// True iff the number of requests in the system grows, in the second half of the time in which sessions
+// begin, less than half as fast as in the quarter before. Such growth may still stop, because filling caches
+// and ageing sessions reduce the work. `inside`: means over twentieths of that time.
 bool slows_down(const std::vector<double>& inside) {
   // Compares means around 0.25, 0.5 and 0.95 of the time; steady growth from 0.5 to 0.95 is 1.8 times as
   // large as from 0.25 to 0.5.
@@ -140,7 +140,7 @@ Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool r
     if (one.answered) served_s.push_back(one.served_s);
   }
   chance.gap_variation = squared_variation(gaps_s);
-  // Index of dispersion for counts: 1 where sessions begin independently.
+  // Index of dispersion of counts: 1 if sessions begin independently.
   const double mean_count = static_cast<double>(chance.sessions) / kRunParts;
   if (rate_varies)
     chance.gap_variation = std::max(chance.gap_variation, squared_variation(counts) * mean_count);
@@ -164,7 +164,7 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   const bool rising =
       inside[kRunParts - 4] + inside[kRunParts - 3] < inside[kRunParts - 2] + inside[kRunParts - 1];
   const double scale = chance.scale();
-  const std::string who = window.is_filled ? "requests inside" : "waiting requests";
+  const std::string who = window.is_filled ? "requests in the system" : "waiting requests";
   const std::string from_to =
       " from " + format_number(inside.front()) + " to " + format_number(inside.back());
   if (is_told && grew > kSaturated * scale && rising) {
@@ -173,7 +173,7 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
               who + " grow" + from_to + ", but less than half as fast as before: run longer"};
     }
     return {Verdict::saturated, who + " grow" + from_to +
-                                    " while sessions begin; by chance it would be at most " +
+                                    " while sessions begin; by chance they would grow by at most " +
                                     format_number(kSaturated * scale)};
   }
   if (!window.is_filled) {
@@ -181,12 +181,12 @@ Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, 
   }
   const double strays = standard_deviation(inside);
   if (strays < kStable * scale) {
-    return {Verdict::stable, "requests inside vary by " + format_number(strays) +
-                                 "; at the machine's limit they would vary by " +
+    return {Verdict::stable, "the number of requests in the system varies by " + format_number(strays) +
+                                 "; at the machine's limit it would vary by " +
                                  format_number(kStable * scale) + " or more"};
   }
-  return {Verdict::undecided,
-          "requests inside go" + from_to + ", which may be chance near the machine's limit: run longer"};
+  return {Verdict::undecided, "requests in the system go" + from_to +
+                                  ", which may be chance near the machine's limit: run longer"};
 }
 
 }  // namespace kvcap

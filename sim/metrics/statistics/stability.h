@@ -71,8 +71,8 @@ struct Chance {
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies);
 
 // Judges the number of waiting and running requests over time. If the window is not filled (is_filled), the
-// number of active sessions and so the load still grows; waiting requests that grow then tell a saturated
-// machine, and nothing tells a stable one.
+// number of active sessions and so the load still grows; then a growing number of waiting requests shows a
+// saturated machine, and nothing shows a stable one.
 Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
                           const Chance& chance);
 

@@ -1,8 +1,8 @@
 // WarmupDetector: finds the warm-up at the beginning of a run by MSER-5. It cuts the sequence where the
-// standard error of the mean of the rest, as if values were independent, is least: with d of n means of five
-// cut, sum (Y_i - mean)^2 / (n - d)^2 over i > d (White, Simulation 69, 1997; White, Cobb and Spratt, Winter
-// Simulation Conference 2000). Cutting values unlike the rest lowers it, cutting values like the rest raises
-// it.
+// standard error of the mean of the rest, computed as if values were independent, is least: with d of n means
+// of five cut, sum (Y_i - mean)^2 / (n - d)^2 over i > d (White, Simulation 69, 1997; White, Cobb and Spratt,
+// Winter Simulation Conference 2000). Cutting values that differ from the rest lowers this error; cutting
+// values like the rest raises it.
 //
 // Cuts beyond three quarters of the sequence leave too few values and are not tried. A best cut in its second
 // half means that the sequence has not settled: it is too short, or it grows without end. Short and strongly
@@ -24,8 +24,8 @@ class WarmupDetector {
 
   struct Found {
     bool can_tell = false;  // false: fewer than kFewestValues, or not settled
-    int64_t values = 0;     // number of values to leave out at the beginning
-    int64_t group = 5;      // values per mean: 5, doubled until 8,192 means hold the sequence
+    int64_t values = 0;     // number of values to exclude at the beginning
+    int64_t group = 5;      // values per mean: 5, doubled until 8,192 means cover the sequence
   };
   Found find() const;
 

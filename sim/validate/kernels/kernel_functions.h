@@ -1,4 +1,4 @@
-// The kernels whose measured times studies compare with the cost model.
+// Models the kernels whose measured times studies compare with the cost model.
 #pragma once
 
 #include <functional>

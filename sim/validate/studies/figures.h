@@ -14,7 +14,7 @@ namespace kvcap {
 //   machine.prefill_s ...     closed forms of the scenario's machine (figures.cpp)
 //   model.kv_bytes_per_token  a size of the scenario's model
 //   turns.mean_ttft_ms ...    a figure of the turns within the bounds `turns`
-//   measured.mean_ttft_ms ... the same of the log that the scenario replays
+//   measured.mean_ttft_ms ... the same for the log that the scenario replays
 //   law.lindley_wait ...      a figure of a named workload, exact or measured (laws.cpp)
 //   row.COLUMN                a number of the CSV row
 //   trace.input_tokens ...    a figure of the scenario's workload

@@ -25,7 +25,7 @@ struct StudySetting {
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
   std::string workload;                 // JSON of a named workload (named_workloads.h); empty: the scenario's
   std::string missing;                  // a required file in $KVCAP_DATA that does not exist
-  std::map<std::string, double> turns;  // bounds of the turns for turns.* (TurnBounds)
+  std::map<std::string, double> turns;  // bounds of the turns for turns.* (turn_figures.h)
   std::map<std::string, std::string> row;  // row of a CSV: column -> text
 
   // Returns this setting with the changes of `more` after its own.

@@ -200,7 +200,7 @@ TEST(Clients, ThatGotNoAnswerAreCountedAndLeftOutOfLatencies) {
   EXPECT_EQ(text(result, "stable.verdict"), "saturated");
   EXPECT_EQ(
       text(result, "stable.reason"),
-      "clients give up 33.3 % of the turns for good, and at most 1.00 % may fail of a load that is served");
+      "clients give up 33.3 % of the turns for good; a load counts as served only if at most 1.00 % fail");
   EXPECT_EQ(unserved(result, [](std::string_view) { return false; }), "failed");
   EXPECT_EQ(unserved(result, [](std::string_view metric) { return metric == "failed_share"; }), "");
 }

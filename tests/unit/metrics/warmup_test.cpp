@@ -129,7 +129,7 @@ TEST(Warmup, IsReportedAndCutOnlyWhereThatIsAskedFor) {
   EXPECT_EQ(rest.number("warmup.detected_turns"), 201);
   EXPECT_EQ(rest.number("warmup.left_out_turns"), 201);
   EXPECT_NEAR(rest.number("mean_ttft_ms"), 1000, 1e-9);
-  EXPECT_EQ(rest.notes, std::vector<std::string>{"warm-up: mser-5 leaves out the first 201 of 1000 turns"});
+  EXPECT_EQ(rest.notes, std::vector<std::string>{"warm-up: mser-5 excludes the first 201 of 1000 turns"});
 }
 
 TEST(Warmup, OfARunThatHasNotSettledIsSaidAndNotCut) {
@@ -145,10 +145,10 @@ TEST(Warmup, OfARunThatHasNotSettledIsSaidAndNotCut) {
   EXPECT_TRUE(std::isnan(result.number("warmup.detected_turns")));
   EXPECT_EQ(result.number("warmup.left_out_turns"), 0);
   ASSERT_EQ(result.notes.size(), 1u);
-  EXPECT_EQ(
-      result.notes[0],
-      "warm-up: cannot tell, the TTFTs have not settled in the first half (mser-5 would leave out 300 of "
-      "400 turns): run longer; nothing is left out");
+  EXPECT_EQ(result.notes[0],
+            "warm-up: not detected, because the TTFTs have not settled in the first half (mser-5 would "
+            "exclude 300 of "
+            "400 turns): run longer; no turns are excluded");
 }
 
 }  // namespace

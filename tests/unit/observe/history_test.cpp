@@ -135,7 +135,7 @@ TEST(History, WithAGapHasFailedScrapes) {
   EXPECT_EQ(lines_of(log.samples), expected(scrapes));
   ASSERT_EQ(log.failures.size(), 2U);
   EXPECT_EQ(log.failures[0].unix_s, kBegin_s + 45);
-  EXPECT_EQ(log.failures[1].reason, "Prometheus has no values of 2027-01-15 08:01:00 UTC");
+  EXPECT_EQ(log.failures[1].reason, "Prometheus has no values for 2027-01-15 08:01:00 UTC");
 }
 
 TEST(History, KeepsValuesThatNoServerCanHaveAsAScrapeDoes) {
