@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/text/names.h"
+
 namespace kvcap {
 
 // exact: each simulated number should equal a published one. range: all simulated numbers should lie in a
@@ -22,6 +24,7 @@ enum class Claim : uint8_t { exact, range, order, at_most };
 // arithmetic.
 enum class Role : uint8_t { test, fitted, input };
 inline constexpr std::string_view kRoleNames[] = {"test", "fitted", "input"};
+constexpr Names names_of(Role) { return kRoleNames; }
 
 enum class Agreement : uint8_t { inside, near, outside, not_comparable };
 inline constexpr std::string_view kAgreementNames[] = {"inside", "near", "outside", "not comparable"};

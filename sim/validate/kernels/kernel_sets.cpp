@@ -17,56 +17,70 @@
 namespace kvcap {
 
 void describe(FieldVisitor& v, KernelMachine& o) {
-  constexpr FieldSpec kRate{.min = 0, .max = 1e30};
-  v.field("id", o.id, {.required = true});
-  v.field("profile", o.profile, {.required = true});
-  v.field("names", o.names);
-  v.field("numbers", o.numbers);
-  v.field("peak_flops", o.peak_flops, kRate);
-  v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s, kRate);
-  v.field("reason", o.reason);
+  const auto rate = [](std::string_view meaning) {
+    return FieldSpec{.meaning = meaning, .min = 0, .max = 1e30, .absent = "the profile's"};
+  };
+  v.field("id", o.id, {.meaning = "name of the GPU in checks", .required = true});
+  v.field("profile", o.profile, {.meaning = "its hardware profile", .required = true});
+  v.field("names", o.names, {.meaning = "texts that replace {NAME} in paths, conditions and descriptions"});
+  v.field("numbers", o.numbers, {.meaning = "numbers that expressions may name"});
+  v.field("peak_flops", o.peak_flops, rate("of the measured GPU"));
+  v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s, rate("of the measured GPU"));
+  v.field("reason", o.reason, {.meaning = "why nothing is promised on this GPU"});
 }
 
 void describe(FieldVisitor& v, KernelTable& o) {
-  v.field("csv", o.csv, {.required = true});
-  v.field("where", o.where);
-  v.field("if", o.condition);
-  v.field("split", o.split);
-  v.field("calls", o.calls, {.required = true});
-  v.field("once", o.once);
-  v.field("source", o.source);
+  v.field("csv", o.csv, {.meaning = "CSV of measured calls, one per row", .required = true});
+  v.field("where", o.where, {.meaning = "keeps rows whose columns have these texts"});
+  v.field("if", o.condition, {.meaning = "keeps rows that meet a condition over the columns"});
+  v.field("split", o.split, {.meaning = "columns of numbers divided by /, and the names of their parts"});
+  v.field("calls", o.calls,
+          {.meaning = "expressions for the numbers of a call and its time_ms", .required = true});
+  v.field("once", o.once, {.meaning = "skips calls that the set already has"});
+  v.field("source", o.source, {.meaning = "the program that measured"});
 }
 
 void describe(FieldVisitor& v, KernelCheck& o) {
-  v.field("id", o.id, {.required = true});
-  v.field("what", o.what);
-  v.field("if", o.condition);
-  v.field("fitted_to", o.fitted_to);
-  v.field("reason", o.reason);
-  v.field("reasons", o.reasons);
+  v.field("id", o.id, {.meaning = "name of the check", .required = true});
+  v.field("what", o.what, {.meaning = "end of its description"});
+  v.field("if", o.condition, {.meaning = "condition of the summarised calls"});
+  v.field("fitted_to", o.fitted_to, {.meaning = "field of the profile; the check is of the fitted calls"});
+  v.field("reason", o.reason, {.meaning = "why nothing is promised"});
+  v.field("reasons", o.reasons, {.meaning = "reasons, each with the GPUs that it concerns"});
 }
 
 void describe(FieldVisitor& v, KernelSet& o) {
-  constexpr FieldSpec kLimit{.min = 0, .max = 1e3};
-  v.field("name", o.name, {.required = true});
-  v.field("kernel", o.kernel, {.required = true});
-  v.field("machines", o.machines, {.required = true});
-  v.field("what", o.what);
-  v.field("tables", o.tables, {.required = true, .least = 1});
-  v.field("derived", o.derived);
-  v.field("fitted", o.fitted);
-  v.field("alternate", o.alternate);
-  v.field("median", o.median, kLimit);
-  v.field("p90", o.p90, kLimit);
-  v.field("p90_reason", o.p90_reason);
-  v.field("checks", o.checks);
-  v.field("regimes", o.regimes);
-  v.field("other_program", o.other_program);
+  const auto limit = [](std::string_view meaning) {
+    return FieldSpec{.meaning = meaning, .min = 0, .max = 1e3};
+  };
+  v.field(
+      "name", o.name,
+      {.meaning = "id of the one row that replaces the set where its data are missing", .required = true});
+  v.field(
+      "kernel", o.kernel,
+      {.meaning = "gemm, experts, decode_attention, ...: the rows of kernel_functions.cpp, which lists the "
+                  "numbers that a call needs",
+       .required = true});
+  v.field("machines", o.machines, {.meaning = "name of a list of GPUs", .required = true});
+  v.field("what", o.what, {.meaning = "beginning of every description"});
+  v.field("tables", o.tables, {.meaning = "the measured calls", .required = true, .least = 1});
+  v.field("derived", o.derived, {.meaning = "further numbers of a call, as expressions, by name"});
+  v.field("fitted", o.fitted, {.meaning = "condition of the calls that the profile was fitted to"});
+  v.field("alternate", o.alternate,
+          {.meaning = "instead of fitted: of the different values of these, every second was fitted to"});
+  v.field("median", o.median, limit("limit of the median relative error"));
+  v.field("p90", o.p90, limit("limit of its 90th percentile"));
+  v.field("p90_reason", o.p90_reason, {.meaning = "why the 90th percentile is not promised"});
+  v.field("checks", o.checks, {.meaning = "the calls that are summarised"});
+  v.field("regimes", o.regimes,
+          {.meaning = "conditions of the calls from which the stated errors of profiles follow, by regime"});
+  v.field("other_program", o.other_program,
+          {.meaning = "measured by a program to which no profile is fitted"});
 }
 
 void describe(FieldVisitor& v, KernelSets& o) {
-  v.field("machines", o.machines, {.required = true});
-  v.field("sets", o.sets, {.required = true});
+  v.field("machines", o.machines, {.meaning = "lists of GPUs, by name", .required = true});
+  v.field("sets", o.sets, {.meaning = "measured calls of one kernel on a list of GPUs", .required = true});
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // KernelSets: the tables of measured kernels that a study compares with the cost model, under the key
-// `kernels` of kvcap.study/1. scenarios/studies/README.md describes the keys.
+// `kernels` of kvcap.study/1. scenarios/reference/files.md lists the keys.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // Study: published or measured numbers, each with an expression over simulated scenarios that should equal
-// it. A study is a JSON file, kvcap.study/1; scenarios/studies/README.md describes its keys.
+// it. A study is a JSON file, kvcap.study/1; scenarios/reference/files.md lists its keys.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/text/names.h"
 #include "metrics/result.h"
 #include "scenario/scenario.h"
 #include "validate/check.h"
@@ -42,6 +43,9 @@ struct StudySetting {
 // Intervals are Student's t at a confidence of 99 % for all intervals of a study together (each of n at 1 -
 // 0.01 / n: Bonferroni).
 enum class Summary { none, mean, interval, farthest, median_error, worst_error };
+inline constexpr std::string_view kSummaryNames[] = {"none",     "mean",         "interval",
+                                                     "farthest", "median_error", "worst_error"};
+constexpr Names names_of(Summary) { return kSummaryNames; }
 
 // Where a check's numbers belong in published figures. The length of each list divides the count of numbers.
 // The items of `x` repeat in turn; each item of the other lists applies to equally many successive numbers.

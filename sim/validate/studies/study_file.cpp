@@ -37,13 +37,6 @@ void describe_terms(FieldVisitor& v, StudyTerms& o) {
 
 }  // namespace
 
-Names names_of(Summary) {
-  static constexpr std::string_view kNames[] = {"none",     "mean",         "interval",
-                                                "farthest", "median_error", "worst_error"};
-  return kNames;
-}
-Names names_of(Role) { return kRoleNames; }
-
 void describe(FieldVisitor& v, StudyTableFile& o) {
   v.field("csv", o.csv, {.meaning = "CSV of measured runs, one per row", .required = true});
   v.field("where", o.where, {.meaning = "keeps rows whose columns have these texts; a list allows several"});

@@ -2,6 +2,7 @@
 // they are written anew.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -134,6 +135,65 @@ class ReferencePages : public Cli {
     return page;
   }
 
+  // A section for each kind of file that people write beside scenarios.
+  std::string files_page() const {
+    std::string page = title("Files",
+                             "The fields of plans, sweeps, studies and price lists. `kvcap show schema KIND` "
+                             "prints their JSON Schemas, for editors. In a path, 0 is any item of a list and "
+                             "NAME any key.");
+    for (const char* kind : {"plan", "sweep", "study", "prices"}) {
+      const Json schema = Json::parse(kvcap({"show", "schema", kind}).out);
+      page += "\n## " + std::string(kind) + "\n" + table_head({"field", "values", "meaning"});
+      add_fields(schema, "", page);
+    }
+    return page;
+  }
+
+  // Returns the schema of a value that may be null.
+  static const Json& of_value(const Json& property) {
+    if (!property.contains("anyOf")) return property;
+    for (const Json& form : property["anyOf"]) {
+      if (form.value("type", Json()) != "null") return form;
+    }
+    return property;
+  }
+
+  static std::string values_of(const Json& value) {
+    if (value.contains("const")) return value["const"];
+    if (value.contains("enum")) {
+      std::string names;
+      for (const Json& one : value["enum"])
+        names += (names.empty() ? "" : ", ") + (one.is_string() ? one.get<std::string>() : one.dump());
+      return names;
+    }
+    const std::map<std::string, std::string> words = {{"string", "a text"},      {"number", "a number"},
+                                                      {"integer", "an integer"}, {"boolean", "true or false"},
+                                                      {"array", "a list"},       {"object", "an object"}};
+    const auto word = words.find(value.value("type", std::string()));
+    return word == words.end() ? "see meaning" : word->second;
+  }
+
+  static void add_fields(const Json& schema, const std::string& path, std::string& page) {
+    const auto is_required = [&](const std::string& name) {
+      const Json required = schema.value("required", Json::array());
+      return std::find(required.begin(), required.end(), name) != required.end();
+    };
+    for (const auto& [name, property] : schema["properties"].items()) {
+      if (name == "notes") continue;
+      const Json& value = of_value(property);
+      page += "| " + code(path + name) + " | " + cell(values_of(value)) +
+              (is_required(name) ? ", required" : "") + " | " +
+              cell(property.value("description", std::string())) + " |\n";
+      if (value.contains("properties")) add_fields(value, path + name + ".", page);
+      for (const auto& [inner, step] :
+           {std::pair("items", ".0."), std::pair("additionalProperties", ".NAME.")}) {
+        const Json of_each = value.value(inner, Json());
+        if (of_each.is_object() && of_each.contains("properties"))
+          add_fields(of_each, path + name + step, page);
+      }
+    }
+  }
+
   static void expect_page(const char* name, const std::string& wanted) {
     const std::string file = std::string(KVCAP_SOURCE_DIR "/scenarios/reference/") + name;
     if (std::getenv("KVCAP_WRITE_GOLDEN")) {
@@ -147,6 +207,7 @@ class ReferencePages : public Cli {
 TEST_F(ReferencePages, OfMetricsIsTheirTable) { expect_page("metrics.md", metrics_page()); }
 TEST_F(ReferencePages, OfPoliciesIsTheirTable) { expect_page("policies.md", policies_page()); }
 TEST_F(ReferencePages, OfFieldsIsTheirTable) { expect_page("fields.md", fields_page()); }
+TEST_F(ReferencePages, OfFilesIsTheirSchemas) { expect_page("files.md", files_page()); }
 TEST_F(ReferencePages, OfFlagsIsTheirTable) { expect_page("flags.md", flags_page()); }
 
 }  // namespace
