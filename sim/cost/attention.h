@@ -25,7 +25,8 @@
 #include <span>
 #include <vector>
 
-#include "cost/cost_model.h"
+#include "cost/decode_attention.h"
+#include "cost/step_work.h"
 #include "spec/hardware_profile.h"
 
 namespace kvcap {

@@ -33,85 +33,16 @@
 #include <memory>
 #include <span>
 
+#include "cost/decode_attention.h"
+#include "cost/kernels.h"
 #include "cost/lora_memory.h"
+#include "cost/step_work.h"
 #include "spec/expert_placement.h"
 #include "spec/hardware_profile.h"
 #include "spec/model_spec.h"
 #include "spec/sampling.h"
 
 namespace kvcap {
-
-// A prefill slice: `new_tokens` prompt tokens, computed over `cached_tokens` whose keys and values exist.
-struct PrefillChunk {
-  int64_t new_tokens = 0;
-  int64_t cached_tokens = 0;
-};
-
-// Sequences that decode in one step: one row per sequence, and one more row per draft token that it verifies.
-struct Decodes {
-  int64_t sequences = 0;
-  int64_t context_tokens = 0;  // all sequences, including the step's rows
-  int64_t drafts = 0;
-  int64_t rows() const { return sequences + drafts; }
-  // Returns the largest number of queries of a sequence if the drafts are spread evenly.
-  int64_t queries() const { return sequences == 0 ? 1 : 1 + (drafts + sequences - 1) / sequences; }
-};
-
-// Time of a batch of sequences that each decode one token, where context is the sum of their lengths. From
-// ramp_tokens on: fixed_s + per_context_token_s * context. Between least_tokens and ramp_tokens: a line with
-// slope ramp_token_s. Below least_tokens: the time at least_tokens. Straight pieces allow closed-form sums
-// over runs of decode steps.
-struct DecodeAttention {
-  double fixed_s = 0;
-  double per_context_token_s = 0;
-  double least_tokens = 0;
-  double ramp_tokens = 0;
-  double ramp_token_s = 0;
-  // For layers that attend to a part of their context: above most_tokens, the time is that of tokens_beyond.
-  double most_tokens = std::numeric_limits<double>::infinity();
-  double tokens_beyond = 0;
-
-  // Converts this to the time of one of `parts` GPUs that hold equal parts of the context.
-  void spread_over(double parts);
-  double at_s(double context_tokens) const;
-  // Return the slope and the end (infinity: none) of the straight piece that begins at `context_tokens`.
-  double slope_s(double context_tokens) const;
-  double piece_end(double context_tokens) const;
-};
-
-// DecodeAttentions: the mean time of several kinds of layers, as a weighted sum of DecodeAttention.
-class DecodeAttentions {
- public:
-  static constexpr std::size_t kMost = 2 * kMostLayerGroups;  // attention and an indexer per group
-  // A kind of layers; `share` is its share of all layers.
-  struct Part {
-    DecodeAttention attention;
-    double share = 1;
-  };
-  void add(const DecodeAttention& attention, double share);
-  double at_s(double context_tokens) const;
-  double slope_s(double context_tokens) const;
-  double piece_end(double context_tokens) const;
-  std::span<const Part> parts() const { return {parts_.data(), count_}; }
-
- private:
-  std::array<Part, kMost> parts_;
-  std::size_t count_ = 0;
-};
-
-// Returns the time of one GEMM C[m, n] = A[m, k] B[k, n] on one GPU, without kernel overhead (see
-// Efficiency). a_bytes and b_bytes: bytes per element of activations and of weights. The wider of the two
-// selects the GPU's peak; C has max(a_bytes, 2) bytes per element. For `table`, *extrapolated is set if (m,
-// n, k) or the bytes are not among the measured points.
-double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n, int64_t k, double a_bytes,
-              double b_bytes, bool* extrapolated = nullptr);
-
-// Returns the time of causal attention of `chunk.new_tokens` queries over cached and new keys on one GPU, one
-// layer, one sequence: F = 4 h d (q m + q^2/2), which is 2 n^2 D for a whole prompt with h d = D. For `wave`,
-// with thread blocks of bm queries that do not split the keys: t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2
-// + bm/2)/(P e/SMs). For `blocks`: see attention.h.
-double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
-                   int64_t kv_heads, int64_t head_dim, double bytes_per_element);
 
 class CostModel {
  public:

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "cost/cost_model.h"
+#include "cost/kernels.h"
 
 namespace kvcap {
 namespace {
