@@ -287,7 +287,7 @@ TEST_F(PlanCommand, SearchesTheSizesOfDramWithoutAFile) {
   EXPECT_EQ(
       kvcap(other).err,
       "kvcap: --dram, --ssd: found ssd=20GB, and recompute and trtllm_offload cannot store there; a plan "
-      "file searches other policies\n");
+      "file can search other policies\n");
   EXPECT_EQ(kvcap({"plan", "--help"}).out.find("--save"), std::string::npos) << "it saves no scenario";
 }
 
