@@ -41,7 +41,7 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
               "stores 48.4 % fewer bytes.");
   expect_says(said(inputs, "latency"), "hcache lowers p99 TTFT by 30.0 %");
   expect_says(said(inputs, "cache"),
-              "What came from stored state of every 100 prompt tokens (history and new): 90.0 with "
+              "Of every 100 prompt tokens (history and new), this many came from stored state: 90.0 with "
               "kv_offload and hcache.");
   expect_says(said(inputs, "cache"), "It stores 48.4 % fewer bytes than kv_offload.");
   expect_says(said(inputs, "resources"),
