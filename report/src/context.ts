@@ -1,4 +1,4 @@
-// Context of one page: report data, address, colours, and functions that draw and navigate.
+// Context: what one page is drawn from (report data, address, colours), with functions to draw and navigate.
 import type { Group, PageName, Report, Run } from "./data.ts";
 import { choice, h, type Child } from "./dom.ts";
 import { draw_figure, type Figure } from "./figure.ts";
@@ -43,12 +43,13 @@ export class Context {
     return link_text(this.link, name);
   }
 
-  // Changes the address, which redraws the page. Drops `chart`, the target of the link that was followed.
+  // Changes the address, which redraws the page. Drops `chart`, the figure that a link led to.
   go(changes: Record<string, string | string[] | null>): void {
     location.hash = write_link(this.page, this.link.values, { chart: null, ...changes });
   }
 
-  // Returns the value `name` of the address if it is one of `values`; otherwise the fallback (the first).
+  // Returns the value `name` of the address if it is one of `values`, otherwise the fallback (by default the
+  // first).
   chosen(name: string, values: readonly string[], fallback = values[0] ?? ""): string {
     const wanted = this.text(name);
     return wanted !== null && values.includes(wanted) ? wanted : fallback;
@@ -70,14 +71,14 @@ export class Context {
     );
   }
 
-  // Returns the names that are switched on; all names if the address has no list.
+  // Returns the names that are switched on in the address; all names if it lists none of them.
   switched_on(names: readonly string[], parameter = "policies"): string[] {
     const wanted = link_list(this.link, parameter);
     const kept = wanted ? names.filter((name) => wanted.includes(name)) : [...names];
     return kept.length > 0 ? kept : [...names];
   }
 
-  // Returns the legend, in which each policy can be switched off; a policy has one colour on the whole page.
+  // Returns a legend whose items switch policies on and off.
   legend(names: readonly string[], on: readonly string[], parameter = "policies"): HTMLElement {
     const toggles = names.map((name, at) => {
       const pressed = on.includes(name);
@@ -117,7 +118,8 @@ export class Context {
     return h("div", { class: "legend", role: "group", "aria-label": "Policies shown" }, toggles);
   }
 
-  // Returns the group of runs in the address and its shown runs; draws the controls.
+  // Draws the controls, and returns the group of runs chosen in the address with those of its runs that are
+  // shown.
   runs(): { group: Group; runs: Run[] } | null {
     const { groups } = this.report.after;
     const names = groups.map((group) => group.name);

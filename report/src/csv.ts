@@ -2,15 +2,15 @@
 import { h } from "./dom.ts";
 import type { Table } from "./table.ts";
 
-// Returns a quoted field. Spreadsheets run text that starts with = + - @ as a formula; an apostrophe prevents
-// it.
+// Returns a field, quoted if necessary. Spreadsheets run text that starts with = + - or @ as a formula; an
+// apostrophe prevents that.
 function field(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-// Rounds scaled values to fifteen digits, which hides artefacts of binary fractions: 95.45169144979649 for
-// 0.954516914497965.
+// Rounds scaled values to fifteen digits, which hides artefacts of binary fractions (0.954516914497965 would
+// become 95.45169144979649).
 function exact(value: number, scale: number): string {
   return String(scale === 1 ? value : Number((value * scale).toPrecision(15)));
 }

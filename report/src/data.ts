@@ -23,7 +23,7 @@ export interface Run {
   label: string; // unique within its group
   policy: string;
   place: Place; // the result
-  bound: boolean; // a bound for comparison, such as an infinite store, that cannot be bought
+  bound: boolean; // a bound for comparison that cannot be built, such as an infinite store
   style: Style;
 }
 
@@ -32,7 +32,7 @@ export function half_width(run: Run, metric: string): number | null {
   return run.place.at("intervals", metric, "half_width").number;
 }
 
-// Returns a metric's range on 80 % of the machines that the measurements allow; null if none were drawn.
+// Returns a metric's range on 80 % of the plausible machines; null if none were drawn.
 export function plausible(run: Run, metric: string): { low: number; high: number } | null {
   const range = run.place.at("model_intervals", metric);
   const [low, high] = [range.at("low").number, range.at("high").number];
@@ -42,18 +42,18 @@ export function plausible(run: Run, metric: string): { low: number; high: number
 // Runs of one workload, which can be compared.
 export interface Group {
   name: string;
-  input: string; // the first input that it comes from, which sentences name
+  input: string; // the first input that its runs come from, which sentences name
   runs: Run[];
   differences: Place[];
 }
 
-// An input and the name of its file.
+// An input and its name.
 export interface Named {
   name: string;
   place: Place;
 }
 
-// Documents that a page reads as they are: their schema, and the list of a side that they stand in.
+// Documents that pages read directly: their schemas, and the lists of a side that contain them.
 const lists = {
   "kvcap.restore/1": "restores",
   "kvcap.plan_result/1": "plans",
@@ -65,7 +65,7 @@ const lists = {
 } as const;
 type List = (typeof lists)[keyof typeof lists];
 
-// One side of a before and after.
+// One side of the report, "before" or "after".
 export interface Side extends Record<List, Named[]> {
   groups: Group[];
 }
@@ -76,10 +76,11 @@ export interface Report {
   after: Side;
   before: Side;
   has_before: boolean;
-  // Whether the runs tell a metric's change: by pairs of seeds or of turns where both sides served the same
-  // workload. Nothing is known of metrics that the sentences leave out.
+  // Returns whether the runs show a metric's change: from pairs of seeds or turns if both sides served the
+  // same workload. Undefined for metrics that the sentences leave out.
   tells: (input: string, setting: string, metric: string) => boolean | undefined;
-  // Half the width of the interval of the change, in the metric's unit on screen; null without one.
+  // Returns half the width of the interval of a change, in the metric's unit on screen; null without an
+  // interval.
   change_width: (input: string, setting: string, metric: string) => number | null;
   unknown: { name: string; schema: string }[];
   takeaways: (page: PageName) => string[];
@@ -125,7 +126,7 @@ function add_group(side: Side, name: string, input: string, results: Place[], di
     const wanted = label_of(place);
     let label = wanted;
     for (let count = 2; taken.has(label); ++count) label = `${wanted} (${count})`;
-    const style = undefined as unknown as Style; // set below, when all names are known
+    const style = undefined as unknown as Style; // set in read_report(), when all names are known
     group.runs.push({ label, policy: place.at("policy").text ?? "", place, bound: is_bound(place), style });
   }
   group.differences.push(...differences);
@@ -151,7 +152,7 @@ function add_input(side: Side, name: string, content: Place): boolean {
   return true;
 }
 
-// Returns the policy of a curve's series, whose name may go on: "hcache, Llama-2-7B".
+// Returns the policy in the name of a curve's series, which may continue: "hcache, Llama-2-7B".
 export const policy_of = (series: string): string => series.split(", ")[0]!;
 
 // Returns every name that needs a colour, in order of appearance.
@@ -180,7 +181,7 @@ export function changed_policy(candidate: Place): string {
 }
 
 export function read_report(text: string): Report {
-  if (text.trim() === "") throw new ReportError("This page holds no data: kvcap report fills it.");
+  if (text.trim() === "") throw new ReportError("This page contains no data; kvcap report fills it in.");
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

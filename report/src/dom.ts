@@ -1,4 +1,4 @@
-// Creates DOM nodes; all other files use it. Text becomes text nodes: text of files is never parsed as
+// Creates the DOM nodes of all other files. Text becomes text nodes, so text from files is never parsed as
 // markup.
 
 export type Child = Node | string | number | null | undefined | false | Child[];
@@ -29,7 +29,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-// Creates an element of SVG.
+// Creates an SVG element.
 export function svg<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -49,7 +49,7 @@ export function button(label: Child, attributes: Attributes, press: () => void):
   return element;
 }
 
-// Returns a labelled <select>. `id` is the same in every redraw, so that it keeps the focus.
+// Returns a labelled <select>. `id` must be the same in every redraw, so that the element keeps the focus.
 export function choice(
   label: string,
   id: string,

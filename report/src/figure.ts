@@ -1,4 +1,4 @@
-// A figure: a chart, a sentence that describes it to readers who cannot see it, its table, and its CSV.
+// Figure: a chart with a sentence that describes it to readers who cannot see it, its table, and its CSV.
 import { echarts, type Option } from "./charts/engine.ts";
 import { save, to_csv } from "./csv.ts";
 import { button, h, type Child } from "./dom.ts";
@@ -22,7 +22,7 @@ export interface Figure {
   height: number;
   option: Option;
   table: () => Table; // built on request
-  key?: { name: string; colour: string }[]; // colours other than a policy's
+  key?: { name: string; colour: string }[]; // legend of colours that do not stand for policies
   controls?: Child;
   picked?: (pick: Picked) => void;
   below?: Child;
@@ -55,7 +55,7 @@ function walk_with_keys(
     .filter(({ size }) => size > 0);
   let row = 0;
   let item = -1;
-  // A line of parallel coordinates has no point for a tooltip, so it is highlighted instead.
+  // A line of parallel coordinates has no point to attach a tooltip to, so it is highlighted instead.
   const show = (seriesIndex: number, dataIndex: number): void => {
     if (series[seriesIndex]?.type === "parallel") {
       chart.dispatchAction({ type: "downplay", seriesIndex });
@@ -87,7 +87,7 @@ function walk_with_keys(
   area.addEventListener("blur", () => chart.dispatchAction({ type: "hideTip" }));
 }
 
-// Returns the figure's table, which is built when it is opened.
+// Returns a collapsed table of the figure, which is built when it is opened.
 export function table_below(figure: Pick<Figure, "title" | "table">): HTMLElement {
   const details = h("details", {}, h("summary", {}, "Show as table"));
   details.addEventListener("toggle", () => {

@@ -1,4 +1,4 @@
-// The footer: what the page contains of others, under which licences.
+// The footer: the software of others that the page contains, and its licences.
 import { h } from "./dom.ts";
 
 interface Notice {

@@ -1,4 +1,4 @@
-// Formats numbers as text. Text has three significant digits; tables also keep the exact number.
+// Formats numbers as text, by default with three significant digits; tables also keep the exact number.
 
 const minus = "\u2212";
 
@@ -25,7 +25,7 @@ export function show(value: number | null, digits = 3): string {
   return sign + group(size.toFixed(Math.min(decimals, 12)));
 }
 
-// Formats like show(), without trailing zeros: for axes and for numbers that people typed.
+// Formats like show(), but without trailing zeros: for axes, and for numbers that users have typed.
 export function brief(value: number, digits = 3): string {
   const text = show(value, digits);
   return text.includes(".") && !text.includes("e") ? text.replace(/\.?0+$/, "") : text;
@@ -52,7 +52,7 @@ export function quantity(value: number, unit: string): string {
   return `${brief(value / size)} ${prefix}${unit}`;
 }
 
-// Formats milliseconds as people read them: "200 ms", "1.5 s", "12 min", "3 h".
+// Formats milliseconds in a readable unit: "200 ms", "1.5 s", "12 min", "3 h".
 export function duration(ms: number): string {
   const size = Math.abs(ms);
   if (size < 1000) return `${brief(ms)} ms`;

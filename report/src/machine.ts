@@ -1,5 +1,5 @@
-// The machine as a picture: the GPU, the tiers below it and the links between them, each with what flows and how
-// busy it is, so that the bottleneck is seen.
+// Diagram of the machine: the GPU, the tiers below it and the links between them, each with its traffic and
+// how busy it is, so that the bottleneck is visible.
 import { h, svg, type Child } from "./dom.ts";
 import { id_of, table_below } from "./figure.ts";
 import { brief, list, quantity, show } from "./format.ts";
@@ -19,7 +19,7 @@ export class MachineLoad {
     readonly metric: (name: string) => Place,
   ) {}
 
-  // Of {scenario: {hardware}, metrics}: a result, or what a plan and a capacity say of their answer.
+  // Reads {scenario: {hardware}, metrics}: a result, or the machine of a plan's or a capacity's answer.
   static of(place: Place): MachineLoad {
     return new MachineLoad(place.at("scenario", "hardware"), (name) => place.at("metrics").metric(name));
   }
@@ -30,7 +30,7 @@ export class MachineLoad {
   busy(resource: string): number {
     return this.number(`utilization.${resource}`);
   }
-  // Bytes a second of a tier, over the whole run.
+  // Returns the bytes per second read from or written to a tier, averaged over the run.
   flow(kind: "read" | "written", tier: string): number {
     const seconds = this.number("duration");
     return seconds > 0 ? this.number(`${kind}_bytes.${tier}`) / seconds : 0;
@@ -50,8 +50,8 @@ interface TierBox {
   tier: string;
   title: string;
   size: string;
-  up: string; // resource of reads
-  down: string; // resource of writes; the same if one resource serves both
+  up: string; // resource that serves reads
+  down: string; // resource that serves writes; the same as `up` if one resource serves both
 }
 
 function tier_boxes(load: MachineLoad): TierBox[] {
@@ -93,7 +93,7 @@ class Picture {
     this.parts.push(svg("text", { x, y, fill: this.theme.ink, "font-size": 12, ...more }, text));
   }
 
-  // A box, outlined where it is the busiest resource, with its busy share as a bar along its lower edge.
+  // Draws a box: bold if it is the busiest resource, dashed if it is not used.
   private box(
     x: number,
     y: number,
@@ -128,7 +128,7 @@ class Picture {
     );
   }
 
-  // An arrow whose thickness and colour say how busy the link is.
+  // Draws an arrow whose thickness and colour show how busy the link is.
   private arrow(x: number, from: number, to: number, share: number, flows: boolean): void {
     const { theme } = this;
     const colour = flows ? this.paint(share) : theme.line;
@@ -156,7 +156,7 @@ class Picture {
     const gpu = load.hardware.at("gpu");
     const count = gpu.at("count").number ?? 1;
     const busy = load.busy("gpu");
-    // A step keeps the GPU busy however few sequences it has: how hot it is says the load.
+    // A step keeps the GPU busy even if it has few sequences, so the offered load limits the colour.
     const heat = Math.min(busy, load.metric("offered_load").number ?? busy);
     const between = this.gpus_exchange;
     this.box(1.5, 1.5, wide - 3, between ? 84 : 66, ["gpu", "nvlink"], true, heat);
@@ -226,11 +226,12 @@ class Picture {
   }
 }
 
-// Returns what is busiest, as a sentence. A GPU is busy whenever a sequence is active, also far from its limit.
+// Returns a sentence about the busiest resource. A GPU is busy whenever a sequence is active, even far from
+// its limit.
 function verdict(load: MachineLoad): string {
   const busiest = load.busiest;
   const share = load.busy(busiest);
-  if (busiest === "" || share === 0) return "Nothing of the machine is busy.";
+  if (busiest === "" || share === 0) return "No part of the machine is busy.";
   const name = title_of(`${busiest}_utilization`);
   const busy = `${name}, ${show(100 * share)} % of the time`;
   const offered = load.metric("offered_load").number;
@@ -259,7 +260,7 @@ function load_table(load: MachineLoad, boxes: readonly TierBox[]): Table {
   };
 }
 
-// Returns the figure of a setting's machine; null if the data does not know how busy it was.
+// Returns the figure of a setting's machine; null if the data lacks utilizations.
 export function machine_figure(
   theme: Theme,
   load: MachineLoad,

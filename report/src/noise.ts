@@ -1,8 +1,9 @@
-// Which of two runs is better beyond chance: by their paired difference, else by their own intervals.
+// Decides which runs are better beyond chance: by their paired difference, otherwise by their own intervals.
 import { half_width, type Run } from "./data.ts";
 import type { Place } from "./place.ts";
 
-// Returns 1 if the first run's metric is larger beyond chance, -1 if the second's, 0 if the runs do not show it.
+// Returns 1 if the first run's metric is larger beyond chance, -1 if the second run's is, 0 if the runs do
+// not tell.
 export function larger(differences: readonly Place[], metric: string, one: Run, other: Run): -1 | 0 | 1 {
   const paired = differences.find((each) => {
     const names = [each.at("setting").text, each.at("against").text];
@@ -20,7 +21,7 @@ export function larger(differences: readonly Place[], metric: string, one: Run, 
   return a > b ? 1 : -1;
 }
 
-// Returns the runs that are best beyond chance: each is better than every run that is not among them.
+// Returns the runs that are best beyond chance: each is better than every run that is not returned.
 export function best_of(
   differences: readonly Place[],
   metric: string,
@@ -36,6 +37,6 @@ export function best_of(
   return [];
 }
 
-// True iff more arrives than the run serves.
+// True iff more load arrives than the run serves.
 export const is_saturated = (run: Run): boolean =>
   run.place.at("metrics", "stable", "verdict").text === "saturated";

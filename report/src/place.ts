@@ -1,4 +1,4 @@
-// Place: a value in the report's data and its path (RFC 6901). Every number on the page carries its path, so
+// Place: a value in the report's data, with its path (RFC 6901). Every number on the page keeps its path, so
 // that tests, and readers of the page's source, can find it in the JSON.
 
 export class Place {
@@ -7,7 +7,7 @@ export class Place {
     readonly path: string,
   ) {}
 
-  // Returns the place of a member; if there is no such member, a place that does not exist.
+  // Returns the place of a member. If there is no such member, the place does not exist (`exists`).
   at(...keys: (string | number)[]): Place {
     let value = this.value;
     let path = this.path;
@@ -19,7 +19,7 @@ export class Place {
     return new Place(value, path);
   }
 
-  // Returns a metric by its dotted name, which is one key in some files and a path of keys in others.
+  // Returns a metric by its dotted name, which is a single key in some files and a path of keys in others.
   metric(name: string): Place {
     const flat = this.at(name);
     return flat.exists ? flat : this.at(...name.split("."));

@@ -1,4 +1,4 @@
-// The pointer: anywhere inside a chart of points or threads the nearest of them answers.
+// Follows the pointer in charts of points or threads, and shows the tooltip of the nearest one.
 import type { echarts } from "./charts/engine.ts";
 
 type Chart = ReturnType<typeof echarts.init>;
@@ -18,7 +18,7 @@ interface Found {
 const value_of = (item: unknown): unknown[] =>
   (Array.isArray(item) ? item : ((item as { value?: unknown[] } | null)?.value ?? [])) as unknown[];
 
-// Returns the item with the least distance to the pointer.
+// Returns the item nearest to the pointer.
 function nearest_dot(spots: readonly (Found & { at: Spot })[], [x, y]: Spot): Found | null {
   let best: Found | null = null;
   let least = Infinity;
@@ -45,7 +45,8 @@ interface ParallelSystem {
   dataToPoint: (value: unknown, dimension: string) => Spot;
 }
 
-// ECharts has no public way from a value of a parallel axis to its pixel.
+// Returns the coordinate system of a parallel chart, from ECharts' internals: it has no public function that
+// maps a value of a parallel axis to a pixel.
 function parallel_system(chart: Chart): ParallelSystem | null {
   interface Model {
     getComponent: (name: string) => { coordinateSystem?: ParallelSystem } | undefined;
@@ -54,7 +55,7 @@ function parallel_system(chart: Chart): ParallelSystem | null {
   return model?.getComponent("parallel")?.coordinateSystem ?? null;
 }
 
-// Returns every thread's points, one per axis; absent where a thread has no value.
+// Returns every thread's points, one per axis; null where a thread has no value.
 function threads_of(chart: Chart, data: readonly unknown[]): (Spot | null)[][] {
   const system = parallel_system(chart);
   if (!system) return [];
@@ -66,7 +67,7 @@ function threads_of(chart: Chart, data: readonly unknown[]): (Spot | null)[][] {
   );
 }
 
-// Returns the thread that passes the pointer at the least height above or below it.
+// Returns the thread that passes nearest above or below the pointer.
 function nearest_thread(threads: readonly (Spot | null)[][], [x, y]: Spot): Found | null {
   let best: Found | null = null;
   let least = Infinity;
@@ -83,7 +84,8 @@ function nearest_thread(threads: readonly (Spot | null)[][], [x, y]: Spot): Foun
 
 type Formatter = (at: { seriesIndex: number; dataIndex: number }) => HTMLElement;
 
-// Shows and highlights what is nearest to the pointer; `picked` is called for a click.
+// Highlights the item nearest to the pointer and shows its tooltip. A click calls `picked` with the nearest
+// item.
 export function follow_pointer(
   chart: Chart,
   all: readonly SeriesLike[],

@@ -9,7 +9,7 @@ export interface Unit {
 interface Quantity extends Unit {
   title: string;
   better: number; // 1 if more is better, -1 if less is, 0 if neither
-  real_only: boolean; // says nothing of a bound, which cannot be built
+  real_only: boolean; // has no meaning for a bound, which cannot be built
 }
 
 export const ms_of_s: Unit = { symbol: "ms", scale: 1000 };
@@ -46,12 +46,12 @@ export function read_quantities(place: Place): void {
   overview_metrics = place.at("overview").texts;
 }
 
-// Reads what people read instead of a field's path, a change "path=value" or a step.
+// Reads the titles of fields, changes ("path=value") and steps.
 export function read_titles(place: Place): void {
   titles = new Map(place.entries.map(([raw, title]) => [raw, title.text ?? raw]));
 }
 
-// Returns the unit of a metric, or of a scenario's field by the end of its name.
+// Returns the unit of a metric, or of a scenario's field, which follows from the end of its name.
 export function unit_of(name: string): Unit {
   return table.get(name) ?? endings.find(({ ending }) => name.endsWith(ending)) ?? { symbol: "", scale: 1 };
 }
@@ -68,21 +68,22 @@ export const is_real_only = (name: string): boolean => table.get(name)?.real_onl
 
 // Returns the most important metrics.
 export const headlines = (): readonly string[] => headline_metrics;
-// Returns the metrics of the first table: those of the terminal, and a few more.
+// Returns the metrics of the overview's table: those of the terminal, and a few more.
 export const overview_rows = (): readonly string[] => overview_metrics;
 
 const stored = "stored_bytes_";
-// Kinds of tiers, from near to far.
+// Returns the kinds of tiers, from near to far.
 export const tiers = (): string[] =>
   [...table.keys()].filter((name) => name.startsWith(stored)).map((name) => name.slice(stored.length));
 export const tier_title = (tier: string): string => title_of(stored + tier).replace("stored in ", "");
 
-// Returns the title of a field, or of a change of it; the end of its path if it has none.
+// Returns the title of a field or of a change of a field; if there is none, the end of the path.
 export function field_title(path: string): string {
   return titles.get(path) ?? (path.includes("=") || path.includes(" ") ? path : short_path(path));
 }
 
-// The end of a path tells it from others; the place in a list is not a name: "tiers.0.capacity_bytes".
+// Returns the end of a path, which identifies it: its last two names, and an index between them
+// ("tiers.0.capacity_bytes").
 function short_path(path: string): string {
   const parts = path.split(".");
   const names = /^\d+$/.test(parts.at(-2) ?? "") ? 3 : 2;

@@ -1,4 +1,4 @@
-// The points of a sweep as rows: which are shown, their names, and the commands that repeat them.
+// Sweep: the points of a sweep as rows, with their names and the commands that repeat them.
 import { brief } from "./format.ts";
 import type { Place } from "./place.ts";
 import { field_title, unit_of } from "./quantities.ts";
@@ -47,7 +47,7 @@ export class Sweep {
   at(name: string, row: number): Place {
     return this.column(name).at(row);
   }
-  // Returns the value as it is read, "128 GB"; the command has it as it is set.
+  // Returns the value for readers, "128 GB"; the command contains it as it is set.
   text(name: string, row: number): string {
     const value = this.at(name, row).value;
     if (typeof value !== "number") return value_text(value);
@@ -93,7 +93,8 @@ export class Sweep {
   }
 }
 
-// Returns the keys of the Pareto front, ordered by x. `x_sign` and `y_sign` are 1 if more is better, else -1.
+// Returns the keys of the points on the Pareto front, ordered by x. `x_sign`, `y_sign`: 1 if more is better,
+// else -1.
 export function front(
   points: readonly { x: number; y: number; key: number }[],
   x_sign: number,

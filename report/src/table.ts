@@ -1,4 +1,4 @@
-// Tables with the numbers of the charts. A cell keeps the exact number and its path in the data.
+// Tables of the charts' numbers. A cell keeps the exact number and its path in the data.
 import { h } from "./dom.ts";
 import { show, show_interval } from "./format.ts";
 import type { Place } from "./place.ts";
@@ -42,7 +42,7 @@ export function metric_cell(place: Place, name: string, half_width: number | nul
   return cell(place, unit_of(name), half_width);
 }
 
-// Returns a cell of a number that the page computed.
+// Returns a cell with a number that the page has computed.
 export function derived(value: number | null, scale = 1): Cell {
   return { text: show(value === null ? null : value * scale), value, scale };
 }
@@ -113,7 +113,8 @@ export function draw_table(
   );
 }
 
-// Says that there are more columns, where a screen is too narrow for them, and fades the last one that it shows.
+// Returns a scrolling container. If the screen is too narrow for all columns, it shows a hint and fades the
+// edge.
 export function scroller(area: HTMLElement): HTMLElement {
   const hint = h("p", { class: "hint", "aria-hidden": "true" }, "Scroll sideways for more \u2192");
   const look = (): void => {

@@ -34,8 +34,8 @@ const favourites: Record<string, number> = {
   adaptive: 7,
 };
 
-// Assigns a style to every name: the frequent policies have fixed styles, the others take free ones in order
-// of appearance.
+// Assigns a style to every name: frequent policies have fixed styles, others take the free ones in order of
+// appearance.
 export class Palette {
   private readonly taken = new Map<string, Style>();
 
@@ -49,7 +49,7 @@ export class Palette {
       const favourite = Object.hasOwn(favourites, name) ? favourites[name] : undefined;
       const index = favourite ?? free[next++] ?? styles.length + (next - free.length);
       const style = styles[index % styles.length]!;
-      // With more names than colours, the later ones share a colour and differ in their dashes.
+      // If there are more names than colours, later names reuse a colour with other dashes.
       const later = { ...style, dash: [4 + 3 * (index % 3), 2, 1, 2], symbol: "emptyCircle" };
       this.taken.set(name, index < styles.length ? style : later);
     }
@@ -118,13 +118,14 @@ export function theme(mode: Mode): Theme {
   };
 }
 
-// Returns the mode chosen by the reader, or else the system's. Pages opened from disk may have no storage.
+// Returns the mode that the reader has chosen, otherwise the system's. Pages opened from disk may have no
+// storage.
 export function preferred_mode(): Mode {
   try {
     const chosen = localStorage.getItem("kvcap-theme");
     if (chosen === "light" || chosen === "dark") return chosen;
   } catch {
-    // Uses the system's mode.
+    // Without storage, the system's mode is used.
   }
   return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
 }
@@ -133,6 +134,6 @@ export function remember_mode(mode: Mode): void {
   try {
     localStorage.setItem("kvcap-theme", mode);
   } catch {
-    // Without storage the choice lasts until the page is closed.
+    // Without storage, the choice lasts until the page is closed.
   }
 }

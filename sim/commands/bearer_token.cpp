@@ -13,8 +13,9 @@ std::string bearer_token(const char* variable) {
   while (token.ends_with('\n') || token.ends_with('\r')) token.pop_back();
   const auto is_printable = [](unsigned char letter) { return letter > ' ' && letter < 127; };
   if (std::all_of(token.begin(), token.end(), is_printable)) return token;
-  throw InputError(std::string(variable) +
-                   ": found a blank or another character that tokens lack, allowed: a bearer token");
+  throw InputError(
+      std::string(variable) +
+      ": found a blank or another character that a token cannot contain, allowed: a bearer token");
 }
 
 }  // namespace kvcap

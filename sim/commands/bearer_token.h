@@ -5,8 +5,8 @@
 
 namespace kvcap {
 
-// Returns the variable's token, without the line end that files of tokens have; empty if it is not set.
-// Throws InputError if it cannot be a token.
+// Returns the token in the environment variable, without line ends (a token read from a file often ends with
+// one); empty if the variable is not set. Throws InputError for a value that cannot be a token.
 std::string bearer_token(const char* variable);
 
 }  // namespace kvcap

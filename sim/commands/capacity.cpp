@@ -43,8 +43,8 @@ struct CapacityArgs {
   bool explain = false;
 };
 
-// True iff the metric gets worse with the load; for other metrics a search from below does not find the
-// highest load that meets a target.
+// True iff the metric gets worse as the load grows. For other metrics, a search from low loads upwards would
+// not find the highest load that meets a target.
 bool worsens_with_load(const std::string& metric) {
   return metric.ends_with("_ms") || metric.ends_with("hit_rate") || metric.starts_with("rejected") ||
          metric.starts_with("failed") || metric.starts_with("truncated");
@@ -65,7 +65,7 @@ std::vector<Target> read_targets(const CapacityArgs& args, const Scenario& scena
                    "'p99_ttft_ms<=1000'");
 }
 
-// JSON has no NaN or infinity; they become null.
+// NaN and infinity become null, because JSON has neither.
 Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
   Json metrics = Json::object(), half_widths = Json::object();
   std::vector<std::string> names = {"mean_ttft_ms",
@@ -116,7 +116,7 @@ Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
           {"half_widths", half_widths}};
 }
 
-// Returns what the policy changes in the answers; null for a lossless one.
+// Returns how the policy changes the model's answers; null for a lossless policy.
 Json quality_note_of(const CapacityAnswer& answer) {
   for (const LoadPoint& point : answer.points) {
     if (!point.runs.empty() && !point.runs.front().quality_note.empty())
@@ -125,7 +125,8 @@ Json quality_note_of(const CapacityAnswer& answer) {
   return {};
 }
 
-// Returns the mean of a total over the turns that were served at the first load; null without any.
+// Returns a total divided by the number of turns served, at the first load that was run; null if no turn was
+// served.
 Json mean_of(const CapacityAnswer& answer, const char* total) {
   for (const LoadPoint& point : answer.points) {
     if (point.runs.empty()) continue;
@@ -136,7 +137,7 @@ Json mean_of(const CapacityAnswer& answer, const char* total) {
   return {};
 }
 
-// Returns the highest load that was run and is not above the capacity; null without one.
+// Returns the highest load that was run and does not exceed the capacity; null if there is none.
 const LoadPoint* at_capacity(const CapacityAnswer& answer) {
   const LoadPoint* found = nullptr;
   for (const LoadPoint& point : answer.points)
@@ -183,14 +184,14 @@ struct Alternative {
   CapacityAnswer answer;
 };
 
-// Returns the scenario with the sizes that its run at the capacity fills.
+// Returns the scenario in which each tier without a set size gets the size that the run at capacity fills.
 Scenario sized(const Scenario& scenario, const CapacityAnswer& answer) {
   const LoadPoint* point = at_capacity(answer);
   return point ? with_filled_sizes(scenario, point->runs.front()) : scenario;
 }
 
-// Returns the capacity of the engine with its prefix cache alone and with its stacks; after Ctrl-C those that
-// are whole, and sets `interrupted`.
+// Returns the capacities of the engine's other policies: its prefix cache alone, and its offloading stacks.
+// After Ctrl-C, returns those that are complete and sets `interrupted`.
 std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& question,
                                       const Scenario& scenario, const CapacityQuestion& asked,
                                       const FinishedRuns& finished, bool& interrupted) {
@@ -211,7 +212,7 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& 
   return found;
 }
 
-// Returns the launch line of the answer, and the flags that raise the capacity.
+// Returns the launch line of the answer, followed by the changes of flags that raise the capacity.
 std::string flags_text(const Scenario& scenario, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
   const Scenario filled = sized(scenario, answer);
@@ -230,7 +231,7 @@ std::string flags_text(const Scenario& scenario, const CapacityQuestion& questio
   return text == "\n" ? "" : text;
 }
 
-// Returns all notes, or a line that counts them.
+// Returns all notes if `is_explained`, otherwise a line that counts them.
 std::string notes_text(const std::vector<std::string>& notes, bool is_explained) {
   const std::vector<std::string> assumed = assumptions(notes);
   const auto old =
@@ -253,7 +254,7 @@ std::string notes_text(const std::vector<std::string>& notes, bool is_explained)
   return text;
 }
 
-// One policy with its capacity, and the other policies that a launch line suggests.
+// One policy with its capacity and, for a question from a launch line, the engine's other policies.
 struct Answered {
   Scenario scenario;
   CapacityAnswer answer;
@@ -261,7 +262,7 @@ struct Answered {
   Json document;
 };
 
-// Adds the launch line of the answer, and the changes of flags that lead to the others.
+// Adds the launch line of the answer, and the changes of flags that lead to each of the other policies.
 void add_launch(const Launched& from, Answered& one) {
   const Scenario filled = sized(one.scenario, one.answer);
   const std::string launch = launch_line_of(filled);
@@ -278,7 +279,7 @@ void add_launch(const Launched& from, Answered& one) {
   one.document["warnings"] = one.document["from"]["warnings"];
 }
 
-// Returns the scenarios of --policies; without it that of the question.
+// Returns one scenario for each of --policies, or the question's own scenario without that option.
 std::vector<Scenario> scenarios_of(const CapacityArgs& args, const Question& question) {
   if (args.policies.empty()) return {question.load()};
   const std::vector<Storage>& sizes = question.storages();
@@ -307,7 +308,7 @@ void refuse_trace(const Scenario& scenario, const std::string& name) {
   if (scenario.workload.arrivals.process != ArrivalProcess::trace) return;
   throw InputError(name +
                    ": workload.arrivals.process: found \"trace\", allowed: poisson, gamma, constant, "
-                   "closed_loop (a trace says itself when its requests arrive)");
+                   "closed_loop (a trace already fixes when its requests arrive)");
 }
 
 // Returns "chat: llama-3.1-8b, recompute; mean prompt with its history 2,360 tokens, mean answer 456 tokens".
@@ -333,7 +334,8 @@ std::string page_of(const CapacityArgs& args, const CapacityQuestion& question, 
          flags_text(scenario, question, one.answer, one.others);
 }
 
-// Returns the policies by their capacity with a sentence or two each, then with --explain the page of each.
+// Returns one or two sentences per policy, the highest capacity first, followed by the page of each policy if
+// --explain is given.
 std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question, std::vector<Answered> all) {
   if (all.size() == 1) return page_of(args, question, all.front());
   std::stable_sort(all.begin(), all.end(),
@@ -349,8 +351,8 @@ std::string pages_of(const CapacityArgs& args, const CapacityQuestion& question,
   return text;
 }
 
-// Returns the answer for every policy; after Ctrl-C for those that have one, and sets `interrupted`. Throws
-// Interrupted if none has.
+// Returns the answer for every policy. After Ctrl-C, returns the answers so far and sets `interrupted`;
+// throws Interrupted if there are none.
 std::vector<Answered> answers_of(const CapacityArgs& args, const Question& asked,
                                  const CapacityQuestion& question, std::vector<Scenario> scenarios,
                                  const FinishedRuns& finished, bool& interrupted) {
@@ -421,7 +423,7 @@ void add_capacity(CLI::App& app) {
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--policies", args->policies,
-                "the capacities of several policies: a,b,c; exit code 3 if none meets the targets");
+                "find the capacity of each policy: a,b,c; exit code 3 if none meets the targets");
   command.repeated("--meet", args->meet,
                    "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
   command.value("--seeds", args->seeds, "seeds per load; a single seed gives no interval")

@@ -23,10 +23,10 @@ inline constexpr const char* kScenarioHelp =
 
 // Returns the items of "a, b,c" without spaces around them; an empty list has one empty item.
 std::vector<std::string> list_items(const std::string& list);
-// Returns the same; throws InputError, which names the option, for an empty item or one that stands twice.
+// Like list_items(), but throws InputError, which names the option, for an empty or repeated item.
 std::vector<std::string> distinct_items(const std::string& option, const std::string& list);
 
-// A declared argument or option, for further settings.
+// A declared argument or option; its functions refine the declaration.
 class Declared {
  public:
   explicit Declared(CLI::Option* option) : option_(option) {}

@@ -1,5 +1,5 @@
-// The subcommands of kvcap. Each add_ function registers a subcommand, which runs when it is chosen. Exit
-// codes: 0 done, 1 internal error, 2 bad input, 3 a check failed, 130 interrupted.
+// The subcommands of kvcap. Each add_ function registers a subcommand, which runs if the command line names
+// it. Exit codes: 0 done, 1 internal error, 2 bad input, 3 a check failed, 130 interrupted.
 #pragma once
 
 #include <stdexcept>
@@ -11,7 +11,7 @@ class App;
 
 namespace kvcap {
 
-// A check that the user asked for does not hold; the message names it. Exit code 3.
+// Thrown if a check that the user asked for fails; the message names the check. Exit code 3.
 class CheckFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

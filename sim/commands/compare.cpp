@@ -41,7 +41,7 @@
 namespace kvcap {
 namespace {
 
-constexpr int kGatedReplications = 5;  // of a --require on differences
+constexpr int kGatedReplications = 5;  // default number of seeds if --require bounds a difference
 
 // Returns the differences of setting `one` against setting `other`, under their labels.
 std::vector<Difference> differences_of(const std::vector<Compared>& columns,
@@ -55,8 +55,8 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// True iff the setting's mean TTFT is higher than that of the first one, or lower only within chance or half
-// a per cent.
+// True iff the setting's mean TTFT is not lower than that of the first setting by more than chance and
+// kNoticeableShare.
 bool gains_nothing(const std::string& setting, const RunResult& first,
                    const std::vector<Difference>& differences) {
   const auto found = std::find_if(differences.begin(), differences.end(), [&](const Difference& one) {
@@ -66,7 +66,7 @@ bool gains_nothing(const std::string& setting, const RunResult& first,
                                         -found->difference < kNoticeableShare * first.number("mean_ttft_ms"));
 }
 
-// Returns one line per setting that lowers mean TTFT; "" if no setting differs in flags.
+// Returns the flags to change for each setting that lowers mean TTFT; "" if no setting differs in flags.
 std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results,
                              const std::vector<Difference>& differences) {
@@ -92,10 +92,11 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
                                     [](const RunResult& one) { return std::isnan(one.number("stable")); });
   return is_told
              ? "\nNo flag to change: no setting lowers mean TTFT by more than chance and half a per cent.\n"
-             : "\nWhether to change a flag is not known: the runs were too brief to tell.\n";
+             : "\nThe runs were too brief to tell whether to change a flag.\n";
 }
 
-// Returns the facts of a scenario's line without its name: "a model on 1x a GPU", "60 sessions", "seed 1".
+// Splits a line of scenario_line() into its facts, without the name: "a model on 1x a GPU", "60 sessions",
+// "seed 1".
 std::vector<std::string> facts_of(const std::string& line) {
   std::vector<std::string> facts;
   for (std::size_t at = std::min(line.find("   "), line.size()); at < line.size();) {
@@ -107,7 +108,8 @@ std::vector<std::string> facts_of(const std::string& line) {
   return facts;
 }
 
-// Returns the heading of several files: the facts that all share, then the others of each.
+// Returns the heading of a comparison of files: the facts that all files share, then those in which each
+// differs.
 std::string heading_of(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                        const std::vector<RunResult>& results) {
   std::vector<std::vector<std::string>> facts;
@@ -134,14 +136,14 @@ bool sets_seeds(const CompareArgs& args) {
                      [](const std::string& one) { return one.starts_with("replications="); });
 }
 
-// A combination that cannot be, and why.
+// A combination of values that is not possible, and the reason.
 struct LeftOut {
   Compared column;
   std::string reason;
 };
 
-// Throws the first combination's error, unless each value of the combinations that are left out is possible
-// in another one: then the values are right, and only do not go together.
+// Throws the error of a left-out combination if one of its values occurs in no possible combination: then the
+// value itself is wrong. Otherwise the values are valid and only cannot be combined.
 void refuse_impossible_values(const std::vector<LeftOut>& left_out, const std::vector<Compared>& columns) {
   for (const LeftOut& one : left_out) {
     for (const Override& value : one.column.overrides) {
@@ -155,8 +157,9 @@ void refuse_impossible_values(const std::vector<LeftOut>& left_out, const std::v
   }
 }
 
-// Loads the scenarios of further columns, and moves the columns that cannot be to `left_out`. `is_gated`: a
-// difference is judged by its interval, which one run does not have, so that a single run becomes several.
+// Loads the scenarios of the columns that have none yet, and moves impossible columns to `left_out`.
+// `is_gated`: --require judges a difference by its interval, which a single run does not have, so a scenario
+// with one seed gets kGatedReplications seeds.
 void load_columns(const Question& question, std::vector<Compared>& columns, bool is_gated,
                   std::vector<Scenario>& scenarios, std::vector<LeftOut>& left_out) {
   const Override seeds = override_of("replications=" + std::to_string(kGatedReplications));
@@ -181,12 +184,12 @@ void load_columns(const Question& question, std::vector<Compared>& columns, bool
   refuse_impossible_values(left_out, columns);
 }
 
-// Returns a line that names the combinations that cannot be; "" without any.
+// Returns a line that names the impossible combinations; "" if there are none.
 std::string impossible_text(const std::vector<LeftOut>& left_out) {
   if (left_out.empty()) return "";
   const bool is_one = left_out.size() == 1;
-  return "Left out, for " + std::string(is_one ? "it" : "they") +
-         " cannot be: " + joined(left_out, ", ", [](const LeftOut& one) { return one.column.label; }) +
+  return "Left out because " + std::string(is_one ? "it is" : "they are") +
+         " impossible: " + joined(left_out, ", ", [](const LeftOut& one) { return one.column.label; }) +
          (is_one ? " (" : " (the first: ") + left_out.front().reason + ")\n";
 }
 
@@ -202,7 +205,7 @@ void require_equal_seeds(const std::vector<Compared>& columns, const std::vector
   }
 }
 
-constexpr int64_t kCheckedTokens = 1024;  // of a context; whether an engine starts does not depend on it
+constexpr int64_t kCheckedTokens = 1024;  // of a context; any length tells whether an engine starts
 
 // Throws InputError if an engine of the scenario would not start, e.g. because the model does not fit.
 void refuse_machine(const Scenario& scenario) {
@@ -229,7 +232,8 @@ std::string dry_run_text(const std::vector<Compared>& columns, const std::vector
          format_count(scenarios.front().replications, "seed") + " each\n";
 }
 
-// Tells a run that has ended to a program: {"finished": "hcache", "seed": 1, "metrics": {...}}.
+// Reports a finished run to the program that reads --progress: {"finished": "hcache", "seed": 1, "metrics":
+// {...}}.
 void tell_finished(const std::string& label, uint64_t seed, const RunResult& result) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const char* metric : {"mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput"}) {
@@ -267,7 +271,7 @@ void compare(const CompareArgs& args) {
   if (args.dry_run) return print(dry_run_text(columns, scenarios, args.json));
   question.save(scenarios.front(), columns.front().overrides);
   if (!args.question.save.empty() && columns.size() > 1) {
-    warn("--save: " + args.question.save + " has the first of " + std::to_string(columns.size()) +
+    warn("--save: " + args.question.save + " contains only the first of " + std::to_string(columns.size()) +
          " settings, " + columns.front().label);
   }
   refuse_resume_without_folder("compare", args.resume, args.out);
@@ -336,7 +340,7 @@ void compare(const CompareArgs& args) {
     std::set<std::string> folders;
     for (std::size_t i = 0; i < results.size(); ++i) {
       std::string folder = folder_name(columns[i]);
-      // Settings whose names are equal after escaping and cutting get a number.
+      // A number distinguishes settings whose folder names are equal after escaping and truncation.
       if (!folders.insert(folder).second) folder += "," + std::to_string(i + 1);
       add_run_files(args.out + "/" + folder, scenario_line(scenarios[i], results[i]), results[i], files);
     }
@@ -357,13 +361,13 @@ void compare(const CompareArgs& args) {
 
 void add_compare(CLI::App& app) {
   auto args = std::make_shared<CompareArgs>();
-  Command command(app, "compare", "the same workload through several settings");
+  Command command(app, "compare", "run the same workload with several settings");
   add_question(command, args->question);
   command.values("others", args->others, "further files, compared with the first: before.json after.json");
   command.value(
       "--policies", args->policies,
-      "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd; beside --over: each "
-      "with every combination");
+      "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd; with --over: each "
+      "policy with every combination");
   command.repeated(
       "--over", args->over,
       "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
@@ -375,7 +379,7 @@ void add_compare(CLI::App& app) {
                "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
   add_draws(command, args->draws);
   command.repeated("--require", args->requirements,
-                   "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500' for every setting, "
+                   "fail with exit code 3 unless this holds: 'p99_ttft_ms<=500' for every setting, "
                    "'p99_ttft_ms<=+2%' against the first one, over 5 seeds by default");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
@@ -383,7 +387,7 @@ void add_compare(CLI::App& app) {
   command.value("--out", args->out, "folder for compare.json, table.txt and one folder per setting");
   command.flag("--resume", args->resume,
                "repeat no simulation that an interrupted command with this --out has finished");
-  command.flag("--dry-run", args->dry_run, "check the settings and print what would run; run nothing");
+  command.flag("--dry-run", args->dry_run, "check the settings and print what would run, but run nothing");
   command.flag("--progress", args->progress,
                "for programs: progress and each finished run as lines of JSON on stderr");
   command.flag("--explain", args->explain, kExplainHelp);

@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the end of the part that begins at `begin`: a comma outside JSON brackets and quotes.
+// Returns the end of the part that begins at `begin`: the next comma outside JSON brackets and quotes.
 std::size_t end_of_part(const std::string& text, std::size_t begin) {
   int depth = 0;
   bool is_quoted = false;
@@ -52,7 +52,8 @@ void add(Compared& column, const std::string& change, const std::string& option)
 }
 
 constexpr const char* kLaunched = "as launched";
-// Returns "hcache", or "count=4" if the value is not a name.
+// Returns the value itself if it is a name ("hcache"), otherwise the last word of the path with it
+// ("count=4").
 std::string label_of(const std::string& path, const std::string& value) {
   constexpr std::string_view kNoNames[] = {"true", "false", "null"};
   const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
@@ -80,7 +81,7 @@ std::vector<Tier> tiers_of_policy(const std::string& item) {
   return tiers;
 }
 
-// Reads "hcache", or with tiers "kv_offload:dram+ssd".
+// Reads an item of --policies: "hcache", or "kv_offload:dram+ssd" with tiers.
 Compared column_of_policy(const std::string& item) {
   Compared column{.label = item, .overrides = {}, .folder = item};
   add(column, "policy.name=" + item.substr(0, item.find(':')), "--policies");
@@ -92,7 +93,8 @@ Compared column_of_policy(const std::string& item) {
   return column;
 }
 
-// Reads "4": four nodes, each for prefill and decode; or "1+3": one prefill node and three decode nodes.
+// Reads an item of --layouts: "4" is four nodes that prefill and decode, "1+3" one prefill node and three
+// decode nodes.
 Compared column_of_layout(const std::string& item) {
   const std::size_t plus = item.find('+');
   const auto nodes = [&](const std::string& text) {
@@ -119,7 +121,7 @@ Compared column_of_layout(const std::string& item) {
   return column;
 }
 
-// Limited because all pairs of settings are compared.
+// A limit, because every pair of settings is compared.
 constexpr std::size_t kMostSettings = 500;
 
 [[noreturn]] void refuse_more_settings() {
@@ -169,8 +171,8 @@ std::vector<Compared> combined(const std::vector<Compared>& policies, const std:
   return columns;
 }
 
-// Returns the policy with the sizes of --dram and --ssd: a column per size, or one if it takes none of them.
-// Tiers of the policy's own, as in lmcache:dram, remain the only ones.
+// Returns the policy with the sizes of --dram and --ssd: one column per combination of sizes, or one column
+// if the policy uses neither tier. If the item names its tiers, as in lmcache:dram, it uses no others.
 std::vector<Compared> with_sizes(const Compared& policy, const std::string& item,
                                  const std::vector<Storage>& storages) {
   const std::string name = item.substr(0, item.find(':'));
@@ -185,7 +187,7 @@ std::vector<Compared> with_sizes(const Compared& policy, const std::string& item
         return std::find(tiers.begin(), tiers.end(), one.tier) == tiers.end();
       });
     }
-    // Sizes of a tier that the policy does not use make no columns.
+    // Combinations that differ only in a tier that the policy does not use give one column.
     const auto is_same = [&](const Compared& one) {
       return one.overrides.back().value == sized.back().value;
     };
@@ -197,7 +199,8 @@ std::vector<Compared> with_sizes(const Compared& policy, const std::string& item
   return columns.empty() ? std::vector<Compared>{policy} : columns;
 }
 
-// Sizes that no policy takes would change nothing, unsaid. Unknown names are refused where they are loaded.
+// Throws InputError for sizes that no policy uses, because they would silently change nothing. Unknown policy
+// names are refused later, when they are loaded.
 void refuse_unused_sizes(const std::vector<std::string>& items, const std::vector<Storage>& storages) {
   const auto is_size = [](const Storage::Size& size) { return size.bytes > 0; };
   const auto takes = [&](const std::string& item) {
@@ -218,8 +221,8 @@ void refuse_unused_sizes(const std::vector<std::string>& items, const std::vecto
   }
 }
 
-// Returns the columns of --policies, by default those of the engine. Beside a launch line its own policy is
-// one of them only with --over, and keeps the line's tiers.
+// Returns the columns of --policies; by default, those of the engine's own policies. With a launch line, the
+// line's own policy gets a column only if --over or sizes are given, and keeps the line's tiers.
 std::vector<Compared> columns_of_policies(const CompareArgs& args, const Question& question) {
   const std::vector<std::string>& launched = question.from().overrides;
   const bool is_launched = question.from().is_given();
@@ -245,7 +248,7 @@ std::vector<Compared> columns_of_policies(const CompareArgs& args, const Questio
   return columns;
 }
 
-// Returns a column per file; labels are their names, or their paths if two have the same name.
+// Returns a column per file, labelled with its name, or with its path if two files have the same name.
 std::vector<Compared> columns_of_files(const CompareArgs& args) {
   std::vector<Compared> columns;
   std::set<std::string> names;
@@ -274,8 +277,8 @@ std::vector<Compared> columns_of(const CompareArgs& args, const Question& questi
     if (is_launched || !args.policies.empty() || !args.over.empty() || !args.layouts.empty() ||
         !question.storages().empty()) {
       throw InputError(
-          "compare: found several files beside --from, --policies, --over, --layouts, --dram or --ssd, "
-          "allowed: files alone, with --set for all of them");
+          "compare: found several files with --from, --policies, --over, --layouts, --dram or --ssd, "
+          "allowed: files alone, or with --set, which applies to all of them");
     }
     return columns_of_files(args);
   }
@@ -284,7 +287,7 @@ std::vector<Compared> columns_of(const CompareArgs& args, const Question& questi
   if (!args.layouts.empty()) {
     if (is_launched || !args.policies.empty() || !args.over.empty() || !question.storages().empty()) {
       throw InputError(
-          "compare: found --layouts beside --from, --policies, --over, --dram or --ssd, allowed: alone");
+          "compare: found --layouts with --from, --policies, --over, --dram or --ssd, allowed: alone");
     }
     for (const std::string& item : split(args.layouts)) columns.push_back(column_of_layout(item));
     return columns;
@@ -335,7 +338,7 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& c
   const auto last = std::find_if(scenarios.rbegin(), scenarios.rend(), stores);
   if (last == scenarios.rend()) {
     throw InputError(
-        "--bounds: found no policy that stores anything, allowed: at least one of them compared");
+        "--bounds: found no policy that stores anything, allowed: a comparison with at least one");
   }
   const Compared& stored = columns[static_cast<std::size_t>(scenarios.rend() - last) - 1];
   const Overrides base = stored.overrides;

@@ -1,4 +1,4 @@
-// kvcap completion, kvcap man: describe the command line to shells and man(1).
+// kvcap completion and kvcap man: print shell completions and the manual page.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the option under each of its names.
+// Returns one description for each of the option's names.
 std::vector<OptionText> described(const CLI::Option& option) {
   OptionText text;
   text.meaning = option.get_description();
@@ -39,7 +39,8 @@ std::vector<OptionText> described(const CLI::Option& option) {
   return {text};
 }
 
-// Returns the names that an option's value may be; those of files may be paths, too.
+// Returns, by option, the names that its value may be. Where the names are those of files, paths are allowed,
+// too.
 std::map<std::string, OptionValues> catalogue_names() {
   const auto files = [](Catalogue which) {
     OptionValues values;
@@ -87,7 +88,7 @@ ProgramText described(const CLI::App& app) {
 
 void add_completion(CLI::App& app) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("completion", "completion of the command line for a shell");
+  CLI::App* command = app.add_subcommand("completion", "print completions of the command line for a shell");
   command->add_option("shell", *shell, "bash, zsh or fish")->required();
   command->footer("Example: kvcap completion bash > kvcap.bash && source kvcap.bash");
   command->callback([shell, &app] {
@@ -109,7 +110,7 @@ void add_completion(CLI::App& app) {
 }
 
 void add_man(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("man", "the manual page, as man -l reads it");
+  CLI::App* command = app.add_subcommand("man", "print the manual page, for man -l");
   command->footer("Example: kvcap man > kvcap.1");
   command->callback([&app] { print(manual_page(described(app))); });
 }

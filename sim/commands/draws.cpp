@@ -11,7 +11,7 @@ void add_draws(Command& command, std::string& draws) {
   command
       .value("--draws", draws,
              "plausible machines to draw from the measured errors, for model intervals; 0: none; auto: up "
-             "to 32, in at most as many turns as the runs")
+             "to 32, which together simulate at most as many turns as the runs")
       .with_default();
 }
 

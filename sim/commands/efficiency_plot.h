@@ -1,4 +1,4 @@
-// Plots the efficiency of a machine as text: the share of peak_flops over the number of tokens.
+// Plots a GPU's efficiency as text: the share of peak_flops that it reaches, by the number of tokens.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace kvcap {
 
-// Returns lines of at most 100 columns: a bar for a wide projection, numbers for a narrow one and for
-// attention.
+// Returns lines of at most 100 columns, with numbers for a wide projection, a narrow one and attention, and a
+// bar for the wide projection.
 std::string efficiency_plot(const Gpu& gpu);
 
 }  // namespace kvcap

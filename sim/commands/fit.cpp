@@ -35,13 +35,13 @@ struct FitArgs {
 
 constexpr const char* kSource = "fitted by kvcap fit";
 
-// Throws InputError for overrides of the hardware, because --base names the profile to fit, and for a run
+// Throws InputError if --set overrides the hardware, because --base names the profile to fit, or if a run is
 // given twice.
 void refuse_unfit(const FitArgs& args) {
   for (const std::string& one : args.options.overrides) {
     if (!one.starts_with("hardware")) continue;
     throw InputError("--set " + one +
-                     ": allowed: fields of the scenario but hardware; --base names the profile");
+                     ": allowed: fields of the scenario except hardware; --base names the profile");
   }
   std::vector<std::string> paths = args.runs;
   paths.insert(paths.end(), args.judged.begin(), args.judged.end());
@@ -50,7 +50,7 @@ void refuse_unfit(const FitArgs& args) {
   if (twice != paths.end()) throw InputError(*twice + ": given twice, allowed: each run once");
 }
 
-// Parses --hit-share; absent if not given.
+// Parses --hit-share; nullopt if the option is not given.
 std::optional<double> hit_share_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   char* end = nullptr;
@@ -69,7 +69,7 @@ std::vector<FitRun> read_runs(const FitArgs& args) {
   return runs;
 }
 
-// Returns the text of the profile. Its provenance allows a later fit to replace the file.
+// Returns the text of the fitted profile. Its provenance marks the file as one that a later fit may replace.
 std::string text_of(const FitArgs& args, const std::vector<FitRun>& runs, const FitAnswer& answer) {
   const Scenario& base = runs.front().scenario;
   HardwareProfile profile = profile_at(runs.front(), answer.parameters, answer.x, answer.sigma);
@@ -114,7 +114,7 @@ void run_fit(FitArgs& args) {
 
 void add_fit(CLI::App& app) {
   auto args = std::make_shared<FitArgs>();
-  Command command(app, "fit", "fit the times of an engine and its machine to measured runs");
+  Command command(app, "fit", "fit an engine's and a machine's times to measured runs");
   command
       .values(
           "runs", args->runs,
@@ -126,13 +126,13 @@ void add_fit(CLI::App& app) {
   command.value("--out", args->out, "where to write the fitted profile: FILE.json").required();
   command.value("--model", args->options.model, "the model that was served: a name or a path");
   command.value("--columns", args->options.columns,
-                "of logs in columns: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/formats.md)");
+                "columns of a log: arrival=A,input=I,output=O,session=S,ttft=T,e2el=E (traces/formats.md)");
   command.value(
       "--hit-share", args->hit_share,
       "for logs that do not show which prompts share text: the share of prompt tokens that the server "
       "found in its prefix cache, 0 to below 1; default: derived from TTFT");
   command.repeated("--judge", args->judged,
-                   "a run that judges the fit and is not fitted; may be given several times");
+                   "a run to evaluate the fit on, held out of it; may be given several times");
   command.repeated("--set", args->options.overrides,
                    "set a field of all scenarios: path=value, e.g. serving.tensor_parallel_size=2");
   command.flag("--json", args->json, "print parameters and errors as JSON");

@@ -15,8 +15,8 @@
 namespace kvcap {
 namespace {
 
-// Returns the points that have each value of each dimension, for each value may name a file. A range has only
-// numbers.
+// Returns points that together contain each value of each dimension, because a value may name a file. Ranges
+// contribute only their first value: they contain only numbers.
 std::vector<Point> points_of(const Plan& plan) {
   std::vector<Point> points = {Point(plan.search.size(), 0)};
   for (std::size_t d = 0; d < plan.search.size(); ++d) {

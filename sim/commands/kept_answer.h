@@ -1,4 +1,4 @@
-// Answers of earlier plans in their plan_result.json, which --emit prints without another search.
+// Reads the answer of an earlier kvcap plan from its plan_result.json, so that --emit needs no new search.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,14 +10,14 @@
 
 namespace kvcap {
 
-// Returns a key of the plan, the files that it names and this build, which decide the answer; "" if a file
-// cannot be read twice.
+// Returns a hash of everything that decides the answer: the plan, the files that it names, and this build of
+// kvcap. "" if no configuration can be loaded, e.g. because it names a file that can be read only once.
 std::string plan_key(const Plan& plan);
 
 // Returns the answer in each form of --emit; null for a form that cannot express it.
 nlohmann::ordered_json deployments_of(const Scenario& answer);
 
-// Returns the deployment in a plan_result.json with this key; nullopt if there is none.
+// Returns the deployment in this form from a plan_result.json whose key is `key`; nullopt if there is none.
 std::optional<std::string> kept_deployment(const std::string& file, const std::string& key,
                                            const std::string& form);
 

@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const std::string& list) {
 std::string path_of(const std::string& change) { return change.substr(0, change.find('=')); }
 std::string value_of(const std::string& change) { return change.substr(change.find('=') + 1); }
 
-// Returns the flag that sets the path or a field inside it; "" if none does.
+// Returns the flag that sets this field or one inside it; "" if none does.
 std::string flag_of(const LaunchLine& line, const std::string& path) {
   for (const TakenFlag& one : line.flags) {
     for (const std::string& field : one.fields) {
@@ -52,7 +52,7 @@ std::string flag_of(const LaunchLine& line, const std::string& path) {
   return "";
 }
 
-// Returns the overrides of the line's fields; messages about them name its flags.
+// Returns overrides for fields that the line sets; error messages about an override name its flag.
 Overrides placed(const LaunchLine& line, const std::vector<std::string>& fields) {
   Overrides overrides;
   for (const std::string& one : fields) {
@@ -71,13 +71,13 @@ Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, co
   } catch (const InputError& error) {
     if (std::string(error.what()).find("found \"remote\"") == std::string::npos) throw;
     throw InputError(
-        "--from: the line stores remotely and the hardware has no remote store; describe it: --set "
+        "--from: the launch line uses a remote store, but the hardware has none; describe it: --set "
         "'hardware.remote={\"capacity_bytes\": 1e12, \"bandwidth_bytes_per_s\": 5e10}'");
   }
 }
 
-// Returns overrides for sizes that the line gives in bytes or blocks, and for lengths that it leaves to the
-// engine.
+// Returns overrides for sizes that the line gives in bytes or blocks, and for a maximum sequence length that
+// it leaves to the engine.
 std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenario) {
   std::vector<std::string> sizes;
   const KvLayout layout = kv_layout(scenario);
@@ -118,10 +118,10 @@ Json parsed(const std::string& text) {
   return json.is_discarded() ? Json(text) : json;
 }
 
-// Returns the value of a field of the table of flags; null if the line does not set it.
+// Returns the value of a field that the table of flags names; null if the line does not set it.
 Json field_value(const Launched& launched, const std::string& field) {
   constexpr std::string_view kTiers = "policy.tiers.";
-  if (field == "model") return launched.line.model;  // in the catalogue, whatever the name on the line
+  if (field == "model") return launched.line.model;  // the catalogue's name, not the one on the line
   Json found, tiers;
   for (const std::string& one : launched.overrides) {
     if (path_of(one) == field) found = parsed(value_of(one));
@@ -152,7 +152,7 @@ std::string short_name(const std::string& flag) {
   return flag.substr(0, kHead) + "..." + flag.substr(flag.size() - kTail);
 }
 
-// Returns the flag at the beginning of a note, as in "--max-num-seqs"; "" if there is none.
+// Returns the flag with which a note begins, such as "--max-num-seqs"; "" if there is none.
 std::string flag_of_note(const LaunchLine& line, const std::string& note) {
   for (const TakenFlag& one : line.flags) {
     const std::string placed = one.place + one.flag;
@@ -166,25 +166,26 @@ std::string flag_of_note(const LaunchLine& line, const std::string& note) {
 void add_from(Command& command, FromArgs& args) {
   command.value("--from", args.line, kFromHelp);
   command.value("--ignore-flags", args.ignored,
-                "flags of the line to leave out, though they change the answer: enforce-eager,enable-lora");
+                "flags of the line to ignore even though they affect the answer: enforce-eager,enable-lora");
 }
 
 std::optional<LaunchLine> line_of(const FromArgs& args) {
   if (!args.line.empty()) return read_from(args.line, names_of(args.ignored));
-  if (!args.ignored.empty()) throw InputError("--ignore-flags: found no --from, allowed: beside it");
+  if (!args.ignored.empty()) throw InputError("--ignore-flags: found without --from, allowed: with --from");
   return {};
 }
 
 void declare_emit(Command& command, std::string& emit, const std::string& what) {
   command
       .value("--emit", emit,
-             "print only what deploys " + what +
+             "print only the deployment of " + what +
                  ": the launch line, Helm values of vLLM's production stack (helm) or of llm-d, or a "
                  "DynamoGraphDeployment")
       .one_of(std::vector<std::string>(std::begin(kDeploymentForms), std::end(kDeploymentForms)));
 }
 
-// Returns the line's overrides, with the model under its name on the line: several checkpoints share a shape.
+// Returns the line's overrides, but with the model's name as written on the line, because several checkpoints
+// share a catalogue entry.
 static std::vector<std::string> overrides_of(const LaunchLine& line) {
   std::vector<std::string> overrides = line.overrides;
   const auto model = std::find(overrides.begin(), overrides.end(), "model=" + line.model);
@@ -205,7 +206,7 @@ Launched launched(const FromArgs& args, std::optional<LaunchLine> read, const Ov
   if (!read) return {};
   Launched launched{.text = args.line, .line = std::move(*read), .overrides = {}, .defaults = {}};
   for (const std::string& note : launched.line.notes) tell("kvcap: --from: " + note);
-  // The line replaces the scenario's own serving and policy.
+  // The line replaces the scenario's serving and policy sections.
   std::vector<std::string>& overrides = launched.overrides = {"serving={}", "policy={}"};
   const std::vector<std::string> of_line = overrides_of(launched.line);
   overrides.insert(overrides.end(), of_line.begin(), of_line.end());
@@ -331,10 +332,10 @@ Overrides overrides_beside(std::string_view policy, const std::vector<std::strin
   return overrides;
 }
 
-// Returns a remark on dotted keys, which TensorRT-LLM reads from a YAML file.
+// Returns a remark if `flags` contain dotted keys, which TensorRT-LLM reads from a YAML file; "" otherwise.
 static const char* place_of_keys(const std::string& flags) {
   const bool has_keys = flags.find("--extra_llm_api_options.") != std::string::npos;
-  return has_keys ? " (what has a dot is a key of the YAML file of --extra_llm_api_options)" : "";
+  return has_keys ? " (dotted names are keys of the YAML file that --extra_llm_api_options names)" : "";
 }
 
 std::string launch_text(const Scenario& scenario) {

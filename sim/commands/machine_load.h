@@ -1,4 +1,4 @@
-// What flows through a machine and how busy its parts are, for the picture of an answer.
+// Collects the traffic and utilization of a machine's parts, for the diagram of the machine in a report.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace kvcap {
 
-// Returns {"scenario": {"hardware"}, "metrics"} of runs of one setting: the means of the metrics that the
-// picture shows, under the same names as in a result; null without runs. `resolved`: the setting's resolved
-// scenario.
+// Returns {"scenario": {"hardware"}, "metrics"} for the runs of one setting: the metrics that the diagram
+// shows, averaged over the runs and named as in a result; null without runs. `resolved`: the setting's
+// resolved scenario as JSON.
 Json machine_load(const std::string& resolved, const std::vector<RunResult>& runs);
 
 }  // namespace kvcap

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRevision = "main";
-constexpr double kTimeout_s = 30;  // of one file
+constexpr double kTimeout_s = 30;  // per file
 
 std::string hub_address() {
   const char* const value = std::getenv("HF_ENDPOINT");
@@ -40,7 +40,7 @@ std::string nearest_model_name(const std::string& name) {
   return suggestion(name.substr(name.find('/') + 1), names);
 }
 
-// A model on a hub.
+// Downloads files of one model from the hub.
 class HubModel {
  public:
   explicit HubModel(std::string name) : name_(std::move(name)), hub_(hub_address()) {
@@ -58,7 +58,7 @@ class HubModel {
     if (answer.status == kNotFound) return std::nullopt;
     if (answer.status == kUnauthorized || answer.status == kForbidden) refuse_access();
     if (!answer.error.empty()) throw InputError("--fetch: " + url + ": " + answer.error);
-    // A proxy may have answered in the hub's place.
+    // A proxy may have answered instead of the hub.
     if (!parse_json(with_nulls_for_python_numbers(answer.body), url).is_object())
       throw InputError("--fetch: " + url + ": found no JSON object, allowed: the " + file + " of a model");
     return answer.body;
@@ -66,19 +66,20 @@ class HubModel {
 
   [[noreturn]] void refuse_missing() const {
     throw InputError("--fetch: " + hub_ + " has no model " + name_ +
-                     " with a config.json, allowed: a model that it has" + nearest_model_name(name_));
+                     " with a config.json, allowed: the name of a model on the hub" +
+                     nearest_model_name(name_));
   }
 
   const std::string& hub() const { return hub_; }
 
  private:
-  // Hugging Face answers so for models that do not exist, too.
+  // Hugging Face gives the same answer for models that do not exist.
   [[noreturn]] void refuse_access() const {
     throw InputError(
-        "--fetch: " + hub_ + " does not give " + name_ +
+        "--fetch: " + hub_ + " refuses to send " + name_ +
         (options_.bearer_token.empty()
-             ? ": it is gated or private, or does not exist: set HF_TOKEN to a token that may read it"
-             : " to the owner of HF_TOKEN: it is gated or private, or does not exist: ask for access at " +
+             ? ": it is gated or private, or does not exist; set HF_TOKEN to a token that may read it"
+             : " to the owner of HF_TOKEN: it is gated or private, or does not exist; ask for access at " +
                    hub_ + "/" + name_) +
         nearest_model_name(name_));
   }
@@ -114,7 +115,7 @@ fs::path fetch_model(const std::string& name) {
     if (std::optional<std::string> beside = model.file(name_beside))
       files.emplace_back(name_beside, *std::move(beside));
   }
-  files.emplace_back("config.json", *text);  // last: a folder with it is complete
+  files.emplace_back("config.json", *text);  // last: a folder with a config.json is complete
   write_files(config.parent_path(), files);
   tell("kvcap: fetched " + name + " from " + model.hub() + " into " + config.parent_path().string());
   return config;

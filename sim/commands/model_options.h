@@ -1,5 +1,5 @@
-// --assume, --as and --fetch: how to read a config.json with unknown keys or of an unknown family, and one
-// that this machine lacks.
+// --assume, --as and --fetch: options to read a config.json that has unknown keys, is of an unknown family,
+// or is missing on this machine.
 #pragma once
 
 #include "commands/command_line.h"

@@ -1,4 +1,4 @@
-// kvcap observe: writes a server's metrics to a log and summarises them.
+// kvcap observe: logs a server's metrics and summarises them.
 #include <signal.h>
 #include <unistd.h>
 
@@ -43,13 +43,13 @@ struct ObserveArgs {
 
 volatile sig_atomic_t interruptions = 0;
 
-// The first Ctrl-C ends the observation, the second one ends the program; the log is complete at any time.
+// The first Ctrl-C ends the observation, the second one the program. The log is complete at any time.
 extern "C" void end_observation(int) {
   interruptions = interruptions + 1;
   if (interruptions > 1) _exit(130);
 }
 
-// During its lifetime, Ctrl-C ends the observation and not the program.
+// While an object of this class exists, Ctrl-C ends the observation instead of the program.
 class EndsAtInterrupt {
  public:
   EndsAtInterrupt() {
@@ -73,7 +73,7 @@ class EndsAtInterrupt {
   struct sigaction before_[std::size(kSignals)]{};
 };
 
-// The growing log. The file is created with its first line.
+// The log file of --out, which is created when the first line is written.
 class LogFile {
  public:
   explicit LogFile(std::string path) : path_(std::move(path)) {
@@ -127,7 +127,7 @@ double unix_time_s(const std::string& option, const std::string& text) {
   return 1e-9 * static_cast<double>(*time_ns);
 }
 
-// Returns the matchers without the braces in which people write them.
+// Returns the label matchers without the braces that users may put around them.
 std::string without_braces(const std::string& matchers) {
   constexpr const char* kAround = " \t\r\n{},";
   const std::size_t begin = matchers.find_first_not_of(kAround);
@@ -141,7 +141,7 @@ HistoryOptions history_options(const ObserveArgs& args) {
         "--history: found no time, allowed: --last 2h, or --start TIME with or without --end TIME");
   if (!args.last.empty() && !args.start.empty())
     throw InputError("--history: found --last and --start, allowed: one of them");
-  if (args.for_s > 0) throw InputError("--history: found --for, allowed: --last, the time that has passed");
+  if (args.for_s > 0) throw InputError("--history: found --for, allowed: --last, the time to look back");
   HistoryOptions options{.end_s = args.end.empty() ? unix_now_s() : unix_time_s("--end", args.end),
                          .matchers = without_braces(args.match),
                          .http = {.timeout_s = args.timeout_s,
@@ -233,7 +233,7 @@ void add_observe(CLI::App& app) {
               "http://HOST:PORT of a vLLM or SGLang server, or files: saved /metrics, one scrape each, a "
               "log, or answers of Prometheus")
       .required();
-  command.value("--out", args->out, "the log, a new file, for kvcap validate --run");
+  command.value("--out", args->out, "new file for the log, which kvcap validate --run reads");
   command.value("--every", args->every_s, "seconds between scrapes").with_default();
   command.value("--for", args->for_s, "seconds to observe; default: until Ctrl-C");
   command
@@ -243,7 +243,7 @@ void add_observe(CLI::App& app) {
   command.flag("--allow-redirects", args->allow_redirects, "follow the server to another host or port");
   command.flag("--history", args->history,
                "the source is a Prometheus server; read what it has stored about one engine");
-  command.value("--last", args->last, "with --history: how long until --end, such as 30min, 2h or 7d");
+  command.value("--last", args->last, "with --history: the time to look back from --end: 30min, 2h or 7d");
   command.value("--start", args->start, "with --history: the first time, such as 2026-01-31T09:05:00Z");
   command.value("--end", args->end, "with --history: the last time; default: now");
   command.value("--step", args->step,

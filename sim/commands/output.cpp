@@ -44,7 +44,7 @@ std::string load_of(const ArrivalOptions& arrivals) {
   return rate;
 }
 
-// Returns ": 2 of 8 GPUs, billed 8" of a node, if it pays for more GPUs than an engine uses.
+// Returns ": 2 of 8 GPUs, billed 8" if a node is billed for more GPUs than its engines use; "" otherwise.
 std::string bill_of(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const int64_t used = serving.gpus() * serving.data_parallel_size;
@@ -62,7 +62,7 @@ std::string machines_of(const Scenario& scenario, int64_t nodes) {
          "x " + scenario.hardware.gpu.name + " (" + evidence_word(scenario) + ")" + bill_of(scenario);
 }
 
-// The same for a fleet, whose pools may differ.
+// Describes the machines of a fleet, whose prefill and decode pools may differ.
 std::string machines_of(const Scenario& scenario) {
   const int64_t nodes = scenario.fleet.replicas;
   if (!scenario.fleet.disaggregation) return machines_of(scenario, nodes);
@@ -129,7 +129,7 @@ std::vector<std::string> files_of(const Scenario& scenario) {
 void run_resumable(const std::string& out, const std::function<void()>& run) {
   struct Resumable : Interrupted {
     const char* what() const noexcept override {
-      return "interrupted; the same command with --resume goes on from the finished runs";
+      return "interrupted; the same command with --resume continues from the finished runs";
     }
   };
   try {
@@ -142,7 +142,7 @@ void run_resumable(const std::string& out, const std::function<void()>& run) {
 
 void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out) {
   if (resume && out.empty())
-    throw InputError(command + ": --resume needs --out, the folder that holds the finished runs");
+    throw InputError(command + ": --resume needs --out, the folder with the finished runs");
 }
 
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs) {
@@ -160,7 +160,7 @@ void tell_longer_run(const std::vector<RunResult>& results, double wall_s) {
   const bool is_short = std::any_of(results.begin(), results.end(), [](const RunResult& result) {
     return Setting{"", &result}.is_undecided();
   });
-  constexpr double kShort_s = 5;  // shorter runs need no estimate
+  constexpr double kShort_s = 5;  // no estimate for runs that take less
   const double longer_s = std::ceil(kLongerRun * wall_s);
   if (!is_short || longer_s < kShort_s) return;
   tell("kvcap: " + format_count(std::llround(kLongerRun)) + " times the sessions would take about " +

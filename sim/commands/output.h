@@ -1,4 +1,4 @@
-// Output shared by run and compare: the scenario in one line, and the folder of --out.
+// Output that several commands share: the scenario in one line, and the files and folders of --out.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,12 @@
 
 namespace kvcap {
 
-// "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540 turns   seed 1, 5 replications"
+// Returns the scenario in one line: "chat-7b   llama-2-7b on 1x A100-40G SXM4 (paper)   1,000 sessions, 5,540
+// turns   seed 1, 5 replications".
 std::string scenario_line(const Scenario& scenario, const RunResult& result);
 
-// Returns `overrides` after the override for --prices FILE; only `overrides` if `prices` is empty. Throws
-// InputError for a file that can be read only once, such as a pipe.
+// Returns `overrides`, preceded by the override for --prices FILE unless `prices` is empty. Throws InputError
+// for a file that can be read only once, such as a pipe.
 std::vector<std::string> with_prices(const std::string& prices, std::vector<std::string> overrides);
 
 // Returns the files that the scenario was read from and refers to, for refuse_to_replace().
@@ -26,7 +27,7 @@ std::vector<std::string> files_of(const Scenario& scenario);
 // Throws InputError if add_run_files() would replace a file of `inputs`, or a file that kvcap did not write.
 void refuse_to_replace_run(const std::string& folder, const std::vector<std::string>& inputs);
 
-// Folders that a command created. The destructor removes those that are still empty.
+// The folders that a command created. The destructor removes those that are still empty.
 class MadeFolders {
  public:
   MadeFolders() = default;
@@ -39,11 +40,11 @@ class MadeFolders {
   std::vector<std::filesystem::path> made_;  // innermost first
 };
 
-// Creates the folder of an option, if given, before anything runs. Throws InputError for "/" and for a folder
-// that cannot be written.
+// Creates the folder that an option names, if it names one, before anything runs. Throws InputError for "/"
+// and for a folder that cannot be written.
 [[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
 
-// Runs a command with this --out. Ctrl-C's message names --resume if the folder has finished runs.
+// Runs a command. If Ctrl-C interrupts it, the message names --resume if the folder `out` has finished runs.
 void run_resumable(const std::string& out, const std::function<void()>& run);
 // Throws InputError for --resume without --out.
 void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out);
@@ -51,18 +52,19 @@ void refuse_resume_without_folder(const std::string& command, bool resume, const
 // Returns the paths of the files that add_run_files() writes.
 std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 
-// Tells how long a longer run would take, if one of the runs, which took `wall_s` together, was too short.
+// If one of the runs was too short to be decided, prints to stderr how long longer runs would take. `wall_s`:
+// the time that these runs took together.
 void tell_longer_run(const std::vector<RunResult>& results, double wall_s);
 
-// Creates the folder and adds result.json and run.log of one run, and requests.csv if the result has its
-// turns.
+// Creates the folder and adds one run's result.json and run.log to `files`, and its requests.csv if the
+// result contains the turns.
 void add_run_files(const std::string& folder, const std::string& line, const RunResult& result,
                    NewFiles& files);
 
-// Returns the line above a table of fewer seeds than were asked for, because Ctrl-C ended them.
+// Returns the line above the results of an interrupted command: how many seeds had finished at Ctrl-C.
 std::string finished_text(std::size_t finished, int64_t replications);
 
 inline constexpr const char* kExplainHelp =
-    "also print how the answer comes about: bottlenecks, costs, policies, notes and assumptions";
+    "also explain the answer: bottlenecks, costs, policies, notes and assumptions";
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// kvcap plan: finds the cheapest configuration that meets the targets, and its neighbours.
+// kvcap plan: finds the cheapest configuration that meets the targets, and judges its neighbours.
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -54,7 +54,7 @@ const char* name_of(Judgement verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-// The interval is [low, high], or null with a single run.
+// Returns {"mean", "interval": [low, high]}; the interval is null for a single run.
 Json interval_object(const MeanInterval& value) {
   Json interval;
   if (!std::isnan(value.half_width))
@@ -83,7 +83,7 @@ Json candidate_object(const Plan& plan, const Candidate& candidate) {
     object["policy"] = run.policy;
     object["quality_note"] = run.quality_note.empty() ? Json() : Json(run.quality_note);
   }
-  // No field of a scenario makes prompts longer.
+  // No command can repeat the runs of longer contexts, because no field of a scenario scales its prompts.
   object["command"] = candidate.context_scale == 1 ? Json(candidate_command(plan, candidate)) : Json();
   return object;
 }
@@ -166,7 +166,8 @@ Json draws_object(const PlanDraws& draws) {
   return object;
 }
 
-// Returns the scenario of a candidate with the sizes that its run fills.
+// Returns the candidate's scenario in which each tier without a set size gets the size that its first run
+// fills.
 Scenario sized(const Plan& plan, const Candidate& candidate) {
   Scenario scenario = load_scenario(plan.base, candidate.changes);
   return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
@@ -299,7 +300,7 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& name,
   print(args.json ? json : break_even_text(plan, map, document_sentences(object)));
 }
 
-// Returns the launch line of the answer, and the flags of its neighbours.
+// Returns the launch line of the answer, and the flags that lead to its neighbours.
 std::string flags_text(const PlanReport& report) {
   const Plan& plan = *report.plan;
   if (!report.result.best) return "";
@@ -316,8 +317,8 @@ std::string flags_text(const PlanReport& report) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// True iff the plan searches the field. If it searches policies, it searches all of policy.*, because each
-// policy has its own options.
+// True iff the plan searches the field. A plan that searches policy.name searches all of policy.*, because
+// each policy has its own options.
 bool is_searched(const std::string& path, const Plan& plan) {
   for (const Dimension& dimension : plan.search) {
     for (const std::string& other : dimension.paths) {
@@ -328,7 +329,7 @@ bool is_searched(const std::string& path, const Plan& plan) {
   return false;
 }
 
-// Returns the answer as something to deploy.
+// Returns the deployment of the answer in the form that --emit names; "" without an answer.
 std::string deployment(const PlanReport& report, const std::string& emit) {
   if (!report.result.best) return "";
   return deployment_of(sized(*report.plan, *report.result.best), deployment_form(emit));
@@ -358,19 +359,19 @@ AskedPlan plan_of_file(const PlanArgs& args) {
   return asked;
 }
 
-// Returns the servers that the catalogue has prices for.
+// Returns the names of the catalogue's servers that have a price.
 std::vector<std::string> rented_servers() {
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
     const Gpu gpu = load_hardware(std::string(entry.name)).gpu;
-    // Variants of a server have names that go on: h100-sxm-8x-cxl.
+    // Variants of a server have a longer name: h100-sxm-8x-cxl.
     const bool is_server = gpu.per_server && entry.name.ends_with("x");
     if (is_server && gpu.price_usd_per_hour > 0) names.emplace_back(entry.name);
   }
   return names;
 }
 
-// Returns the policies with the sizes of --dram and --ssd; one that stores nothing stays as it is.
+// Returns the policies with the tier sizes of --dram and --ssd; a policy that stores nothing is unchanged.
 Json sized_policies(const std::vector<std::string>& policies, const std::vector<Storage>& storages) {
   Json all = Json::array();
   bool is_sized = false;
@@ -385,11 +386,12 @@ Json sized_policies(const std::vector<std::string>& policies, const std::vector<
   }
   if (is_sized) return all;
   throw InputError("--dram, --ssd: found " + storages.front().label() + ", and " + joined(policies, " and ") +
-                   " cannot store there; a plan file searches other policies");
+                   " cannot store there; a plan file can search other policies");
 }
 
-// Returns the plan of a question without a file: every rented server or the given one, every tensor parallel
-// size within it, the engine with and without its own offloading, and the sizes of its tiers.
+// Returns the plan of a question without a file. It searches every server with a price or the given one,
+// every tensor parallel size within a server, the engine with and without its own offloading, and the tier
+// sizes.
 AskedPlan plan_of_options(const PlanArgs& args) {
   if (args.meet.empty()) {
     throw InputError(
@@ -436,7 +438,7 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   BaseScenario asked_base = question.base();
   asked_base.text = question.text_without_set();
   asked_base.machine_defaults = question.machine_defaults();
-  // The commands of an answer name the machine of each configuration.
+  // Each candidate's command names its own machine, so the base command must not name one.
   if (!has_hardware) asked_base.command = options_text(args.question);
   AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, changes_of(question.set()))};
   plan.searched =
@@ -445,7 +447,7 @@ AskedPlan plan_of_options(const PlanArgs& args) {
       " GPUs of one of them, with " + joined(policies, " and ") +
       (sizes.empty() ? ""
                      : " (" + joined(sizes, ", ", [](const Storage& one) { return one.label(); }) + ")") +
-      ". Left out: other GPUs, several servers and other policies, which --gpu or a plan file asks about.";
+      ". Left out: other GPUs, several servers and other policies; use --gpu or a plan file for those.";
   return plan;
 }
 
@@ -485,7 +487,7 @@ void plan(const PlanArgs& args) {
   check_values(plan, name);
   if (!args.emit.empty() && !out.empty() && requirements.empty()) {
     if (const std::optional<std::string> kept = kept_deployment(out, plan_key(plan), args.emit)) {
-      tell("kvcap: --emit: the answer of the same plan in " + out);
+      tell("kvcap: --emit: printing the saved answer of the same plan in " + out);
       print(*kept);
       return;
     }
@@ -538,11 +540,11 @@ void plan(const PlanArgs& args) {
 
 void add_plan(CLI::App& app) {
   auto args = std::make_shared<PlanArgs>();
-  Command command(app, "plan", "the cheapest configuration that meets the targets");
+  Command command(app, "plan", "find the cheapest configuration that meets the targets");
   add_question(command, args->question, "plan", "plan file (JSON)", false);
   command.repeated("--meet", args->meet, "a target, in place of those of the file: 'p90_ttft_ms<=1s'");
   command.repeated("--require", args->requirements,
-                   "fail with exit code 3 unless it holds for the answer: 'cost.usd_per_hour<=6'");
+                   "fail with exit code 3 unless this holds for the answer: 'cost.usd_per_hour<=6'");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");

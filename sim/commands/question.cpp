@@ -38,7 +38,8 @@ Override option(const std::string& name, const std::string& value, std::string p
   return {std::move(path), json.dump(), std::string(name).append(" ").append(value), {}};
 }
 
-// Returns the source of --workload: a generator's name or a file, whose kind is that of its beginning.
+// Returns the workload source of --workload: a generator's name, or a file whose format is detected from its
+// beginning.
 Json source_of(const QuestionArgs& args) {
   const std::string& workload = args.workload;
   std::vector<std::string_view> generators;
@@ -56,7 +57,7 @@ Json source_of(const QuestionArgs& args) {
   return {{"kind", guess_source(workload).name}, {"path", workload}};
 }
 
-// True iff the source is a file whose requests may have arrivals.
+// True iff the source is a file in a format that may contain arrival times.
 bool has_arrivals(const Json& source) {
   return source.contains("path") && source_row(source.at("kind").get<std::string>()).has_arrivals;
 }
@@ -67,7 +68,7 @@ std::vector<Storage::Size> sizes_of(Tier tier, const std::string& list) {
   if (list.empty()) return sizes;
   for (const std::string& text : list_items(list)) {
     const std::optional<double> bytes = number_with_unit(text, UnitOf::bytes);
-    // A size without a unit would be bytes, and is hardly ever meant so.
+    // A size without a unit would be read as bytes, which is hardly ever meant.
     const bool has_unit = !text.empty() && std::isalpha(static_cast<unsigned char>(text.back())) != 0;
     if (!bytes || !(*bytes >= 0) || !has_unit) {
       throw InputError(
@@ -100,7 +101,8 @@ Stack stack_of(EngineKind engine) {
   return static_cast<Stack>(found - std::begin(kStackNames));
 }
 
-// Returns the value of a field of the resolved scenario; `given` if it has none.
+// Returns the field's value in the resolved scenario if the given value is a text that the scenario resolves,
+// otherwise `given`.
 Json resolved_value(const Json& resolved, const Json::json_pointer& place, const Json& given) {
   return given.is_string() && resolved.contains(place) ? resolved.at(place) : given;
 }
@@ -110,7 +112,8 @@ Json::json_pointer pointer_of(std::string path) {
   return Json::json_pointer("/" + path);
 }
 
-// Sets the field of a scenario as it is written. Models and hardware are written in full if parts change.
+// Sets a field in the text of a scenario. A model or hardware is written in full if an override changes a
+// part of it.
 void write_override(const Override& override, const Json& resolved, Json& written) {
   const std::string first = override.path.substr(0, override.path.find('.'));
   const bool is_part = first != override.path;
@@ -136,7 +139,7 @@ std::string Storage::label() const {
 
 void add_question(Command& command, QuestionArgs& args, const char* file, const char* meaning,
                   bool can_save) {
-  command.value(file, args.file, std::string(meaning) + "; or none, and these options");
+  command.value(file, args.file, std::string(meaning) + "; without a file, use the options below");
   command.value("--model", args.model, "model: a name of kvcap show models or of Hugging Face, or a path");
   command.value("--gpu,--hardware", args.hardware, "GPU or server: a name of kvcap show hardware, or a path");
   command.value("--gpus", args.gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
@@ -148,14 +151,14 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
       .within(1, 1000000);
   command.value("--dram", args.dram, "DRAM for KV: 250GB; compare and plan take several: 0GB,100GB");
   command.value("--ssd", args.ssd, "SSD for KV: 4TB");
-  if (can_save) command.value("--save", args.save, "file for the scenario that was asked about");
+  if (can_save) command.value("--save", args.save, "file to write the scenario of this command to");
   add_from(command, args.from);
   command.repeated(
       "--set", args.set,
       "override a field: path=value, e.g. workload.think_time.mean_s=40s; several: --set a=1 --set b=2");
 }
 
-// Returns the bytes of the tier; nothing if no size is given.
+// Returns the size given for the tier in bytes; nullopt if none is.
 static std::optional<double> size_of(const Storage& storage, Tier tier) {
   for (const Storage::Size& one : storage.sizes) {
     if (one.tier == tier) return one.bytes;
@@ -163,7 +166,7 @@ static std::optional<double> size_of(const Storage& storage, Tier tier) {
   return std::nullopt;
 }
 
-// Returns the JSON of a tier of this policy, with its stack's options if it has a size.
+// Returns the JSON of a tier for this policy: the stack's own options for it, with the size if one is given.
 static std::string sized_tier(std::string_view policy, Tier tier, std::optional<double> bytes) {
   const TierOptions* own = stack_tier(policy, name(tier));
   std::map<std::string, std::string> members;
@@ -174,7 +177,7 @@ static std::string sized_tier(std::string_view policy, Tier tier, std::optional<
 Overrides storing(std::string_view policy, const Storage& storage, const std::string& place,
                   const std::vector<Tier>& chosen) {
   const std::span<const std::string_view> names = policy_names();
-  if (std::find(names.begin(), names.end(), policy) == names.end()) return {};  // loading names it as wrong
+  if (std::find(names.begin(), names.end(), policy) == names.end()) return {};  // refused when it is loaded
   if (!stores(with_preset({.name = std::string(policy)}))) return {};
   const PolicyRow& row = policy_row(policy);
   std::vector<std::string> tiers;
@@ -228,7 +231,7 @@ Overrides with_set_tiers(Overrides setting, const Overrides& set) {
     if (found == chosen.end()) continue;
     if (!is_part) {
       throw InputError(
-          one.place + ": found beside " + found->place + ", which sets it too, allowed: one of them" +
+          one.place + ": found with " + found->place + ", which also sets it, allowed: one of them" +
           (path == "policy.tiers" ? "; parts of a tier: policy.tiers.0.capacity_bytes=100GB" : ""));
     }
     setting.push_back(one);
@@ -236,7 +239,7 @@ Overrides with_set_tiers(Overrides setting, const Overrides& set) {
   return setting;
 }
 
-// Returns the base of a question without a file.
+// Returns the base scenario of a question without a file, as JSON.
 static std::string base_of(const QuestionArgs& args) {
   std::string name = args.model.empty() ? "" : std::filesystem::path(args.model).filename().string();
   name += (name.empty() ? "" : "-") + std::filesystem::path(args.workload).stem().string();
@@ -249,7 +252,8 @@ static std::string base_of(const QuestionArgs& args) {
   return base.dump();
 }
 
-// Returns the arguments with the GPUs of the launch line as --gpus, if --gpu names a profile of fewer.
+// Returns the arguments, with --gpus set to the number of GPUs that the launch line uses if the profile of
+// --gpu has fewer.
 static QuestionArgs with_gpus_of(const std::optional<LaunchLine>& line, QuestionArgs args) {
   if (!line || args.gpus || args.hardware.empty()) return args;
   int64_t gpus = 1;
@@ -293,7 +297,7 @@ Question::Question(const QuestionArgs& given, const Asker& asker, std::optional<
                   [&](const std::string& one) { return asker.chooses(one.substr(0, one.find('='))); });
   }
   if (asker.chooses && asker.chooses("hardware")) {
-    // They are those of one machine; machine_defaults() has them for each.
+    // These defaults hold for one machine; machine_defaults() gives those of each machine searched.
     for (const std::string& one : std::exchange(from_.defaults, {})) std::erase(from_.overrides, one);
     if (from_.line.has_longest_that_fits) {
       std::erase_if(from_.overrides,
@@ -322,8 +326,9 @@ void Question::require_options(const Asker& asker) const {
           "--rate or --concurrency");
 }
 
-// Adds the hardware and the GPUs of one engine. A share of a server follows from tensor_parallel_size, unless
-// a file or a launch line sets that.
+// Adds overrides for the hardware and the number of GPUs of one engine. On a larger server,
+// tensor_parallel_size alone decides how many of its GPUs are used, unless a file or a launch line sets that
+// field.
 void Question::add_gpus(const QuestionArgs& args, Overrides& all) const {
   const bool is_named = !args.hardware.empty();
   const HardwareProfile own = is_named ? load_hardware(args.hardware) : load_scenario(base_, {}).hardware;
@@ -340,7 +345,7 @@ void Question::add_gpus(const QuestionArgs& args, Overrides& all) const {
   }
 }
 
-// Returns the overrides of the options.
+// Returns the overrides that the options stand for.
 Overrides Question::options(const QuestionArgs& args, const Asker& asker) const {
   Overrides all;
   const auto add = [&all](const std::string& name, const std::string& value, const char* path,
@@ -360,7 +365,7 @@ Overrides Question::options(const QuestionArgs& args, const Asker& asker) const 
   if (!args.workload.empty()) {
     const Json source = source_of(args);
     add("--workload", args.workload, "workload.source", source);
-    // A capacity search begins at any rate.
+    // A capacity search may start at any rate.
     const Json arrivals = asker.needs_load ? Json{{"process", "trace"}} : Json{{"requests_per_s", 1}};
     if (has_arrivals(source)) add("--workload", args.workload, "workload.arrivals", arrivals);
   }
@@ -378,7 +383,8 @@ Overrides Question::options(const QuestionArgs& args, const Asker& asker) const 
   return all;
 }
 
-// Completes a question without a file by what depends on the machine, unless a plan chooses that.
+// Adds the defaults of a question without a file: those that depend on the machine, unless a plan chooses the
+// machine, and those of the workload.
 void Question::fill_in(const Asker& asker) {
   const auto sets = [this](const std::string& path) {
     const auto is_meant = [&path](const Override& one) { return one.path == path; };
@@ -407,11 +413,12 @@ void Question::fill_in(const Asker& asker) {
       }
     }
   }
-  // With constant think times all contexts return after the same time, and a cache holds all of them or none.
+  // With constant think times all contexts return after the same time, so a cache would hit all of them or
+  // none.
   if (args_.workload == "chat" && !sets("workload.think_time.distribution") && !sets("workload.think_time")) {
     add("workload.think_time.distribution", "exponential");
   }
-  // A generated workload runs until the state is steady, unless its sessions are given.
+  // A generated workload runs until it reaches the steady state, unless its number of sessions is given.
   const bool is_generated = source_row(source_of(args_).at("kind").get<std::string>()).is_generated;
   if (asker.needs_load && is_generated && !sets("workload.sessions") && !sets("workload.run_length")) {
     add("workload.run_length", "steady");
@@ -449,7 +456,8 @@ Scenario Question::load(const Overrides& more, const std::string& file) const {
   return scenario;
 }
 
-// Returns the scenario without --set of parts of tiers, which only some policies have.
+// Loads the scenario without the --set options that change parts of tiers, because only some policies have
+// those tiers.
 Scenario Question::load_machine() const {
   Overrides all = overrides();
   std::erase_if(all, [](const Override& one) { return one.path.starts_with("policy.tiers."); });
@@ -479,7 +487,8 @@ void Question::store() {
                    " cannot store there; another policy: --set policy.name=lmcache");
 }
 
-// Returns a scenario file with these overrides; models and hardware are names where nothing in them changes.
+// Returns the text of a scenario file with these overrides. A model or hardware is written as a name unless
+// an override changes a part of it.
 std::string Question::text_of(const Scenario& scenario, const Overrides& overrides) const {
   const Json resolved = Json::parse(scenario.resolved_json);
   Json written = {{"schema", nullptr},   {"name", nullptr},     {"kvcap_version", nullptr},
@@ -507,7 +516,7 @@ void Question::save(const Scenario& scenario, const Overrides& more) const {
   if (std::filesystem::is_regular_file(args_.save)) {
     if (read_text(args_.save) == text) return;
     throw InputError("--save: " + args_.save +
-                     " already exists with other text, perhaps of yours; choose another file or remove it");
+                     " already exists with different contents; choose another file or remove it");
   }
   refuse_to_replace("--save", args_.save, files_of(scenario));
   write_file(args_.save, text);

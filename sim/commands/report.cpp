@@ -1,4 +1,4 @@
-// kvcap report: writes one file from existing results.
+// kvcap report: writes one page, or one file of text, from existing results.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -28,7 +28,7 @@ struct ReportArgs {
 
 constexpr std::string_view kFormats[] = {"html", "markdown", "csv", "json"};
 
-// Returns --format, or the format of the ending of FILE.
+// Returns --format or, without it, the format that the ending of the file's name stands for.
 std::string format_of(const ReportArgs& args) {
   if (args.format.empty()) {
     const std::string_view out = args.out;
@@ -74,7 +74,7 @@ void report(const ReportArgs& args) {
   if (!args.out.empty() && args.out != "-") {
     std::vector<std::string> inputs = args.paths;
     inputs.insert(inputs.end(), args.before.begin(), args.before.end());
-    // Includes files that were found in folders.
+    // These include files that were found in folders.
     for (const ReportDocument& input : report.inputs) inputs.push_back(input.path);
     const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
     refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
@@ -82,7 +82,7 @@ void report(const ReportArgs& args) {
   report.title = args.title.empty() ? title_of(report.inputs) : valid_utf8(args.title);
   const std::string text = report_text(format, report);
   if (args.out.empty() || args.out == "-") {
-    // Pages are written unchanged, without print()'s clean-up for terminals.
+    // A page is written unchanged; print() would clean it up for terminals.
     if (format == "html") {
       std::fwrite(text.data(), 1, text.size(), stdout);
     } else {
@@ -92,7 +92,7 @@ void report(const ReportArgs& args) {
     write_file(args.out, text);
   }
   const CheckedRequirements checked = check_requirements(requirements, report.inputs);
-  // A report on stdout contains nothing else.
+  // If the report itself goes to stdout, nothing else does.
   if (!args.out.empty() && args.out != "-") print(holds_text(checked));
   require_all(checked);
 }
@@ -101,7 +101,7 @@ void report(const ReportArgs& args) {
 
 void add_report(CLI::App& app) {
   auto args = std::make_shared<ReportArgs>();
-  Command command(app, "report", "one page from results, sweeps, plans and validations");
+  Command command(app, "report", "write one page from results, sweeps, plans and validations");
   command
       .values(
           "paths", args->paths,
@@ -111,9 +111,10 @@ void add_report(CLI::App& app) {
   command.value("-o,--out", args->out, "the file to write; markdown, csv and json: default stdout");
   command.value("--format", args->format,
                 "html, markdown, csv or json; default: by the ending of FILE, else html");
-  command.values("--before", args->before, "what the results are compared with: files and folders as above");
+  command.values("--before", args->before,
+                 "earlier results to compare with: files and folders, as for paths");
   command.repeated("--require", args->requirements,
-                   "fail with exit code 3 unless it holds against --before: 'p99_ttft_ms<=+2%'");
+                   "fail with exit code 3 unless this holds against --before: 'p99_ttft_ms<=+2%'");
   command.value("--title", args->title, "default: the names of the inputs");
   command.footer("Example: kvcap report build/demo -o report.html");
   command.runs([args] { report(*args); });

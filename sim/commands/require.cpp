@@ -79,7 +79,8 @@ std::string found_text(double value, double half_width) {
   return text + found;
 }
 
-// Returns whether the interval shows that the condition does not hold, and what to do if it does not.
+// Returns a remark on a condition that does not hold: whether the whole interval is beyond the bound, or more
+// replications could still decide it.
 std::string undecided_text(const Requirement& requirement, double value, double half_width, double bound) {
   if (std::isnan(half_width) || half_width == 0 || requirement.relation == "==") return "";
   const bool is_undecided = holds(requirement.relation, value - half_width, bound) ||
@@ -103,8 +104,8 @@ CheckedRequirement check_value(const Requirement& requirement, double value, dou
   return checked;
 }
 
-// Adds a failure if latencies are required of a saturated machine, or of one that was offered more than it
-// can serve in a run that is too short to tell. Returns whether it did.
+// Adds a failure and returns true if a latency is required of a saturated machine, or of one that is offered
+// more than it can serve in a run that is too short to tell. Otherwise returns false.
 bool refuse_saturated(const Requirement& requirement, const RunResult& result, const std::string& setting,
                       CheckedRequirements& checked) {
   const double stable = result.number("stable"), load = result.number("offered_load");
@@ -130,7 +131,7 @@ void check_value(const Requirement& requirement, const RunResult& result, const 
                                 half_width_of(result, requirement.metric), setting));
 }
 
-// Returns "from before (the first setting) to after"; `first`: what the other setting is.
+// Returns "from before (the first setting) to after". `first`: the remark on the setting compared with.
 std::string change_text(const std::string& against, const char* first, const std::string& setting) {
   return "from " + against + first + " to " + setting;
 }
@@ -150,7 +151,7 @@ CheckedRequirement check_difference(const Requirement& requirement, double base,
                              .found = scale * found.difference,
                              .half_width = scale * found.half_width,
                              .is_share = requirement.is_share};
-  // Without an interval nothing is shown.
+  // A difference without an interval shows nothing, unless it is zero.
   const bool is_shown = !std::isnan(found.half_width) || found.difference == 0;
   if (is_shown && holds(requirement, found.difference, found.half_width, bound)) return checked;
   checked.failure = "required " + requirement.text + ", found " +
@@ -242,7 +243,7 @@ CheckedRequirements check_requirements(const std::vector<Requirement>& requireme
   return checked;
 }
 
-// Checks a condition on every setting against the first.
+// Checks a condition on the difference of every setting from the first one.
 static void check_differences(const Requirement& requirement, const std::vector<RunResult>& results,
                               const std::vector<Difference>& differences, CheckedRequirements& checked) {
   const auto is_refused = [&](const RunResult& result) {
@@ -338,7 +339,7 @@ CheckedRequirements check_requirements(const std::vector<Requirement>& requireme
       checked.push_back(
           {.text = requirement.text,
            .setting = "",
-           .failure = "required " + requirement.text + ", found no result of both sides with this metric"});
+           .failure = "required " + requirement.text + ", found no result with this metric on both sides"});
       continue;
     }
     constexpr bool kIsBefore = false;

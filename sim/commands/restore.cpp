@@ -1,5 +1,5 @@
-// kvcap restore: restores one context on an idle machine with each policy. The simulation runs layer by
-// layer; its time is printed with that of the closed form.
+// kvcap restore: restores one context on an idle machine with each policy. The restoration is simulated layer
+// by layer, and its time is printed together with that of the closed form.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -34,7 +34,7 @@ namespace kvcap {
 namespace {
 
 struct RestoreArgs : LoneContext {
-  std::string lengths;  // of which `tokens` is the one that is restored
+  std::string lengths;  // text of --tokens; LoneContext::tokens is the length that is being restored
   std::string policy = "all";
   std::string out;
   bool json = false;
@@ -79,7 +79,8 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   return entry;
 }
 
-// Returns a note if the weights do not fit; restore gives times for such a GPU, but run refuses it.
+// Returns a note if the weights do not fit. kvcap restore computes times for such a machine, but kvcap run
+// refuses it.
 std::vector<std::string> memory_notes(const Scenario& scenario) {
   const auto gpus = static_cast<double>(scenario.serving.gpus());
   const double memory_gb = gpus * scenario.hardware.gpu.memory_bytes / 1e9;
@@ -89,7 +90,8 @@ std::vector<std::string> memory_notes(const Scenario& scenario) {
           format_number(memory_gb) + " GB: run refuses this machine; --gpus takes more GPUs"};
 }
 
-// Returns a note that names the limits of the model and of the GPU's memory that the longest context exceeds.
+// Returns a note that names which limits the longest context exceeds: the model's positions, the GPU's
+// memory.
 std::vector<std::string> limit_notes(const RestoreArgs& args, const std::vector<int64_t>& lengths) {
   const Scenario scenario = machine_scenario(args, args.policy == "all" ? "ideal" : args.policy, {});
   const int64_t tokens = *std::max_element(lengths.begin(), lengths.end()) + args.new_tokens;
@@ -133,7 +135,7 @@ std::vector<int64_t> lengths_of(const std::string& text) {
   return lengths;
 }
 
-// Returns the restorations of a context of this length with each policy.
+// Returns the kvcap.restore/1 document of a context of this length, with an entry per policy.
 Json restore_document(const RestoreArgs& args, int64_t tokens, const std::vector<std::string>& policies,
                       const std::vector<std::string>& notes) {
   RestoreArgs one = args;
@@ -176,7 +178,7 @@ void restore(RestoreArgs args) {
                      std::to_string(kMostTokens));
   }
   std::vector<std::string> policies = policies_of(args);
-  // Loads the scenario once, to find bad input before anything runs.
+  // Loading the scenario here finds bad input before anything runs.
   const Scenario scenario = lone_scenario(args, policies.front());
   std::vector<std::string> notes = memory_notes(scenario);
   for (std::string& note : limit_notes(args, lengths)) notes.push_back(std::move(note));
@@ -204,18 +206,18 @@ void restore(RestoreArgs args) {
 
 void add_restore(CLI::App& app) {
   auto args = std::make_shared<RestoreArgs>();
-  Command command(app, "restore", "how long each policy takes to restore one context");
+  Command command(app, "restore", "compute how long each policy takes to restore one context");
   command.value("--model", args->model, "catalogue name or file").required();
   command.value("--hardware,--gpu", args->hardware, "catalogue name or file").required();
   command.value("--gpus", args->gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
   command.value("--tokens", args->lengths, "tokens of context, or several lengths: 4k,16k,64k").required();
   command.value("--new-tokens", args->new_tokens, "tokens prefilled on top").with_default();
   command.value("--policy", args->policy, "a policy, or all").with_default();
-  command.value("--tier", args->tier, listed(kHostNames, " or ") + "; default: ssd where there is one");
+  command.value("--tier", args->tier, listed(kHostNames, " or ") + "; default: ssd if the hardware has one");
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper");
   declare_model_options(command);
   command.value("--out", args->out, "folder for restore.json");
-  command.flag("--json", args->json, "print everything, timelines too, as JSON");
+  command.flag("--json", args->json, "print everything, including timelines, as JSON");
   command.footer("Example: kvcap restore --model llama-2-7b --hardware a100-40g-4x-pm9a3 --tokens 4096");
   command.runs([args] { restore(*args); });
 }

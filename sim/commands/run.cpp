@@ -1,4 +1,4 @@
-// kvcap run: one simulation of one scenario.
+// kvcap run: simulates one scenario.
 #include <unistd.h>
 
 #include <chrono>
@@ -40,7 +40,7 @@ struct RunArgs {
   std::string emit;
 };
 
-// Prints what deploys the scenario, without a simulation.
+// Prints the deployment of the scenario, without a simulation.
 void emit_deployment(const RunArgs& args) {
   const std::pair<const char*, bool> others[] = {{"--out", !args.out.empty()},
                                                  {"--require", !args.requirements.empty()},
@@ -54,13 +54,13 @@ void emit_deployment(const RunArgs& args) {
       throw InputError("run: found --emit with " + std::string(option) + ", allowed: one of them");
   }
   QuestionArgs asked = args.question;
-  // A scenario needs a workload, and what deploys it does not depend on it.
+  // A scenario needs a workload, but its deployment does not depend on the workload.
   if (asked.file.empty() && asked.workload.empty()) asked.workload = "chat";
   const Question question(asked, {.needs_load = false});
   print(deployment_of(question.load(), deployment_form(args.emit)));
 }
 
-// Checks the folder before the run, because the timeline is written at its end.
+// Checks the folder of --perfetto before the run, because the timeline is complete only at its end.
 void require_writable_place(const std::string& path) {
   if (path.empty()) return;
   const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
@@ -134,13 +134,12 @@ void add_run(CLI::App& app) {
                 "file of your prices, in place of the profiles' (kvcap.prices/1)");
   command.value("--out", args->out, "folder for result.json, requests.csv, run.log");
   command.repeated("--require", args->requirements,
-                   "fail with exit code 3 unless it holds: 'p99_ttft_ms<=500'");
+                   "fail with exit code 3 unless this holds: 'p99_ttft_ms<=500'");
   command.value("--perfetto", args->perfetto,
                 "file for a timeline of the first run, which ui.perfetto.dev opens");
   command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print the result as JSON");
-  command.flag("--check", args->check,
-               "check invariants after every event; the sums of a large store in turn");
+  command.flag("--check", args->check, "check invariants after every event; sums of large stores less often");
   declare_emit(command, args->emit, "the scenario, without a simulation");
   command.footer(
       "kvcap show fields lists what --set takes.\n\nExample: kvcap run demo --set "

@@ -1,4 +1,4 @@
-// kvcap serve: a local web page with a form, its runs and their reports.
+// kvcap serve: serves a local web page with a form that starts comparisons and shows their reports.
 #include <signal.h>
 #include <stdlib.h>
 
@@ -33,15 +33,15 @@ struct ServeArgs {
   std::string out;
 };
 
-// Ctrl-C and its like, which wait until this asks for them, in all threads that are started after it. They
-// stay blocked, since some senders (timeout, impatient fingers) send two: the second must not fail an orderly
-// end.
+// Blocks Ctrl-C and similar signals in this thread and in all threads that it starts later; wait() receives
+// the first one. The signals stay blocked afterwards, because some senders (timeout, an impatient user) send
+// two, and the second one must not break an orderly shutdown.
 class Interrupts {
  public:
   Interrupts() {
     sigemptyset(&signals_);
     for (const int one : {SIGINT, SIGTERM, SIGHUP}) {
-      // What a shell has put into the background stays deaf to Ctrl-C.
+      // A background job of a shell keeps ignoring Ctrl-C.
       struct sigaction action {};
       sigaction(one, nullptr, &action);
       if (action.sa_handler != SIG_IGN) sigaddset(&signals_, one);
@@ -60,7 +60,7 @@ class Interrupts {
   sigset_t signals_{};
 };
 
-// The folder of the results: --out, or one that is gone at the end.
+// The folder of the results: --out, or a temporary folder that the destructor removes.
 class ResultFolder {
  public:
   explicit ResultFolder(const std::string& out)
@@ -109,17 +109,15 @@ void serve(const ServeArgs& args) {
 
 void add_serve(CLI::App& app) {
   auto args = std::make_shared<ServeArgs>();
-  Command command(app, "serve", "a local web page: a form, its runs and their reports");
+  Command command(app, "serve", "serve a local web page: a form, its runs and their reports");
   command.values("scenarios", args->scenarios, "further scenario files that the form may start from");
-  command.value("--port", args->port, "port on 127.0.0.1; 0: any that is free")
-      .within(0, 65535)
-      .with_default();
+  command.value("--port", args->port, "port on 127.0.0.1; 0: any free port").within(0, 65535).with_default();
   command.value(
       "--out", args->out,
       "folder for the results, one folder per run; default: a temporary folder, removed at the end");
   command.footer(
       "Only this machine reaches the page, and only with the token in its address.\n"
-      "The form shows the kvcap compare that does the same. One comparison runs at a time, four wait.\n"
+      "The form shows the equivalent kvcap compare. One comparison runs at a time; up to four wait.\n"
       "Ctrl-C ends the server and its runs.\n\n"
       "Example: kvcap serve");
   command.runs([args] { serve(*args); });

@@ -49,8 +49,8 @@ std::vector<std::string> command_names(const ProgramText& program) {
   return names;
 }
 
-// Of --option=value, bash makes three words if COMP_WORDBREAKS has "=" (its default), else one, of which
-// every reply has to begin with the option.
+// bash splits --option=value into three words if COMP_WORDBREAKS contains "=" (the default). Otherwise it is
+// one word, and every reply must begin with the option.
 constexpr const char* kBashWords =
     "() {\n"
     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} option=\n"
@@ -125,7 +125,7 @@ std::string zsh_completion(const ProgramText& program) {
   for (const CommandText& command : program.commands) {
     text += "    " + command.name + ")\n      _arguments";
     for (const OptionText& option : command.options) {
-      // "*": the option may be repeated.
+      // "*" means that the option may be repeated.
       std::string one = "*" + option.name + "[" + escaped(short_meaning(option.meaning), "[]:\\") + "]";
       if (option.takes_value) {
         const OptionValues values = values_of(program, option);
@@ -183,7 +183,8 @@ std::string fish_completion(const ProgramText& program) {
 }
 
 std::string manual_page(const ProgramText& program) {
-  // A line must not begin with a control character; the hyphen of an option is a minus.
+  // "\&" keeps a line from beginning with a control character; "\-" prints the hyphen of an option as a
+  // minus.
   const auto plain = [](std::string_view words) {
     std::string out;
     for (const char c : words) {
@@ -216,14 +217,15 @@ std::string manual_page(const ProgramText& program) {
     }
     if (!command.examples.empty()) text += ".PP\n.nf\n" + plain(command.examples) + "\n.fi\n";
   }
-  text += ".SH \"FIELDS OF A SCENARIO\"\nWhat a scenario's file may hold and \\fB\\-\\-set\\fR may change.\n";
+  text +=
+      ".SH \"FIELDS OF A SCENARIO\"\nThe fields that a scenario file may have and \\fB\\-\\-set\\fR may "
+      "change.\n";
   for (const FieldHelp& field : program.fields) {
     text += ".TP\n\\fB" + plain(field.path) + "\\fR\n" + plain(field.text) + "\n";
   }
   return text +
-         ".SH \"EXIT STATUS\"\n0 done; 1 a bug of the program; 2 bad input; 3 a check that was asked for did "
-         "not "
-         "hold; 130 interrupted.\n";
+         ".SH \"EXIT STATUS\"\n0: done; 1: internal error; 2: bad input; 3: a requested check failed; 130: "
+         "interrupted.\n";
 }
 
 }  // namespace kvcap

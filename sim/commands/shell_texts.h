@@ -11,7 +11,7 @@
 namespace kvcap {
 
 struct OptionText {
-  std::string name;  // "--set"; for a positional its word: "scenario"
+  std::string name;  // "--set"; for a positional argument, its name: "scenario"
   std::string meaning;
   bool takes_value = false;
   std::vector<std::string> allowed;  // all allowed values; empty: any
@@ -21,24 +21,24 @@ struct CommandText {
   std::string name;
   std::string meaning;
   std::vector<OptionText> options, positionals;
-  std::string examples;  // text of --help
+  std::string examples;  // from the end of --help
 };
 
-// The words that may follow an option.
+// The values that an option may have.
 struct OptionValues {
   std::vector<std::string> words;
-  bool or_files = true;
-  bool is_list = false;  // several words with commas between them
+  bool or_files = true;  // a path is allowed, too
+  bool is_list = false;  // several words, separated by commas
 };
 
 struct ProgramText {
   std::string name, version, meaning;
   std::vector<CommandText> commands;
   std::vector<FieldHelp> fields;              // fields for --set and --over
-  std::map<std::string, OptionValues> names;  // "--policies" to names of the catalogue
+  std::map<std::string, OptionValues> names;  // key: an option that takes catalogue names, such as "--model"
 };
 
-// Scripts that the shell sources, or that are installed for it.
+// Return completion scripts, to be sourced by the shell or installed for it.
 std::string bash_completion(const ProgramText& program);
 std::string zsh_completion(const ProgramText& program);
 std::string fish_completion(const ProgramText& program);

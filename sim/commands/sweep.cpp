@@ -1,4 +1,4 @@
-// kvcap sweep: runs every point of a grid, a list or a sample and writes the results to one file.
+// kvcap sweep: simulates every point of a grid, a list or a sample and writes the results to one file.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -44,7 +44,7 @@ struct SweepArgs {
 
 std::string count(std::size_t number) { return format_count(static_cast<int64_t>(number)); }
 
-// Reads "3/8": shard 3 (from 0) of eight.
+// Reads "3/8": shard 3 of 8, counted from 0.
 Shard shard_of(const std::string& text) {
   Shard shard;
   const char* end = text.data() + text.size();
@@ -171,7 +171,7 @@ void sweep(const SweepArgs& args) {
   if (bad > 0) {
     std::cout.flush();
     throw CheckFailed(format_count(static_cast<int64_t>(bad), "point") +
-                      " without a result: rows say why, --resume tries again");
+                      " without a result: the rows say why; --resume tries again");
   }
 }
 
@@ -179,7 +179,7 @@ void sweep(const SweepArgs& args) {
 
 void add_sweep(CLI::App& app) {
   auto args = std::make_shared<SweepArgs>();
-  Command command(app, "sweep", "every point of a grid, a list or a sample into one file");
+  Command command(app, "sweep", "simulate every point of a grid, a list or a sample into one file");
   command.value("sweep", args->sweep_path, "sweep file (JSON)").required();
   command.repeated("--set", args->overrides,
                    "set a field of every point: path=value, e.g. workload.sessions=200");
@@ -189,13 +189,13 @@ void add_sweep(CLI::App& app) {
       .required();
   command
       .value("--jobs", args->jobs,
-             "simulations at once (one a core); with --launcher slurm the array's tasks (16)")
+             "simulations at once (default: one per core); with --launcher slurm: array tasks (default: 16)")
       .within(1, 4096);
   command.flag("--resume", args->resume, "complete an existing file: run the missing and failed points");
   command.value("--shard", args->shard, "only part I (from 0) of N, into OUT/shards: I/N");
   command
       .value("--launcher", args->launcher,
-             "local: workers on this machine; slurm: a job array of shards, waited for")
+             "local: workers on this machine; slurm: a job array of shards; waits for it to end")
       .one_of({"local", "slurm"});
   command.flag("--collect", args->collect,
                "merge OUT/shards into OUT/results.sqlite; runs no simulations unless --launcher is given");

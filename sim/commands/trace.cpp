@@ -1,4 +1,4 @@
-// kvcap trace: prints statistics of workloads, converts other formats to session JSONL, and writes generated
+// kvcap trace: prints statistics of workloads, converts them to session JSONL, and writes generated
 // workloads.
 #include <algorithm>
 #include <array>
@@ -53,7 +53,8 @@ struct TraceArgs {
                    suggestion(found, allowed));
 }
 
-// Returns the kind of --format, or guesses it from the beginning of the file; `generate` has no file.
+// Returns the source kind that --format names. Without --format, guesses it from the beginning of the file,
+// or returns "chat" for generate, which has no file.
 const SourceRow& kind_of(const TraceArgs& args) {
   const bool generate = args.action == "generate";
   if (args.format.empty() && generate) return source_row("chat");
@@ -67,7 +68,7 @@ const SourceRow& kind_of(const TraceArgs& args) {
   refuse("--format", args.format, allowed);
 }
 
-// Returns the kinds as a list: "chat, long_context, few_shot, rag".
+// Returns the names of the kinds: "chat, long_context, few_shot, rag".
 std::string kinds(bool generated) {
   std::string names;
   for (const SourceRow& row : source_table()) {
@@ -81,8 +82,8 @@ struct Input {
   uint64_t seed = 1;
 };
 
-// Reads the options as those of a scenario, so that --set has its usual names, ranges and messages. Model and
-// hardware are not used.
+// Reads the options by way of a scenario, so that --set has its usual names, ranges and messages. The model
+// and hardware are not used.
 Input input_of(const TraceArgs& args) {
   const SourceRow& kind = kind_of(args);
   const std::string path = kind.is_generated ? "" : args.files.front();
@@ -97,11 +98,11 @@ Input input_of(const TraceArgs& args) {
                      {"seed", args.seed}};
   const std::string valid = text.dump(-1, ' ', false, Json::error_handler_t::replace);
   Scenario scenario = parse_scenario(valid, "trace " + args.action, args.overrides);
-  if (!is_utf8(path)) scenario.workload.source.path = path;  // JSON cannot contain it
+  if (!is_utf8(path)) scenario.workload.source.path = path;  // JSON cannot represent it
   return {scenario.workload, scenario.seed};
 }
 
-// Adds a hint on --format to errors if the format was guessed.
+// Opens the source. If the format was guessed, adds a hint on --format to errors.
 Source read_source(const TraceArgs& args, const Input& input) {
   try {
     return open_source(input.options, input.seed);
@@ -116,7 +117,7 @@ Source read_source(const TraceArgs& args, const Input& input) {
 // ---- stats ----
 
 struct FigureRow {
-  const char* name;  // suffix in JSON after mean_, median_, ...
+  const char* name;  // JSON key after the prefix mean_, median_, ...
   const char* label;
   const char* unit;
   const TraceFigure* figure;
@@ -241,7 +242,7 @@ void print_stats(const TraceArgs& args) {
   }
   const TraceStats stats = trace_stats(workload);
   if (stats.history_token_share == 0) {
-    notes.push_back("no request has a prefix or a session that an earlier one had: no reuse can show");
+    notes.push_back("no request shares a prefix or a session with an earlier one: there is no reuse to see");
   }
   const std::string json = stats_json(stats, workload, input.options.source.kind, notes);
   if (args.json) return print(json);
@@ -251,8 +252,8 @@ void print_stats(const TraceArgs& args) {
 
 // ---- convert, generate ----
 
-// Drops times that count from the beginning of each session, because session JSONL has one clock for all
-// sessions; think times are kept.
+// Drops arrival times that are relative to the beginning of each session, because session JSONL has one clock
+// for all sessions. Think times are kept.
 void drop_relative_arrivals(const std::string& kind, Source& source) {
   if (source_row(kind).has_arrivals) return;
   const auto is_known = [](const Turn& turn) { return !std::isnan(turn.time_s); };
@@ -306,16 +307,17 @@ void add_trace(CLI::App& app) {
   command.value("action", args->action, "stats, convert or generate").required();
   command.values("files", args->files,
                  "stats: FILE; convert: FROM TO; generate: TO (session JSONL; .gz is compressed)");
+  command.value("--format", args->format,
+                kinds(false) + " (default: guessed from the beginning of the file); generate: " +
+                    kinds(true) + " (default: chat)");
   command.value(
-      "--format", args->format,
-      kinds(false) + " (default: by how the file begins); generate: " + kinds(true) + " (default: chat)");
-  command.value("--columns", args->columns,
-                "of any CSV or JSONL: arrival=A,input=I,output=O,session=S (also ttft, e2el, prompt, id)");
+      "--columns", args->columns,
+      "columns of a CSV or JSONL: arrival=A,input=I,output=O,session=S (also ttft, e2el, prompt, id)");
   command.value(
       "--input-is", args->input_is,
-      "new_tokens or whole_prompt: what the input of a session's later turn counts; default: by format");
+      "new_tokens or whole_prompt: what the input of a session's later turns counts; default: by format");
   command.value("--sessions", args->sessions,
-                "number of sessions; default: all of a file, 1000 generated ones");
+                "number of sessions; default: all sessions of a file, or 1000 generated ones");
   command.value("--seed", args->seed, "seed of generated workloads").with_default();
   command.repeated("--set", args->overrides,
                    "override a scenario's field: path=value, e.g. workload.source.tasks=quality,tpo");

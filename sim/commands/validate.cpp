@@ -38,7 +38,7 @@ struct ValidateArgs {
   bool markdown = false;
 };
 
-// Throws InputError for options that exclude each other, and for options of --run without it.
+// Throws InputError for options that exclude each other, and for options that need --run.
 void refuse_mixed_options(const ValidateArgs& args) {
   if (!args.studies.empty()) {
     const std::pair<bool, const char*> others[] = {{!args.suites.empty(), "--suite"},
@@ -46,16 +46,17 @@ void refuse_mixed_options(const ValidateArgs& args) {
                                                    {!args.run.empty(), "--run"},
                                                    {!args.hardware.empty(), "--hardware"}};
     for (const auto& [is_given, option] : others) {
-      if (is_given) throw InputError(args.studies.front() + ": a study is run by itself, without " + option);
+      if (is_given)
+        throw InputError(args.studies.front() + ": found with " + option + ", allowed: a study by itself");
     }
   }
   if (args.run.empty()) {
-    if (!args.scenario.empty()) throw InputError("--scenario: it goes with --run LOG");
-    if (!args.overrides.empty()) throw InputError("--set: it goes with --run LOG");
+    if (!args.scenario.empty()) throw InputError("--scenario: found without --run, allowed: with --run LOG");
+    if (!args.overrides.empty()) throw InputError("--set: found without --run, allowed: with --run LOG");
     return;
   }
-  if (!args.suites.empty()) throw InputError("--run LOG: it is compared by itself, without --suite");
-  if (!args.twin.empty()) throw InputError("--run LOG: it is compared by itself, without --twin");
+  if (!args.suites.empty()) throw InputError("--run LOG: found with --suite, allowed: one of them");
+  if (!args.twin.empty()) throw InputError("--run LOG: found with --twin, allowed: one of them");
   if (args.markdown) throw InputError("--run LOG: found --markdown, allowed: --json or neither");
 }
 
@@ -85,10 +86,11 @@ std::vector<Check> checks_for(const ValidateArgs& args) {
     return run_studies(studies);
   }
   if (args.twin.empty()) {
-    if (!args.hardware.empty()) throw InputError("--hardware: it goes with --twin FILE or --run LOG");
+    if (!args.hardware.empty())
+      throw InputError("--hardware: found alone, allowed: with --twin FILE or --run LOG");
     return run_suites(args.suites, args.options);
   }
-  if (!args.suites.empty()) throw InputError("--twin FILE: it is a suite of its own, without --suite");
+  if (!args.suites.empty()) throw InputError("--twin FILE: found with --suite, allowed: one of them");
   return twin_checks_of(args.twin, args.hardware);
 }
 
@@ -123,28 +125,29 @@ void add_validate(CLI::App& app) {
     args->options.data_folder = data;
     args->options.needs_data = true;
   }
-  Command command(app, "validate", "simulated against published, measured and analytic numbers");
+  Command command(app, "validate", "compare simulated with published, measured and analytic numbers");
   command.values("FILE", args->studies,
-                 "studies: files of scenarios and of what was measured, instead of the suites");
+                 "study files, with scenarios and measured values, to run instead of the suites");
   command.repeated("--suite", args->suites, "only this suite; may be given several times: " + suite_names());
   command.flag("--quick", args->options.quick, "fewer replications and cases, within three minutes");
   command
       .value("--data", args->options.data_folder,
              "folder of the measured data that some suites read, also set by KVCAP_DATA; without the data "
-             "these suites are not comparable")
+             "the checks of these suites are not comparable")
       .with_default();
-  command.value("--twin", args->twin, "a table of kvcap-calibrate twin instead of the suites");
+  command.value("--twin", args->twin, "check a table of kvcap-calibrate twin instead of the suites");
   command.value("--hardware", args->hardware,
-                "with --twin: the profile that predicts it; default: the one that it names. With --run: the "
-                "server's machine");
+                "with --twin: the profile to predict the table with; default: the one that the table names. "
+                "With --run: the server's machine");
   command.value("--run", args->run,
-                "the log of kvcap observe instead: does the simulator agree with the server?");
+                "check that the simulator agrees with a server, from its log by kvcap observe, instead of "
+                "running the suites");
   command.value("--scenario", args->scenario,
                 "with --run: the scenario to simulate; default: the one that the log describes");
   command.repeated("--set", args->overrides, "with --run: override a field of the scenario: path=value");
   command.value("--out", args->out, "folder for validation.json");
   command.flag("--json", args->json, "print the checks as JSON");
-  command.flag("--markdown", args->markdown, "print README's accuracy table: a row a suite");
+  command.flag("--markdown", args->markdown, "print the README's accuracy table, one row per suite");
   command.footer("Example: kvcap validate --suite twin");
   command.runs([args, folder = args->options.data_folder] {
     if (args->options.data_folder != folder) args->options.needs_data = true;

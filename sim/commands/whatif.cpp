@@ -1,4 +1,5 @@
-// kvcap whatif: writes the page that shows what fits, and answers the page's questions without a browser.
+// kvcap whatif: writes a page that shows what fits a machine, and answers the page's questions without a
+// browser.
 #include "whatif/whatif.h"
 
 #include <algorithm>
@@ -58,13 +59,14 @@ void whatif(const WhatifArgs& args) {
 
 void add_whatif(CLI::App& app) {
   auto args = std::make_shared<WhatifArgs>();
-  Command command(app, "whatif", "one page that shows what fits and how fast contexts are restored, live");
+  Command command(app, "whatif", "write an interactive page: what fits, and how fast contexts are restored");
   command.value("-o,--out", args->out, "the page to write: FILE.html");
   command.value("--ask", args->questions,
-                "answer the page's questions instead, one JSON object per line: {\"ask\": \"catalogue\"}");
+                "file of questions of the page to answer instead, one JSON object per line: {\"ask\": "
+                "\"catalogue\"}");
   command.footer(
       "The page has every model and every GPU of the catalogue and needs no network. It computes closed\n"
-      "forms, as show memory and restore do; it simulates nothing. Writing it needs a kvcap that was built "
+      "forms, as show memory and restore do, and simulates nothing. To write it, kvcap must have been built "
       "with\n"
       "Emscripten (apt-get install emscripten).\n\n"
       "Example: kvcap whatif -o whatif.html");

@@ -58,10 +58,9 @@ void map_markdown(const ReportDocument& document, MarkdownPage& page) {
   std::map<std::string, std::size_t> columns, places;
   const Json& cells = list_of(map, "cells");
   for (const Json& cell : cells) {
-    // A grid has a cell in almost every place; for other cells the table would be far larger than the
-    // document.
+    // If the cells do not fill most of a grid, the table would be far larger than the document.
     if (rows.size() * head.size() > 4 * cells.size() + 100) {
-      page.list({"the cells are no grid: the format csv lists them"});
+      page.list({"the cells do not form a grid; --format csv lists them"});
       return;
     }
     const std::string across = text_of(cell, "across"), down = text_of(cell, "down");
@@ -102,7 +101,7 @@ void map_change_sentences(const ReportDocument& then, const ReportDocument& now,
     changed += match->second != text_of(cell, "winner");
   }
   sentences.push_back(now.name + ": another policy wins in " + format_count(changed) + " of " +
-                      format_count(common) + " places of both maps.");
+                      format_count(common) + " cells that both maps have.");
 }
 
 }  // namespace

@@ -55,19 +55,19 @@ struct CapacitySubject {
   double last_load() const {
     return number_of(last(), is_closed_loop(json) ? "concurrency" : "requests_per_s");
   }
-  // The metrics of the lowest load that was tried.
+  // Returns a metric at the lowest load that was tried.
   double at_least(const std::string& metric) const {
     const Json& attempts = list_of(json, "attempts");
     return attempts.empty() ? kNaN : metric_of(attempts.front(), metric.c_str());
   }
   double least_share() const { return at_least(text_of(json, "limit") + "_share"); }
-  // The first target on a latency, else p99 TTFT.
+  // Returns the first target on a latency; p99 TTFT if there is none.
   std::string latency() const {
     for (const std::string& metric : target_metrics(json))
       if (metric.ends_with("_ms") && find_quantity(metric)) return metric;
     return "p99_ttft_ms";
   }
-  // The share of unserved turns at the load that has the most.
+  // Returns the largest share of unserved turns at any load of the curve.
   double most_unserved() const {
     double most = 0;
     for (const Json& point : list_of(json, "curve"))
@@ -85,14 +85,14 @@ bool is_none(const CapacitySubject& s) { return !(load_of(s.json) > 0); }
 bool is_interrupted(const CapacitySubject& s) { return value_of(s.json, "interrupted") == true; }
 
 constexpr CapacitySentence kCapacityVerdict[] = {
-    {"Interrupted: {policy} misses {limit title} at each load that was tried; lower ones were not.",
+    {"Interrupted: {policy} misses {limit title} at each load that was tried; lower ones were not tried.",
      [](const CapacitySubject& s) { return is_interrupted(s) && is_none(s); }},
     {"Interrupted: {policy} serves at least {load} {unit} within {targets}; the search had not ended.",
      is_interrupted},
-    {"{policy} meets {targets} at no load: even at the least, {least share} of the turns are {limit}, and "
+    {"{policy} meets {targets} at no load: even at the lowest, {least share} of the turns are {limit}, and "
      "none may be; --meet '{limit}_share<=0.01' allows some.",
      [](const CapacitySubject& s) { return is_none(s) && s.least_share() > 0; }},
-    {"{policy} meets {targets} at no load: the least misses {limit title}{least value}.", is_none},
+    {"{policy} meets {targets} at no load: even the lowest misses {limit title}{least value}.", is_none},
     {"{policy} serves {load} {unit} within {targets}{interval}; {more}."},
 };
 constexpr CapacitySentence kCapacityInterval[] = {
@@ -103,12 +103,13 @@ constexpr CapacitySentence kCapacityInterval[] = {
     {" (95 % interval {from} to {to}{seeds})"},
 };
 constexpr CapacitySentence kMore[] = {
-    {"more was not tried", [](const CapacitySubject& s) { return text_of(s.json, "limit").empty(); }},
-    {"at more, half of the runs or fewer are stable; the targets are not the limit",
+    {"higher loads were not tried",
+     [](const CapacitySubject& s) { return text_of(s.json, "limit").empty(); }},
+    {"at higher loads, half of the runs or fewer are stable; the targets are not the limit",
      [](const CapacitySubject& s) { return text_of(s.json, "limit") == "stable"; }},
-    {"more misses {limit title}"},
+    {"higher loads miss {limit title}"},
 };
-// The highest load of the curve.
+// What happens at the highest load of the curve.
 constexpr CapacitySentence kAbove[] = {
     {"At {last load} {unit} {latency} is {last latency}{last goodput}.",
      [](const CapacitySubject& s) {
@@ -125,7 +126,8 @@ constexpr CapacitySentence kUnservedTurns[] = {
      [](const CapacitySubject& s) { return s.most_unserved() > 0; }},
 };
 
-// Returns "p99 TTFT" for a metric; the condition's own word for others, such as "rejected".
+// Returns the title of a limit that is a metric, such as "p99 TTFT"; other limits, such as "rejected",
+// unchanged.
 std::string limit_title(const std::string& limit) {
   return limit.find_first_of("_.") == std::string::npos ? limit : metric_title(limit);
 }
@@ -162,7 +164,7 @@ const PlaceOfText<CapacitySubject> kCapacityPlaces[] = {
        const double value = s.at_least(limit);
        if (!row || std::isnan(value)) return std::string();
        return " (" + format_number(row->unit.scale * value) + " " + std::string(row->unit.symbol) +
-              " in the mean of the seeds)";
+              ", mean of the seeds)";
      }},
     {"more", [](const CapacitySubject& s) { return first_said(kMore, s); }},
     {"interval", [](const CapacitySubject& s) { return first_said(kCapacityInterval, s); }},
@@ -204,13 +206,13 @@ std::vector<std::string> capacity_sentences(const Json& capacity) {
 
 // ---- views ----
 
-// Adds one row per load of the curve; columns of rejected, failed and truncated turns only if there are such
-// turns.
+// Adds one row per load of the curve. Rejected, failed and truncated turns have columns only if there are
+// such turns.
 void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& capacity = document.content;
   const Json& curve = list_of(capacity, "curve");
   std::vector<CapacityColumn> columns = capacity_columns(target_metrics(capacity));
-  // Documents of earlier versions lack some.
+  // Documents of earlier versions lack some columns.
   std::erase_if(columns, [&](const CapacityColumn& one) {
     return std::none_of(curve.begin(), curve.end(), [&](const Json& point) {
       const double value = cell_of(one, point);
@@ -221,7 +223,7 @@ void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
   Cells head = {closed_loop ? "active sessions" : "requests/s"};
   for (const CapacityColumn& one : columns) head.push_back(one.title + " " + std::string(one.unit.symbol));
   head.emplace_back("misses");
-  // Without an interval no load is between its ends.
+  // Without an interval, no load is unclear.
   const CapacitySubject subject{capacity};
   const double beyond = subject.end(1);
   const double sure =

@@ -1,6 +1,6 @@
-// ReportDocument: one JSON document that kvcap wrote, as input of a report.
+// ReportDocument: a JSON document written by kvcap, as an input of a report.
 //
-// Other programs may have changed it, so its values are read by base/text/json_values.h.
+// Other programs may have changed the document, so the functions of base/text/json_values.h read its values.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace kvcap {
 // All texts are valid UTF-8.
 struct ReportDocument {
   std::string name;  // short and unique
-  std::string path;  // path as given
+  std::string path;  // as given
   bool is_before = false;
   Json content;
 
-  // "kvcap.compare/1"
+  // Returns the schema: "kvcap.compare/1".
   std::string schema() const { return content.at("schema").get<std::string>(); }
 };
 

@@ -1,4 +1,4 @@
-// Finds items of documents by their names.
+// Finds the items of documents by name.
 #pragma once
 
 #include <map>
@@ -10,14 +10,14 @@ namespace kvcap {
 
 inline constexpr double kNoticeable = 1.005;  // ratio; values closer than this count as equal
 
-// Returns the items of a list by their text under the key `name`.
+// Returns the items of a list, by the text that each has under the key `name`.
 inline std::map<std::string, const Json*> by_name(const Json& list, std::string_view name) {
   std::map<std::string, const Json*> items;
   for (const Json& item : list) items.try_emplace(text_of(item, name), &item);
   return items;
 }
 
-// Returns the name of a plan, sweep or map.
+// Returns the name of a plan, a sweep or a break-even map.
 inline std::string name_of(const Json& content) { return text_of(content, "name"); }
 
 }  // namespace kvcap

@@ -1,4 +1,5 @@
-// DocumentKind: how a report reads and shows one schema of documents. Each schema has one file and one row.
+// DocumentKind: how a report reads and shows the documents of one schema. Each kind is defined in a file of
+// this folder and listed in kDocumentKinds.
 //
 //   kvcap.result/1, kvcap.compare/1      kvcap run and compare
 //   kvcap.restore/1                      kvcap restore --json
@@ -24,29 +25,30 @@
 
 namespace kvcap {
 
-// A key that a document must have to be shown, and the type of its value.
+// A key that a document must have, and the type of its value.
 struct DocumentPart {
   const char* key;
   Json::value_t kind;
 };
 
-// Functions may be null.
+// The functions may be null.
 struct DocumentKind {
   std::string_view schema;
-  std::string_view page;  // page of the report that shows its sentences
+  std::string_view page;  // page of the report that shows the document's sentences
   std::span<const DocumentPart> parts;
-  bool is_file = true;  // false: kvcap report makes it from another file
-  // A list of documents inside this one, and their kind.
+  bool is_file = true;  // false: kvcap report builds the document from another file
+  // A list of documents inside this one: its key, and the kind of its documents.
   struct Items {
     const char* list;
     const DocumentKind* kind;
   };
   std::optional<Items> items = std::nullopt;
   void (*add_csv)(const ReportDocument& document, CsvRows& rows) = nullptr;
-  // Adds one document. Results are shown next to each other instead (documents/results.h).
+  // Adds one document. Null for results, which are shown side by side (documents/results.h).
   void (*add_markdown)(const ReportDocument& document, MarkdownPage& page) = nullptr;
   std::vector<std::string> (*sentences)(const Json& content) = nullptr;
-  // Before and after: two documents with equal keys are compared, figure by figure and in sentences.
+  // For comparisons of before and after: two documents with equal keys are compared, by figures and in
+  // sentences.
   std::string (*key)(const Json& content) = nullptr;
   void (*add_changes)(const ReportDocument& then, const ReportDocument& now,
                       std::vector<Change>& changes) = nullptr;
@@ -57,15 +59,15 @@ struct DocumentKind {
 extern const DocumentKind kResultDocument, kCompareDocument, kRestoreDocument, kSweepRowsDocument,
     kPlanDocument, kBreakEvenDocument, kCapacityDocument, kValidationDocument, kTraceDocument;
 
-// Results first.
+// All kinds, results first.
 inline constexpr std::array kDocumentKinds = {&kResultDocument,    &kCompareDocument,    &kRestoreDocument,
                                               &kSweepRowsDocument, &kPlanDocument,       &kBreakEvenDocument,
                                               &kCapacityDocument,  &kValidationDocument, &kTraceDocument};
-// Null for a schema that is none of these.
+// Returns null for an unknown schema.
 const DocumentKind* find_document_kind(std::string_view schema);
 
-// Returns what is said of one document, its verdict first. The terminal, Markdown, the page and a comparison
-// before and after say it in these words.
+// Returns the sentences about one document, its verdict first. The terminal, Markdown, the page and
+// comparisons of before and after all use them.
 std::vector<std::string> document_sentences(const Json& document);
 
 }  // namespace kvcap

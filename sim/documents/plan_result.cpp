@@ -20,7 +20,7 @@ namespace {
 
 constexpr DocumentPart kPlanParts[] = {{"judged", Json::value_t::array}};
 
-// Returns "12.3 ms", with the half-width of its interval if known.
+// Returns a metric of a candidate, "12.3 ms", with the half-width of its interval if that is known.
 std::string estimate_text(const Json& candidate, const std::string& metric) {
   const Json& value = value_of(value_of(candidate, "metrics"), metric);
   const Json& interval = value_of(value, "interval");
@@ -32,7 +32,7 @@ std::string estimate_text(const Json& candidate, const std::string& metric) {
   return metric_text(metric, number_of(value, "mean"), half_width);
 }
 
-// Returns the command line's words for a configuration, and those that people read.
+// Return a configuration in the words of the command line, and in titles for readers.
 std::string changes_text(const Json& candidate) {
   return joined(texts_of(list_of(candidate, "changes")), " ");
 }
@@ -49,7 +49,7 @@ struct PlanSubject {
 
   const Json& answer() const { return value_of(json, "answer"); }
   std::size_t rivals() const { return list_of(json, "rivals").size(); }
-  // The share of plausible machines on which the answer meets every target; NaN: none were drawn.
+  // Returns the share of plausible machines on which the answer meets every target; NaN if none were drawn.
   double meets_share() const {
     const Json& finalists = list_of(value_of(json, "model"), "finalists");
     return finalists.empty() ? kNaN : number_of(finalists.front(), "meets_share");
@@ -65,7 +65,7 @@ std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&);
 
 bool has_no_answer(const PlanSubject& s) { return s.answer().is_null(); }
 
-// An answer that fewer of the plausible machines meet is not called clear.
+// An answer that meets the targets on a smaller share of the plausible machines is not called clear.
 constexpr double kSurely = 0.95;
 
 constexpr PlanSentence kPlanInterrupted[] = {
@@ -116,8 +116,9 @@ constexpr PlanSentence kPlanCertainty[] = {
     {"Over {seeds} every target is met beyond its interval.",
      [](const PlanSubject& s) { return !has_no_answer(s) && text_of(s.json, "interrupted") == "search"; },
      {"clear"}},
-    {"It is clear: over {seeds} every target is met beyond its interval, with an error of 5 % over all looks "
-     "at it, and nothing cheaper that was judged meets them.",
+    {"It is clear: over {seeds} every target is met beyond its interval, with an error probability of 5 % "
+     "over "
+     "all looks, and nothing cheaper that was judged meets them.",
      [](const PlanSubject& s) { return !has_no_answer(s); },
      {"clear"}},
 };

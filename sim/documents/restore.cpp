@@ -15,7 +15,8 @@ namespace {
 
 constexpr DocumentPart kRestoreParts[] = {{"policies", Json::value_t::array}};
 
-// True iff the policy can be built. A file from before is_bound tells a bound by its name and its time.
+// True iff the policy can be built. In older files, which lack is_bound, the name and the time identify a
+// bound.
 bool is_buildable(const Json& entry) {
   const Json& is_bound = value_of(entry, "is_bound");
   if (is_bound.is_boolean()) return !is_bound.get<bool>();
@@ -27,12 +28,13 @@ bool is_buildable(const Json& entry) {
 
 double restore_s(const Json& entry) { return number_of(entry, "restore_s"); }
 
-// The policy that restores fastest, and the one whose simulation is farthest from the closed form.
+// The policies in order of their restoration times, and the one whose simulation is farthest from the closed
+// form.
 struct RestoreSubject {
   explicit RestoreSubject(const Json& restore) : json(restore) {
     for (const Json& entry : list_of(restore, "policies")) {
       if (is_buildable(entry) && restore_s(entry) > 0) order.push_back(&entry);
-      // The error is a share of the whole TTFT, because a restoration of 0 s has no relative error.
+      // The error is relative to the whole TTFT, because a restoration of 0 s has no relative error.
       const double off =
           std::abs(restore_s(entry) - number_of(entry, "closed_form_restore_s")) / number_of(entry, "ttft_s");
       if (off > farthest) {
@@ -48,7 +50,7 @@ struct RestoreSubject {
   std::string layers(const char* kind) const { return text_of(value_of(best(), "schedule"), kind); }
 
   const Json& json;
-  std::vector<const Json*> order;  // those that can be built, the fastest first
+  std::vector<const Json*> order;  // policies that can be built, the fastest first
   double farthest = 0;
   std::string farthest_policy;
 };
@@ -75,7 +77,7 @@ constexpr RestoreSentence kRestoreAgreement[] = {
     {"Simulation and closed form differ by at most {farthest} of TTFT ({farthest policy})."},
 };
 
-// Returns the factors over the next policy that is noticeably slower, and over the slowest.
+// Returns the speedups over the next policy that is noticeably slower, and over the slowest one.
 std::string factors_text(const RestoreSubject& s) {
   const auto factor_of = [&](const Json* other) { return restore_s(*other) / restore_s(s.best()); };
   const auto next = std::find_if(s.order.begin(), s.order.end(),

@@ -142,7 +142,7 @@ std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& docume
 
 namespace {
 
-// Adds each note once; a note of only some settings names them.
+// Adds each note once. If only some of the settings have a note, it begins with their names.
 void add_notes(const ResultGroup& group, MarkdownPage& page) {
   std::vector<std::string> notes;
   std::map<std::string, std::vector<std::string>> labels;
@@ -183,7 +183,7 @@ struct Found {
   std::string input;
   const RunResult* result;
 };
-using Results = std::map<std::pair<std::string, std::string>, Found>;  // key: scenario and label
+using Results = std::map<std::pair<std::string, std::string>, Found>;  // by scenario and label
 
 Results by_setting(const std::vector<ResultGroup>& groups) {
   Results results;
@@ -200,7 +200,7 @@ double half_width(const RunResult& result, std::string_view metric) {
   return kNaN;
 }
 
-// True iff both results served the same sessions with the same random numbers, setting aside their turns.
+// True iff both results served the same sessions with the same random numbers, judged by seed and workload.
 bool is_same_workload(const RunResult& one, const RunResult& other) {
   using Unordered = nlohmann::json;  // another program may have sorted the keys
   const auto parts = [](const RunResult& result) {
@@ -246,7 +246,7 @@ void add_result_changes(const std::vector<ReportDocument>& documents,
     for (std::size_t i = 0; i < group.results.size(); ++i) {
       const RunResult& now = group.results[i];
       auto match = old.find({now.scenario_name, group.labels[i]});
-      // A single result per side is compared whatever its names.
+      // If each side has a single result, the two are compared even if their names differ.
       if (match == old.end() && old.size() == 1 && all.size() == 1) match = old.begin();
       if (match == old.end()) continue;
       const RunResult& then = *match->second.result;

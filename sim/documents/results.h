@@ -1,4 +1,4 @@
-// Reads results from their JSON, for the sentences and tables of metrics/.
+// Reads results from their JSON, for the sentences and tables of text/.
 #pragma once
 
 #include <string>
@@ -14,29 +14,30 @@
 
 namespace kvcap {
 
-// Comparable results: those of one compare.json, or single results of scenarios with one name.
+// A group of comparable results: those of one compare.json, or single results of scenarios with the same
+// name.
 struct ResultGroup {
-  std::string name;                 // name of the input, or of the first of several
+  std::string name;                 // name of the input, or of the first one if there are several
   std::vector<std::string> labels;  // one per result, all different
   std::vector<RunResult> results;
   std::vector<Difference> differences;
 };
 
-// Returns the groups of one side, in the order of the inputs.
+// Returns the groups of one side (before or after), in the order of the inputs.
 std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& inputs, bool is_before);
 
-// Returns the facts of a group for its sentences. The group must outlive them.
+// Returns the facts of a group, for sentences. REQUIRES: the group outlives the result.
 Comparison comparison_of(const ResultGroup& group);
 
-// Reads "kvcap.result/1", without turns. Missing values stay empty.
+// Reads a kvcap.result/1 document, without its turns. Missing values stay empty.
 RunResult read_result(const Json& json);
-// Reads the differences of "kvcap.compare/1": against its first setting, and between the others.
+// Reads the differences of a kvcap.compare/1 document: against its first setting, and between the others.
 std::vector<Difference> read_differences(const Json& compare);
 
-// Adds the terminal's table and the notes as Markdown.
+// Adds the table of results and the notes as Markdown.
 void add_results(const ResultGroup& group, MarkdownPage& page);
 
-// Adds the changes of these metrics in results that both sides contain, matched by scenario and setting.
+// Adds the changes of these metrics for results that both sides have, matched by scenario and setting.
 void add_result_changes(const std::vector<ReportDocument>& documents,
                         const std::vector<const Quantity*>& metrics, std::vector<Change>& changes);
 

@@ -21,7 +21,7 @@ struct SettingColumn {
   const Json* values = nullptr;
 };
 
-// True iff the row's run rejected turns, or clients gave some up for good.
+// True iff some turns of the row's run were rejected or failed.
 bool leaves_unanswered(const Json& columns, std::size_t row) {
   const auto has = [&](const char* what) {
     const Json& counts = list_of(columns, what);
@@ -30,7 +30,7 @@ bool leaves_unanswered(const Json& columns, std::size_t row) {
   return has("rejected") || has("failed");
 }
 
-// Returns the rows with a value of the metric whose run is not saturated and answered every turn.
+// Returns the rows that have a value of the metric, are not saturated and answered every turn.
 std::vector<std::size_t> good_rows(const Json& sweep, const Json& values) {
   const Json& columns = value_of(sweep, "columns");
   const Json& verdicts = list_of(columns, "stable.verdict");
@@ -69,11 +69,11 @@ std::string best_text(const Json& sweep, const std::vector<SettingColumn>& param
   const auto at = [&](std::size_t row) {
     return fmt::format("{} ({})", value_text(values[row].get<double>(), metric), point_text(parameters, row));
   };
-  if (*most == *least) return fmt::format("The least {} is {}.", metric.title, at(*least));
-  return fmt::format("The least {} is {}, and the greatest {}.", metric.title, at(*least), at(*most));
+  if (*most == *least) return fmt::format("The lowest {} is {}.", metric.title, at(*least));
+  return fmt::format("The lowest {} is {}, the highest {}.", metric.title, at(*least), at(*most));
 }
 
-// Returns a sentence on the parameter whose values differ most in the median of the metric, as a ratio.
+// Returns a sentence about the parameter that changes the median of the metric most, as a ratio.
 std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
                            const Quantity& metric) {
   const Json& values = list_of(value_of(sweep, "columns"), metric.name);
@@ -115,8 +115,8 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   std::string points =
       format_count(statuses["ok"]) + " of " + format_count(std::llround(rows)) + " points ran" + counts;
   if (total > rows)
-    points += " (shown are " + format_count(std::llround(rows)) + " of " + format_count(std::llround(total)) +
-              ", evenly thinned)";
+    points += " (shown: " + format_count(std::llround(rows)) + " of " + format_count(std::llround(total)) +
+              ", evenly spaced)";
   int64_t overloaded = 0;
   for (const Json& verdict : list_of(columns, "stable.verdict")) overloaded += verdict == "saturated";
   int64_t unanswering = 0;
@@ -135,7 +135,7 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
     if (!text.empty()) said.push_back(std::move(text));
   }
   said.push_back(points + "." + chance);
-  // What is saturated comes first.
+  // The sentence on saturated points comes first.
   if (overloaded > 0)
     said.insert(said.begin(),
                 fmt::format("{} of {} points cannot serve their rate: charts and tables show them, "
@@ -186,7 +186,7 @@ void sweep_csv(const ReportDocument& document, CsvRows& rows) {
   }
 }
 
-// Returns the values of all parameters of row i as a key.
+// Returns a key made of row i's values of all parameters.
 std::string point_key(const Json& sweep, const Json& parameters, std::size_t i) {
   std::string key;
   for (const Json& parameter : parameters) {

@@ -15,12 +15,12 @@ std::vector<std::string> trace_sentences(const Json& stats) {
     said.push_back(
         fmt::format("A store that keeps everything finds {} of all prompt tokens; history is {} of them.",
                     format_percent(found), format_percent(number_of(stats, "history_token_share"))));
-  // The least capacity of the curve that finds 90 % of what an unlimited store finds.
+  // The smallest capacity of the curve whose hits are 90 % of those of an unlimited store.
   constexpr double kMost = 0.9;
   for (const Json& point : list_of(stats, "miss_ratio_curve")) {
     const double hits = 1 - number_of(point, "token_miss_ratio");
     if (!(found > 0) || !(hits >= kMost * found)) continue;
-    said.push_back(fmt::format("LRU over {} tokens finds {}, of {} tokens that there are.",
+    said.push_back(fmt::format("An LRU cache of {} tokens finds {}; all contexts have {} tokens.",
                                format_number(number_of(point, "capacity_tokens")), format_percent(hits),
                                format_number(number_of(stats, "total_context_tokens"))));
     break;

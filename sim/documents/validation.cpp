@@ -37,18 +37,18 @@ std::vector<std::string> validation_sentences(const Json& validation) {
   const int64_t judged = verdicts["inside"] + verdicts["near"] + verdicts["outside"];
   if (judged + verdicts["not comparable"] == 0) return {};
   std::vector<std::string> said = {
-      fmt::format("Of {} numbers beside published, measured or analytic ones {} are inside, {} near and {} "
-                  "outside; {} cannot "
+      fmt::format("Of {} numbers compared with published, measured or analytic ones, {} are inside, {} near "
+                  "and {} outside; {} cannot "
                   "be compared.",
                   format_count(judged), format_count(verdicts["inside"]), format_count(verdicts["near"]),
                   format_count(verdicts["outside"]), format_count(verdicts["not comparable"]))};
-  if (no_tests > 0) said.push_back(fmt::format("{} more were fitted to, or given.", format_count(no_tests)));
+  if (no_tests > 0) said.push_back(fmt::format("{} more were fitted or given.", format_count(no_tests)));
   if (promised > 0 && broken.empty())
-    said.push_back(fmt::format("All {} that are promised hold.", format_count(promised)));
+    said.push_back(fmt::format("All {} of them with a promised accuracy keep it.", format_count(promised)));
   if (!broken.empty()) said.push_back(fmt::format("Outside the stated accuracy: {}.", joined(broken)));
   if (worst) {
     const std::string reason = text_of(*worst, "reason");
-    said.push_back(fmt::format("Farthest off is {}, {}{}{}", text_of(*worst, "id"),
+    said.push_back(fmt::format("The largest error is that of {}, {}{}{}", text_of(*worst, "id"),
                                format_percent(number_of(*worst, "error")),
                                reason.empty() ? "" : ": " + reason, reason.ends_with('.') ? "" : "."));
   }
@@ -120,9 +120,9 @@ void validation_change_sentences(const ReportDocument& then, const ReportDocumen
     if (moved != 0) (moved < 0 ? better : worse).push_back(match->first);
   }
   std::string text =
-      now.name + ": of " + format_count(static_cast<int64_t>(common)) + " checks of both sides ";
+      now.name + ": of " + format_count(static_cast<int64_t>(common)) + " checks on both sides, ";
   if (better.empty() && worse.empty()) {
-    text += "none has another verdict";
+    text += "none has a different verdict";
   } else {
     text += format_count(std::ssize(better)) + " have a better verdict" +
             (better.empty() ? "" : " (" + list_text(better) + ")") + " and " +

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a wheel of the package with the program and the libraries that it needs: wheel.py PROGRAM FOLDER.
 
-The wheel runs where glibc is at least as new as here. No registry is asked.
+The wheel runs on systems whose glibc is at least as new as here. No network access is needed.
 """
 
 import base64
@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent / "kvcap"
-# Parts of glibc, which every machine has and which must fit its loader.
+# Parts of glibc are left out: every machine has them, and they must match its loader.
 OF_GLIBC = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|nsl|util|anl))\.so(\.\d+)*$")
 
 
@@ -25,7 +25,7 @@ def version_of(program: str) -> str:
 
 
 def libraries_of(program: str) -> "dict[str, Path]":
-    """The shared libraries that the loader finds for the program, by name, without glibc's."""
+    """Returns the shared libraries that the loader finds for the program, by name, without those of glibc."""
     said = subprocess.run(["ldd", program], check=True, stdout=subprocess.PIPE, text=True).stdout
     found = {}
     for name, path in re.findall(r"^\s*(\S+) => (/\S+)", said, re.MULTILINE):
@@ -48,7 +48,7 @@ def write(program: str, folder: Path) -> Path:
         files[f"kvcap/lib/{name}"] = (path.read_bytes(), 0o755)
     files[f"{info}/METADATA"] = (
         f"Metadata-Version: 2.1\nName: kvcap\nVersion: {version}\n"
-        "Summary: Simulates and plans the state of LLM serving across GPU, DRAM, SSD and remote tiers\n"
+        "Summary: Simulates LLM serving with KV caches in GPU, DRAM, SSD and remote tiers, and plans the hardware\n"
         "Requires-Python: >=3.8\nProvides-Extra: frames\nRequires-Dist: pandas; extra == 'frames'\n"
         "Requires-Dist: matplotlib; extra == 'frames'\n".encode(), 0o644)
     files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: kvcap\nRoot-Is-Purelib: false\nTag: {tag()}\n".encode(), 0o644)
@@ -60,7 +60,7 @@ def write(program: str, folder: Path) -> Path:
     partial = wheel.with_suffix(".part")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, (content, mode) in files.items():
-            entry = zipfile.ZipInfo(name)  # a fixed date: equal files make equal wheels
+            entry = zipfile.ZipInfo(name)  # has a fixed date, so that equal files make equal wheels
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = (0o100000 | mode) << 16
             archive.writestr(entry, content)

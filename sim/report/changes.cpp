@@ -12,7 +12,8 @@
 namespace kvcap {
 namespace {
 
-// Calls add(kind, then, now) for every document after that has a document before with the same key.
+// Calls add(kind, then, now) for every "after" document for which there is a "before" document with the same
+// key.
 template <typename Add>
 void each_pair(const std::vector<ReportDocument>& documents, Add add) {
   for (const DocumentKind* kind : kDocumentKinds) {
@@ -32,14 +33,14 @@ std::string value_text(double value, const std::string& unit) {
   return format_number(value) + (unit.empty() ? "" : " " + unit);
 }
 
-// "p99 TTFT 30.0 +-12.0 ms lower (150 against 180 ms before)"
+// Returns "p99 TTFT 30.0 +-12.0 ms lower (150 against 180 ms before)".
 std::string change_text(const Change& change) {
   const double width = change.half_width > 0 ? change.half_width : kNaN;
   return change.what + " " + difference_text(change.difference(), width, change.unit) + " (" +
          format_number(change.after) + " against " + value_text(change.before, change.unit) + " before)";
 }
 
-// Returns the verdict on one side beside that on the other.
+// Returns the verdict after, together with the one before if it differs.
 std::string verdict_text(const std::string& name, const std::vector<std::string>& then,
                          const std::vector<std::string>& now) {
   if (then.empty() || now.empty()) return "";
@@ -47,7 +48,8 @@ std::string verdict_text(const std::string& name, const std::vector<std::string>
   return name + ": " + now.front() + " Before: " + then.front();
 }
 
-// Adds the verdicts on results of one scenario; those of a single group per side whatever their scenarios.
+// Adds the verdicts of both sides on results of the same scenario. If each side has a single group, the two
+// are compared even if their scenarios differ.
 void add_result_verdicts(const std::vector<ReportDocument>& documents, std::vector<std::string>& texts) {
   const std::vector<ResultGroup> before = result_groups(documents, true),
                                  after = result_groups(documents, false);
@@ -63,7 +65,8 @@ void add_result_verdicts(const std::vector<ReportDocument>& documents, std::vect
   }
 }
 
-// Returns the significant changes of one setting and the number of the others, or that nothing has changed.
+// Returns the significant changes of one setting and the number of other changes, or that nothing has
+// changed.
 std::string setting_text(const std::string& title, const std::vector<const Change*>& changes) {
   std::vector<std::string> clear;
   std::size_t unclear = 0;

@@ -1,4 +1,4 @@
-// Compares the documents of a report before and after, figure by figure.
+// Compares the "before" and "after" documents of a report, figure by figure.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace kvcap {
 
-// Returns the changes. Results are matched by scenario and setting, other documents by the key of their kind.
+// Returns all changes. Results are matched by scenario and setting, other documents by the key of their kind.
 std::vector<Change> changes(const std::vector<ReportDocument>& documents);
 
-// Returns "3 more differences are not significant", for `more` "more ".
+// Returns "3 more differences are not significant" if `more` is "more "; without that word if `more` is "".
 std::string not_significant_text(std::size_t count, const char* more);
 
-// Returns paragraphs; none without documents before.
+// Returns paragraphs about the changes; none if there are no "before" documents.
 std::vector<std::string> change_sentences(const std::vector<ReportDocument>& documents);
 
 }  // namespace kvcap

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// File names that do not identify a result; the name of the folder replaces them.
+// File names that do not identify a result, so that the name of the folder replaces them.
 constexpr std::array<std::string_view, 5> kPlainNames = {"result", "results", "compare", "capacity", "index"};
 
 bool is_plain(const fs::path& stem) {
@@ -44,7 +44,8 @@ bool is_inside(const fs::path& folder, const fs::path& file) {
   return !way.empty() && *way.begin() != "..";
 }
 
-// True iff the file is a copy of a setting's result that kvcap compare --out writes into a folder of its own.
+// True iff the file is the result of one setting, which kvcap compare --out writes into a subfolder;
+// compare.json contains it, too.
 bool is_setting_of_comparison(const fs::path& file) {
   return file.filename() == "result.json" && fs::exists(file.parent_path().parent_path() / "compare.json") &&
          fs::exists(file.parent_path() / "requests.csv");
@@ -63,7 +64,7 @@ std::vector<FoundFile> find_in_folder(const std::string& path, std::vector<std::
     std::error_code error;
     if (!may_show(file) || !entry.is_regular_file(error) || error) continue;
     if (!is_inside(root, fs::canonical(file))) {
-      skipped.push_back(file.string() + ": is a link to outside of " + path);
+      skipped.push_back(file.string() + ": is a link that leads outside " + path);
       continue;
     }
     if (file.parent_path() != folder && is_setting_of_comparison(file)) continue;

@@ -1,4 +1,4 @@
-// Finds the files of a folder that a report can show.
+// Finds the files in a folder that a report can show.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,12 @@ namespace kvcap {
 struct FoundFile {
   std::filesystem::path path;
   std::string name;       // short: "demo" for demo/compare.json, "demo/restore" for demo/restore.json
-  bool is_asked = false;  // given by its own path, not found in a folder
+  bool is_asked = false;  // true: given by its own path; false: found in a folder
 };
 
-// Returns `path` itself, or the *.json and results.sqlite files below it, in order of path. Throws InputError
-// if there are none.
+// Returns `path` itself if it is a file, otherwise the *.json and results.sqlite files below it, ordered by
+// path. Links that lead outside the folder are added to `skipped`. Throws InputError for a path that cannot
+// be read.
 std::vector<FoundFile> find_files(const std::string& path, std::vector<std::string>& skipped);
 
 }  // namespace kvcap

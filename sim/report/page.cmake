@@ -1,6 +1,8 @@
-# Writes OUT, the source file that embeds the pages of kvcap report, kvcap serve and kvcap whatif. Builds them from APP (the folder report/) in WORK, a
-# copy, so that nothing is written into the source tree; NPM is npm's path. Without NPM, or where npm fails,
-# OUT says in WHY what is missing instead. WASM is the module of kvcap whatif; without it, WHATIF_WHY says why. A failure leaves WORK/failed, and configuring again tries again.
+# Writes OUT, the source file that embeds the pages of kvcap report, kvcap serve and kvcap whatif. Builds them
+# from APP (the folder report/) in WORK, a copy, so that nothing is written into the source tree. NPM is the path
+# of npm. Without NPM, or if npm fails, OUT contains the reason instead (WHY, if NPM is missing). WASM is the
+# module of kvcap whatif; without it, WHATIF_WHY is the reason. A failure leaves WORK/failed, so that the next
+# configuring tries again.
 set(dist "")
 set(why "${WHY}")
 set(whatif_why "${WHATIF_WHY}")
@@ -17,7 +19,7 @@ elseif(NPM)
     configure_file(${APP}/${path} ${WORK}/${path} COPYONLY)
   endforeach()
 
-  # The packages stay as long as the lock file does.
+  # The installed packages are reused until the lock file changes.
   file(SHA256 ${WORK}/package-lock.json sum)
   set(installed "")
   if(EXISTS ${WORK}/installed.sum AND EXISTS ${WORK}/node_modules)
@@ -55,7 +57,7 @@ function(embed variable file)
     return()
   endif()
   string(MAKE_C_IDENTIFIER "kvcap_${file}" name)
-  # The assembler takes the file as it is.
+  # The assembler includes the file's bytes unchanged.
   string(APPEND bytes "asm(R\"(
   .section .rodata
   .global ${name}

@@ -1,4 +1,5 @@
-// The page of report/, embedded by the build: one HTML file with everything inline.
+// The page of kvcap report, which the build makes from report/ and embeds: one HTML file with everything
+// inline.
 #pragma once
 
 #include <string_view>

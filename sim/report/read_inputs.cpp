@@ -22,7 +22,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the kind of a document; null if a report cannot read it from a file.
+// Returns the kind of a document; null if a report cannot read such a document from a file.
 const DocumentKind* kind_of(const Json& document) {
   if (!document.is_object() || !document.contains("schema") || !document["schema"].is_string())
     return nullptr;
@@ -63,15 +63,15 @@ Json cell_json(const Cell& cell) {
   return nullptr;
 }
 
-// True iff the column follows the swept paths, but is not a metric.
+// True for columns that describe the point and are neither swept fields nor metrics.
 bool is_about_point(const std::string& column) {
   constexpr std::array<std::string_view, 6> kNames = {"error",        "scenario", "intervals",
                                                       "quality_note", "notes",    "build"};
   return std::find(kNames.begin(), kNames.end(), column) != kNames.end();
 }
 
-// True iff row i is one of at most `most` evenly spaced rows: i * most / rows takes every value below `most`
-// at least once.
+// True iff row i is one of at most `most` evenly spaced rows: the first row with its value of i * most /
+// rows.
 bool is_kept(int64_t i, int64_t rows, int64_t most) {
   return rows <= most || i == 0 || i * most / rows != (i - 1) * most / rows;
 }
@@ -85,7 +85,7 @@ bool is_database(const std::filesystem::path& path) {
          path.extension() == ".sqlite";
 }
 
-// Reads a file; absent for a file of a folder that is not a document of a report.
+// Reads a file; nullopt for a file found in a folder that is not a document of a report.
 std::optional<Json> read_found(const FoundFile& file, std::vector<std::string>& skipped) {
   const std::string place = file.path.string();
   const bool is_regular = std::filesystem::is_regular_file(file.path);
@@ -94,9 +94,9 @@ std::optional<Json> read_found(const FoundFile& file, std::vector<std::string>& 
     return read_sweep_rows(place);
   }
   std::string text = read_file(file.path, kMostInputBytes);
-  // Foreign files in a folder are skipped; a broken document of kvcap is an error.
+  // Other programs' files in a folder are skipped, but a broken document of kvcap is an error.
   if (!file.is_asked && text.find("\"kvcap.") == std::string::npos) {
-    skipped.push_back(place + ": is no document of kvcap");
+    skipped.push_back(place + ": is not a document of kvcap");
     return std::nullopt;
   }
   try {
@@ -143,7 +143,7 @@ void read_side(const std::vector<std::string>& paths, bool is_before, UniqueName
                         is_before, std::move(*content)});
     }
     if (found == 0)
-      throw InputError(path + ": holds nothing to report, looked for: results.sqlite and JSON of " +
+      throw InputError(path + ": contains nothing to report, looked for: results.sqlite and JSON of " +
                        known_schemas());
   }
 }
@@ -166,7 +166,7 @@ Json read_document(std::string text, const std::string& place) {
 
 Json read_sweep_rows(const std::string& path) {
   Json parameters = Json::array(), metrics = Json::array(), columns = Json::object(), base;
-  std::vector<Json*> kept;  // target list per column; null: column not kept
+  std::vector<Json*> kept;  // the list that receives each column; null: the column is left out
   int64_t total = 0, rows = 0, scenario_column = -1;
   const auto begin = [&](const std::vector<std::string>& names) {
     bool swept = true;
@@ -198,7 +198,7 @@ Json read_sweep_rows(const std::string& path) {
           if (base.is_discarded()) base = nullptr;
         }
       });
-  // Parameters with a single value are only in `base`.
+  // Parameters with a single value are left to `base`.
   Json varying = Json::array();
   for (const Json& name : parameters) {
     const Json& values = columns[name.get<std::string>()];

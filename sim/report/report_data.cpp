@@ -18,7 +18,8 @@ namespace {
 constexpr std::string_view kPlace = R"(<script type="application/json" id="kvcap-data"></script>)";
 constexpr std::string_view kEndOfPlace = "</script>";
 
-// Escapes the HTML characters < > & of an ASCII JSON text as JSON escapes; they occur only in strings.
+// Replaces the HTML characters < > & of an ASCII JSON text by JSON escapes; they can occur only inside
+// strings.
 std::string script_text(const std::string& json) {
   std::string text;
   text.reserve(json.size());
@@ -36,7 +37,7 @@ std::string script_text(const std::string& json) {
   return text;
 }
 
-// Returns the table of quantities in the page's format.
+// Returns the table of quantities in the format that the page reads.
 Json quantities_json() {
   Json names = Json::object(), endings = Json::array(), headlines = Json::array(), overview = Json::array();
   for (const Quantity& one : quantities()) {
@@ -56,7 +57,7 @@ Json quantities_json() {
   return {{"names", names}, {"endings", endings}, {"headlines", headlines}, {"overview", overview}};
 }
 
-// Adds the titles of the fields and changes that a document names by their paths.
+// Adds titles for the fields and changes that a document names by their paths.
 void add_titles(const Json& value, Json& titles) {
   const auto add = [&](const std::string& raw, const std::string& title) {
     if (raw != title) titles[raw] = title;
@@ -93,7 +94,7 @@ Json titles_json(const std::vector<ReportDocument>& inputs) {
   for (const ReportDocument& input : inputs) {
     if (std::find(kNaming.begin(), kNaming.end(), input.schema()) == kNaming.end()) continue;
     Json content = input.content;
-    content.erase("columns");  // the values of a sweep, by the names in its parameters
+    content.erase("columns");  // the values of a sweep; "parameters" already has their names
     add_titles(content, titles);
   }
   return titles;

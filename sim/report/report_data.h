@@ -1,7 +1,7 @@
-// Report: published JSON documents without changes, and sentences computed from them. The page, the Markdown
-// and the CSV are three views of it.
+// Report: JSON documents of kvcap, unchanged, and sentences computed from them. The page, Markdown and CSV
+// are three views of a report.
 //
-// "schema": "kvcap.report/1", which the page of report/ reads:
+// The page of report/ reads the report as kvcap.report/1:
 //
 //   {"schema", "title", "kvcap_version",
 //    "inputs": [{"name": short and unique, "path": as given, "side": "after" | "before", "content": {...}}],
@@ -9,13 +9,13 @@
 //    "overview"},
 //    "takeaways": {"overview": [sentence...], and lists of sentences for "latency", "cache", "resources",
 //                  "restoration", "sweep", "plan", "capacity", "validation", "changes"},
-//    "titles": {path, "path=value" or step: what people read instead},
+//    "titles": {path, "path=value" or step: the title to show instead},
 //    "assumptions": [{"input", "lines": at most six, "more": how many are left out}],
-//    "changes": [{"input", "setting", "metric", "tells": whether the runs tell the change,
+//    "changes": [{"input", "setting", "metric", "tells": whether the runs show the change,
 //                 "half_width": of its interval in the unit on screen, or null}]}
 //
-// A content is a document of one of the kinds of documents/kind.h. `quantities` is the table of
-// metrics/quantity.h. Keys are never renamed; keys may be added.
+// "content" is a document of one of the kinds in documents/kind.h. "quantities" is the table of
+// metrics/quantity.h. Keys may be added but are never renamed.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Report {
   std::vector<ReportDocument> inputs;
 };
 
-// Returns "kvcap.report/1" on one line, in ASCII.
+// Returns the report as kvcap.report/1 on one line, in ASCII.
 std::string report_json(const Report& report);
 
 // Returns the page with the report inserted into the element <script type="application/json"

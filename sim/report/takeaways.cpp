@@ -27,7 +27,8 @@ constexpr std::array<const char*, 10> kPages = {"overview",    "latency", "cache
                                                 "restoration", "sweep",   "plan",  "capacity",
                                                 "validation",  "changes"};
 
-// Collects sentences by page, and prefixes them with their input if a page has several inputs.
+// Collects the sentences of each page. If a page has several inputs, each sentence begins with its input's
+// name.
 class Pages {
  public:
   void add(const std::string& page, const std::string& input, const std::string& sentence) {
@@ -38,7 +39,7 @@ class Pages {
   void add(const std::string& page, const std::string& input, const std::vector<std::string>& sentences) {
     for (const std::string& sentence : sentences) add(page, input, sentence);
   }
-  // Adds the first sentence to the overview as well.
+  // Adds the sentences to a page, and the first one to the overview as well.
   void add_first(const std::string& page, const std::string& input,
                  const std::vector<std::string>& sentences) {
     if (!sentences.empty()) add("overview", input, sentences.front());

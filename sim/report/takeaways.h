@@ -1,5 +1,5 @@
-// Sentences that summarise the documents of a report, page by page. Every name and figure in them is
-// computed; if an interval includes zero, the sentence marks the difference as undecided.
+// Takeaways: sentences that summarise the documents of a report, page by page. Every name and figure in them
+// is computed. If the interval of a difference includes zero, the sentence says that it is not significant.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace kvcap {
 
-// Pages of the report in their order, each with its sentences; none if a page has no data. If several inputs
-// have sentences on a page, each sentence begins with the name of its input. Documents before appear only on
-// "changes".
+// The pages of the report in order, each with its sentences; a page without data has none. If several inputs
+// have sentences on a page, each sentence begins with the name of its input. "Before" documents appear only
+// on the page "changes".
 using Takeaways = std::vector<std::pair<std::string, std::vector<std::string>>>;
 Takeaways takeaways(const std::vector<ReportDocument>& inputs);
 
-// Returns a sentence with the signs that the page and Markdown have for "+-", "<=", ">=" and "->".
+// Returns a sentence with typographic signs in place of "+-", "<=", ">=" and "->", for the page and Markdown.
 std::string typeset(std::string text);
 
 }  // namespace kvcap

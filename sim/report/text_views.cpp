@@ -25,8 +25,8 @@ std::string side_text(const Report& report, bool is_before) {
   return list_text(names);
 }
 
-// Adds what has changed, then folds the table of significant changes: a pull request's comment shows the rest
-// on request.
+// Adds sentences on what has changed, then a collapsed table of the significant changes, which keeps a
+// comment on a pull request short.
 void add_changes(MarkdownPage& page, const Report& report) {
   page.list({"After: " + side_text(report, false), "Before: " + side_text(report, true)});
   std::vector<std::string> changed = change_sentences(report.inputs);
@@ -49,7 +49,7 @@ void add_changes(MarkdownPage& page, const Report& report) {
   page.end_fold();
 }
 
-// Adds the warnings on how a document's launch line was read.
+// Adds the warnings about how a document's launch line was read.
 void add_warnings(const Json& content, MarkdownPage& page) {
   std::vector<std::string> texts;
   for (const Json& warning : list_of(content, "warnings")) texts.push_back(text_of(warning, "text"));
@@ -68,7 +68,7 @@ std::string report_markdown(const Report& report) {
     add_changes(page, report);
     page.fold("Results after");
   }
-  // Skips sentences that an earlier page already contains.
+  // Leaves out sentences that an earlier page already contains.
   std::vector<std::string> said;
   for (const auto& [name, sentences] : takeaways(report.inputs)) {
     if (name == "changes") continue;

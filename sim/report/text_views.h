@@ -1,4 +1,4 @@
-// The report as text: Markdown for pull requests, CSV for other programs.
+// Writes a report as text: Markdown for pull requests, CSV for other programs.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace kvcap {
 // Returns the takeaways, the differences between the sides, and one table per input.
 std::string report_markdown(const Report& report);
 
-// Returns one row per figure: input, setting, metric, value and half the width of its 95 % interval ("" if
-// unknown), with all digits.
+// Returns one row per figure: input, setting, metric, value and half the width of its 95 % interval (empty if
+// unknown). Numbers have all digits.
 std::string report_csv(const Report& report);
 
 }  // namespace kvcap

@@ -10,7 +10,7 @@ namespace kvcap {
 
 std::string make_token() {
   std::array<unsigned char, 32> bytes;
-  // Reads of up to 256 bytes are never cut short.
+  // getrandom() never returns fewer bytes than asked for up to 256.
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     throw std::system_error(errno, std::generic_category(), "random numbers");
   constexpr char kDigits[] = "0123456789abcdef";

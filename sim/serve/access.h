@@ -1,4 +1,5 @@
-// Who may ask kvcap serve: programs that know its token, under an address of this machine.
+// Access control of kvcap serve: it answers only requests that carry its token and name an address of this
+// machine.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@ namespace kvcap {
 // Returns 256 random bits as 64 hexadecimal digits.
 std::string make_token();
 
-// True iff the texts are the same. Takes as long for every text of a length.
+// True iff the texts are equal. Takes the same time for all texts of one length, so timing reveals nothing.
 bool is_same_secret(std::string_view one, std::string_view other);
 
-// True iff a request's Host header names this server: 127.0.0.1:port or localhost:port. Other names lead to
-// this machine only if someone else's DNS says so.
+// True iff a request's Host header names this server: 127.0.0.1:port or localhost:port. Refusing other names
+// prevents DNS rebinding.
 bool is_own_host(std::string_view host, int port);
 
 }  // namespace kvcap

@@ -19,7 +19,7 @@ constexpr int kPatience_ms = 100;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-// A pipe whose ends are closed at the end.
+// A pipe; the destructor closes both ends.
 class Pipe {
  public:
   Pipe() {
@@ -45,7 +45,8 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// After a fork of a process with threads, which allows only what a signal handler may do.
+// Replaces the forked child by the program. Because the parent has threads, only async-signal-safe functions
+// may be called here.
 [[noreturn]] void become(const char* program, char* const* arguments, int output, int errors, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,12 +59,12 @@ class Pipe {
   dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
-  close_range(STDERR_FILENO + 1, UINT_MAX, 0);  // the server's connections
+  close_range(STDERR_FILENO + 1, UINT_MAX, 0);  // e.g. the server's connections
   execv(program, arguments);
   _exit(127);
 }
 
-// A process and its group, which is gone at the end.
+// A process and its process group; the destructor kills the whole group.
 class Group {
  public:
   explicit Group(pid_t leader) : leader_(leader) {}
@@ -74,7 +75,7 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // Waits for the leader, and kills what it leaves behind while its number is still taken.
+  // Waits for the leader to end, then kills the rest of its group before the leader's process ID is released.
   ChildEnd finish(bool was_stopped) {
     if (was_stopped) kill_all();
     siginfo_t ignored{};
@@ -110,11 +111,11 @@ pid_t start(const std::string& program, const std::vector<std::string>& argument
   const pid_t pid = fork();
   if (pid < 0) fail("a run's process");
   if (pid == 0) become(program.c_str(), words.data(), output.writer(), errors.writer(), parent);
-  setpgid(pid, pid);  // whichever of the two comes first
+  setpgid(pid, pid);  // in the child, too: whichever runs first
   return pid;
 }
 
-// Returns false at the end of the output.
+// Reads a piece of output and passes it on. Returns false at the end of the output.
 bool receive(int file, const std::function<void(std::string_view)>& take) {
   std::array<char, 65536> buffer;
   const ssize_t got = read(file, buffer.data(), buffer.size());
@@ -123,7 +124,7 @@ bool receive(int file, const std::function<void(std::string_view)>& take) {
   return got > 0;
 }
 
-// Reads both outputs until both have ended. Returns false if the child is to be stopped.
+// Reads stdout and stderr until both have ended. Returns false if the child should be stopped.
 bool listen(Pipe& output, Pipe& errors, const ChildHooks& hooks) {
   while (output.reader() >= 0 || errors.reader() >= 0) {
     if (hooks.is_stopped && hooks.is_stopped()) return false;

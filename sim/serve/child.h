@@ -1,4 +1,5 @@
-// run_child: runs a program, hands on what it prints as it comes, and can end it with all its processes.
+// run_child: runs a program, passes on its output as it appears, and can kill it together with its
+// descendants.
 #pragma once
 
 #include <functional>
@@ -9,20 +10,20 @@
 namespace kvcap {
 
 struct ChildEnd {
-  int exit_code = 0;  // 128 and the number of the signal that ended it
+  int exit_code = 0;  // 128 + the signal's number if a signal ended it
   bool was_stopped = false;
 };
 
 struct ChildHooks {
-  // Called with pieces of stdout and of stderr.
+  // Called with pieces of stdout and stderr.
   std::function<void(std::string_view text)> on_output, on_errors;
-  // Asked ten times a second; true ends the child.
+  // Called at least ten times a second; if it returns true, the child is killed.
   std::function<bool()> is_stopped;
 };
 
-// Returns when the program has ended. It leads a process group of its own, has no other open files than its
-// output, and is killed when the calling thread ends. Throws std::system_error if there are no more processes
-// or files.
+// Runs a program and returns when it has ended. The program leads a process group of its own, has no open
+// files except its standard streams, and is killed when the calling thread ends. Throws std::system_error if
+// no more processes or files can be created.
 ChildEnd run_child(const std::string& program, const std::vector<std::string>& arguments,
                    const ChildHooks& hooks);
 

@@ -15,11 +15,11 @@
 namespace kvcap {
 namespace {
 
-using Answers = nlohmann::json;  // in the order of their names
+using Answers = nlohmann::json;  // sorted by name
 
 constexpr std::size_t kMostAnswers = 200, kMostBytes = 4096;
 
-// Returns the text of an answer. It becomes one word of the command line, which must not be an option.
+// Returns the text of an answer. Throws AnswerError unless it is a line of text of limited length.
 std::string answer_text(const std::string& name, const Answers& answer) {
   if (!answer.is_string()) throw AnswerError(name, name + ": allowed: a text");
   std::string text = answer.get<std::string>();
@@ -62,7 +62,7 @@ std::string policies_of(const Answers& answer) {
   return joined(chosen, ",");
 }
 
-// True iff the answer of an input is given, and is one of kvcap's options.
+// True iff the input of this name has an answer that is not empty.
 bool is_given(const Answers& answers, std::string_view name) {
   const auto found = answers.find(name);
   return found != answers.end() && !(found->is_string() && found->get_ref<const std::string&>().empty());
@@ -81,7 +81,7 @@ bool is_word_part(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
 }
 
-// Returns the place where a whole word stands in the text.
+// Returns the position of a whole word in the text; npos if it does not occur.
 std::size_t find_word(const std::string& text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
     const std::size_t end = at + word.size();
@@ -91,7 +91,7 @@ std::size_t find_word(const std::string& text, std::string_view word) {
   return std::string::npos;
 }
 
-// Returns the input whose option stands first in the text.
+// Returns the name of the input whose option occurs first in the text; "" if none does.
 std::string first_option(const std::string& text) {
   std::string name;
   std::size_t first = std::string::npos;

@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr FormInput kInputs[] = {
     {"scenario", "", "", "Start from", "Scenario", "scenarios",
-     "a scenario whose values the form shows; none: the engine as installed, with the inputs below"},
+     "a scenario whose values fill the form; none: the engine as installed, with the inputs below"},
     {"model", "--model", "model", "Model and machine", "Model", "models",
      "a name of the catalogue, or a path"},
     {"gpu", "--gpu", "hardware", "Model and machine", "GPU or server", "hardware",
@@ -45,7 +45,7 @@ constexpr FormInput kInputs[] = {
      "draws of the measured errors, for model intervals; auto, or 0 for none"},
 };
 
-// Returns [{"name", "summary"}] of rows that have both.
+// Returns [{"name", "summary"}] for the rows for which `is` holds.
 template <typename Rows, typename Is>
 Json named(const Rows& rows, Is is) {
   Json list = Json::array();
@@ -55,7 +55,7 @@ Json named(const Rows& rows, Is is) {
   return list;
 }
 
-// Returns the entry's own words about itself: its name, or its first note.
+// Returns a summary of a catalogue entry: the GPUs of a hardware profile, the Hugging Face name of a model.
 std::string summary_of(Catalogue which, const CatalogueEntry& entry) {
   const Json file = Json::parse(entry.text);
   if (which == Catalogue::hardware) {
@@ -97,7 +97,7 @@ Json input_json(const FormInput& input) {
   const FieldEntry* entry = input.field.empty() ? nullptr : field_entry(std::string(input.field));
   std::string hint(input.hint);
   if (hint.empty() && entry) hint = entry->meaning;
-  // "GPUs of one engine" has its unit in its title.
+  // A title such as "GPUs of one engine" already contains the unit.
   const bool has_unit =
       entry && input.choices.empty() && input.title.find(entry->unit) == std::string_view::npos;
   return {{"name", input.name},
@@ -109,7 +109,7 @@ Json input_json(const FormInput& input) {
           {"kind", entry && entry->kind == FieldKind::number ? "number" : "text"}};
 }
 
-// Returns a size as --dram takes it: "4TB".
+// Returns a size in the format of --dram: "4TB".
 std::string size_text(double bytes) {
   constexpr double kTB = 1e12, kGB = 1e9;
   return bytes >= kTB ? number_text(bytes / kTB) + "TB" : number_text(bytes / kGB) + "GB";
@@ -117,7 +117,7 @@ std::string size_text(double bytes) {
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// Adds the values of the fields below `path`, and only of the first item of a list.
+// Adds the values of the fields below `path`. Of a list, adds only those of the first item.
 void add_fields(const Json& json, const std::string& path, Json& values) {
   const auto add = [&](const std::string& key, const Json& value) {
     add_fields(value, path.empty() ? key : path + "." + key, values);
@@ -131,7 +131,7 @@ void add_fields(const Json& json, const std::string& path, Json& values) {
   }
 }
 
-// Sets the values of the inputs that are options from those of fields.
+// Sets the values of the inputs that are options of the command, from the scenario and its fields.
 void add_options(const Scenario& scenario, const Json& fields, Json& values, Json& hints) {
   values["model"] = scenario.model.name;
   values["gpu"] = scenario.hardware.name;
@@ -144,7 +144,7 @@ void add_options(const Scenario& scenario, const Json& fields, Json& values, Jso
     hints["rate"] = fields[sessions_per_s].get<std::string>() + " sessions/s";
   }
   for (const auto& [name, tier] : {std::pair("dram", Tier::dram), std::pair("ssd", Tier::ssd)}) {
-    hints[name] = "as the scenario";
+    hints[name] = "as in the scenario";
     if (!scenario.policy.tiers) continue;
     for (const TierOptions& one : *scenario.policy.tiers) {
       if (one.kind == tier && one.capacity_bytes) hints[name] = size_text(*one.capacity_bytes);

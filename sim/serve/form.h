@@ -1,5 +1,5 @@
-// The form of kvcap serve: its inputs, which the table of fields describes, what may stand in them, and the
-// values that a scenario gives them.
+// The form of kvcap serve: its inputs, the values allowed in them, and the values that a scenario gives them.
+// The table of scenario fields describes most of the inputs.
 #pragma once
 
 #include <span>
@@ -10,27 +10,28 @@
 namespace kvcap {
 
 struct FormInput {
-  std::string_view name;     // in answers; of an input without an option: the path of its field
-  std::string_view option;   // of kvcap compare, "--rate"; empty: the field is given with --set
-  std::string_view field;    // of the table, for unit, values and meaning; empty: none
+  std::string_view name;     // key of its answer; for an input without an option, the path of its field
+  std::string_view option;   // option of kvcap compare: "--rate"; empty: the field is set with --set
+  std::string_view field;    // scenario field that gives unit, values and meaning; empty: none
   std::string_view group;    // heading above the input
   std::string_view title;    // label
-  std::string_view choices;  // list of the catalogue, "models"; empty: none
-  std::string_view hint;     // in place of the field's meaning; empty: the field's
+  std::string_view choices;  // list of choices from the catalogue: "models"; empty: none
+  std::string_view hint;     // empty: the field's meaning
 };
 std::span<const FormInput> form_inputs();
-// Returns the input of this name; null: there is none.
+// Returns the input with this name; null if there is none.
 const FormInput* form_input(std::string_view name);
 
-// Returns the names of the scenarios that are embedded in the program.
+// Returns the names of the scenarios embedded in the program.
 std::vector<std::string> shipped_scenarios();
 
-// Returns the inputs, the lists of the catalogue and the table of fields as JSON. `scenarios`: the names of
-// scenarios to start from; the form begins with the first one, or with the demo if that is shipped.
+// Returns the inputs, their choices and the table of fields as JSON. `scenarios`: the names of the scenarios
+// to start from; the form initially shows the first one, or the demo if the first one is shipped with the
+// program.
 std::string form_json(const std::vector<std::string>& scenarios);
 
-// Returns the values of a scenario by the names of inputs and the paths of fields, hints for inputs that it
-// leaves empty, and its policy, as JSON. An empty name is no scenario. Throws InputError.
+// Returns as JSON the values of a scenario by the names of inputs and the paths of fields, hints for the
+// inputs that it leaves empty, and its policy. An empty name stands for no scenario. Throws InputError.
 std::string scenario_values_json(const std::string& scenario);
 
 }  // namespace kvcap

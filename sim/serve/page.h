@@ -1,4 +1,4 @@
-// The page of kvcap serve, embedded by the build: report/src/serve.
+// The page of kvcap serve, which the build makes from report/src/serve and embeds.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace kvcap {
 
 struct ServePage {
-  std::string_view html, script, style;  // empty: not built; embedded_report_page() says why
+  std::string_view html, script, style;  // empty: not built; embedded_report_page() has the reason
 };
 
 // Defined in a source file that the build generates (report/page.cmake).

@@ -32,7 +32,7 @@ void append_bounded(std::string& to, std::string_view text) {
   to.append(text.substr(0, kMostTextBytes - std::min(to.size(), kMostTextBytes)));
 }
 
-// Hands on whole lines of what comes in pieces.
+// Assembles pieces of text into lines and passes each complete line on.
 class Lines {
  public:
   explicit Lines(std::function<void(const std::string&)> take) : take_(std::move(take)) {}
@@ -71,7 +71,7 @@ std::optional<int64_t> RunQueue::add(std::vector<std::string> words) {
                                      [](const QueuedRun& run) { return run.state == RunState::waiting; });
   if (static_cast<std::size_t>(waiting) >= options_.most_waiting) return std::nullopt;
   forget_oldest();
-  // Numbers of runs of an earlier session in the same folder are taken.
+  // Skips the numbers of runs that an earlier session left in the same folder.
   const auto folder_of = [this](int64_t id) { return options_.folder / ("run-" + std::to_string(id)); };
   while (std::filesystem::exists(folder_of(next_))) ++next_;
   runs_.push_back({.id = next_, .words = std::move(words), .folder = folder_of(next_)});
@@ -83,7 +83,7 @@ bool RunQueue::cancel(int64_t id) {
   const std::lock_guard lock(mutex_);
   QueuedRun* run = find(id);
   if (!run || has_ended(*run)) return false;
-  // A run that is running is cancelled when its processes have ended.
+  // A running run counts as cancelled only when its processes have ended.
   if (run->state == RunState::running) {
     cancelled_ = id;
   } else {
@@ -144,7 +144,7 @@ void RunQueue::work() {
   }
 }
 
-// Compares, then writes the page of the results.
+// Runs the comparison, then writes the report of its results.
 void RunQueue::run(QueuedRun& one) {
   Lines errors([&](const std::string& line) { take_error_line(one, line); });
   const ChildHooks hooks{.on_output =

@@ -1,5 +1,5 @@
-// RunQueue: the comparisons that a page has asked for. One runs at a time, as a child process of this
-// program; a few wait; the results of each lie in a folder of its own.
+// RunQueue: the queue of the comparisons that the page has started. One runs at a time, in a child process,
+// and a few more may wait. The results of each are in a folder of its own.
 #pragma once
 
 #include <atomic>
@@ -23,38 +23,38 @@ struct QueuedRun {
   std::vector<std::string> words;  // arguments of kvcap
   std::filesystem::path folder;
   RunState state = RunState::waiting;
-  std::string progress;               // what it does: "simulating"
-  double share = 0;                   // of that
-  std::vector<std::string> finished;  // a JSON object for each simulation that has ended
+  std::string progress;               // current activity: "simulating"
+  double share = 0;                   // share of that activity that is done
+  std::vector<std::string> finished;  // a JSON object for each finished simulation
   std::string messages;               // other lines of stderr
   std::string answer;                 // stdout
 };
 
 struct RunQueueOptions {
-  std::string program;           // kvcap
-  std::filesystem::path folder;  // exists; each run makes "run-1", "run-2", ... in it
+  std::string program;           // path of kvcap
+  std::filesystem::path folder;  // must exist; the runs create "run-1", "run-2", ... in it
   std::size_t most_waiting = 4;
-  std::size_t most_kept = 50;  // runs that have ended; the oldest is forgotten first
+  std::size_t most_kept = 50;  // number of ended runs to remember; the oldest are forgotten first
 };
 
 class RunQueue {
  public:
   explicit RunQueue(RunQueueOptions options);
-  // Kills the run that is running with all its processes.
+  // Kills the current run with all its processes.
   ~RunQueue();
   RunQueue(const RunQueue&) = delete;
   RunQueue& operator=(const RunQueue&) = delete;
 
-  // Adds a run and returns its number; nullopt: too many are waiting.
+  // Adds a run and returns its number; nullopt if too many are waiting.
   std::optional<int64_t> add(std::vector<std::string> words);
-  // Ends a run that waits or runs. Returns false if there is none of this number.
+  // Cancels a waiting or running run. Returns false if there is no such run, or it has ended.
   bool cancel(int64_t id);
 
-  // Returns all runs, the newest first, with number, command and state; the whole of one ("" if there is no
-  // such run), as JSON.
+  // Return JSON: all runs with number, command and state, newest first; everything about one run ("" if there
+  // is no such run).
   std::string list_json() const;
   std::string run_json(int64_t id) const;
-  // Returns the page of a run's results; nullopt: there is none.
+  // Returns the report of a run's results; nullopt if there is none.
   std::optional<std::string> report(int64_t id) const;
 
  private:
@@ -66,13 +66,13 @@ class RunQueue {
   const QueuedRun* find(int64_t id) const;
 
   const RunQueueOptions options_;
-  mutable std::mutex mutex_;  // of all that follows
+  mutable std::mutex mutex_;  // guards the members below, except the atomic ones
   std::condition_variable changed_;
   std::deque<QueuedRun> runs_;  // references stay valid while others are added
   int64_t next_ = 1;
   std::atomic<bool> is_ending_ = false;
   std::atomic<int64_t> cancelled_ = 0;  // the run to end; 0: none
-  std::thread worker_;                  // the last member: it uses the others
+  std::thread worker_;                  // last member, because the thread uses the others
 };
 
 }  // namespace kvcap

@@ -33,11 +33,12 @@ constexpr const char* kReports = "/runs/";
 constexpr std::size_t kThreads = 16;
 constexpr std::chrono::seconds kLongestCheck{20};
 
-// The form's page takes scripts and styles from its own files alone.
+// The page of the form loads scripts and styles only from its own files.
 constexpr const char* kPagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// A report carries its script. As a page without an origin it reaches neither the form nor the server.
+// A report contains its script inline. Sandboxed without an origin, it can reach neither the form nor the
+// server.
 constexpr const char* kReportPolicy =
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
@@ -59,7 +60,7 @@ void answer_page(Response& response, const char* policy, const std::string& text
 
 int64_t id_of(const Request& request) { return std::stoll(request.matches[1].str()); }
 
-// Returns the page with the token in the place of every TOKEN.
+// Returns the page with every TOKEN replaced by the token.
 std::string with_token(std::string_view html, const std::string& token) {
   constexpr std::string_view kPlace = "TOKEN";
   std::string page(html);
@@ -68,7 +69,7 @@ std::string with_token(std::string_view html, const std::string& token) {
   return page;
 }
 
-// Returns the last line, without the program's name before it.
+// Returns the last line of stderr, without the program's name at its beginning.
 std::string message_of(std::string errors) {
   while (errors.ends_with('\n')) errors.pop_back();
   errors.erase(0, errors.rfind('\n') + 1);
@@ -81,7 +82,7 @@ std::string message_of(std::string errors) {
 struct PageServer::State {
   State(PageServerOptions given, RunQueue& of_page) : options(std::move(given)), runs(of_page) {}
 
-  // Returns why a request is not answered, and the status; {0, ""}: it is.
+  // Returns the status and the reason for refusing a request; {0, ""} if it is to be answered.
   std::pair<int, std::string> refusal(const Request& request) const;
   bool knows_token(const Request& request) const;
   void add_pages();
@@ -92,15 +93,16 @@ struct PageServer::State {
   const PageServerOptions options;
   const std::string report_key = make_token();
   RunQueue& runs;
-  std::mutex checking;  // one check at a time; and loading a scenario
+  std::mutex checking;  // allows one check of a command, or one loading of a scenario, at a time
   std::atomic<bool> is_ending = false;
   httplib::Server server;
   int port = 0;
   std::thread thread;
 };
 
-// Requests of the page carry the token in a header; what a browser asks for by itself, in the address. The
-// script of a report can read its own address, which therefore has a key that opens reports only.
+// Requests that the page sends carry the token in a header; those that the browser makes by itself, in the
+// address. The script of a report can read the report's address, which therefore contains a key that is valid
+// only for reports.
 bool PageServer::State::knows_token(const Request& request) const {
   if (request.path.starts_with(kReports) && is_same_secret(request.get_param_value("key"), report_key))
     return true;
@@ -117,10 +119,10 @@ std::pair<int, std::string> PageServer::State::refusal(const Request& request) c
   if (request.method == "GET") return {};
   if (request.get_header_value("Content-Type") != kJson)
     return {415, std::string("allowed: a body of the type ") + kJson};
-  // Bodies of an unknown or a compressed length would escape the bound.
+  // The size limit cannot be enforced for bodies that are compressed or of unknown length.
   if (!request.has_header("Content-Length") || request.has_header("Transfer-Encoding") ||
       request.has_header("Content-Encoding"))
-    return {411, "allowed: a body with Content-Length, as it is"};
+    return {411, "allowed: an uncompressed body with Content-Length"};
   return {};
 }
 
@@ -141,7 +143,7 @@ void PageServer::State::add_pages() {
   });
 }
 
-// Returns {"error", "input"} of a command that does not work, or what it would run.
+// Returns {"error", "input"} for a command that fails, otherwise what it would run.
 Json PageServer::State::checked(const std::vector<std::string>& words) {
   std::vector<std::string> dry = words;
   dry.insert(dry.end(), {"--dry-run", "--json"});
@@ -218,7 +220,7 @@ PageServer::PageServer(PageServerOptions options, RunQueue& runs)
   server.set_payload_max_length(kMostBodyBytes);
   server.set_keep_alive_timeout(1);
   server.set_read_timeout(5);
-  // Without the library's SO_REUSEPORT, with which a second server would share the port.
+  // Replaces the library's default SO_REUSEPORT, which would let a second server share the port.
   server.set_socket_options([](socket_t socket) {
     const int yes = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -256,7 +258,7 @@ PageServer::PageServer(PageServerOptions options, RunQueue& runs)
     throw InputError("--port: found " + std::to_string(asked) +
                      ", which another program uses, allowed: a free one");
   state.thread = std::thread([&state] { state.server.listen_after_bind(); });
-  // A server that is not listening yet would not hear that it is to stop.
+  // stop() has no effect on a server that does not listen yet.
   while (!server.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 

@@ -1,5 +1,5 @@
-// PageServer: answers the page of kvcap serve by HTTP, on the loopback interface only. Every request needs
-// the token. Nothing is sent but the page, what the form needs, and the results of its own runs.
+// PageServer: the HTTP server of kvcap serve, on the loopback interface only. Every request needs the token.
+// The server sends only the page, the data of the form, and the results of its own runs.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ namespace kvcap {
 inline constexpr std::size_t kMostBodyBytes = 65'536;
 
 struct PageServerOptions {
-  int port = 0;  // 0: any that is free
+  int port = 0;  // 0: any free port
   std::string token;
   ServePage page;
-  std::string program;                 // kvcap, which checks commands
-  std::vector<std::string> scenarios;  // that may be started from
+  std::string program;                 // path of kvcap, to check commands
+  std::vector<std::string> scenarios;  // scenarios that the form may start from
 };
 
 class PageServer {
  public:
-  // Begins to answer. `runs` outlives it. Throws InputError if the port is taken.
+  // Starts to answer requests. REQUIRES: `runs` outlives the server. Throws InputError if the port is taken.
   PageServer(PageServerOptions options, RunQueue& runs);
   ~PageServer();
   PageServer(const PageServer&) = delete;

@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// Replications note the same with other numbers, which is one line for a reader.
+// Notes of replications may differ only in their numbers; a reader needs one of them.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   return text;

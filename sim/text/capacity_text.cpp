@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the goodput if there are targets, else the throughput, in requests/s.
+// Returns the goodput if there are targets, otherwise the throughput, in requests/s.
 double served_per_s(const LoadPoint& one) {
   const double goodput = one.metric("request_goodput").mean;
   return std::isnan(goodput) ? one.metric("request_throughput").mean : goodput;
@@ -22,8 +22,8 @@ double column_value(const CapacityColumn& column, const LoadPoint& at) {
   return column.unit.scale * at.metric(column.metric).mean / over;
 }
 
-// Returns on which side of the interval a load is; "" if it meets every target. One seed has no interval, so
-// that its means speak.
+// Returns the remark on a load: whether it is saturated, misses a target or lies inside the capacity's
+// interval; "" if it meets every target. A single seed has no interval, so its values alone decide.
 std::string mark_of(const LoadPoint& one, const CapacityAnswer& answer) {
   const Verdict stability = one.stability();
   const bool is_one = one.runs.size() == 1;
@@ -57,8 +57,8 @@ std::vector<CapacityColumn> capacity_columns(const std::vector<std::string>& tar
       *same = column_of(target);
     }
   }
-  // A percentile is judged by the share of all turns beyond its bound, which the mean of the seeds'
-  // percentiles does not show.
+  // A target on a percentile is judged by the share of all turns beyond its bound. The mean of the seeds'
+  // percentiles does not show that share, so it gets a column.
   const auto latency_of = [](const std::string& metric) { return metric.substr(metric.find('_')); };
   const auto is_alone = [&](const std::string& target) {
     return std::count_if(targets.begin(), targets.end(), [&](const std::string& other) {
@@ -93,7 +93,7 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
   std::vector<std::string> targets;
   for (const Target& one : question.meet) targets.push_back(one.metric);
   std::vector<CapacityColumn> columns = capacity_columns(targets);
-  // The bar and the number before it are the goodput.
+  // The goodput is shown by the bar and the number before it.
   columns.pop_back();
   std::erase_if(columns, [&](const CapacityColumn& one) {
     return one.is_alarm && std::none_of(answer.curve.begin(), answer.curve.end(),

@@ -11,8 +11,8 @@
 namespace kvcap {
 namespace {
 
-// Parts of the TTFT, as ttft_breakdown_ms names them, and what happens in them; batching is taken from
-// prefill.
+// The parts of the TTFT, as ttft_breakdown_ms names them, and what a request does in each. "batching" is
+// split off from "prefill".
 struct Part {
   std::string_view name;
   const char* doing;
@@ -29,8 +29,8 @@ constexpr Part kTtftParts[] = {{"retries", "giving up and asking again"},
                                {"transfer", "moving KV"},
                                {"first_step", "waiting for the first decode step"}};
 
-// True for parts that exist only if the API server takes time, or if nodes that prefill hand prompts to
-// others.
+// True for parts that exist only if the API server takes time, or if prefill nodes hand prompts to decode
+// nodes.
 bool may_be_absent(std::string_view part) {
   return part == "api" || part == "decode_queue" || part == "transfer" || part == "first_step";
 }
@@ -85,7 +85,7 @@ bool Setting::is_undecided() const {
 
 double Setting::share(std::string_view what) const {
   double share = number(std::string(what) + "_share");
-  // Attempts that clients gave up, over all turns.
+  // Abandoned attempts, relative to all turns.
   if (what == "abandoned")
     share = number(what) / (number("completed") + number("rejected") + number("failed"));
   return std::isnan(share) ? 0 : share;

@@ -8,8 +8,8 @@
 namespace kvcap {
 namespace {
 
-// Quotes texts with a comma or a quote (RFC 4180). An apostrophe in front of = + - @ keeps spreadsheets from
-// reading a formula.
+// Quotes a text that contains a comma or a quote (RFC 4180). Puts an apostrophe before an initial = + - or @,
+// so that spreadsheets do not read a formula.
 std::string cell(std::string_view text) {
   std::string safe = plain_line(text);
   if (!safe.empty() && std::string_view("=+-@").find(safe.front()) != std::string_view::npos)
@@ -43,7 +43,7 @@ void CsvRows::add_all(const std::string& input, const std::string& setting, cons
   } else if (value.is_boolean()) {
     add(input, setting, name, value.get<bool>() ? 1 : 0);
   } else if (value.is_object() || value.is_array()) {
-    for (const auto& [key, item] : value.items())  // positions in a list
+    for (const auto& [key, item] : value.items())  // keys of a list are positions
       add_all(input, setting, item, name.empty() ? key : std::string(name).append(".").append(key));
   }
 }

@@ -1,4 +1,5 @@
-// CsvRows: builds CSV rows of input, setting, metric, value and half the width of its 95 % interval.
+// CsvRows: builds CSV rows with the columns input, setting, metric, value and half_width (half the width of
+// the value's 95 % interval).
 #pragma once
 
 #include <string>
@@ -8,13 +9,13 @@
 
 namespace kvcap {
 
-// Numbers have all digits; "" if not finite.
+// Numbers are written with all digits; a number that is not finite is an empty cell.
 class CsvRows {
  public:
   // Adds a row; none if `value` is NaN.
   void add(const std::string& input, const std::string& setting, const std::string& metric, double value,
            double half_width = kNaN);
-  // Adds every number of an object under its dotted name, and those of a list under their positions.
+  // Adds every number of a JSON value, named by its dotted path; positions are the keys of a list.
   void add_all(const std::string& input, const std::string& setting, const Json& value,
                const std::string& name);
   // Adds the numbers of every item of a list; `key` names the field that identifies an item.

@@ -23,7 +23,7 @@ std::string formatted(const char* pattern, auto... values) {
 
 std::string percent(double error) { return formatted("%+.1f %%", 100 * error); }
 
-// Prints a factor without a unit, and a time in ms.
+// Returns a row for a fitted parameter: a factor without a unit, a time in ms.
 std::string row_of(const FitEstimate& one) {
   const FitParameter& parameter = one.parameter;
   const char* unit = parameter.reference_s > 0 ? " ms" : "";
@@ -42,7 +42,7 @@ std::string fit_lines(const std::string& sentence) {
   return text;
 }
 
-// Returns the median of |error| over the runs' means of one latency.
+// Returns the median over the runs of the absolute relative error of one latency's mean.
 double median_error(const std::vector<FitError>& errors, std::string_view metric,
                     double FitError::*simulated_ms) {
   std::vector<double> values;
@@ -73,7 +73,7 @@ std::string sentences_of(const FitAnswer& answer) {
   return text;
 }
 
-// Describes how a run's hits are distributed over its prompts, and their use for other workloads.
+// Describes how a run's hits are distributed over its prompts, and what that means for other workloads.
 std::string form_of(const PromptHits& hits) {
   const bool is_share = hits.shared == SharedText::share_of_each_prompt;
   return std::string(is_share ? ", the same share of every prompt"
@@ -84,12 +84,12 @@ std::string form_of(const PromptHits& hits) {
 
 std::string fitted_share(const FitEstimate& share, const PromptHits& hits) {
   const auto [low, high] = share.interval();
-  return " Fitted beside the other parameters: a hit share of " +
+  return " Fitted together with the other parameters: a hit share of " +
          format_percent(share.parameter.value_of(share.x)) + " (" + format_percent(low) + " to " +
          format_percent(high) + ")" + form_of(hits);
 }
 
-// Describes how the fit handled the hits of a run whose log does not show them; empty if the log shows them.
+// Describes how the fit treats the hits of a run whose log does not show them; "" if the log shows them.
 std::string hits_text(const FitRun& run, const FitAnswer& answer) {
   const PromptHits& hits = run.hits;
   if (!hits.are_unknown) return "";
@@ -107,11 +107,11 @@ std::string hits_text(const FitRun& run, const FitAnswer& answer) {
   for (const FitEstimate& one : answer.estimates) {
     if (one.parameter.of_run == run.name && one.is_told()) text += fitted_share(one, hits);
   }
-  if (run.only_judged) text += " It is judged without these hits.";
+  if (run.only_judged) text += " It is evaluated without these hits.";
   return text + ask + "; if no prompts share text, set it to 0 and check the number of GPUs.";
 }
 
-// Returns warnings about poor fits and implausible values, and says what to check.
+// Returns warnings about poor fits and implausible values, with what to check.
 std::string warnings_of(const FitAnswer& answer) {
   std::string worse, far;
   for (const FitError& one : answer.errors) {

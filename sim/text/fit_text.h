@@ -9,7 +9,7 @@
 namespace kvcap {
 
 std::string fit_text(const std::vector<FitRun>& runs, const FitAnswer& answer);
-// Returns "schema": "kvcap.fit/1".
+// Returns a kvcap.fit/1 document.
 std::string fit_json(const std::vector<FitRun>& runs, const FitAnswer& answer);
 // Returns the notes that are stored in the fitted profile.
 std::vector<std::string> fit_notes(const std::vector<FitRun>& runs, const FitAnswer& answer);

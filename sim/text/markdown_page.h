@@ -1,5 +1,5 @@
-// MarkdownPage: builds headings, lists and tables. Names are escaped, so they cannot form a line, cell, tag
-// or emphasis.
+// MarkdownPage: builds a page of headings, lists and tables. All texts are escaped, so they cannot form a
+// line, cell, tag or emphasis.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ class MarkdownPage {
  public:
   void heading(int level, const std::string& text);
   void list(const std::vector<std::string>& items);
-  // Adds a table. The first `texts` columns are left-aligned texts, the others are numbers. A long table is
-  // cut, with a note.
+  // Adds a table whose first `texts` columns are left-aligned texts; the others are numbers. A long table is
+  // cut off, with a note.
   void table(const Cells& head, const std::vector<Cells>& rows, std::size_t texts);
-  // Puts what is added until end_fold() below a line that opens it.
+  // Begins a collapsible section with this title, which ends at end_fold().
   void fold(const std::string& title);
   void end_fold();
   std::string take() { return std::move(text_); }

@@ -19,7 +19,8 @@ namespace {
 constexpr const char* kModelRows[] = {"mean_ttft_ms", "p99_ttft_ms", "p99_itl_ms",
                                       "cost.usd_per_million_output_tokens"};
 
-// Returns "-" where the table of results has it, too: for the costs of a bound.
+// Returns "low..high" for a metric; "-" without an interval, or for the cost of a bound, as in the results
+// table.
 std::string cell(const RunResult& result, const char* metric) {
   if (find_quantity(metric)->is_real_only && result.is_bound) return std::string(kUnknown);
   for (const ModelInterval& one : result.model_intervals) {
@@ -29,7 +30,7 @@ std::string cell(const RunResult& result, const char* metric) {
   return std::string(kUnknown);
 }
 
-// Adds the metrics of which some setting has an interval.
+// Adds a table of the metrics for which at least one setting has an interval.
 void add_table(const std::vector<std::string>& settings, const std::vector<RunResult>& results,
                std::string& page) {
   SettingGrid grid{settings, {}};
@@ -58,7 +59,7 @@ std::string ranking_text(const std::vector<std::string>& labels, const std::vect
   std::vector<std::string> beaten;
   const double most_ms = best->result->number("mean_ttft_ms") / (1 - kNoticeableShare);
   for (const Setting& other : all.eligible()) {
-    if (other.result->number("mean_ttft_ms") <= most_ms) continue;  // equal but for chance
+    if (other.result->number("mean_ttft_ms") <= most_ms) continue;  // too close to be called slower
     for (const Ranking& one : report.rankings) {
       if (one.setting != best->label || one.against != other.label || one.metric != "mean_ttft_ms") continue;
       beaten.push_back(other.label + " on " + machines_text(one.share, report.draws));

@@ -1,4 +1,5 @@
-// Writes model intervals and rankings: how far an answer depends on how well the machine is known.
+// Writes model intervals and rankings, which show how much an answer depends on the uncertainty of the
+// machine model.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,10 @@
 
 namespace kvcap {
 
-// Returns a table of model intervals, the share of machines on which the setting with the least mean TTFT
-// beats each other setting, and what is outside the validated range unless the text is brief. "" without
-// draws. A setting that does not serve the load, or in too short a run, is not compared.
+// Returns a table of model intervals; the share of machines on which the setting with the lowest mean TTFT
+// beats each other setting; and, unless the text is brief, what is outside the validated range. Returns ""
+// without draws. The ranking leaves out settings that do not serve the load, or whose run is too short to
+// tell.
 std::string model_text(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                        const ModelReport& report, bool is_brief = false);
 

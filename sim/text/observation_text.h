@@ -1,4 +1,4 @@
-// An observed server's figures as a table for people and as JSON.
+// Writes what was observed of a server, as a table and as JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace kvcap {
 
 std::string observation_table(const Observation& observation);
-// Returns "schema": "kvcap.observation/1".
+// Returns a kvcap.observation/1 document.
 std::string observation_json(const Observation& observation);
 
 }  // namespace kvcap

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Policies that restore alike; the first one stands for all.
+// A group of policies that restore alike; the first one represents all.
 struct Way {
   std::size_t entry;  // in "policies"
   std::vector<std::string> policies;
@@ -91,7 +91,7 @@ SettingGrid times_of(const std::vector<Json>& documents, const std::vector<Way>&
   return grid;
 }
 
-// Returns "as kv_offload: map_reduce, lmcache", a line per way of several policies.
+// Returns a line per group of several policies: "as kv_offload: map_reduce, lmcache".
 std::string alike_text(const std::vector<Way>& ways) {
   std::string text;
   for (const Way& way : ways) {
@@ -138,7 +138,7 @@ std::string restore_table(const std::vector<Json>& documents) {
 
 std::string restore_notes(const std::vector<Json>& documents) {
   std::string page = note_lines(documents.front()["notes"]);
-  if (documents.size() > 1) return page;  // rows' notes are about one length
+  if (documents.size() > 1) return page;  // notes on a row describe a single length
   for (const Way& way : ways_of(documents))
     page += note_lines(documents.front()["policies"][way.entry]["notes"]);
   return page;

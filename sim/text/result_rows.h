@@ -1,4 +1,4 @@
-// Every sentence that can be said of results, as rows. See sentence.h for how a row reads.
+// The tables of all sentences about results. sentence.h explains how a row is read.
 #pragma once
 
 #include <cmath>
@@ -14,12 +14,12 @@
 
 namespace kvcap {
 
-// What a sentence is about: a setting, and another one if it compares two.
+// The subject of a sentence: a setting, and a second one if the sentence compares two.
 struct ResultSubject {
   const Comparison& all;
   Setting one;
   std::optional<Setting> other = std::nullopt;
-  std::string_view latency = {};  // of sentences on any latency
+  std::string_view latency = {};  // the metric, for sentences that serve any latency
 
   double number(std::string_view metric) const { return one.number(metric); }
   double ratio(std::string_view metric) const { return number(metric) / other->number(metric); }
@@ -42,7 +42,7 @@ inline double restore_factor(const ResultSubject& s) {
   return s.all.restore_ms(*s.other) / s.all.restore_ms(s.one);
 }
 inline double saving(const ResultSubject& s) { return 1 - s.ratio(kOutputCost); }
-// The difference in p99 TTFT.
+// Returns the difference in p99 TTFT.
 Difference tail_difference(const ResultSubject& s);
 // Whether the policy computes restored prompts in steps of their own.
 bool has_own_steps(const Setting& one);
@@ -53,52 +53,55 @@ bool stores_as_many_bytes(const ResultSubject& s);
 bool is_clear(const ResultSubject& s);
 // Whether a latency of `one` is much lower, beyond chance.
 bool is_far_below(const Comparison& all, const Setting& one, const Setting& other, std::string_view metric);
-// The resource that a metric of the result names; null if none.
+// Returns the resource that a metric of the result names; null if it names none.
 const ResourceRow* bottleneck_of(const ResultSubject& s, std::string_view metric = "bound_by");
 double busy_share(const ResultSubject& s);
 double wear_usd_per_hour(const ResultSubject& s);
-// The settings that wear their SSDs out in less than five years or for a noticeable share of their cost, the
-// fastest first: "0.625 years with kv_offload (0.220 $ an hour)".
+// Returns the settings that wear out their SSDs within five years, or whose wear is a noticeable share of
+// their cost, the fastest first: "0.625 years with kv_offload (0.220 $ an hour)".
 std::string worn(const ResultSubject& s);
-// Whether some of them have a wear with a price that their total does not contain: those of rented SSDs.
+// Whether the total cost of some of these settings leaves out the price of the wear, as it does for rented
+// SSDs.
 bool leaves_out_wear(const ResultSubject& s);
 // Whether another eligible setting stores anything.
 bool others_store(const ResultSubject& s);
 bool all_cost_the_same(const ResultSubject& s);
-// The differences in one metric of every setting against `s.one`; `with_interval`: only those with an
-// interval.
+// Returns the difference of every setting from `s.one` in one metric; `with_interval`: only differences that
+// have an interval.
 std::vector<std::string> differences_texts(const ResultSubject& s, std::string_view metric,
                                            bool with_interval);
-// Labels of settings: saturated ones, saturated ones whose clients give up, and those whose run is too short.
+// Return the labels of the settings that are saturated, that are saturated because clients give up, and whose
+// run is too short to tell.
 std::string overloaded(const ResultSubject& s);
 std::string left_by_clients(const ResultSubject& s);
 std::string undecided(const ResultSubject& s);
-// Whether all settings that can be built are saturated by requests that grow.
+// Whether all settings that can be built are saturated because more arrives than leaves.
 bool all_overloaded(const ResultSubject& s);
-// Settings with their shares of turns: "hcache rejects 60.0 %". Few: if no setting has a noticeable share.
+// Return settings with their shares of turns: "hcache rejects 60.0 %". few_unanswered(): only if no setting
+// has a noticeable share.
 std::string unanswered(const ResultSubject& s);
 std::string few_unanswered(const ResultSubject& s);
 std::string abandoned(const ResultSubject& s);
 std::string truncated(const ResultSubject& s);
 
-// The settings by the targets: eligible ones that meet them or may, those that meet them in a run that is too
-// short, and those that serve the load and miss them.
+// The settings, grouped by the targets: eligible settings that meet them or may meet them, settings that meet
+// them so far in a run that is too short, and unsaturated settings that miss them.
 struct ByTargets {
   std::vector<Setting> meeting, unclear, so_far, missing;
 };
 ByTargets by_targets(const ResultSubject& s);
 
-// The eligible settings by p99 TTFT, and how many of them the runs do not tell from the first; 0: the runs
-// do not split them in two.
+// The eligible settings in order of p99 TTFT, and how many of them lead: the runs do not tell these from the
+// first one, but tell each of them from all others. 0 leaders: no such split exists.
 struct Ahead {
   std::vector<Setting> sorted;
   std::size_t leaders = 0;
 };
 Ahead ahead(const Comparison& all);
 
-// ---- what can be said ----
+// ---- sentences ----
 
-// What forbids to call settings better than others; clauses of one sentence, the worst first.
+// What rules out calling a setting better than another; clauses of one sentence, the worst first.
 inline constexpr ResultSentence kTroubles[] = {
     {"No setting serves this load: more arrives than leaves",
      [](const ResultSubject& s) { return all_overloaded(s) && s.all.real().size() > 1; }},
@@ -116,7 +119,8 @@ inline constexpr ResultSentence kTroubles[] = {
      [](const ResultSubject& s) { return !undecided(s).empty(); }},
 };
 
-// Who meets the targets, and at what price. The first clause that applies begins; the others follow it.
+// Which settings meet the targets, and at what price. The sentence begins with the first clause that applies;
+// kOtherTargets follow.
 inline constexpr ResultSentence kTargets[] = {
     {"{meeting} {targets}{price}", [](const ResultSubject& s) { return !by_targets(s).meeting.empty(); }},
     {"{so far} {targets} so far", [](const ResultSubject& s) { return !by_targets(s).so_far.empty(); }},
@@ -154,7 +158,7 @@ inline constexpr ResultSentence kPrice[] = {
     {"; the cheapest of them is {one} at {hourly} $/h", nullptr, {kHourly}},
 };
 
-// A setting that serves the load alone, and latencies of settings of which none may be called better.
+// A single setting that serves the load, and the latencies of settings of which none may be called better.
 inline constexpr ResultSentence kServes[] = {
     {"So far {one} has a mean TTFT of {mean with unit} and a p99 TTFT of {p99 with unit}.",
      [](const ResultSubject& s) { return s.one.is_undecided(); },
@@ -171,19 +175,20 @@ inline constexpr ResultSentence kValues[] = {
     {"{metric} is {latencies}."},
 };
 
-// The latency besides TTFT that tells settings apart, and the one that favours another setting than TTFT.
+// Another latency that tells settings apart where TTFT does not, and one that favours a different setting
+// than TTFT.
 inline constexpr ResultSentence kApart[] = {{"{metric} tells them apart: {latencies}."}};
 inline constexpr ResultSentence kBut[] = {
     {"; but {one} lowers {metric} by {saving of metric} against {other} ({value} against {other value})."},
 };
 
-// The settings with the least p99 TTFT that the runs do not tell apart, beside all others.
+// The settings with the lowest p99 TTFT, if the runs do not tell them apart, against all others.
 inline constexpr ResultSentence kAhead[] = {
     {"{leaders} have a lower p99 TTFT than {followers} ({p99 of leaders} against {p99 of followers} ms); "
      "these "
      "runs do not show which of them is lowest{; what it stores}."},
 };
-// The setting with the least p99 TTFT, beside the next one.
+// The setting with the lowest p99 TTFT, against the next one.
 inline constexpr ResultSentence kVerdict[] = {
     {"These runs do not show whether {one} or {other} has the lower p99 TTFT ({p99} against {other p99} "
      "ms{p99 difference}){; what it stores}.",
@@ -208,8 +213,8 @@ inline constexpr ResultSentence kStores[] = {
     {"stores {bytes change} % more bytes"},
 };
 
-// The setting that serves turns with history fastest, beside all others. The time beyond ideal's includes
-// that of sharing steps, so it is not called a restoration: that is mean_restore_ms.
+// The setting that serves turns with history fastest, against all others. The time in excess of ideal's
+// includes the time of sharing steps, so it is not called the restoration time, which is mean_restore_ms.
 inline constexpr ResultSentence kFastest[] = {
     {"Turns with history take {restore} ms longer with {one} than with ideal{added factors}.",
      [](const ResultSubject& s) { return s.all.is_beside_ideal(); },
@@ -238,7 +243,8 @@ inline constexpr ResultSentence kBytes[] = {
     {"{bytes change} % more bytes than {other}"},
 };
 
-// A GPU may be busy all the time at a small load, because a step runs whenever a sequence is active.
+// The busy share alone does not show the load: a GPU may be busy all the time at a low load, because a step
+// runs whenever a sequence is active.
 inline constexpr ResultSentence kBottleneck[] = {
     {"This load is {offered} of what {offered resource} can serve with {one}, at any latency.",
      [](const ResultSubject& s) { return bottleneck_of(s, kOfferedBoundBy) != nullptr; },
@@ -251,7 +257,7 @@ inline constexpr ResultSentence kBottleneck[] = {
      {"bound_by"}},
 };
 
-// A setting beside the ideal one, and beside the one with the next least mean TTFT.
+// A setting against the ideal one, and against the one with the next lowest mean TTFT.
 inline constexpr ResultSentence kLoss[] = {
     {"The mean TTFT of {one} is {mean gain} ms lower than that of {other}{parts of gain}. {other} bounds "
      "what "
@@ -342,7 +348,7 @@ inline constexpr ResultSentence kWorn[] = {
     {"The rated writes of the SSDs last {worn}.", [](const ResultSubject& s) { return !worn(s).empty(); }},
 };
 inline constexpr ResultSentence kHitsOfAll[] = {
-    {"What came from stored state of every 100 prompt tokens (history and new): {hits by setting}."},
+    {"Of every 100 prompt tokens (history and new), this many came from stored state: {hits by setting}."},
 };
 inline constexpr ResultSentence kWarnings[] = {
     {"Warning: {few unanswered} of the turns; latencies are those of the others.",

@@ -1,4 +1,4 @@
-// Which sentences on results are said, and in which order.
+// Decides which sentences about results are said, and in which order.
 #include "text/result_sentences.h"
 
 #include <algorithm>
@@ -33,8 +33,8 @@ std::string target_of(const Comparison& all) {
   return begin.empty() ? "" : begin + joined(all_said(kOtherTargets, first_of_all(all)), "") + ".";
 }
 
-// Returns the verdict against one other setting, and on the latency that decides instead of p99 TTFT or
-// against it.
+// Returns the verdict on p99 TTFT against one other setting, together with another latency that tells
+// settings apart where p99 TTFT does not, or that favours a different setting.
 std::vector<std::string> verdicts_against(const Comparison& all, const ResultSubject& pair, bool is_split) {
   const Setting& winner = pair.one;
   const std::string tail = is_split ? first_said(kAhead, pair) : first_said(kVerdict, pair);
@@ -52,8 +52,8 @@ std::vector<std::string> verdicts_against(const Comparison& all, const ResultSub
   return {tail};
 }
 
-// Returns the verdict on p99 TTFT of at least two eligible settings: of the leader against the first setting,
-// which users put first because they have it, then against the next one.
+// Returns the verdicts on p99 TTFT if there are at least two eligible settings: of the leader against the
+// first setting (users list the setting that they already have first), then against the next one.
 std::vector<std::string> verdicts_of(const Comparison& all) {
   const Ahead order = ahead(all);
   if (order.sorted.size() < 2) return {};
@@ -69,7 +69,7 @@ std::vector<std::string> verdicts_of(const Comparison& all) {
   return verdicts;
 }
 
-// Returns the latencies where fewer than two settings may be compared.
+// Returns the sentence on latencies if fewer than two settings may be compared.
 std::string latencies_of(const Comparison& all) {
   if (all.settings().size() == 1) return first_said(kServes, first_of_all(all));
   if (all.eligible().size() == 1) return first_said(kServes, ResultSubject{all, all.eligible().front()});
@@ -86,8 +86,8 @@ std::string bottleneck_where_all_are_saturated(const Comparison& all) {
   return first_said(kBottleneck, ResultSubject{all, least});
 }
 
-// Returns the sentences that answer a question on latency, the first ones first: what is wrong, who meets the
-// targets, and the difference that decides.
+// Returns the sentences that answer a question about latency, the most important first: what is wrong, which
+// settings meet the targets, and the difference that decides.
 std::vector<std::string> latency_answers(const Comparison& all) {
   std::vector<std::string> answers = {trouble_of(all), target_of(all),
                                       bottleneck_where_all_are_saturated(all)};
@@ -200,7 +200,7 @@ void explain_several(const Comparison& all, std::vector<std::string>& paragraphs
   add(paragraphs, {reason});
 }
 
-// What users feel or pay: the metrics whose differences may be the headline.
+// The metrics that users notice or pay for; the headline is a difference in one of them.
 constexpr std::array<std::string_view, 6> kFelt = {kTail,          kMean,       "p99_itl_ms",
                                                    "mean_e2el_ms", kOutputCost, "output_throughput"};
 
@@ -216,7 +216,7 @@ std::optional<Setting> eligible_named(const Comparison& all, const std::string& 
   return std::nullopt;
 }
 
-// Returns the difference between two settings that the interval of these runs decides; none if it does not.
+// Returns a difference between two eligible settings if its interval excludes zero; nullopt otherwise.
 std::optional<Decided> decided(const Comparison& all, const Difference& paired) {
   const std::optional<Setting> one = eligible_named(all, paired.setting),
                                other = eligible_named(all, paired.against);
@@ -253,7 +253,7 @@ std::string headline_text(const Decided& found) {
          "), the largest difference that these runs decide.";
 }
 
-// Returns what each lossy policy changes in the answers, and what that was measured on.
+// Returns how each lossy policy changes the model's answers, and on what that was measured.
 std::vector<std::string> quality_texts(const Comparison& all) {
   std::vector<std::string> texts;
   for (const Setting& setting : all.settings()) {
@@ -312,7 +312,7 @@ std::vector<std::string> headlined_sentences(const Comparison& all) {
   std::vector<std::string> texts = sentences(all);
   const std::optional<Decided> largest = largest_decided(all);
   if (!largest) return texts;
-  // The verdict on p99 TTFT already says its difference.
+  // The verdict on p99 TTFT already states this difference.
   const std::string verdict = first_said(kVerdict, ResultSubject{all, largest->better, largest->worse});
   const auto says_it = [&](const std::string& text) {
     return largest->difference.metric == kTail && text.starts_with(verdict.substr(0, verdict.size() - 1));
@@ -353,7 +353,7 @@ std::string outdated_text(std::size_t notes) {
 
 std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more_assumptions) {
   if (all.settings().empty()) return {};
-  // Two besides what is wrong.
+  // Two sentences, besides the one on what is wrong.
   const std::size_t most = trouble_of(all).empty() ? 2 : 3;
   std::vector<std::string> texts = answers(all);
   texts.resize(std::min(texts.size(), most));

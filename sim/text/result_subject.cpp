@@ -1,4 +1,4 @@
-// The conditions and places of the sentences on results (result_rows.h).
+// The conditions and placeholders of the sentences about results (result_rows.h).
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
@@ -15,7 +15,7 @@
 namespace kvcap {
 namespace {
 
-// Returns `rows` for each other eligible setting for which `is_meant` holds.
+// Returns the sentence of `rows` about each other eligible setting for which `is_meant` holds.
 template <std::size_t kRows, typename Meant>
 std::vector<std::string> beside_others(const ResultSubject& s, const ResultSentence (&rows)[kRows],
                                        Meant is_meant) {
@@ -31,7 +31,7 @@ bool has_cost(const ResultSubject& s) { return s.other->number(kOutputCost) > 0;
 
 constexpr std::size_t kFew = 4;  // more are counted instead of named
 
-// Returns "a, b, c and 2 more" of more than a few labels.
+// Returns the labels as a list; "a, b, c and 2 more" if there are more than kFew.
 std::string few_of(std::vector<std::string> labels) {
   if (labels.size() > kFew) {
     const std::size_t more = labels.size() - kFew + 1;
@@ -105,7 +105,7 @@ double wear_usd_per_hour(const ResultSubject& s) {
 
 namespace {
 
-// Returns the settings whose wear should be known, those with the shortest life first.
+// Returns the settings whose wear is worth mentioning, those with the shortest lifetime first.
 std::vector<Setting> worn_settings(const Comparison& all) {
   constexpr double kLongLife_years = 5, kNoticeableCost = 0.05;
   std::vector<Setting> worn = all.real();
@@ -194,8 +194,8 @@ struct SharedVerb {
   const char* verb;       // "rejects"
 };
 
-// Returns "hcache rejects 60.0 %" of each setting with a share of at least `least`; one text if all are
-// alike.
+// Returns "hcache rejects 60.0 %" for each setting with a share of at least `least`; one text for all
+// settings if they are alike.
 std::string shares_text(const Comparison& all, std::initializer_list<SharedVerb> verbs, double least) {
   std::vector<std::string> items, alike;
   for (const Setting& setting : all.settings()) {
@@ -288,7 +288,7 @@ std::string bytes_beside_others(const ResultSubject& s) {
   return listed(items);
 }
 
-// Groups settings by a text of theirs: "0 with recompute, 95.5 with kv_offload and hcache".
+// Groups settings with the same text: "0 with recompute, 95.5 with kv_offload and hcache".
 template <typename Text>
 std::string grouped(const std::vector<Setting>& settings, Text text_of) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
@@ -307,8 +307,8 @@ std::string hits_by_setting(const ResultSubject& s) {
                  [](const Setting& one) { return format_number(100 * one.number("token_hit_rate")); });
 }
 
-// Of the settings that may be compared, or of all that serve the load; of more than a few the lowest and the
-// highest.
+// Returns the latencies of the eligible settings if there are several, otherwise of all unsaturated settings.
+// If there are more than kFew, returns only the lowest and the highest.
 std::string latencies(const ResultSubject& s) {
   const std::vector<Setting>& all = s.all.eligible().size() > 1 ? s.all.eligible() : s.all.unsaturated();
   const auto text = [&](const Setting& one) { return format_ms(one.number(s.latency)); };
@@ -328,7 +328,7 @@ std::string some(const std::vector<Setting>& settings, const char* verb_of_one, 
   return some(settings) + (settings.size() == 1 ? verb_of_one : verb);
 }
 
-// Returns a bound as round as it was given: "5 s" rather than "5.00 s".
+// Returns a bound without trailing zeros: "5 s" rather than "5.00 s".
 std::string bound_text(double most_ms) {
   std::string text = format_ms(most_ms);
   const std::size_t point = text.find('.'), space = text.find(' ');
@@ -346,7 +346,7 @@ std::string targets_text(const ResultSubject& s) {
   return listed(texts);
 }
 
-// Returns "461 s"; of several targets, those that it misses: "p99 TTFT 461 s".
+// Returns the values that miss a target: "461 s", or "p99 TTFT 461 s" if there are several targets.
 std::string missed_text(const ResultSubject& s, const Setting& setting) {
   std::vector<std::string> texts;
   const bool is_one = s.all.targets().size() == 1;
@@ -377,11 +377,11 @@ std::string price_text(const ResultSubject& s) {
   return first_said(kPrice, ResultSubject{s.all, *least, *most});
 }
 
-// Returns how to lengthen the run; a trace has no more sessions than it has.
+// Returns how to lengthen the run. The number of sessions in a trace is fixed.
 std::string longer_run(const ResultSubject& s) {
   const Json scenario = Json::parse(s.one.result->scenario_json, nullptr, false);
   const Json& workload = value_of(scenario, "workload");
-  // A run that is lengthened to the steady state has more sessions than its scenario says.
+  // A run that was extended to the steady state has more sessions than its scenario states.
   const double sessions = number_of(workload, "sessions"),
                ran = std::max(sessions, static_cast<double>(s.one.result->session_count));
   std::vector<std::string> ways;
@@ -403,7 +403,8 @@ std::string p99_of(const std::vector<Setting>& sorted, std::size_t from, std::si
   return texts.size() > kMost + 1 ? texts.front() + " to " + texts.back() : listed(texts);
 }
 
-// Returns the words of a resource. GPUs without NVLink exchange their data over PCIe, also as `nvlink`.
+// Returns the words for a resource. GPUs without NVLink exchange data over PCIe, but results call that
+// resource `nvlink`, too.
 std::string words_of(const ResultSubject& s, const ResourceRow& resource) {
   if (resource.name != "nvlink") return std::string(resource.words);
   const Json scenario = Json::parse(s.one.result->scenario_json, nullptr, false);

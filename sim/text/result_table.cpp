@@ -18,7 +18,7 @@
 namespace kvcap {
 namespace {
 
-constexpr std::size_t kLines = 28;  // fits most terminals; optional rows are left out if the page is longer
+constexpr std::size_t kLines = 28;  // fits most terminals; a longer page leaves optional rows out
 
 std::string cell(const RunResult& result, const Quantity& row) {
   if (row.is_real_only && result.is_bound) return "-";
@@ -28,7 +28,7 @@ std::string cell(const RunResult& result, const Quantity& row) {
   for (const Interval& interval : result.intervals)
     if (interval.name == row.name) half_width = interval.half_width * scale;
   const double value = result.number(row.name) * scale;
-  // A value that is equal in every replication, but for rounding, has no interval.
+  // A value that is the same in every replication, apart from rounding, has no interval.
   const bool is_equal = half_width <= 1e-9 * std::abs(value);
   return format_interval(value, is_equal ? kNaN : half_width);
 }
@@ -47,7 +47,7 @@ bool has_number(const std::vector<RunResult>& results, const Quantity& row) {
                      [&row](const RunResult& result) { return !std::isnan(result.number(row.name)); });
 }
 
-// Returns the rows that are shown at least as `least`, and those that are asked for.
+// Returns the rows whose visibility is at least `least`, and those that are asked for.
 std::vector<const Quantity*> rows_of(const std::vector<RunResult>& results, Visibility least,
                                      const std::vector<std::string>& asked = {}) {
   std::vector<const Quantity*> rows;
@@ -60,7 +60,7 @@ std::vector<const Quantity*> rows_of(const std::vector<RunResult>& results, Visi
   return rows;
 }
 
-// Returns the labels of the rows. Statistics of one latency stand below each other: "TTFT mean", "     p99".
+// Returns the labels of the rows. The name of a latency is written only once: "TTFT mean", "     p99".
 std::vector<std::string> row_labels(const std::vector<const Quantity*>& rows) {
   constexpr std::size_t kLatencyWidth = 5;
   std::vector<std::string> labels;

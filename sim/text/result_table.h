@@ -1,4 +1,4 @@
-// Writes the terminal's table of results with its computed sentences.
+// Writes results for the terminal: a table, and sentences computed from its numbers.
 #pragma once
 
 #include <string>
@@ -11,15 +11,14 @@
 namespace kvcap {
 
 struct TableOptions {
-  std::vector<std::string> metrics{};  // rows that are asked for, whether or not tables show them
+  std::vector<std::string> metrics{};  // rows that are shown in any case
   bool is_brief = false;               // two sentences besides what is wrong, and a line that counts the rest
-  std::size_t assumptions = 0;         // that the caller leaves out as well
+  std::size_t assumptions = 0;         // number of assumptions that the caller leaves out, for that line
 };
 
-// Returns a table as wide as the terminal (setting_grid.h) and sentences computed from the numbers:
-// the answers, then all others and the notes.
-// `labels` are the names of the columns and of the settings in `differences`. `header` is the scenario in one
-// line.
+// Returns a table that fits the terminal (setting_grid.h), followed by the answers and, unless brief, all
+// other sentences and the notes. `labels`: the names of the columns, also used in `differences`. `header`:
+// the scenario in one line.
 std::string result_table(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                          const std::vector<Difference>& differences, std::string_view header,
                          const TableOptions& options = {});

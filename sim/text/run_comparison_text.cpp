@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kComparisonColumns = 100;
 
-// Figures of both sides that are shown, but not judged.
+// A figure of both sides that is shown but not judged.
 struct EvidenceRow {
   const char *name, *unit;
   Both RunEvidence::*figure;
@@ -64,7 +64,8 @@ std::string measured_text(const Check& check, double scale) {
   return format_number(check.reference.front()) + " .. " + format_number(check.reference.back());
 }
 
-// Returns the difference of the simulated figure from the measured one, or from the nearer end of its bucket.
+// Returns the difference of the simulated figure from the measured one, or from the nearer bound of its
+// bucket.
 std::string difference_text(const Check& check) {
   if (check.simulated.empty()) return "-";
   const double simulated = check.simulated.front();
@@ -128,7 +129,7 @@ std::string run_comparison_table(const RunComparison& comparison) {
   std::string text = evidence_lines(comparison.header) + "\n";
   text += line("", "simulated", "measured", "difference", "allowed", "verdict");
   for (const Check& one : comparison.checks) text += check_line(one);
-  text += "\n" + line("beside them", "simulated", "measured", "", "", "");
+  text += "\n" + line("not judged", "simulated", "measured", "", "", "");
   for (const EvidenceRow& row : kEvidence) {
     const Both& both = comparison.evidence.*row.figure;
     const std::string unit = *row.unit == '\0' ? "" : std::string(", ") + row.unit;

@@ -1,4 +1,4 @@
-// The comparison of a simulation with a server's log, as a table for people and as JSON.
+// Writes the comparison of a simulation with a server's log, as a table and as JSON.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-// Returns "schema": "kvcap.validation/1", with causes, evidence and notes.
+// Returns a kvcap.validation/1 document with causes, evidence and notes.
 std::string run_comparison_json(const RunComparison& comparison);
 std::string run_comparison_table(const RunComparison& comparison);
 

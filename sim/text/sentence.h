@@ -1,11 +1,11 @@
-// Sentence: a row of a table of what the tool can say about a subject.
+// Sentence: a row of a table that lists what the tool can say about a subject.
 //
-// A row applies if the subject knows every metric that the row reads and the row's condition holds. Its text
-// names places in braces, which the subject's table of places fills: "{one} is bound by {resource} (busy
-// {busy} of the time)." So a table of sentences reads as the list of what the tool can say.
+// A row applies if the subject has every metric that the row reads and the row's condition holds. Its text
+// contains placeholders in braces, which the subject's table of placeholders fills: "{one} is bound by
+// {resource} (busy {busy} of the time)."
 //
-// A subject is a struct S with two functions beside it: places_of(const S&), its table of places, and
-// knows(const S&, metric), whether it has that metric.
+// A subject is a struct S with two free functions: places_of(const S&) returns its table of placeholders, and
+// knows(const S&, metric) tells whether it has a metric.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct PlaceOfText {
   std::string (*text)(const Subject&);
 };
 
-// Returns the text with every place in braces replaced by what `fill` returns for its name.
+// Returns the text with every placeholder in braces replaced by what `fill` returns for its name.
 std::string filled(std::string_view text, const std::function<std::string(std::string_view)>& fill);
 
 // Joins the texts that are not empty with spaces.
@@ -56,7 +56,7 @@ std::string said(const Sentence<Subject>& row, const Subject& subject) {
   });
 }
 
-// Returns the first row that applies; "" if none does.
+// Returns the text of the first row that applies; "" if none does.
 template <class Subject, std::size_t kRows>
 std::string first_said(const Sentence<Subject> (&rows)[kRows], const Subject& subject) {
   for (const Sentence<Subject>& row : rows)
@@ -64,7 +64,7 @@ std::string first_said(const Sentence<Subject> (&rows)[kRows], const Subject& su
   return "";
 }
 
-// Returns every row that applies.
+// Returns the texts of all rows that apply.
 template <class Subject, std::size_t kRows>
 std::vector<std::string> all_said(const Sentence<Subject> (&rows)[kRows], const Subject& subject) {
   std::vector<std::string> texts;

@@ -19,7 +19,7 @@ constexpr std::size_t kUnitWidth = 10;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastCellWidth = 10;
 
-// Keeps the end of a long label, which distinguishes settings of one path: "hardware.ssd.count=8".
+// Shortens a long label to its end, where labels such as "hardware.ssd.count=8" differ.
 std::string shortened(const std::string& setting, std::size_t most) {
   const std::string label = plain_line(setting);
   if (display_width(label) <= most) return label;
@@ -40,7 +40,8 @@ std::size_t widest(const Lines& texts) {
   return width;
 }
 
-// All columns are equally wide, in blocks of as many columns as fit next to each other.
+// Lays out a column per setting, in blocks of as many columns as fit next to each other. All columns are
+// equally wide. Sets `blocks` to the number of blocks.
 Lines column_per_setting(const SettingGrid& grid, std::size_t columns, std::size_t& blocks) {
   std::size_t name_width = 0, cell_width = kLeastCellWidth;
   for (const SettingGrid::Row& row : grid.rows) {
@@ -68,7 +69,7 @@ Lines column_per_setting(const SettingGrid& grid, std::size_t columns, std::size
   return lines;
 }
 
-// Returns a title in two lines that are as short as words allow, and its unit below.
+// Returns a title in two lines, split where the longer one is shortest, and a third line with its unit.
 using Head = std::array<std::string, 3>;
 Head head_of(const SettingGrid::Row& row) {
   Head best = {"", row.title, row.unit};
@@ -88,7 +89,7 @@ std::vector<std::string> setting_rows(const SettingGrid& grid, std::size_t colum
   const std::size_t name_width = widest(labels);
   const std::size_t head_lines = Head().size();
   Lines lines;
-  std::size_t begin = 0, taken = columns + 1;  // of the block
+  std::size_t begin = 0, taken = columns + 1;  // width used in the block
   for (const SettingGrid::Row& row : grid.rows) {
     const Head head = head_of(row);
     const std::size_t width = kGap + std::max(widest({head.begin(), head.end()}), widest(row.cells));
@@ -105,7 +106,7 @@ std::vector<std::string> setting_rows(const SettingGrid& grid, std::size_t colum
       lines[begin + head_lines + i] += right_aligned(row.cells[i], width);
   }
   for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
-  // The heads of a block may need fewer lines.
+  // Removes lines that no head of a block needs.
   const auto is_double = [](const std::string& one, const std::string& next) {
     return one.empty() && next.empty();
   };

@@ -1,4 +1,4 @@
-// Lays out one value per setting and metric as lines: a column per setting, or a row per setting.
+// Lays out values by setting and metric as lines of text, with a column per setting or a row per setting.
 #pragma once
 
 #include <cstddef>
@@ -10,16 +10,16 @@ namespace kvcap {
 struct SettingGrid {
   struct Row {
     std::string title;  // in full: "mean TTFT"
-    std::string label;  // below the rows above it: "TTFT mean", "     p99"
+    std::string label;  // may leave out what the row above says: "TTFT mean", "     p99"
     std::string unit;
-    std::vector<std::string> cells;  // one a setting
+    std::vector<std::string> cells;  // one per setting
   };
   std::vector<std::string> settings;
   std::vector<Row> rows;
 };
 
-// Returns a column per setting where they fit next to each other, else the shorter of blocks of columns and a
-// row per setting. No line is longer than `columns`, unless a single cell and its label are.
+// Returns a column per setting if all fit next to each other, otherwise whichever is shorter: blocks of
+// columns, or a row per setting. No line is longer than `columns`, unless a single cell and its label are.
 std::vector<std::string> grid_lines(const SettingGrid& grid, std::size_t columns);
 
 // Returns a row per setting, in blocks of as many metrics as fit next to each other.

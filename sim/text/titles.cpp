@@ -16,7 +16,7 @@ namespace {
 
 using Pair = std::pair<std::string_view, std::string_view>;
 
-// Fields whose words do not say what they are.
+// Fields whose titles do not follow from their paths.
 constexpr std::array<Pair, 14> kFields = {
     {{"policy.name", "policy"},
      {"hardware.gpu.count", "GPUs"},
@@ -43,7 +43,7 @@ constexpr std::array<Pair, 11> kWords = {{{"ssd", "SSD"},
                                           {"remote", "remote storage"},
                                           {"kv", "KV"},
                                           {"slo", "target"}}};
-// Sections whose names say nothing that the rest of the path does not.
+// Sections whose names add nothing to the rest of the path.
 constexpr std::array<std::string_view, 4> kSections = {"hardware", "policy", "workload", "arrivals"};
 
 std::vector<std::string_view> split(std::string_view text, std::string_view at) {
@@ -69,7 +69,8 @@ const UnitEnding* ending_of(std::string_view path) {
   return nullptr;
 }
 
-// Returns the path without the unit at its end, "capacity" for "capacity_bytes": the value has the unit.
+// Returns the path without the unit at its end ("capacity" for "capacity_bytes"), because the value shows the
+// unit.
 std::string_view without_unit(std::string_view path) {
   const UnitEnding* unit = ending_of(path);
   if (!unit || unit->ending == "tokens" || unit->ending.size() >= path.size()) return path;

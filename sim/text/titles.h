@@ -1,4 +1,4 @@
-// Names that people read instead of the dotted names of metrics and of a scenario's fields.
+// Titles for readers, in place of the dotted names of metrics and of a scenario's fields.
 #pragma once
 
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-// Returns the title of a metric, "p99 TTFT" for "p99_ttft_ms"; other words as they are.
+// Returns the title of a metric, "p99 TTFT" for "p99_ttft_ms"; other names unchanged.
 std::string metric_title(std::string_view name);
 
 // Returns a metric's value in its unit: "5.33 $/h" for 5.33 and "cost.usd_per_hour". half_width: NaN if
@@ -15,11 +15,11 @@ std::string metric_title(std::string_view name);
 std::string metric_text(std::string_view name, double value,
                         double half_width = std::numeric_limits<double>::quiet_NaN());
 
-// Returns what a field is: "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". Engine options
-// keep their engine's name: "max_num_seqs".
+// Returns the title of a field, "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". Options
+// of an engine keep the engine's name for them: "max_num_seqs".
 std::string field_title(std::string_view path);
 
-// Returns a value of a field in the unit that people read: "128 GB", "lmcache".
+// Returns a value of a field in a readable unit: "128 GB", "lmcache".
 std::string field_text(std::string_view path, std::string_view value);
 std::string field_text(std::string_view path, double value);
 
@@ -29,7 +29,7 @@ std::string step_text(std::string_view step);
 // Returns a change "path=value" with its title and unit: "2 SSDs", "DRAM capacity 128 GB", "lmcache".
 std::string change_title(std::string_view change);
 
-// Returns a note with titles in the places of the fields and metrics that it names by their paths.
+// Returns a note in which titles replace the paths of fields and the names of metrics.
 std::string without_paths(std::string_view note);
 
 }  // namespace kvcap

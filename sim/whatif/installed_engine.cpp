@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Sets the machine and the GPUs of one engine. Returns the override for GPUs that no profile has.
+// Sets the machine and the number of GPUs of one engine. If no profile has that many GPUs, returns an
+// override for their number.
 std::vector<std::string> add_gpus(const InstalledEngine& asked, Json& scenario) {
   scenario["hardware"] = asked.hardware;
   if (!asked.gpus) return {};
@@ -27,8 +28,7 @@ std::vector<std::string> add_gpus(const InstalledEngine& asked, Json& scenario) 
   return {"hardware.gpu.count=" + std::to_string(*asked.gpus)};
 }
 
-// Returns the overrides, and after them the engine's defaults on these GPUs and the longest sequence that
-// fits.
+// Returns the overrides, followed by the engine's defaults on these GPUs and the longest sequence that fits.
 std::vector<std::string> defaults_of(const std::string& text, std::vector<std::string> overrides) {
   const Scenario first = parse_scenario(text, "whatif", overrides);
   LaunchLine installed;
@@ -55,7 +55,7 @@ Scenario installed_scenario(const InstalledEngine& asked) {
   if (at != std::string::npos) scenario["serving"]["engine_version"] = asked.engine.substr(at + 1);
   const std::string text = scenario.dump(-1, ' ', false, Json::error_handler_t::replace);
   Scenario installed = parse_scenario(text, "whatif", defaults_of(text, std::move(overrides)));
-  installed.file.clear();  // no file is to blame for what the machine refuses
+  installed.file.clear();  // error messages must not name a file
   return installed;
 }
 

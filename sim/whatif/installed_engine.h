@@ -1,6 +1,6 @@
-// The scenario of an engine as installed, by names of the catalogue: its newest version with a server's
-// defaults on these GPUs, its own prefix cache, no tier below it, and the longest sequence that the machine
-// holds.
+// Builds the scenario of an engine as installed, from names of the catalogue: the engine's newest version
+// with the defaults that its server has on these GPUs, its own prefix cache without lower tiers, and the
+// longest sequence that fits.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace kvcap {
 
 struct InstalledEngine {
   std::string model, hardware;  // names or paths
-  std::string engine = "vllm";  // with its version: "vllm@0.19"
-  std::optional<int64_t> gpus;  // by tensor parallelism
+  std::string engine = "vllm";  // may include a version: "vllm@0.19"
+  std::optional<int64_t> gpus;  // tensor parallel size
 };
 
 // Throws InputError.

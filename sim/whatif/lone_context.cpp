@@ -57,7 +57,7 @@ bool is_bound(const Machine& machine) {
   return machine.policy().traits().reuse == Reuse::everything || machine.options().ideal_load.value_or(false);
 }
 
-// Returns the FLOPs by which computing the whole context exceeds computing its new tokens.
+// Returns the extra FLOPs of computing the whole context instead of only its new tokens.
 double recompute_flops(const LoneContext& asked, const Machine& machine) {
   const PrefillChunk whole{asked.tokens + asked.new_tokens, 0};
   const PrefillChunk suffix{asked.new_tokens, asked.tokens};
@@ -65,12 +65,12 @@ double recompute_flops(const LoneContext& asked, const Machine& machine) {
          (machine.cost().prefill_layer_flops(whole) - machine.cost().prefill_layer_flops(suffix));
 }
 
-// Returns how many layers are restored in which form.
+// Returns how many layers are restored in each form.
 Json schedule_json(const LoneContext& asked, const Machine& machine, Tier tier,
                    const Restoration& restoration) {
   Schedule schedule = machine.policy().schedule(asked.tokens, tier);
   if (machine.policy().traits().reuse == Reuse::stored && restoration.empty()) {
-    // Computed in the steps of the new tokens.
+    // The context is computed in the same steps as the new tokens.
     schedule = {.recompute_layers = machine.cost().model().num_hidden_layers};
   }
   Json json = {{"hidden_layers", schedule.hidden_layers},
@@ -111,7 +111,7 @@ Scenario machine_scenario(const LoneContext& asked, const std::string& policy,
 
 Scenario lone_scenario(const LoneContext& asked, const std::string& policy) {
   Scenario scenario = machine_scenario(asked, policy, asked.tokens + asked.new_tokens);
-  // Does not check whether the context fits; policy_entry() does.
+  // This does not check whether the context fits; require_room() does.
   make_room(contexts_of(asked), choose_tier(asked, scenario.hardware), scenario);
   return scenario;
 }
@@ -136,7 +136,7 @@ void require_room(const LoneContext& asked, const Machine& machine, const std::s
     if (bytes <= store.capacity_bytes) continue;
     throw InputError("--tokens: found " + std::to_string(asked.tokens) +
                      ", allowed: a context that fits the tier " + std::string(name(store.kind)) + " as " +
-                     policy + " keeps it, up to " +
+                     policy + " stores it, at most " +
                      std::to_string(static_cast<int64_t>(store.capacity_bytes / store.bytes_per_token)));
   }
 }

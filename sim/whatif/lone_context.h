@@ -1,5 +1,5 @@
-// The restoration of one context on an idle machine, by names of the catalogue: what kvcap restore and the
-// page of kvcap whatif ask about.
+// LoneContext: the restoration of one context on an idle machine, as kvcap restore and the page of kvcap
+// whatif compute it.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,33 @@ namespace kvcap {
 
 struct LoneContext {
   std::string model, hardware;  // names or paths
-  std::optional<int64_t> gpus;  // of one engine, by tensor parallelism
+  std::optional<int64_t> gpus;  // tensor parallel size
   int64_t tokens = 0;
   int64_t new_tokens = 64;
-  std::string tier;  // empty: ssd where there is one, else the tier nearest to the GPU
+  std::string tier;  // empty: ssd if the hardware has one, otherwise the tier nearest to the GPU
   std::vector<std::string> overrides;
 };
 
 StoredContexts contexts_of(const LoneContext& asked);
 
-// Returns a scenario of the machine; `step_tokens`: the tokens of the engine's largest step, if not its
+// Returns a scenario of the machine. `step_tokens`: tokens of the engine's largest step; nullopt: its
 // default. Throws InputError.
 Scenario machine_scenario(const LoneContext& asked, const std::string& policy,
                           std::optional<int64_t> step_tokens);
-// Returns a scenario with one context, whose state is in one tier with room for it, simulated layer by layer.
-// Throws InputError.
+// Returns a scenario that restores one context from one tier, which has room for it, simulated layer by
+// layer. Throws InputError.
 Scenario lone_scenario(const LoneContext& asked, const std::string& policy);
 
-// Removes the policies that do not support the scenario's model. Returns a note with their names.
+// Removes the policies that do not support the scenario's model. Returns a note with their names; empty if
+// there are none.
 std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vector<std::string>& policies);
 
-// Throws InputError if the context does not fit the machine's tiers as the policy keeps it.
+// Throws InputError if the context, in the form in which the policy stores it, does not fit the machine's
+// tiers.
 void require_room(const LoneContext& asked, const Machine& machine, const std::string& policy);
 
-// Returns the closed form of a restoration as a member of "policies" of kvcap.restore/1, without what only a
-// simulation knows: restore_s, ttft_s and timeline.
+// Returns the closed form of a restoration as a member of "policies" of kvcap.restore/1, without the members
+// that need a simulation: restore_s, ttft_s and timeline.
 nlohmann::ordered_json closed_form_entry(const LoneContext& asked, const Machine& machine,
                                          const std::string& policy, Tier tier);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kTokens = 1024;  // tokens of a context; capacities do not depend on it
+constexpr int64_t kTokens = 1024;  // any context length: capacities do not depend on it
 
 bool begins_with_field(const std::string& note) {
   for (const std::string_view field : {"reported_memory_bytes", "context_bytes", "fused_all_reduce_bytes"}) {
@@ -23,7 +23,7 @@ bool begins_with_field(const std::string& note) {
   return false;
 }
 
-// Returns the notes of a catalogue profile on its memory fields.
+// Returns the notes on memory fields in the hardware's catalogue profile; empty for a user's profile.
 std::vector<std::string> notes_of(const Scenario& scenario) {
   std::vector<std::string> notes;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
@@ -46,7 +46,7 @@ int64_t restarted_tokens(const Scenario& scenario) {
   return gpu_memory(scenario.model, scenario.hardware, settings).tokens;
 }
 
-// Returns the KV tokens of each server of a run, after the part of a tier in HBM.
+// Returns the KV tokens that each server of a run has for requests, without those of an HBM tier.
 std::vector<MemoryServer> servers_of(const Scenario& scenario) {
   std::vector<MemoryServer> servers;
   const auto add = [&servers](const char* role, const Scenario& one) {

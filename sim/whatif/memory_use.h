@@ -1,5 +1,5 @@
-// The use of one GPU's memory by a scenario's engine, term by term, and the KV tokens that are left: what
-// kvcap show memory and the page of kvcap whatif show.
+// MemoryUse: how a scenario's engine uses the memory of one GPU, term by term, and the KV tokens that it
+// leaves, for kvcap show memory and the page of kvcap whatif.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ namespace kvcap {
 struct MemoryServer {
   std::string role;  // "all", "prefill" or "decode"
   int64_t kv_capacity_tokens = 0;
-  std::string refusal;  // why no run can start it; empty: it can
+  std::string refusal;  // why a run cannot start this server; empty: it can
 };
 
 struct MemoryUse {
-  const Scenario& scenario;  // outlives this
+  const Scenario& scenario;  // must outlive this object
   KvCapacityModel model;
   GpuMemory memory;
   bool knows_driver = false;
   int64_t restarted_tokens = 0;    // KV tokens after a restart with compiled kernels
-  std::vector<std::string> notes;  // profile's notes on the memory fields used here: measured, assumed
+  std::vector<std::string> notes;  // the profile's notes on the memory fields used: measured, assumed
   std::vector<MemoryServer> servers;
 };
 
-// Servers that no run can start have a refusal.
+// Returns how the scenario's engine uses the memory.
 MemoryUse memory_use(const Scenario& scenario);
 
 const char* name(TermSource source);
-// Returns where the GPU's memory size comes from.
+// Returns the source of the GPU's memory size.
 std::string memory_source(const MemoryUse& use);
-// Returns the use as JSON of the schema kvcap.memory/1.
+// Returns the use as a kvcap.memory/1 document.
 std::string memory_json(const MemoryUse& use);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// The page of kvcap whatif, embedded by the build: report/src/whatif and this folder as WebAssembly in one
-// file.
+// The page of kvcap whatif, which the build makes from report/src/whatif and this folder (as WebAssembly) and
+// embeds as one file.
 #pragma once
 
 #include <string_view>

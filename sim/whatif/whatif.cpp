@@ -27,7 +27,7 @@ constexpr int64_t kMostGpus = 1024;
 constexpr std::size_t kMostValues = 64;
 
 [[noreturn]] void refuse(const std::string& member, const Json& found, const std::string& allowed) {
-  // Lists and objects may be of any size and depth.
+  // Lists and objects are not printed, because they may be of any size and depth.
   const std::string text = found.is_structured() ? "an " + std::string(found.type_name())
                                                  : found.dump(-1, ' ', false, Json::error_handler_t::replace);
   throw InputError(member + ": found " + text + ", allowed: " + allowed);
@@ -60,7 +60,7 @@ std::vector<std::string> texts_member(const Json& question, const char* member) 
   return found->get<std::vector<std::string>>();
 }
 
-// The field that limits loads from a tier, by the profile.
+// The bandwidth that limits loads from a tier: its field and the profile's value.
 struct TierLink {
   const char* path;
   double bytes_per_s;
@@ -111,7 +111,7 @@ Json catalogue_answer() {
           {"policies", policies}};
 }
 
-// Returns the model's sizes, as kvcap show models names them.
+// Returns the model's sizes under the names that kvcap show models uses.
 Json sizes_json(const ModelSpec& model, int64_t tokens) {
   return {{"weight_bytes", model.weight_bytes()},
           {"kv_bytes_per_token", model.kv_bytes_per_token()},
@@ -120,7 +120,7 @@ Json sizes_json(const ModelSpec& model, int64_t tokens) {
           {"max_position_embeddings", model.max_position_embeddings}};
 }
 
-// Returns how many sequences of `tokens` tokens one engine holds at once.
+// Returns how many sequences of `tokens` tokens fit one engine at once.
 double contexts_at_once(const Scenario& scenario, int64_t tokens, const GpuMemory& memory) {
   const ServingOptions& serving = scenario.serving;
   const int64_t held =
@@ -162,7 +162,7 @@ std::vector<std::string> policies_of_question(const Json& question) {
   return policies;
 }
 
-// Returns the closed form of one policy, or why the policy cannot restore this context here.
+// Returns the closed form of one policy, or the reason why the policy cannot restore this context.
 Json policy_answer(const LoneContext& asked, const std::string& policy) {
   try {
     const Scenario scenario = lone_scenario(asked, policy);
@@ -176,7 +176,7 @@ Json policy_answer(const LoneContext& asked, const std::string& policy) {
 
 Json restore_answer(const Json& question) {
   const LoneContext asked = context_of(question);
-  // Bad names and values are errors of the question; what follows is an error of one policy.
+  // This load throws for bad names and values in the question. Later errors concern a single policy.
   const Scenario scenario = lone_scenario(asked, "ideal");
   Json policies = Json::array();
   for (const std::string& one : policies_of_question(question)) policies.push_back(policy_answer(asked, one));
@@ -207,7 +207,7 @@ WhatifAxis axis_of(const Json& question, const char* member) {
   return axis;
 }
 
-// Returns the context of one cell along an axis.
+// Returns the context with the axis's field or length set to its i-th value.
 LoneContext moved(LoneContext asked, const WhatifAxis& axis, std::size_t i) {
   const bool is_length = axis.path == "tokens" || axis.path == "new_tokens";
   if (is_length && !(axis.values[i] >= 1 && axis.values[i] <= static_cast<double>(kMostTokens))) {
@@ -224,7 +224,7 @@ LoneContext moved(LoneContext asked, const WhatifAxis& axis, std::size_t i) {
   return asked;
 }
 
-// Returns the TTFT of each policy in closed form; null where it cannot restore the context.
+// Returns the closed-form TTFT of each policy; null for a policy that cannot restore the context.
 Json cell_json(const LoneContext& asked, const std::vector<std::string>& policies) {
   Json times = Json::array();
   for (const std::string& one : policies) {

@@ -158,7 +158,7 @@ test("pages without data are not in the navigation", async () => {
 
 test("an empty page, and one of another schema, say so", async () => {
   for (const [text, said] of [
-    ["", /holds no data/],
+    ["", /contains no data/],
     ['{"schema":"kvcap.report/2"}', /kvcap\.report\/1.*kvcap\.report\/2/],
     ["{", /not JSON/],
   ]) {

@@ -125,7 +125,7 @@ TEST_F(ResultFaults, OfKilledWorkersCostTheirPointsOnlyAndAreMendedByAResume) {
   kill_worker_of(pid);  // which runs once more
   Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 3);
-  EXPECT_NE(outcome.err.find("kvcap: 1 point without a result: rows say why"), std::string::npos)
+  EXPECT_NE(outcome.err.find("kvcap: 1 point without a result: the rows say why"), std::string::npos)
       << outcome.err;
   EXPECT_NE(outcome.err.find("3 points: 2 ok, 1 failed; "), std::string::npos) << outcome.err;
   EXPECT_NE(

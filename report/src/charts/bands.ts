@@ -19,7 +19,7 @@ export function bands(theme: Theme, rows: readonly string[], dots: readonly Verd
   const paint: Record<string, string> = { inside: theme.good, near: theme.quiet, outside: theme.bad };
   const symbol: Record<string, string> = { inside: "circle", near: "triangle", outside: "diamond" };
   const counts = rows.map(() => 0);
-  // Dots of a row are spread over five lines, so that equal values do not hide each other.
+  // The dots of a row are spread over five lines, so that equal values do not hide each other.
   const lift = (row: number): number => (((counts[row]!++ * 2) % 5) - 2) * 0.13;
   return base_option(theme, {
     grid: { left: 4, right: 16, top: 22, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "all" },

@@ -1,4 +1,5 @@
-// Horizontal bars: stacked parts, one row per policy, or values side by side. A row answers the pointer anywhere.
+// Bar chart: horizontal bars of stacked parts, one row per policy, or of values side by side. The tooltip of
+// a row appears wherever the pointer is in it.
 import type { Theme } from "../theme.ts";
 import {
   axis_name,
@@ -18,7 +19,7 @@ interface BarPart {
   name: string;
   values: (number | null)[]; // one per row
   colours?: string[]; // one per row, if rows are policies
-  colour?: string; // of all rows
+  colour?: string; // one for all rows
 }
 
 interface BarsOptions {
@@ -78,7 +79,7 @@ export function bars(
   const widest = Math.max(...rows.map((row) => row.length));
   const ends = rows.map((_, row) => Math.max(sum(parts, row), options.spans?.[row]?.high ?? 0));
   const ranges = (options.plausible ?? []).flatMap((range) => range?.high ?? []);
-  const widest_range = Math.min(2 * Math.max(...ends), Math.max(0, ...ranges)); // others leave the chart
+  const widest_range = Math.min(2 * Math.max(...ends), Math.max(0, ...ranges)); // wider ones are clipped
   const top = options.max ?? Math.max(...ends, widest_range, options.target?.value ?? 0);
   return base_option(theme, {
     grid: {

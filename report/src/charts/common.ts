@@ -37,26 +37,26 @@ export function tip(title: string, rows: readonly TipRow[]): HTMLElement {
   );
 }
 
-// Milliseconds beyond this are read as seconds, minutes or hours.
+// Times from this many milliseconds on are shown in seconds, minutes or hours.
 const most_ms = 10_000;
 
-// Returns the name of an axis with its unit. `top`: the largest value; long times carry their unit themselves.
+// Returns the name of an axis with its unit. `top`: the largest value; labels of long times include the unit.
 export function axis_name(name: string, unit: string, top = 0): string {
   return unit === "" || (unit === "ms" && top >= most_ms) ? name : `${name} (${unit})`;
 }
 
-// Returns the labels' formatter of an axis in ms whose largest value is `top`.
+// Returns the label formatter for an axis in ms with long times; `top`: the largest value.
 export function long_times(unit: string, top: number): Record<string, unknown> {
   return unit === "ms" && top >= most_ms ? { formatter: duration } : {};
 }
 
-// Returns the unit in which people read simulated time: its symbol, and the seconds in it.
+// Returns a readable unit for simulated times up to `end_s`: its symbol, and its length in seconds.
 export function time_unit(end_s: number): { symbol: string; seconds: number } {
   if (end_s >= 3 * 3600) return { symbol: "h", seconds: 3600 };
   return end_s >= 300 ? { symbol: "min", seconds: 60 } : { symbol: "s", seconds: 1 };
 }
 
-// Returns a vertical line at the pointer, with the pointer's value at the axis.
+// Returns the options of a vertical line at the pointer, with the pointer's value at the axis.
 export function crosshair(theme: Theme, unit: string): Record<string, unknown> {
   return {
     type: "line",
@@ -73,14 +73,16 @@ export function crosshair(theme: Theme, unit: string): Record<string, unknown> {
   };
 }
 
-// Returns the options of charts of points: a crosshair follows the pointer, and pointer.ts shows the nearest point.
+// Returns the tooltip options of charts of points: a crosshair follows the pointer, and pointer.ts shows the
+// tooltip of the nearest point.
 export function nearest_tooltip(
   formatter: (at: { seriesIndex: number; dataIndex: number }) => HTMLElement | "",
 ): Record<string, unknown> {
   return { axisPointer: { triggerOn: "mousemove" }, tooltip: { triggerOn: "none", formatter } };
 }
 
-// Returns the tooltip of charts whose rows answer the pointer anywhere; `content`: by the row's index.
+// Returns the tooltip options of charts whose rows show a tooltip wherever the pointer is in them. `content`
+// returns the tooltip of a row.
 export function row_tooltip(theme: Theme, content: (row: number) => HTMLElement): Record<string, unknown> {
   const shade = theme.mode === "dark" ? "rgba(255,255,255,0.07)" : "rgba(20,30,50,0.06)";
   return {
@@ -100,7 +102,7 @@ interface AxisOptions {
   axis_label?: Record<string, unknown>;
 }
 
-// Returns ticks at 1, 2 and 5 of every decade of the axis; only whole decades if there are many.
+// Returns ticks at 1, 2 and 5 of every decade; fewer per decade if there are many decades.
 export function log_ticks(from: number, to: number): number[] {
   const decades = Math.log10(to / from);
   const steps = decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5];
@@ -149,7 +151,7 @@ export function y_axis(name: string, theme: Theme, options: AxisOptions = {}): R
   return { ...base, nameLocation: options.inverse ? "start" : "end", nameGap: 10, nameTextStyle: text };
 }
 
-// Returns the options that all charts share, with the chart's own options in `extra`.
+// Returns the options that all charts share, together with the chart's own options (`extra`).
 export function base_option(theme: Theme, extra: Record<string, unknown>): Option {
   return {
     animation: false,
@@ -174,7 +176,7 @@ export function with_unit(value: number | null, unit: string): string {
   return unit === "" ? show(value) : `${show(value)} ${unit}`;
 }
 
-// Keeps every n-th item, so that at most `most` are left.
+// Returns every n-th item, so that at most `most` remain.
 export function thin<T>(items: readonly T[], most: number): T[] {
   if (items.length <= most) return [...items];
   const step = Math.ceil(items.length / most);

@@ -1,4 +1,4 @@
-// ECharts with only those parts that the page uses.
+// ECharts, with only the parts that the pages use.
 import { BarChart, CustomChart, LineChart, ParallelChart, ScatterChart } from "echarts/charts";
 import {
   DataZoomComponent,

@@ -1,5 +1,5 @@
-// Gantt chart of a layer schedule: transfers and computations of one context, two rows per policy, as in the
-// papers.
+// Gantt chart of a layer schedule: the transfers and computations of one context, two rows per policy, as
+// papers draw it.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { show } from "../format.ts";
 import type { Style, Theme } from "../theme.ts";
@@ -18,7 +18,7 @@ export interface Work {
 
 export const gantt_height = (rows: number): number => 62 + 24 * rows;
 
-// Returns what every row does at a time.
+// Returns a tooltip with what every row does at a time.
 function moment_tip(
   theme: Theme,
   rows: readonly string[],

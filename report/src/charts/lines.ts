@@ -1,4 +1,5 @@
-// Line chart over a common quantity: distributions, time series, curves. A crosshair reads every line.
+// Line chart over a common quantity: distributions, time series, curves. The tooltip shows the values of all
+// lines at the crosshair.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Style, Theme } from "../theme.ts";
 import {
@@ -22,7 +23,7 @@ export interface Line {
   name: string;
   style: Style;
   points: Point[];
-  half_widths?: (number | null)[]; // of the values' intervals, one per point
+  half_widths?: (number | null)[]; // half widths of the values' intervals, one per point
 }
 
 interface LinesOptions {
@@ -30,18 +31,18 @@ interface LinesOptions {
   y: { name: string; unit: string; log?: boolean; min?: number; max?: number };
   symbols?: boolean; // the points are measurements: the crosshair stops at them
   step?: boolean;
-  outside?: [string, string]; // what a line has before its first and after its last point
+  outside?: [string, string]; // texts shown before a line's first and after its last point
   levels?: { name: string; value: number }[]; // horizontal lines: bounds and targets
   limits?: { name: string; value: number }[]; // vertical lines: targets
   mark?: { name: string; at: number; from: number; to: number }; // a value of x and its interval
-  saturated_from?: number; // from this x on points are saturated: they do not stretch the y axis
+  saturated_from?: number; // points from this x on are saturated and do not stretch the y axis
 }
 
 // True for points that the axes can show: logarithmic axes need positive values.
 const drawable = (options: LinesOptions, [x, y]: Point) =>
   (!options.x.log || x > 0) && (!options.y.log || y > 0);
 
-// Simulated time is shown in the unit that people read it in.
+// Converts simulated times into a readable unit, and leaves out points that the axes cannot show.
 function in_units(all: readonly Line[], options: LinesOptions): { lines: Line[]; options: LinesOptions } {
   const end = Math.max(0, ...all.flatMap((line) => line.points.map((point) => point[0])));
   const { symbol, seconds } =
@@ -58,7 +59,8 @@ function in_units(all: readonly Line[], options: LinesOptions): { lines: Line[];
   return { lines, options: { ...options, x: { ...options.x, unit: symbol } } };
 }
 
-// Returns the value of a line at x, between its points as drawn; null outside of them.
+// Returns the value of a line at x, interpolated as it is drawn; null before its first and after its last
+// point.
 export function value_at(points: readonly Point[], x: number, step = false): number | null {
   const next = points.findIndex((point) => point[0] >= x);
   if (next < 0 || points.length === 0) return null;
@@ -89,7 +91,7 @@ function tip_at(theme: Theme, all: readonly Line[], x: number, options: LinesOpt
   return tip(`${options.x.name} ${with_unit(x, options.x.unit)}`, rows);
 }
 
-// Draws the intervals of measured points.
+// Returns a series that draws the intervals of a line's points; empty without intervals.
 function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
   const spans = line.points.flatMap(([x, y], at) => {
     const half = line.half_widths?.[at] ?? 0;
@@ -124,7 +126,7 @@ function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
   ];
 }
 
-// Returns the vertical targets that are near the values.
+// Returns the vertical targets that are not far beyond the values.
 function near_limits(all: readonly Line[], { limits = [] }: LinesOptions): number[] {
   const last = Math.max(...all.flatMap((line) => line.points.map((point) => point[0])));
   return limits.map(({ value }) => value).filter((value) => value <= 3 * last);
@@ -136,7 +138,7 @@ function marks_of(theme: Theme, all: readonly Line[], options: LinesOptions): Re
     ...all.flatMap((line) => line.points.map((point) => point[0])),
     ...near_limits(all, options),
   );
-  // A target beyond the values stands at the edge, so that it does not press them together.
+  // A target far beyond the values is drawn at the edge, so that it does not compress them.
   const bounds = limits.map(({ name, value }) =>
     value > edge ? { name: `${name} \u2192`, value: edge } : { name, value },
   );
@@ -180,7 +182,7 @@ function marks_of(theme: Theme, all: readonly Line[], options: LinesOptions): Re
   };
 }
 
-// Returns the next larger number of two digits.
+// Rounds up to two significant digits.
 function nice(value: number): number {
   const step = 10 ** (Math.floor(Math.log10(value || 1)) - 1);
   return Number((Math.ceil(value / step) * step).toPrecision(3));

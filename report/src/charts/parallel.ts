@@ -7,7 +7,7 @@ import type { Option } from "./engine.ts";
 export interface Dimension {
   name: string;
   unit: string;
-  categories?: string[]; // values are indices into it
+  categories?: string[]; // if given, values are indices into this list
   log?: boolean;
 }
 
@@ -17,7 +17,7 @@ interface Thread {
   title: string;
 }
 
-// Returns a name in lines of at most 16 characters, if it has spaces or dots to break at.
+// Breaks a name into lines of at most 16 characters where it has spaces or dots.
 function wrapped(name: string): string {
   const lines = [""];
   for (const word of name.split(/(?<=[ .])/)) {
@@ -28,7 +28,7 @@ function wrapped(name: string): string {
   return lines.map((line) => line.trimEnd()).join("\n");
 }
 
-// Returns the ends and ticks of a logarithmic axis, which would otherwise begin decades below its values.
+// Returns the ends and ticks of a logarithmic axis, which by default begins decades below its values.
 function log_options(values: readonly (number | null)[]): Record<string, unknown> {
   const positive = values.filter((value) => value !== null && value > 0) as number[];
   if (positive.length === 0) return {};

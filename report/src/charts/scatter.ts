@@ -1,5 +1,5 @@
-// Scatter chart: points in a plane, one series per colour. Saturated points stand in a strip of their own above
-// the others, so that they do not flatten them.
+// Scatter chart: points in a plane, one series per colour. Saturated points are drawn in a strip above the
+// others, so that they do not stretch the y axis.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Style, Theme } from "../theme.ts";
 import {
@@ -33,17 +33,17 @@ export interface Cloud {
   strong?: boolean; // larger: the front, the answer
   line?: "steps" | "solid" | "dashed"; // connects the dots in order
   hollow?: boolean;
-  beside?: string; // stands where the cloud of this name does: a ring around one of its dots
+  beside?: string; // drawn with the offset of the cloud of this name: a ring around one of its dots
 }
 
 export interface Axis {
   name: string;
   unit: string;
   log?: boolean;
-  swept?: boolean; // set by the reader, so that saturated points do not stretch it
+  swept?: boolean; // a swept field, whose range includes the saturated points
 }
 
-// True iff the values span decades, so that they need a logarithmic axis.
+// True iff the values span so many decades that they need a logarithmic axis.
 export function spans_decades(values: readonly number[]): boolean {
   const positive = values.filter((value) => value > 0);
   return (
@@ -66,7 +66,7 @@ function limits(values: readonly number[], log: boolean): Range {
   return { min: low >= 0 ? Math.max(0, low - room) : low - room, max: high + room };
 }
 
-// Names that fit beside each other on a narrow screen are all shown.
+// Returns axis options that show all names if they fit next to each other on a narrow screen.
 const few_names = (names: readonly string[]) =>
   names.join("").length > 45 ? {} : { interval: 0, hideOverlap: false };
 
@@ -80,10 +80,10 @@ interface ScatterOptions {
 interface Frame {
   xs: Range;
   ys: Range;
-  strip: { from: number; at: number; to: number } | null; // in values of y
+  strip: { from: number; at: number; to: number } | null; // strip of saturated points, in values of y
 }
 
-// A target far above all values would flatten them; it stands at the upper edge then.
+// True iff a target is so near the values that the axis can include it; others are drawn at the upper edge.
 const is_near = (target: number, values: readonly number[]): boolean =>
   target > 0 && target <= 3 * Math.max(...values);
 
@@ -116,7 +116,7 @@ function place_of(dot: Dot, { xs, strip }: Frame): [number, number] {
   return [Math.min(xs.max, Math.max(xs.min, dot.x)), strip.at];
 }
 
-// Most intervals that are drawn: more would hide the points.
+// Intervals are drawn only up to this number; more would hide the points.
 const most_spans = 60;
 
 function spans_series(theme: Theme, clouds: readonly Cloud[]): Record<string, unknown>[] {
@@ -257,7 +257,7 @@ export function scatter(
     series: [
       ...clouds.map((cloud, index) => ({
         ...cloud_series(theme, cloud, options.small ?? false),
-        // Equal points of several settings would hide each other.
+        // Offsets keep equal points of several settings from hiding each other.
         ...(x.swept ? { symbolOffset: [offset_of(cloud, clouds), 0] } : {}),
         data: cloud.dots.map((dot) => place_of(dot, frame)),
         ...(index === 0 ? marks_of(theme, frame, options) : {}),
@@ -267,7 +267,7 @@ export function scatter(
   });
 }
 
-// Returns the px by which a cloud stands beside the value of x that it shares with others.
+// Returns the offset in px of a cloud from the value of x that it shares with other clouds.
 function offset_of(cloud: Cloud, clouds: readonly Cloud[]): number {
   const names = clouds.filter(({ beside }) => beside === undefined).map(({ name }) => name);
   const step = Math.min(6, 24 / Math.max(1, names.length - 1));

@@ -1,4 +1,4 @@
-// Intervals of the values of a chart's rows, drawn over its marks.
+// Draws the intervals of a chart's rows over its marks.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Theme } from "../theme.ts";
 
@@ -7,14 +7,14 @@ export interface Span {
   high: number;
 }
 
-// Returns the interval of a value, if its half width is known and not 0.
+// Returns the interval of a value; null if its half width is unknown or 0.
 export function span_of(value: number | null, half_width: number | null): Span | null {
   return value === null || half_width === null || half_width <= 1e-9 * Math.abs(value)
     ? null
     : { low: value - half_width, high: value + half_width };
 }
 
-// Draws a horizontal whisker in every row that has an interval.
+// Returns a series that draws a horizontal whisker in every row with an interval.
 export function across_rows(
   theme: Theme,
   spans: readonly (Span | null)[],
@@ -53,7 +53,7 @@ export function across_rows(
   ];
 }
 
-// Draws a pale band behind the middle of every row that has a range of plausible machines.
+// Returns a series that draws a pale band in every row with a range of plausible machines.
 export function bands_across(theme: Theme, spans: readonly (Span | null)[]): Record<string, unknown>[] {
   const data = spans.flatMap((span, row) => (span ? [[span.low, span.high, row]] : []));
   if (data.length === 0) return [];

@@ -1,4 +1,4 @@
-// Heat strips: one row per resource, time from left to right, with the busiest resource of every bin
+// Heat strips: one row per resource, with time from left to right. The busiest resource of every time bin is
 // underlined.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import { show } from "../format.ts";
@@ -23,7 +23,7 @@ export function busiest(strips: readonly Strip[], bin: number): number {
   return best;
 }
 
-// Returns what every resource does in a bin.
+// Returns a tooltip with how busy every resource is in a bin.
 function bin_tip(theme: Theme, time: string, rows: readonly Strip[], bin: number): HTMLElement {
   const most = busiest(rows, bin);
   return tip(
@@ -55,7 +55,7 @@ export function strips(theme: Theme, times: readonly (number | null)[], rows: re
   );
   const bound = times.map((_, bin) => busiest(rows, bin));
   return base_option(theme, {
-    // All strips of a page share their left edge, so that their times are aligned.
+    // All charts of strips on a page have the same left edge, so that their times are aligned.
     grid: { left: 112, right: 24, top: 6, bottom: 46, outerBoundsMode: "none" },
     xAxis: {
       ...x_axis(axis_name("simulated time", symbol), theme, {

@@ -90,7 +90,7 @@ export function tornado(
                   {
                     xAxis: target.value,
                     lineStyle: { color: theme.bad, type: "dashed" },
-                    label: { show: false }, // beside "answer" there is no room for it: the note names it
+                    label: { show: false }, // no room next to "answer"; the note names the target
                   },
                 ]
               : []),

@@ -1,4 +1,5 @@
-// The card of an answer: who meets the targets, at what price and how sure, its chart, and the machine beside it.
+// The card of an answer: what meets the targets, at what price, and how sure that is, with a chart and the
+// machine.
 import type { Context } from "../context.ts";
 import { h, type Child } from "../dom.ts";
 import type { Figure } from "../figure.ts";
@@ -30,16 +31,16 @@ function fact(one: Fact): HTMLElement {
 }
 
 interface Card {
-  title: string; // "": the page has one answer only
+  title: string; // "": the page has only one answer
   facts: readonly Fact[];
   figure: Figure | null;
   load: MachineLoad | null;
   of: string; // the setting whose machine is drawn
-  controls?: Child; // choose it
+  controls?: Child; // for choosing that setting
 }
 
 export function answer_card(context: Context, card: Card): void {
-  // All pages are printed into one document, in which an id is unique.
+  // When all pages are printed, they are in one document, so ids must be unique across pages.
   const own = (id: string) => (context.page === "overview" ? `overview-${id}` : id);
   const picture = card.load ? machine_figure(context.theme, card.load, card.of, card.controls) : null;
   const grid = h("div", { class: picture ? "answer" : "answer single" });

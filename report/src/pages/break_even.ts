@@ -1,5 +1,4 @@
-// Break-even map: one tile per pair of values of two fields, in the winner's colour, and where the winner
-// changes.
+// Break-even map: one tile per pair of values of two fields, in the colour of the fastest policy.
 import { colour } from "../charts/common.ts";
 import { tiles, type Tile } from "../charts/tiles.ts";
 import type { Context } from "../context.ts";
@@ -10,7 +9,7 @@ import type { Place } from "../place.ts";
 import { cell, words } from "../table.ts";
 import { ms_of_s, field_title, unit_of } from "../quantities.ts";
 
-// Formats a value of a field; values are text.
+// Formats a value of a field, given as text, in the field's unit.
 function label(path: string, text: string): string {
   const number = Number(text);
   return text.trim() === "" || Number.isNaN(number) ? text : brief(number * unit_of(path).scale, 6);
@@ -49,8 +48,8 @@ export function break_even_figures(context: Context, { name, place }: Named): Fi
   }));
   const map: Figure = {
     id: id_of("break-even", name),
-    title: `Who wins where: ${name}`,
-    note: "The policy with the least time to first token; the number is how many times longer the second takes.",
+    title: `Fastest policy: ${name}`,
+    note: "The policy with the lowest time to first token. The number is how many times longer the second one takes.",
     says: `Map of ${field_title(across)} against ${field_title(down)}; ${list(winners.map((one) => `${one} wins ${cells.filter((each) => winner(each) === one).length} tiles`))}.`,
     height: 70 + 34 * rows.length,
     key: winners.map((one) => ({ name: one, colour: paint(one) })),

@@ -14,7 +14,7 @@ import { span_of } from "../charts/spans.ts";
 import { missing } from "./missing.ts";
 import { over_time } from "./over_time.ts";
 
-// One metric of every tier, stacked along a row a policy.
+// Returns a figure of one metric by tier, stacked, with one row per policy; null if it is zero everywhere.
 function by_tier(
   context: Context,
   all: readonly Run[],
@@ -70,8 +70,8 @@ function hit_rates(context: Context, runs: readonly Run[]): Figure {
     id: "hit-rate",
     title: "Token hit rate",
     note: bounds
-      ? "Reused tokens of all prompt tokens, beside the bounds that no cache of this workload exceeds."
-      : "Reused tokens of all prompt tokens. kvcap compare --bounds adds what an infinite cache and Belady's eviction reach.",
+      ? "Share of prompt tokens that were reused, with the bounds that no cache exceeds on this workload."
+      : "Share of prompt tokens that were reused. kvcap compare --bounds adds the hit rates of an infinite cache and of Belady's eviction.",
     says: `Token hit rate: ${list(runs.map((run) => `${run.label} ${show(100 * (rate(run).number ?? 0))} %`))}.`,
     height: bars_height(runs.length, 1, false),
     option: bars(
@@ -117,8 +117,8 @@ function occupancy(context: Context, runs: readonly Run[]): (Figure | null)[] {
   );
 }
 
-// Draws the miss ratio over the size of the cache, if the trace's statistics contain the curve, together with
-// the miss ratios of runs that are bounds (an infinite store, Belady's eviction).
+// Draws the miss ratio over the size of the cache, together with the miss ratios of runs that are bounds (an
+// infinite store, Belady's eviction). Returns null if the trace's statistics lack the curve.
 function miss_ratio_figure(context: Context, { name, place }: Named, runs: readonly Run[]): Figure | null {
   const points = place.at("miss_ratio_curve").items;
   if (points.length === 0) return null;
@@ -132,7 +132,7 @@ function miss_ratio_figure(context: Context, { name, place }: Named, runs: reado
   return {
     id: id_of("miss-ratio", name),
     title: `Miss ratio against the size of the cache: ${name}`,
-    note: "Of an LRU store: a reuse finds its tokens once the store is as large as the reuse distance.",
+    note: "For an LRU store: a reuse is a hit if the store is at least as large as the reuse distance.",
     says: `Miss ratio curve of ${name}, ${points.length} sizes.`,
     height: 280,
     option: lines(
@@ -187,8 +187,8 @@ export function cache(context: Context): void {
     ),
     over,
     ...occupancy(context, runs),
-    by_tier(context, runs, "read_bytes", "Bytes read", "Out of each tier, over the whole run."),
-    by_tier(context, runs, "written_bytes", "Bytes written", "Into each tier, over the whole run."),
+    by_tier(context, runs, "read_bytes", "Bytes read", "From each tier, over the whole run."),
+    by_tier(context, runs, "written_bytes", "Bytes written", "To each tier, over the whole run."),
     by_tier(context, runs, "peak_stored_bytes", "Most bytes stored at once", "Peak occupancy of each tier."),
     ...traces.flatMap((trace) => reuse_figures(context, trace)),
     ...curves,

@@ -1,4 +1,4 @@
-// Configurations that a plan has judged, as text and as rows of tables.
+// Shows configurations that a plan has judged, as text and as rows of tables.
 import { brief } from "../format.ts";
 import type { Place } from "../place.ts";
 import { metric_cell, words, type Cell, type Table } from "../table.ts";
@@ -11,7 +11,7 @@ export const mean = (candidate: Place, metric: string): Place =>
 export const scaled = (place: Place, metric: string): number | null =>
   place.number === null ? null : place.number * unit_of(metric).scale;
 
-// Returns half the width of the printed interval, which is not always centred on the mean.
+// Returns half the width of the printed interval, which need not be centred on the mean.
 export function half_width(candidate: Place, metric: string): number | null {
   const interval = candidate.at("metrics").metric(metric).at("interval");
   const [from, to] = [interval.at(0).number, interval.at(1).number];
@@ -45,7 +45,7 @@ function fields(candidate: Place): Map<string, string> {
   );
 }
 
-// Returns the cell of a field: a list of tiers by their kinds, a number in the field's unit.
+// Returns the cell of a field: a list of tiers as their kinds, a number in the field's unit.
 function field_cell(path: string, text: string | undefined): Cell {
   if (text === undefined) return words("\u2013");
   const number = Number(text);

@@ -1,4 +1,4 @@
-// Capacity page: the highest load that meets the targets, and times and goodput below and above it.
+// Capacity page: the highest load that meets the targets, and latencies and goodput below and above it.
 import { lines, type Line } from "../charts/lines.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
@@ -55,13 +55,13 @@ class CapacityPage {
     };
   }
 
-  // Returns the least load that is saturated.
+  // Returns the lowest saturated load.
   private get saturated_from(): number | undefined {
     const found = this.points.find((point) => point.at("stable").text === "saturated");
     return found?.at(this.unit).number ?? undefined;
   }
 
-  // Returns the mark of the capacity and its interval; only a line if there is no interval.
+  // Returns the mark of the capacity with its interval, which has no width if there is none.
   private mark() {
     const [from, to] = [0, 1].map((end) => this.place.at("capacity", "interval", end).number);
     const text = `capacity ${show(this.capacity)}`;
@@ -123,7 +123,7 @@ class CapacityPage {
     };
   }
 
-  // Draws the latencies whose targets are not on the chart of TTFT.
+  // Returns a chart for each latency whose target the chart of TTFT does not show.
   private others(): Figure[] {
     const metrics = this.place.at("meet").entries.map(([metric]) => metric);
     return metrics
@@ -152,7 +152,7 @@ class CapacityPage {
     );
   }
 
-  // How much is served within which targets, at what price, and how sure it is.
+  // Returns how much is served within which targets, at what price, and how sure that is.
   private facts(): Fact[] {
     const { place } = this;
     const [from, to] = [0, 1].map((end) => place.at("capacity", "interval", end).number);
@@ -200,8 +200,8 @@ class CapacityPage {
     this.context.figures(
       this.chart(
         "goodput",
-        "What is served over the load",
-        "Dashed: all answers; solid: those within the targets; whiskers: 95 % intervals.",
+        "Throughput over the load",
+        "Dashed: all answers; solid: answers within the targets; whiskers: 95 % intervals.",
         [this.line("request_goodput", "solid"), this.line("request_throughput", "dashed")],
         { name: "requests/s", unit: "" },
       ),

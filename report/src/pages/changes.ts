@@ -24,7 +24,7 @@ interface Pair<T> {
   after: T;
 }
 
-// Pairs items of the same name; if each side has only one item, pairs these two.
+// Pairs items with the same name. If each side has only one item, pairs these two whatever their names.
 function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => string): Pair<T>[] {
   if (before.length === 1 && after.length === 1)
     return [{ name: name(after[0]!), before: before[0]!, after: after[0]! }];
@@ -37,8 +37,8 @@ function pair<T>(before: readonly T[], after: readonly T[], name: (one: T) => st
 const pairs_of_runs = (before: Group, after: Group): Pair<Run>[] =>
   pair(before.runs, after.runs, (run) => run.label);
 
-// Pairs each group of `before` with one of `after`: first groups of the same name, then the most similar by
-// scenario and settings.
+// Pairs each group of `before` with one of `after`: first groups with the same name, then the most similar
+// groups by scenario and settings.
 function pair_groups(before: readonly Group[], after: readonly Group[]): Pair<Group>[] {
   const scenario = (group: Group) => group.runs[0]?.place.at("scenario", "name").text;
   const found = new Map<Group, Group>();
@@ -67,7 +67,8 @@ const change_columns = (unit = ""): Column[] => [
   { name: "Reading" },
 ];
 
-// Interprets a difference. `sign` is 1 if more is better; `noise` is the half width of its intervals.
+// Interprets a difference. `sign`: 1 if more is better, -1 if less is. `noise`: the half width of its
+// interval.
 function reading(difference: number, sign: number, noise: number): { text: string; mark?: "good" | "bad" } {
   if (difference === 0) return { text: "same" };
   if (Math.abs(difference) <= noise) return { text: "not significant" };
@@ -101,14 +102,15 @@ interface RunPair extends Pair<Run> {
   width: (metric: string) => number | null;
 }
 
-// Returns the half width of the difference's interval; 0 or infinity where only its verdict is known.
+// Returns the half width of a difference's interval. If only its verdict is known, returns 0 for a change
+// that the runs show, otherwise infinity.
 function noise_of({ before, after, tells }: RunPair, metric: string): number {
   const told = tells(metric);
   if (told !== undefined) return told ? 0 : Infinity;
   return Math.hypot(half_width(before, metric) ?? 0, half_width(after, metric) ?? 0);
 }
 
-// Returns the half width of the change in percent; null without an interval.
+// Returns the half width of a relative change's interval in percent; null without an interval.
 function relative_width({ before, after, width }: RunPair, metric: string, from: number): number | null {
   const known = width(metric);
   if (known !== null) return (100 * known) / unit_of(metric).scale / Math.abs(from);
@@ -141,7 +143,7 @@ function run_table(run: RunPair, metrics: readonly string[]): Table {
   };
 }
 
-// Draws the changes of the most important metrics in percent.
+// Returns a figure of the relative changes of some metrics.
 function run_figure(context: Context, run: RunPair, metrics: readonly string[]): Figure | null {
   const { theme } = context;
   const rows = metrics.flatMap((metric): Whisker[] => {

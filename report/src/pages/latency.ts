@@ -20,7 +20,7 @@ import { over_time } from "./over_time.ts";
 
 const ms = { symbol: "ms", scale: 1 };
 const quantiles = (run: Run, name: string): Place => run.place.at("distributions", name);
-// Returns the percentage of a quantile: 99 quantiles are 1 % to 99 %.
+// Returns the percentage of a quantile by its index: of 99 quantiles, 1 % to 99 %.
 const percent = (index: number, count: number): number => (100 * (index + 1)) / (count + 1);
 
 function cdf(context: Context, runs: readonly Run[], id: string, name: string, controls?: Node): Figure {
@@ -63,7 +63,7 @@ function cdf(context: Context, runs: readonly Run[], id: string, name: string, c
 
 const part_title = (part: string): string => title_of(`ttft_breakdown_ms.${part}`);
 const always = ["queue", "lookup", "load", "restore_compute", "prefill"];
-// Parts of the latency if one node computes the prompt and another decodes.
+// Parts of the TTFT that exist only if one node computes the prompt and another decodes.
 const handed_over = ["decode_queue", "transfer", "first_step"];
 
 function breakdown(context: Context, runs: readonly Run[]): Figure {
@@ -156,7 +156,7 @@ function side_by_side(
   };
 }
 
-// Draws TTFT over bins of history length, without empty bins.
+// Draws TTFT by bins of history length, leaving out empty bins.
 function history(context: Context, runs: readonly Run[]): Figure | null {
   const bins = (run: Run) =>
     run.place.at("by_history").items.filter((bin) => (bin.at("count").number ?? 0) > 0);
@@ -171,7 +171,7 @@ function history(context: Context, runs: readonly Run[]): Figure | null {
   return {
     id: "history",
     title: "TTFT against the length of the history",
-    note: "Every point is a bin of history lengths, drawn at its middle; turns without history are in the table.",
+    note: "Each point is a bin of history lengths, drawn at its middle. Turns without history are in the table.",
     says: `${title_of(key)} against history length, ${list(runs.map((run) => run.label))}.`,
     height: 300,
     controls: context.select("TTFT", "history", keys, key, title_of),
@@ -218,8 +218,8 @@ const saturated_metrics = [
   "output_throughput",
 ];
 
-// Draws the saturated settings in a strip of their own, and returns the others: latencies that grow for as long as
-// a run lasts would flatten theirs. If all settings are saturated, returns all.
+// Draws a table of the saturated settings, and returns the other settings for the charts, which latencies
+// that grow as long as the run lasts would flatten. If all settings are saturated, returns all.
 function served_runs(context: Context, all: readonly Run[]): readonly Run[] {
   const served = all.filter((run) => !is_saturated(run));
   const saturated = all.filter(is_saturated);
@@ -232,7 +232,7 @@ function served_runs(context: Context, all: readonly Run[]): readonly Run[] {
       h(
         "p",
         { class: "note" },
-        "More arrives than leaves, so their latencies grow for as long as the run lasts. The charts leave them out.",
+        "More arrives than leaves, so their latencies grow as long as the run lasts. The charts leave them out.",
       ),
       draw_table(
         {

@@ -1,4 +1,4 @@
-// Notes which data the inputs lack, so that a missing chart is not read as a missing effect.
+// Tells the reader which data the inputs lack, so that a missing chart is not taken for a missing effect.
 import type { Context } from "../context.ts";
 import { h } from "../dom.ts";
 

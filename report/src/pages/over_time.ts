@@ -1,4 +1,4 @@
-// Chart of one series of every run over simulated time.
+// Charts one series of every run over simulated time.
 import { lines } from "../charts/lines.ts";
 import { thin } from "../charts/common.ts";
 import type { Context } from "../context.ts";

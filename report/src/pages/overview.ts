@@ -21,15 +21,15 @@ import { scenario_words } from "./scenario.ts";
 import { more_sentences } from "./sentences.ts";
 import { sweep_cards } from "./sweep_answer.ts";
 
-// Returns a cell; resources by their titles.
+// Returns the cell of a metric; a resource is shown by its title.
 function value_cell(place: Place, metric: string, half: number | null): Cell {
   const resource = metric === "bound_by" ? place.text : null;
   return resource ? words(title_of(`${resource}_utilization`)) : metric_cell(place, metric, half);
 }
 
-// Returns a table with policies as columns. What is best beyond chance is bold; bounds do not count.
+// Returns a table with one column per policy. Values that are best beyond chance, bounds aside, are bold.
 function headline(runs: readonly Run[], differences: readonly Place[]): Table {
-  // As on the terminal, a row of zeros is shown only if most readers look for it.
+  // As on the terminal, a row of zeros is shown only for headline metrics.
   const metrics = overview_rows().filter((metric) =>
     runs
       .map((run) => run.place.at("metrics").metric(metric))
@@ -50,8 +50,8 @@ function headline(runs: readonly Run[], differences: readonly Place[]): Table {
   };
 }
 
-// Marks the values that are better than all others beyond chance. Bounds cannot be bought, and saturated runs have
-// latencies that grow for as long as they run.
+// Marks the values that are better than all others beyond chance. Leaves out bounds, which cannot be built,
+// and saturated runs, whose latencies grow as long as the run lasts.
 function mark_best(cells: Cell[], runs: readonly Run[], metric: string, differences: readonly Place[]): void {
   const sign = better(metric);
   const rivals = runs.filter((run, at) => cells[at]!.value !== null && !run.bound && !is_saturated(run));
@@ -96,7 +96,7 @@ function differences_figure(context: Context, group: Group, runs: readonly Run[]
   return {
     id: "differences",
     title: `${title_of(metric)} against ${against}`,
-    note: "Paired differences: every policy saw the same sessions. Whiskers are 95 % intervals; one that crosses the line says that the difference may be chance.",
+    note: "Paired differences: every policy served the same sessions. Whiskers are 95 % intervals; if one crosses the line, the difference may be chance.",
     says: `Difference of ${title_of(metric)} against ${against}: ${list(said)}.`,
     height: 70 + 34 * rows.length,
     option: whiskers(context.theme, rows, { name, unit: unit.symbol, zero: against }),
@@ -124,8 +124,8 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   const bought = runs.filter((run) => !run.bound);
   const value = (run: Run, part: string) => run.place.at("metrics", "cost").metric(part);
   const dollars = (run: Run, part: string) => value(run, part).number ?? 0;
-  // The parts sum to the total: only the larger of an SSD's time and its wear counts, and energy counts only
-  // if the rent does not include it.
+  // So that the parts sum to the total, only the larger of an SSD's cost over time and its wear counts, and
+  // energy counts only if the rent does not include it.
   const share = (run: Run, part: string): number => {
     const worn = dollars(run, "ssd_wear_usd") > dollars(run, "ssd_usd");
     if (part === (worn ? "ssd_usd" : "ssd_wear_usd")) return 0;
@@ -141,7 +141,7 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   return {
     id: "cost",
     title: "Cost of the run",
-    note: "GPUs and provisioned tiers over the duration. Bounds have no price.",
+    note: "GPUs and provisioned tiers over the duration of the run. Bounds have no price.",
     says: `Cost of the run in dollars: ${list(bought.map((run) => `${run.label} ${show(value(run, "total_usd").number)}`))}.`,
     height: bars_height(bought.length, parts.length, true),
     key: parts_key(context.theme, parts.map(title)),
@@ -171,7 +171,8 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   };
 }
 
-// Returns the setting whose machine is drawn: the one with the least p99 TTFT that serves the load.
+// Returns the setting whose machine is drawn by default: of those that serve the load, the one with the
+// lowest p99 TTFT.
 function shown_setting(runs: readonly Run[]): Run {
   const real = runs.filter((run) => !run.bound);
   const served = real.filter((run) => !is_saturated(run));
@@ -199,7 +200,7 @@ function draw_runs(context: Context, group: Group, runs: readonly Run[]): void {
       "p",
       { class: "note" },
       runs.length > 1
-        ? "Bold: better than every other policy that can be bought, beyond chance; \u00b1 is a 95 % interval."
+        ? "Bold: better than every other policy that can be built, beyond chance; \u00b1 is a 95 % interval."
         : "\u00b1 is a 95 % interval.",
     ),
   );

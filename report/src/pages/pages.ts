@@ -1,4 +1,4 @@
-// The pages by name: their titles, when they have content, and the functions that draw them.
+// The table of pages: their titles, when they are present, and the functions that draw them.
 import type { Context } from "../context.ts";
 import type { PageName, Report } from "../data.ts";
 import { cache } from "./cache.ts";

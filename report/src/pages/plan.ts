@@ -45,11 +45,11 @@ class PlanPage {
     this.objective = this.plan.at("minimize").text ?? this.metrics[0] ?? "";
   }
 
-  // Draws the metrics of the answer and its command; the sentences above name it.
+  // Draws the metrics of the answer and its command. The sentences above name the answer.
   answer_table(): void {
     if (!this.answer.exists) return;
     const panel = new CommandPanel("");
-    panel.show("Run it again:", this.answer.at("command").text ?? "");
+    panel.show("Command that repeats it:", this.answer.at("command").text ?? "");
     this.context.add(
       h("h2", {}, "The answer"),
       draw_table(candidate_table([this.answer], this.metrics, false), "The answer"),
@@ -62,7 +62,7 @@ class PlanPage {
     return half === null ? null : half * unit_of(metric).scale;
   }
 
-  // Who meets the targets, at what price, and how sure it is.
+  // Returns what meets the targets, at what price, and how sure that is.
   facts(): Fact[] {
     const { plan, answer } = this;
     const shown = answer.exists ? answer : plan.at("nearest");
@@ -95,7 +95,7 @@ class PlanPage {
     const machines = share === null ? "" : `${show(100 * share)} % of ${show(draws)} plausible machines`;
     const name = "How sure";
     if (rivals > 0)
-      return { name, text: `${rivals} rivals`, note: `not told apart over ${seeds}; ${machines}` };
+      return { name, text: `${rivals} rivals`, note: `cannot be told apart over ${seeds}; ${machines}` };
     if (plan.at("clear").value === false) return { name, text: "one seed", note: "chance is not excluded" };
     const beyond = `over ${seeds} every target is met beyond its interval`;
     if (share === null) return { name, text: seeds, note: beyond };
@@ -131,7 +131,8 @@ class PlanPage {
     });
   }
 
-  // Draws all judged configurations over two metrics of the plan, with the answer and the front highlighted.
+  // Returns a figure of all judged configurations over two metrics of the plan, which highlights the answer
+  // and the Pareto front.
   choices(): Figure | null {
     const { context, plan, answer } = this;
     const others = this.metrics.filter((metric) => metric !== this.objective);
@@ -193,7 +194,7 @@ class PlanPage {
     return {
       id: "choices",
       title: `${title_of(metric)} against ${title_of(this.objective)}`,
-      note: `Every configuration that was simulated, with its interval; the diamond is the answer.${left_out > 0 ? ` ${left_out} are left out, evenly.` : ""}`,
+      note: `Every configuration that was simulated, with its interval; the diamond is the answer.${left_out > 0 ? ` ${left_out} of them are left out at regular intervals.` : ""}`,
       says: `${judged.length} configurations, ${front.length} of them on the Pareto front.`,
       height: 380,
       wide: true,
@@ -221,19 +222,19 @@ class PlanPage {
           [...judged, ...front, answer].find(
             (candidate) => candidate.exists && changes(candidate) === one.title,
           );
-        if (found) panel.show(changes(found), found.at("command").text ?? "There is no command for it.");
+        if (found) panel.show(changes(found), found.at("command").text ?? "No command reproduces it.");
       },
     };
   }
 
-  // Draws the effect of prices on the answer's objective.
+  // Returns a figure of the effect of prices on the answer's objective.
   prices(): Figure | null {
     const items = this.plan.at("prices").items;
     const from = scaled(mean(this.answer, this.objective), this.objective);
     if (items.length === 0 || from === null) return null;
     const unit = unit_of(this.objective);
     return this.tornado_of("prices", "If prices change", title_of(this.objective), unit.symbol, from, {
-      note: "How far the answer's cost moves. Red: another configuration is then cheaper.",
+      note: "The answer's cost under other prices. Red: another configuration would be cheaper.",
       rows: items.map((item) => ({
         name: item.at("what").text ?? "",
         value: scaled(item.at("objective"), this.objective) ?? from,
@@ -286,7 +287,8 @@ class PlanPage {
     };
   }
 
-  // Returns the interval of a change against the answer, which pairs the seeds and is narrower than the value's.
+  // Returns the interval of a change against the answer. It pairs the seeds, so it is narrower than the
+  // interval of the value itself.
   private change_span(item: Place, metric: string, from: number): Span | null {
     const [low, high] = [0, 1].map((end) => scaled(item.at("change", metric, "interval", end), metric));
     return typeof low === "number" && typeof high === "number"
@@ -294,7 +296,8 @@ class PlanPage {
       : null;
   }
 
-  // Draws the neighbours of the answer (marginal), or the answer under other loads (robustness).
+  // Returns a figure of the neighbours of the answer (marginal), or of the answer under other loads
+  // (robustness).
   moves(key: "marginal" | "robustness", title: string, note: string): Figure | null {
     const items = this.plan.at(key).items;
     const metric = this.context.chosen(
@@ -334,12 +337,12 @@ class PlanPage {
       this.moves(
         "marginal",
         "What to buy next",
-        "The neighbours of the answer, one step of one field away. Red: misses a target; grey: unclear.",
+        "The neighbours of the answer, each one step of one field away. Red: misses a target; grey: unclear.",
       ),
       this.moves(
         "robustness",
-        "If the load is another",
-        "The answer under other traffic and prompts. Red: misses a target; grey: unclear.",
+        "If the load changes",
+        "The answer under other loads and prompts. Red: misses a target; grey: unclear.",
       ),
       this.prices(),
     );

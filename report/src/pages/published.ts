@@ -1,4 +1,5 @@
-// The published figures of a validation: what a paper printed and what was simulated, in one chart a figure.
+// The published figures of a validation: one chart per figure, with the paper's numbers and the simulated
+// ones.
 import { scatter, spans_decades, type Cloud, type Dot } from "../charts/scatter.ts";
 import type { Context } from "../context.ts";
 import { policy_of } from "../data.ts";
@@ -65,7 +66,7 @@ const dot = (x: number, y: number, title: string): Dot => ({
   key: -1,
 });
 
-// Returns the outline of a range, which a check prints once for all its points of a policy.
+// Returns the outline of a range, which a check gives once for all its points of a policy.
 function outline(points: readonly Point[]): Dot[] {
   const xs = points.map((point) => point.x);
   const [low, high] = points[0]!.published as [number, number];
@@ -85,7 +86,7 @@ function grouped<T>(items: readonly T[], key: (item: T) => string): T[][] {
   return [...groups.values()];
 }
 
-// Returns the symbol of each series: one for each variant of a policy, or for each policy.
+// Returns the symbol of each series: one per variant of a policy, or one per policy if there are no variants.
 function symbols_of(series: readonly string[]): Map<string, (typeof symbols)[number]> {
   const variant = (name: string) => name.slice(policy_of(name).length) || name;
   const variants = [...new Set(series.map(variant))];
@@ -94,7 +95,7 @@ function symbols_of(series: readonly string[]): Map<string, (typeof symbols)[num
   );
 }
 
-// Returns the marks of a figure: published ranges below, then published and simulated numbers.
+// Returns the marks of a figure: published ranges at the bottom, then published and simulated numbers.
 function clouds_of({ points, cases }: Curves, style: (series: string) => Style): Cloud[] {
   const ranges = points.filter((point) => point.published.length === 2);
   const boxes = grouped(ranges, ({ check, series }) => `${check}\n${policy_of(series)}`).map(
@@ -170,7 +171,7 @@ function figure_of(context: Context, title: string, y_axis: string, curves: Curv
   };
 }
 
-// Returns a figure for every published figure with two values of x or more and a published number.
+// Returns a figure for every published figure that has at least two values of x and one published number.
 export function published_figures(context: Context, checks: readonly Place[]): Figure[] {
   const places = checks.flatMap((check) =>
     check.at("curve", "points").items.map((point) => ({ check, point })),

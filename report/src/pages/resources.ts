@@ -1,4 +1,4 @@
-// Resources page: utilisation over time, and the bottleneck at each time.
+// Resources page: the utilization of resources over time, and the bottleneck at each time.
 import { bars, bars_height } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { busiest, strips, strips_height, type Strip } from "../charts/strips.ts";
@@ -14,7 +14,8 @@ import { h } from "../dom.ts";
 import { over_time } from "./over_time.ts";
 
 const suffix = "_utilization";
-// Returns the name of a resource. GPUs without NVLink exchange their data over PCIe, also as `nvlink`.
+// Returns the name of a resource. GPUs without NVLink exchange data over PCIe, but results call that
+// `nvlink`, too.
 function resource_name(key: string, runs: readonly Run[]): string {
   const uses_nvlink = (run: Run): boolean => {
     const hardware = run.place.at("scenario", "hardware");
@@ -59,7 +60,7 @@ function timeline(context: Context, run: Run): Figure | null {
   };
 }
 
-// Draws the mean utilisation of a selected resource under every policy.
+// Returns a figure of the mean utilization of a selected resource under every policy.
 function averages(context: Context, runs: readonly Run[]): Figure | null {
   const value = (run: Run, key: string) => run.place.at("metrics", "utilization", key);
   const keys = [
@@ -131,7 +132,7 @@ export function resources(context: Context): void {
   const timelines = runs.map((run) => timeline(context, run));
   const first = timelines.find((figure) => figure !== null);
   if (first) {
-    first.note = `The ${context.theme.mode === "dark" ? "lighter" : "darker"}, the busier; the red line runs under the resource that is busiest at the moment.`;
+    first.note = `The ${context.theme.mode === "dark" ? "lighter" : "darker"}, the busier. A red line underlines the resource that is busiest at each time.`;
     first.key = steps.map((share) => ({ name: `${100 * share} %`, colour: context.theme.heat(share) }));
   }
   context.figures(...timelines.map((figure) => (figure ? { ...figure, wide: true } : null)));

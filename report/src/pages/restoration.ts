@@ -48,7 +48,7 @@ function schedule(context: Context, name: string, policies: readonly Place[]): F
     id: id_of("schedule", name),
     title: "Layer schedule",
     note:
-      "Pale bars are transfers, solid ones computations; numbers are layers. Drag the slider, or pinch, to look closer." +
+      "Pale bars are transfers, solid bars computations; numbers are layers. Drag the slider, or pinch, to zoom." +
       (left_out > 0 ? ` ${left_out} bars of further policies are left out: switch policies off above.` : ""),
     says: `Schedule of transfers and computations. First token after: ${list(policies.map((place) => `${policy_of(place)} ${show(1000 * (place.at("ttft_s").number ?? 0))} ms`))}.`,
     height: gantt_height(rows.length),
@@ -88,7 +88,7 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
   return {
     id: id_of("restore-times", name),
     title: "Time to first token of one context",
-    note: "An empty machine: no queue and no other turn. The closed form is in the table.",
+    note: "On an idle machine, without a queue or other turns. The closed form is in the table.",
     says: `Time to restore the context: ${list(policies.map((place) => `${policy_of(place)} ${show(1000 * (place.at("restore_s").number ?? 0))} ms`))}.`,
     height: bars_height(policies.length, 2, true),
     key: parts_key(context.theme, names),
@@ -134,7 +134,7 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
   };
 }
 
-// With many policies, those that the papers compare are shown until the reader selects others.
+// If there are many policies, only these, which papers compare, are shown until the reader selects others.
 const first_shown = [
   "recompute",
   "ideal",

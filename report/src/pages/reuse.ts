@@ -1,4 +1,4 @@
-// Statistics of a trace: distances between uses of the same tokens.
+// Figures of a trace's reuse distances, in tokens and in time.
 import { bars, bars_height } from "../charts/bars.ts";
 import type { Context } from "../context.ts";
 import type { Named } from "../data.ts";
@@ -13,9 +13,9 @@ export function reuse_figures(context: Context, { name, place }: Named): Figure[
     [
       "tokens",
       "tokens",
-      "How much is computed between two uses of the same tokens: the cache that an LRU needs.",
+      "Tokens computed between two uses of the same tokens: the size that an LRU cache needs.",
     ],
-    ["s", "s", "How long the same tokens wait for their next use."],
+    ["s", "s", "Time from one use of tokens to their next use."],
   ];
   return kinds.flatMap(([suffix, unit, note]): Figure[] => {
     const shown = ranks.filter((rank) => place.at(`${rank}_reuse_distance_${suffix}`).number !== null);

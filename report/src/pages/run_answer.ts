@@ -19,7 +19,7 @@ type Verdict = "meets" | "unclear" | "misses" | "saturated";
 
 const value = (run: Run, metric: string): number | null => run.place.at("metrics").metric(metric).number;
 
-// Returns whether a run meets its scenario's objectives; its interval may leave that open.
+// Returns whether a run meets its scenario's objectives; "unclear" if its intervals do not tell.
 function verdict_of(run: Run): Verdict {
   if (is_saturated(run)) return "saturated";
   const undecided = run.place.at("metrics", "stable", "verdict").text === "undecided";
@@ -66,7 +66,7 @@ function meeting(real: readonly Run[]): Fact {
     return { name: "Meets the targets", text: list(meets), note: note.join("; "), mark: "good" };
   if (unclear.length > 0)
     return {
-      name: "May meet the targets: these runs do not show it",
+      name: "May meet the targets (these runs do not tell)",
       text: list(unclear),
       note: note.join("; "),
     };
@@ -117,20 +117,20 @@ export function answer_facts(runs: readonly Run[]): Fact[] {
   return [meeting(real), ...price(real), certainty(real)];
 }
 
-// Says what the intervals of a metric are, where runs have them.
+// Returns a note that explains the intervals of a metric that the runs have.
 export function intervals_note(runs: readonly Run[], metric: string): string {
   const chance = runs.some((run) => half_width(run, metric) !== null);
   const machines = runs.some((run) => plausible(run, metric) !== null);
   return [
     chance ? "Whiskers are 95 % intervals of chance." : "",
-    machines ? "Bands are 80 % of the machines that the measurements allow." : "",
+    machines ? "Bands cover 80 % of the plausible machines." : "",
   ]
     .join(" ")
     .trim();
 }
 
-// Draws p99 TTFT of every setting beside the target. Saturated settings would flatten the others: they are named
-// in the figure's note.
+// Returns a figure of the p99 TTFT of every setting, with the target. Saturated settings, which would flatten
+// the others, are only named in the figure's note.
 export function tail_figure(context: Context, all: readonly Run[]): Figure | null {
   const known = all.filter((run) => value(run, tail) !== null);
   const served = known.filter((run) => !is_saturated(run));
@@ -144,7 +144,7 @@ export function tail_figure(context: Context, all: readonly Run[]): Figure | nul
     title: "p99 TTFT",
     note:
       left_out.length > 0
-        ? `Saturated, so that their latencies grow for as long as they run: ${texts(left_out)}.`
+        ? `Saturated, so their latencies grow as long as the run lasts: ${texts(left_out)}.`
         : intervals_note(shown, tail),
     says: `p99 TTFT: ${texts(known)}.`,
     height: bars_height(shown.length, 1, false) + 14,

@@ -27,16 +27,16 @@ function machine(hardware: Place): string {
   return list(parts);
 }
 
-// Returns the link of collectives between the GPUs: hardware.peer, or else NVLink or the host.
+// Returns how the GPUs are connected for collectives: hardware.peer if given, otherwise NVLink or the host.
 function links(hardware: Place): string {
   const peer = hardware.at("peer").text;
-  if (!peer) return hardware.at("nvlink").exists ? "NVLink" : "GPUs taken to be joined through the host";
+  if (!peer) return hardware.at("nvlink").exists ? "NVLink" : "GPUs assumed to be connected through the host";
   const ways: Record<string, string> = {
     direct: "directly",
     switch: "through a PCIe switch",
     host: "through the host",
   };
-  return `GPUs joined ${ways[peer] ?? peer}`;
+  return `GPUs connected ${ways[peer] ?? peer}`;
 }
 
 function workload(scenario: Place): string {
@@ -59,9 +59,8 @@ function workload(scenario: Place): string {
   if (concurrency !== null) parts.push(`${brief(concurrency)} of them at a time`);
   const think = load.at("think_time", "mean_s").number;
   const distribution = load.at("think_time", "distribution").text;
-  if (distribution === "recorded")
-    parts.push("between an answer and the next turn as long as the source says");
-  else if (distribution === "timetable") parts.push("turns at the source's times");
+  if (distribution === "recorded") parts.push("think times of the source");
+  else if (distribution === "timetable") parts.push("turns at the times of the source");
   else if (think !== null) parts.push(`${brief(think)} s between an answer and the next turn`);
   return parts.join(", ");
 }
@@ -77,7 +76,7 @@ function targets(slo: Place): string {
 }
 
 const kinds: Record<string, string> = {
-  datasheet: "from datasheets: read times as estimates",
+  datasheet: "from datasheets: times are estimates",
   paper: "from a paper's testbed",
   measured: "measured on this machine",
 };

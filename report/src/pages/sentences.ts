@@ -1,11 +1,11 @@
-// What kvcap says of a page: the first sentences, and the others on request.
+// The sentences about a page: the first few are shown, the others on request.
 import type { Context } from "../context.ts";
 import { h } from "../dom.ts";
 import { parse_link } from "../link.ts";
 
 const most_shown = 3;
 
-// Draws all sentences but the first, which stands below the page's title.
+// Draws all sentences except the first one, which is already below the page's title.
 export function more_sentences(context: Context): void {
   const more = context.sentences().slice(1);
   const few = more.splice(0, most_shown);

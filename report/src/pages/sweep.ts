@@ -1,4 +1,5 @@
-// Sweep page: any metric over any parameter, the Pareto front, and the winner per region.
+// Sweep page: any metric over any parameter, the Pareto front, all points in parallel coordinates, and
+// break-even maps.
 import { colour, thin } from "../charts/common.ts";
 import { parallel, type Dimension } from "../charts/parallel.ts";
 import { scatter, spans_decades, type Axis, type Cloud, type Dot } from "../charts/scatter.ts";
@@ -14,7 +15,7 @@ import { break_even_figures } from "./break_even.ts";
 import { CommandPanel } from "./command.ts";
 
 const most_points = 2000;
-const few = 12; // most values of a parameter for which each has a filter
+const few = 12; // a parameter with at most this many values has a filter
 
 class SweepPage {
   readonly sweep: Sweep;
@@ -80,8 +81,8 @@ class SweepPage {
         { class: "note" },
         `${this.points.length} of ${total} points are shown` +
           (sweep.unserved > 0 ? `; ${sweep.unserved} of all do not serve their rate` : "") +
-          (sweep.failed > 0 ? `; ${sweep.failed} did not run to their end` : "") +
-          (rows < total ? `; the file was thinned evenly to ${rows}` : "") +
+          (sweep.failed > 0 ? `; ${sweep.failed} did not finish` : "") +
+          (rows < total ? `; this page contains ${rows} of all, evenly spaced` : "") +
           ".",
       ),
     );
@@ -109,7 +110,7 @@ class SweepPage {
       const number = this.sweep.at(name, row).number;
       return number === null ? null : number * unit.scale;
     };
-    // Saturated points have a strip of their own.
+    // Saturated points are drawn in a separate strip, so the axis does not depend on them.
     const served = this.points.filter(({ row }) => !this.sweep.is_saturated(row));
     const values = (served.length > 0 ? served : this.points).flatMap(({ row }) => value(row) ?? []);
     const swept = this.sweep.parameters.includes(name);
@@ -188,7 +189,7 @@ class SweepPage {
     return {
       id: "parallel",
       title: "All points at once",
-      note: "A line a point. Drag along an axis to keep what passes there; click outside the selection to clear it.",
+      note: "One line per point. Drag along an axis to keep the lines that pass there; click outside the selection to clear it.",
       says: `Parallel coordinates of ${this.points.length} points over ${list(dimensions.map(({ name }) => name))}.`,
       height: 340,
       wide: true,
@@ -206,7 +207,7 @@ class SweepPage {
     };
   }
 
-  // Draws the selected metric over one column.
+  // Returns a figure of the selected metric over one column.
   against(name: string, id: string, controls?: Node): Figure {
     const x = this.axis(name);
     const y = this.axis(this.metric);
@@ -261,7 +262,7 @@ class SweepPage {
     return {
       id: "pareto",
       title: `Pareto front: ${y.axis.name} against ${x.axis.name}`,
-      note: "Rings are the Pareto front: no other point that serves its load is at least as good in both.",
+      note: "Rings mark the Pareto front: no other point that serves its load is at least as good in both metrics.",
       says: `${y.axis.name} against ${x.axis.name}; ${on_front.length} of ${served.length} points that are not saturated are on the Pareto front.`,
       height: 320,
       controls: context.select("Against", "pareto", other, name, title_of),

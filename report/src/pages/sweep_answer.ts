@@ -1,4 +1,5 @@
-// The answer of a sweep: the cheapest point that meets the targets, else the one with the least p99 TTFT.
+// The answer of a sweep: the cheapest point that meets the targets, otherwise the one with the lowest p99
+// TTFT.
 import { scatter, spans_decades, type Cloud } from "../charts/scatter.ts";
 import { thin } from "../charts/common.ts";
 import type { Context } from "../context.ts";
@@ -58,7 +59,7 @@ class SweepAnswer {
     );
   }
 
-  // Returns the point that is the answer; by price among those that meet the targets.
+  // Returns the point that is the answer; null if no point serves its load.
   get best(): Point | null {
     const { meeting, targets } = this;
     return targets.length > 0 && meeting.length > 0
@@ -98,7 +99,7 @@ class SweepAnswer {
     ];
   }
 
-  // Returns the machine of a point: the sweep's, with the values that the point sets.
+  // Returns the machine of a point: the sweep's hardware with the values that the point sets.
   machine(row: number): MachineLoad {
     const { sweep } = this;
     const base = structuredClone(sweep.place.at("base").value ?? {}) as Record<string, unknown>;
@@ -111,7 +112,7 @@ class SweepAnswer {
     return new MachineLoad(new Place(base, "").at("hardware"), (name) => sweep.at(name, row));
   }
 
-  // Draws p99 TTFT over the number that the sweep varies most.
+  // Returns a figure of p99 TTFT over the numeric parameter with the most values.
   figure(best: Point): Figure | null {
     const { sweep, context } = this;
     const counts = sweep.parameters
@@ -143,7 +144,7 @@ class SweepAnswer {
     return {
       id: id_of("answer", this.named.name),
       title: `${title_of(tail)} against ${x.name}`,
-      note: "A point a run; the ring is the answer.",
+      note: "One dot per point of the sweep; the ring marks the answer.",
       says: `${title_of(tail)} of ${points.length} points against ${x.name}; the answer is ${sweep.name(best.row)}.`,
       height: 320,
       key:
@@ -177,7 +178,7 @@ class SweepAnswer {
   }
 }
 
-// Draws the cards of sweeps.
+// Draws the cards of all sweeps.
 export function sweep_cards(context: Context, all: readonly Named[], titled: boolean): void {
   for (const named of all) {
     const one = new SweepAnswer(context, named);

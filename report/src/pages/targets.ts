@@ -1,4 +1,4 @@
-// Targets: what a plan, a capacity or a scenario asks of a metric, as lines of charts and as words.
+// Targets: the bounds that a plan, a capacity or a scenario sets on metrics, as lines of charts and as text.
 import { with_unit } from "../charts/common.ts";
 import type { Place } from "../place.ts";
 import { title_of, unit_of } from "../quantities.ts";
@@ -30,7 +30,8 @@ export function targets_text(meet: Place): string {
     .join(", ");
 }
 
-// Returns the bound that a scenario's objectives set on a metric: on p99 TTFT, p99 TPOT, or their distributions.
+// Returns the bound that a scenario's objectives set on p99 TTFT, p99 TPOT or their distributions; null if
+// none.
 export function objective_of(scenario: Place, metric: string): Level | null {
   const key = /^(p99_)?ttft_ms$/.test(metric) ? "ttft_ms" : /^(p99_)?tpot_ms$/.test(metric) ? "tpot_ms" : "";
   const value = key === "" ? null : scenario.at("slo", key).number;

@@ -1,4 +1,4 @@
-// Validation page: every simulated number and its published, measured or computed reference.
+// Validation page: every simulated number with its published, measured or computed reference.
 import { bands, bands_height, type Verdict } from "../charts/bands.ts";
 import { most_marks } from "../charts/common.ts";
 import { scatter, type Dot } from "../charts/scatter.ts";
@@ -78,7 +78,7 @@ function dots(context: Context, suites: readonly string[], pairs: readonly Pair[
   return {
     id: "tolerances",
     title: "Simulated against its references",
-    note: "A dot a number. Distances are relative errors divided by the check's tolerance, or places in its range; a check's verdict is that of its worst number.",
+    note: "One dot per number. Distances are relative errors divided by the check's tolerance, or positions in its range. A check's verdict is that of its worst number.",
     says: `${rows.length} numbers of ${suites.length} suites; ${rows.filter((row) => Math.abs(row.at) <= 1).length} within their tolerance.`,
     height: bands_height(suites.length),
     wide: true,
@@ -109,7 +109,7 @@ function dots(context: Context, suites: readonly string[], pairs: readonly Pair[
   };
 }
 
-// Draws predictions over measurements on equal axes; on the diagonal they are equal.
+// Returns a figure of simulated numbers over their references on equal axes; on the diagonal they are equal.
 function references(context: Context, suite: string, pairs: readonly Pair[]): Figure | null {
   const placed = pairs
     .filter((pair) => (pair.reference?.number ?? 0) > 0 && (pair.simulated.number ?? 0) > 0)
@@ -138,7 +138,7 @@ function references(context: Context, suite: string, pairs: readonly Pair[]): Fi
   return {
     id: "references",
     title: `Simulated against reference: ${suite}`,
-    note: "Numbers of many units on one pair of axes; those on the line are equal.",
+    note: "Numbers with different units share the axes. On the line, simulation and reference are equal.",
     says: `${placed.length} numbers of ${suite}, simulated against reference.`,
     height: 420,
     option: scatter(
@@ -164,7 +164,7 @@ function references(context: Context, suite: string, pairs: readonly Pair[]): Fi
   };
 }
 
-// Draws measured and predicted restorations, case by case.
+// Returns a figure of measured and predicted restorations, case by case; null if there are none.
 function performed(context: Context, checks: readonly Place[]): Figure | null {
   const groups = checks
     .filter((check) => check.at("cases").items.length > 0 && (check.at("id").text ?? "").includes(".policy."))
@@ -179,7 +179,7 @@ function performed(context: Context, checks: readonly Place[]): Figure | null {
   return {
     id: "performed",
     title: "Predicted against performed: the twin",
-    note: "A dot a case: a restoration that a machine really performed, and what the simulator says of it from that machine's profile. On the line both are equal.",
+    note: "One dot per case: a restoration that a machine performed, and the simulator's prediction from that machine's profile. On the line, both are equal.",
     says: `${total} cases of ${groups.length} policies, predicted against measured.`,
     height: 420,
     option: scatter(
@@ -221,7 +221,7 @@ function summary_table(place: Place): Table {
   };
 }
 
-// Returns what a check promises of its number: "equal", "within 10 %", "in this range" or "nothing".
+// Returns what a check promises about its number: "equal", "within 10 %", "in this range" or "nothing".
 function promise_of(check: Place): string {
   const references = numbers_of(check.at("reference"));
   const simulated = numbers_of(check.at("simulated"));
@@ -233,7 +233,7 @@ function promise_of(check: Place): string {
     : tolerance > 0
       ? `within ${show(100 * tolerance)} %`
       : "equal";
-  return check.at("promised").value === false ? `nothing (looked at: ${promised})` : promised;
+  return check.at("promised").value === false ? `nothing (checked: ${promised})` : promised;
 }
 
 function check_table(checks: readonly Place[]): Table {
@@ -245,7 +245,7 @@ function check_table(checks: readonly Place[]): Table {
       { name: "Reference" },
       { name: "Promised" },
       { name: "Verdict" },
-      { name: "Why, and what was tuned" },
+      { name: "Reason, and what was tuned" },
     ],
     rows: checks.map((check) => [
       words(check.at("id").text ?? ""),

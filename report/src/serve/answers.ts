@@ -1,5 +1,5 @@
-// What the user has changed in the form. Everything else has the value of the scenario that the form starts
-// from, and is not part of the command.
+// Choices: what the user has changed in the form. Everything else has the value of the scenario that the form
+// starts from, and is not part of the command.
 import type { Answers, ScenarioValues } from "./api.ts";
 
 const kept = "kvcap serve: form";
@@ -10,7 +10,7 @@ export class Choices {
   private policies: Set<string> | null = null; // null: not changed
   private start: ScenarioValues = { values: {}, hints: {}, policy: "recompute" };
 
-  // Takes the values of the scenario; what was changed stays.
+  // Takes over the values of a scenario; changes by the user are kept.
   begin_from(scenario: string, start: ScenarioValues): void {
     this.scenario = scenario;
     this.start = start;
@@ -32,14 +32,14 @@ export class Choices {
     this.policies = null;
   }
 
-  // Until the tab is closed.
+  // Saves the choices until the tab is closed.
   keep(): void {
     const { scenario, policies } = this;
     const changed = [...this.changed];
     sessionStorage.setItem(kept, JSON.stringify({ scenario, changed, policies: policies && [...policies] }));
   }
 
-  // Returns the scenario that was kept, if any.
+  // Restores the saved choices and returns their scenario; null if none were saved.
   restore(): string | null {
     const text = sessionStorage.getItem(kept);
     if (text === null) return null;
@@ -53,7 +53,8 @@ export class Choices {
     return scenario;
   }
 
-  // The scenario's own policy beside the stock engine, which keeps nothing below the GPU.
+  // Returns the chosen policies; by default, the scenario's own policy and the stock engine, which stores
+  // nothing below the GPU.
   chosen_policies(): Set<string> {
     return this.policies ?? new Set(["recompute", this.start.policy]);
   }
@@ -64,7 +65,7 @@ export class Choices {
     else this.policies.delete(name);
   }
 
-  // `order`: of the policies in the command.
+  // Returns the answers of the form. `order`: all policies, in the order for the command.
   answers(order: readonly string[]): Answers {
     const chosen = this.chosen_policies();
     return {

@@ -1,4 +1,4 @@
-// Talks to kvcap serve: every request carries the token, which the server has put into the page.
+// Sends requests to kvcap serve. Every request carries the token that the server has put into the page.
 
 export interface Entry {
   name: string;
@@ -27,7 +27,7 @@ export interface Field {
 
 export interface Form {
   version: string;
-  start: string; // the scenario that the form begins with
+  start: string; // the scenario that the form shows first
   inputs: Input[];
   choices: Record<string, Entry[]>;
   fields: Field[];
@@ -41,7 +41,7 @@ export interface ScenarioValues {
 
 export type Answers = Record<string, string | string[]>;
 
-// A command with what it would run, or with its error and the input that it names.
+// A command with what it would run, or with its error and the input that the error is about.
 export interface Checked {
   command?: string;
   settings?: string[];
@@ -70,12 +70,12 @@ export interface RunDetails extends Run {
   finished: Simulation[];
   messages: string;
   answer: string;
-  report: string; // its address
+  report: string; // address of the report
 }
 
 const token = document.querySelector<HTMLMetaElement>('meta[name="kvcap-token"]')?.content ?? "";
 
-// What the server refused, in its own words.
+// Thrown if the server refuses a request; the message is the server's.
 export class Refused extends Error {}
 
 async function ask<T>(path: string, options: RequestInit = {}): Promise<T> {

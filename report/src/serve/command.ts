@@ -1,10 +1,10 @@
-// The command that does what the form asks for, with a button that copies it and one that runs it.
+// Shows the command that is equivalent to the form, with buttons to run and to copy it.
 import { button, h } from "../dom.ts";
 import type { Checked } from "./api.ts";
 
 const most_settings = 6;
 
-// "6 simulations: recompute, hcache"
+// Returns "6 simulations: recompute, hcache".
 function summary(settings: string[], simulations: number): string {
   const more = settings.length - most_settings;
   return (
@@ -27,16 +27,16 @@ export class CommandView {
     this.element = h(
       "section",
       { "aria-labelledby": "command-title" },
-      h("h2", { id: "command-title" }, "The command that does the same"),
+      h("h2", { id: "command-title" }, "Equivalent command"),
       this.text,
       this.error,
       h("div", { class: "bar" }, this.run, this.copy, this.summary),
     );
   }
 
-  // `is_shown`: the error stands beside an input.
+  // Shows a command and what it would run, or its error. `is_shown`: the form shows the error at an input.
   show(checked: Checked, is_shown: boolean): void {
-    // Lines end between words and not at the hyphens of options.
+    // Each word is an element, so that lines break between words and not at the hyphens of options.
     const words = checked.command?.split(" ").flatMap((word) => [" ", h("span", {}, word)]);
     if (words !== undefined) this.text.replaceChildren(...words.slice(1));
     this.copy.textContent = "Copy";

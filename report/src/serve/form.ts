@@ -1,13 +1,13 @@
-// The form: an input for each row of the server's list, in groups, and any other field by a search.
+// The form: an input for each row of the server's list, in groups, and a search that adds any other field.
 import { button, h } from "../dom.ts";
 import type { Entry, Field, Form, Input } from "./api.ts";
 import type { Choices } from "./answers.ts";
 
-// Policies that are shown without opening the list.
+// Number of policies that are shown without opening the list.
 const few = 5;
 const most_found = 12;
 
-// An input with its label, hint and error. `id` is that of the input.
+// An input with its label, hint and error.
 class Row {
   readonly element: HTMLElement;
   private readonly error: HTMLElement;
@@ -88,13 +88,14 @@ export class FormView {
     this.element.append(this.search());
   }
 
-  // Shows the values; a redraw keeps what is being typed.
+  // Shows the values. A redraw keeps what the user is typing.
   draw(): void {
     this.draw_rows();
     this.draw_policies();
   }
 
-  // The boxes of policies stay: a click on one takes the focus from a row between its two halves.
+  // Redraws the rows but not the checkboxes of policies: pressing the mouse on a checkbox blurs a row, which
+  // redraws the rows, and the checkbox must still exist when the mouse is released.
   private draw_rows(): void {
     for (const [name, row] of this.rows) {
       const is_scenario = name === "scenario";
@@ -103,7 +104,7 @@ export class FormView {
     }
   }
 
-  // Returns whether the form has the input that an error names.
+  // Shows an error at the input that it is about. Returns false if the form has no such input.
   show_error(name: string, text: string): boolean {
     for (const row of this.rows.values()) row.show_error("");
     this.policies_error.textContent = name === "policies" ? text : "";
@@ -139,7 +140,7 @@ export class FormView {
       this.choices.set(row.name, control.value);
       this.changed();
     });
-    // A list offers only what continues the text; a click makes room for all of it.
+    // A list offers only entries that match the text, so a click empties the input to offer all of them.
     if (control.getAttribute("list") !== null) {
       control.addEventListener("click", () => {
         if (control.value !== this.choices.value(row.name)) return;
@@ -147,7 +148,7 @@ export class FormView {
         control.value = "";
       });
     }
-    // An emptied input has the scenario's value again.
+    // An emptied input shows the scenario's value again.
     control.addEventListener("change", () => control.value === "" && this.draw_rows());
     control.addEventListener("blur", () => this.draw_rows());
   }
@@ -182,7 +183,7 @@ export class FormView {
     );
   }
 
-  // "More fields": a search over the table of fields. What is found can be added to the form.
+  // Returns "More fields": a search over the table of fields, whose results can be added to the form.
   private search(): HTMLElement {
     const found = h("ul", { class: "found", "aria-label": "Fields found" });
     const count = h("p", { class: "note", id: "search-hint", "aria-live": "polite" });
@@ -192,7 +193,7 @@ export class FormView {
       const fields = words.length === 0 ? [] : this.matching(words);
       count.textContent =
         words.length === 0
-          ? `${this.form.fields.length} fields: words of their paths or meanings`
+          ? `searches the paths and meanings of ${this.form.fields.length} fields`
           : `${fields.length} of ${this.form.fields.length} fields`;
       found.replaceChildren(
         ...fields.slice(0, most_found).map((field) =>
@@ -229,7 +230,7 @@ export class FormView {
   }
 
   private add_field(field: Field): void {
-    const entries = ["", ...field.words].map((name) => ({ name, summary: "as the scenario" }));
+    const entries = ["", ...field.words].map((name) => ({ name, summary: "as in the scenario" }));
     const control = field.words.length > 0 ? select(entries) : h("input", { type: "text" });
     const row = new Row(field.path, field.path, field.unit, control, about(field));
     row.element.append(

@@ -1,4 +1,4 @@
-// The page of kvcap serve: a form, the command that does the same, and the runs with their reports.
+// The page of kvcap serve: a form, the equivalent command, and the runs with their reports.
 import { button, h } from "../dom.ts";
 import { preferred_mode, remember_mode, type Mode } from "../theme.ts";
 import { Choices } from "./answers.ts";
@@ -64,7 +64,8 @@ class Page {
     this.show_mode();
   }
 
-  // A page that is loaded again, or a second one, has the form of before and the runs of this server.
+  // Opens the page with the saved form and the runs of the server, so that nothing is lost if it is loaded
+  // again.
   async open(scenario: string): Promise<void> {
     const begun = this.choices.restore() ?? scenario;
     await this.begin_from(begun);
@@ -79,7 +80,7 @@ class Page {
       await this.check();
     } catch (error) {
       if (!(error instanceof Refused)) return this.fail(error);
-      // A scenario of data that are not there: the form keeps its own.
+      // The scenario cannot be loaded, e.g. because its data are missing: the form keeps the previous one.
       this.form.draw();
       this.form.show_error("scenario", error.message);
     }
@@ -90,7 +91,7 @@ class Page {
     this.timer = setTimeout(() => void this.check(), check_delay_ms);
   }
 
-  // The server makes the command and tries it. Of several checks, only the last one is shown.
+  // Asks the server for the command and a dry run of it. Of several checks, only the last one is shown.
   private async check(): Promise<void> {
     this.checking.abort();
     this.checking = new AbortController();

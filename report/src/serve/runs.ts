@@ -1,4 +1,5 @@
-// The runs of this session: the list, and of the chosen one what has come in and, at its end, the report.
+// The runs of this session: a list, and the chosen run with its finished simulations and, at its end, its
+// report.
 import { button, h } from "../dom.ts";
 import { show } from "../format.ts";
 import { cancel, get_run, get_runs, type Run, type RunDetails } from "./api.ts";
@@ -17,7 +18,7 @@ export class RunsView {
   readonly list = h("section", { "aria-labelledby": "runs-title", hidden: true });
   readonly chosen = h("section", { id: "chosen", "aria-label": "Chosen run", hidden: true });
   private readonly status = h("p", { class: "lead", id: "status", role: "status" });
-  // What stays while it changes keeps the focus, and a click that lasts.
+  // These elements are updated and never replaced, so that the focus and a click in progress are not lost.
   private readonly bar = h("progress", { max: 1, value: 0, "aria-label": "Progress" });
   private readonly doing = h("span");
   private readonly progress = h(
@@ -39,7 +40,7 @@ export class RunsView {
     this.chosen.append(this.status, this.progress, this.body);
   }
 
-  // A report reads the colours that are preferred when it is loaded.
+  // Reloads the report, because a report reads the preferred colours only when it is loaded.
   reload_report(): void {
     const frame = this.report.querySelector("iframe");
     if (frame !== null) frame.src = frame.src;
@@ -62,7 +63,7 @@ export class RunsView {
     if (this.shown_report === 0) this.chosen.scrollIntoView({ block: "nearest" });
   }
 
-  // Draws until no run is waiting or running.
+  // Draws the runs, and again and again until no run is waiting or running.
   private async poll(): Promise<void> {
     try {
       const asked = this.id;
@@ -101,13 +102,13 @@ export class RunsView {
   private draw_run(run: RunDetails): void {
     this.chosen.hidden = false;
     const text = `Run ${run.id}: ${run.state}`;
-    // Percentages in it would be read out twice a second.
+    // The status has no percentage, which screen readers would read out twice a second.
     if (this.status.textContent !== text) this.status.textContent = text;
     this.progress.hidden = !is_open(run);
     this.bar.value = run.share;
     this.doing.textContent =
       run.state === "waiting"
-        ? "after the runs before it"
+        ? "waiting for earlier runs"
         : `${run.progress} ${Math.round(100 * run.share)} %`;
     this.body.replaceChildren(
       run.finished.length > 0 && run.state !== "done" ? simulations(run) : "",
@@ -116,7 +117,7 @@ export class RunsView {
     this.draw_report(run);
   }
 
-  // The frame stays as it is while its run is chosen.
+  // Shows the report of a finished run. The frame is not replaced while the same run is chosen.
   private draw_report(run: RunDetails): void {
     const id = run.state === "done" ? run.id : 0;
     if (id === this.shown_report) return;
@@ -140,7 +141,8 @@ export class RunsView {
   }
 }
 
-// A row for each simulation that has ended. Those of lengthened runs end again.
+// Returns a table with a row for each finished simulation. A simulation that was lengthened finishes several
+// times, of which the last one counts.
 function simulations(run: RunDetails): HTMLElement {
   const last = new Map(run.finished.map((one) => [`${one.finished} ${one.seed}`, one]));
   const number = (value: number | null | undefined) => h("td", { class: "number" }, show(value ?? null));
@@ -150,7 +152,7 @@ function simulations(run: RunDetails): HTMLElement {
     h(
       "table",
       { id: "simulations" },
-      h("caption", {}, "Simulations that have ended"),
+      h("caption", {}, "Finished simulations"),
       h(
         "thead",
         {},

@@ -1,4 +1,5 @@
-// The answers of the module (sim/whatif/whatif.h), and the questions of one setting.
+// The questions that the page asks the module about a setting, and the module's answers
+// (sim/whatif/whatif.h).
 import type { Ask } from "./module.ts";
 
 export interface TierLink {
@@ -69,7 +70,7 @@ export interface MapAnswer {
   rows: (number | null)[][][];
 }
 
-// The setting, as the address keeps it.
+// The setting of the page, which the address contains.
 export interface Setting {
   model: string;
   gpu: string;
@@ -99,7 +100,7 @@ function count(text: string | null, usual: number, most: number): number {
   return value >= 1 && value <= most ? value : usual;
 }
 
-// Returns the setting of an address; what it lacks or has wrong is the standard's.
+// Returns the setting in an address. Missing or invalid values are those of `standard`.
 export function setting_of(hash: string): Setting {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
   return {
@@ -119,7 +120,7 @@ export function hash_of(setting: Setting): string {
   return `#${new URLSearchParams(all).toString().replaceAll("%2C", ",").replaceAll("%40", "@")}`;
 }
 
-// Returns an answer, or the line that says what is wrong with the question.
+// Returns an answer, or an error message about the question.
 function answer<T>(ask: Ask, question: object): T | string {
   const found = ask(question) as T & { error?: string };
   return found.error ?? found;
@@ -142,7 +143,7 @@ export const memory_of = (ask: Ask, setting: Setting) =>
   });
 export const restorations_of = (ask: Ask, setting: Setting) =>
   answer<RestoreAnswer>(ask, { ask: "restore", ...context(setting) });
-// Returns one row of the map: for each bandwidth the TTFT of each policy.
+// Returns one row of the map: the TTFT of each policy for each bandwidth.
 export const map_row_of = (ask: Ask, setting: Setting, tokens: number, path: string, values: number[]) =>
   answer<MapAnswer>(ask, {
     ask: "break_even",

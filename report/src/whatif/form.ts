@@ -1,4 +1,4 @@
-// The inputs of the page. Every change gives a new setting.
+// The inputs of the page. Every change makes a new setting.
 import { h } from "../dom.ts";
 import type { Catalogue, Hardware, Setting } from "./answers.ts";
 
@@ -36,7 +36,7 @@ export class FormView {
     );
   }
 
-  // Shows a setting; a redraw keeps what is being typed.
+  // Shows a setting. A redraw keeps what the user is typing.
   draw(setting: Setting): void {
     this.setting = setting;
     const tier = this.controls.get("tier")!;
@@ -66,7 +66,7 @@ export class FormView {
       this.setting = { ...this.setting, [name]: is_number ? Number(control.value) : control.value };
       this.changed(this.setting);
     });
-    // A list offers only what continues the text; a click makes room for all of it.
+    // A list offers only entries that match the text, so a click empties the input to offer all of them.
     if (control.getAttribute("list") !== null) {
       control.addEventListener("click", () => {
         if (control.value !== this.setting[name]) return;

@@ -66,7 +66,7 @@ class Page {
     if (map === this.map) document.documentElement.dataset.drawn = String(Math.round(performance.now()));
   }
 
-  // Draws everything but the cells of the map, which it returns; null: there is none.
+  // Draws everything except the cells of the map. Returns the map; null if there is none.
   private draw_answers(): MapView | null {
     const { ask, mode, palette, setting, summaries } = this;
     const memory = memory_of(ask, setting);
@@ -95,7 +95,7 @@ class Page {
     return null;
   }
 
-  // The commands that print the same numbers.
+  // Returns the commands that print the same numbers.
   private commands(): HTMLElement {
     const { model, gpu, gpus, engine, tokens, new_tokens, tier } = this.setting;
     const machine = `--model ${model} --hardware ${gpu} --gpus ${gpus}`;
@@ -134,7 +134,7 @@ class Page {
     return this.catalogue.hardware.find(({ name }) => name === this.setting.gpu);
   }
 
-  // The setting's tier, or the first one of a machine that lacks it.
+  // Returns the setting's tier or, if the machine lacks it, the machine's first tier.
   private tier(): string {
     const tiers = this.hardware()?.tiers ?? [];
     return tiers.some(({ name }) => name === this.setting.tier) ? this.setting.tier : (tiers[0]?.name ?? "");
@@ -149,7 +149,7 @@ class Page {
 
 load_module(document.getElementById("module")!.textContent!)
   .then((ask) => {
-    // For tests and for other scripts of this page: the same questions as kvcap whatif --ask.
+    // Lets tests and other scripts in this page ask the same questions as kvcap whatif --ask.
     Object.assign(globalThis, { kvcap: ask });
     return new Page(ask, ask({ ask: "catalogue" }) as Catalogue).draw();
   })

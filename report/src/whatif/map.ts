@@ -1,4 +1,4 @@
-// The break-even map: who restores a context fastest, over its length and the bandwidth of its tier.
+// The break-even map: which policy restores a context fastest, by its length and the bandwidth of its tier.
 import { h } from "../dom.ts";
 import { brief, show } from "../format.ts";
 import { Palette, type Mode } from "../theme.ts";
@@ -21,13 +21,13 @@ export function lengths_of(longest: number): number[] {
 interface Winner {
   index: number;
   is_tied: boolean; // another policy takes the same time
-  lead: number; // time of the next slower policy, divided by the winner's; NaN: there is none
+  lead: number; // time of the next slower policy divided by the winner's; NaN: no slower policy
 }
 
-// Times that differ by less are a tie: the closed forms of policies that restore in the same way.
+// Times whose ratio is smaller are a tie: closed forms of policies that restore in the same way.
 const tied = 1.005;
 
-// Returns the fastest policy; null: no policy can restore the context.
+// Returns the fastest policy; null if no policy can restore the context.
 export function winner_of(times: readonly (number | null)[]): Winner | null {
   const order = times
     .map((time, index) => ({ time: time ?? Infinity, index }))
@@ -40,7 +40,7 @@ export function winner_of(times: readonly (number | null)[]): Winner | null {
   return { index: first.index, is_tied, lead: (slower?.time ?? NaN) / first.time };
 }
 
-// The text on a colour: the one of black and white with more contrast.
+// Returns the text colour on a background: black or white, whichever has more contrast.
 function ink_on(colour: string): string {
   const [red, green, blue] = [1, 3, 5].map((at) => {
     const share = parseInt(colour.slice(at, at + 2), 16) / 255;
@@ -86,7 +86,7 @@ export class MapView {
       h(
         "p",
         { class: "note" },
-        `Fastest of ${setting.policies.join(", ")}, and the TTFT of the next slower one divided by its own; = marks a tie, of which the first is shown. Across: ${link.bandwidth_path}; * is this machine's. Down: tokens of context.`,
+        `The fastest of ${setting.policies.join(", ")}, with the TTFT of the next slower policy divided by its own; = marks a tie, of which the first policy is shown. Across: ${link.bandwidth_path}; * marks this machine's value. Down: tokens of context.`,
       ),
       this.legend(),
       h("div", { class: "pan", tabindex: 0, role: "group", "aria-label": "Break-even map" }, [
@@ -99,7 +99,7 @@ export class MapView {
     this.is_stopped = true;
   }
 
-  // Computes a row at a time, so that the page stays usable; stop() ends it.
+  // Computes one row at a time, so that the page stays responsive. stop() ends the computation.
   async draw(): Promise<void> {
     const { ask, setting, link, longest } = this.options;
     for (const tokens of lengths_of(longest)) {

@@ -1,4 +1,4 @@
-// The memory of one GPU: a bar of its parts, and the table of the same numbers.
+// The memory of one GPU: a bar of its parts, and a table of the same numbers.
 import { h } from "../dom.ts";
 import { quantity, show } from "../format.ts";
 import { theme, type Mode } from "../theme.ts";
@@ -19,7 +19,7 @@ interface Part {
   colour: string;
 }
 
-// Returns the parts in the order of the bar. What no term names is left free.
+// Returns the parts in the order of the bar. Memory that no term accounts for is "not used".
 function parts_of({ memory }: MemoryAnswer, mode: Mode): Part[] {
   const { steps, good, paper } = theme(mode);
   const terms = memory.terms.filter(({ bytes }) => bytes > 0);
@@ -99,7 +99,7 @@ export function memory_view(answer: MemoryAnswer, mode: Mode): HTMLElement {
   );
 }
 
-// "128 KiB of KV per token": bytes with binary prefixes, as kvcap prints sizes of state.
+// Formats bytes with binary prefixes, "128 KiB", as kvcap prints the sizes of state.
 export function binary(bytes: number): string {
   const [size, unit] =
     bytes >= gib

@@ -1,5 +1,5 @@
-// The parts of kvcap that compute closed forms, as WebAssembly that the page carries: questions and answers in
-// JSON, as sim/whatif/whatif.h defines them.
+// Loads the parts of kvcap that compute closed forms, which the page contains as WebAssembly. Questions and
+// answers are JSON, as sim/whatif/whatif.h defines them.
 
 export type Ask = (question: object) => unknown;
 
@@ -11,11 +11,12 @@ interface Exports {
   kvcap_answer: (question: number) => number;
 }
 
-// Error numbers of WASI and of Linux: there are no files here.
+// Error numbers of WASI and of Linux, with which all file operations fail.
 const bad_file = 8;
 const no_entry = -44;
 
-// Returns stand-ins for what the module imports. It asks for files (none exist) and for its environment (empty).
+// Returns stand-ins for the functions that the module imports: there are no files, and the environment is
+// empty.
 function imports_of(module: WebAssembly.Module): WebAssembly.Imports {
   const imports: Record<string, Record<string, (...values: number[]) => number>> = {};
   for (const { module: from, name } of WebAssembly.Module.imports(module)) {
@@ -29,7 +30,7 @@ function imports_of(module: WebAssembly.Module): WebAssembly.Imports {
   return imports;
 }
 
-// Returns the bytes of a text in base64 of gzip.
+// Returns the bytes of a text that was compressed with gzip and encoded in base64.
 async function unpacked(text: string): Promise<ArrayBuffer> {
   const bytes = Uint8Array.from(atob(text.trim()), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

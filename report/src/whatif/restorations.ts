@@ -1,12 +1,12 @@
-// The restoration of one context by every policy: a table with a bar for each time. The policies that are checked
-// take part in the break-even map.
+// The restoration of one context by every policy: a table with a bar for each time. The checked policies are
+// compared in the break-even map.
 import { h } from "../dom.ts";
 import { show } from "../format.ts";
 import { Palette, type Mode } from "../theme.ts";
 import { binary } from "./memory.ts";
 import type { PolicyAnswer, RestoreAnswer, Setting } from "./answers.ts";
 
-// "12.3 ms", "4.56 s"
+// Formats a time: "12.3 ms", "4.56 s".
 export function seconds(value: number): string {
   return value >= 1 ? `${show(value)} s` : `${show(value * 1e3)} ms`;
 }
@@ -38,7 +38,7 @@ function row(one: PolicyAnswer, longest_s: number, options: RestorationsOptions)
       : h("span", { class: "quiet", title: one.quality_note }, " (answers may differ)"),
   );
   if (one.refusal !== undefined) {
-    return h("tr", { class: "refused" }, name, h("td", { colspan: 5 }, `cannot restore it: ${one.refusal}`));
+    return h("tr", { class: "refused" }, name, h("td", { colspan: 5 }, `cannot restore this context: ${one.refusal}`));
   }
   const bar = h("span", { class: "length" });
   bar.style.background = palette.of(one.policy)[mode];

@@ -52,12 +52,12 @@ void print_field(const FieldHelp& field) {
   for (const std::string& line : wrap("    " + field.text, text_columns(), "    ")) print(line + "\n");
 }
 
-// Prints the fields without a group, and of each group its meaning and size.
+// Prints each field that is not in a group, and each group with its meaning and its number of fields.
 void print_groups(const std::vector<FieldHelp>& all) {
-  print(wrapped(
-            {"Fields of a scenario (notes are allowed in any object). kvcap show fields serving lists those "
-             "of a group."}) +
-        "\n");
+  print(
+      wrapped({"Fields of a scenario (notes are allowed in any object). kvcap show fields serving lists the "
+               "fields of a group."}) +
+      "\n");
   for (const FieldHelp& field : all) {
     if (field.path.find('.') != std::string::npos) continue;
     const auto below = std::count_if(all.begin(), all.end(), [&](const FieldHelp& one) {

@@ -5,9 +5,9 @@
 
 namespace kvcap {
 
-// Prints the groups of fields if `path` is empty, else the field of this path and all below it. An index in
-// the path may be any or left out: policy.tiers.2.eviction, policy.tiers.eviction. A word that is no path
-// shows the fields whose path contains it; throws InputError if none does.
+// Prints the groups of fields if `path` is empty, otherwise the field with this path and all fields below it.
+// An index in the path may be any number or left out: policy.tiers.2.eviction, policy.tiers.eviction. If no
+// field has this path, prints the fields whose paths contain it; throws InputError if there are none.
 void show_fields(const std::string& path, bool json);
 
 }  // namespace kvcap

@@ -19,7 +19,7 @@ std::string shown_default(const FlagRow& row) {
   return text.empty() ? "none" : text;
 }
 
-// Returns the meaning of a flag's value in the unit of the field; "" if the value is taken as it is.
+// Returns how the flag's value is converted to the field's; "" if it is taken as it is.
 std::string meaning(const FlagRow& row) {
   switch (row.form) {
     case FlagForm::bytes: {
@@ -45,7 +45,7 @@ std::string meaning(const FlagRow& row) {
     case FlagForm::host_blocks:
       return "KV blocks of an engine";
     case FlagForm::quantization:
-      return std::string(row.words) + ", or what the checkpoint has";
+      return std::string(row.words) + ", or as in the checkpoint";
     case FlagForm::batches:
       return "[[1,64,3],[65,512,0]]: 3 drafts per sequence for batches of 1 to 64, none for larger ones";
     case FlagForm::yaml_file:
@@ -86,13 +86,14 @@ void print_stack(Stack stack) {
     }
     print_format("    %s\n", std::string(source_text(row->source)).c_str());
   }
-  print_names("Known, and not simulated: refused unless --ignore-flags names them", stack,
+  print_names("Known, but not simulated: refused unless --ignore-flags names them", stack,
               FlagEffect::not_simulated);
-  print_names("The same for models with layers of several kinds", stack, FlagEffect::of_hybrids);
-  print_names("The same for lines that do not say the longest sequence", stack, FlagEffect::of_length);
-  print_names("Known, choose among kernels, graphs or threads: times are those of the engine's own choice",
+  print_names("The same, but only for models with several kinds of layers", stack, FlagEffect::of_hybrids);
+  print_names("The same, but only for lines that set no maximum sequence length", stack,
+              FlagEffect::of_length);
+  print_names("Known; they select kernels, graphs or threads, but times are those of the engine's own choice",
               stack, FlagEffect::kernels);
-  print_names("Known, and nothing that is simulated depends on them", stack, FlagEffect::none);
+  print_names("Known; they affect nothing that is simulated", stack, FlagEffect::none);
 }
 
 Json stack_json(Stack stack) {

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
-// Loads the scenario. With only --model and --hardware: the engine as installed, as every command asks about
-// without a file.
+// Loads the scenario. With only --model and --hardware, that is the engine as installed, as for every command
+// without a scenario file.
 Scenario scenario_of(const ShowMemoryArgs& args) {
   if (args.scenario.empty() && (args.model.empty() || args.hardware.empty())) {
     throw InputError("show memory: found " +
@@ -77,13 +77,13 @@ void print_rest(const MemoryUse& use) {
     if (!term.charged) print_row({"  " + term.name, gib(term.bytes), source_text(term)});
   }
   if (memory.free_bytes() < memory.share_bytes) {
-    print_format("\n%s", ("The engine would not start: " + gib(memory.free_bytes()) +
-                          " GiB are free then, it asks for " + gib(memory.share_bytes) + ".\n")
+    print_format("\n%s", ("The engine would not start: only " + gib(memory.free_bytes()) +
+                          " GiB are free, and it asks for " + gib(memory.share_bytes) + ".\n")
                              .c_str());
   }
 }
 
-// Returns "1,234 blocks of 16 tokens, 128 KiB a token"; if layers differ: "304 blocks of 8.2 MiB, which 4
+// Returns "1,234 blocks of 16 tokens, 128 KiB a token" or, if layers differ, "304 blocks of 8.2 MiB, which 4
 // groups of layers share (16 tokens a block in 1, 32 tokens in 3)".
 std::string blocks_text(const MemoryUse& use, const KvLayout& layout) {
   const GpuMemory& memory = use.memory;
@@ -138,9 +138,9 @@ void print_tokens(const MemoryUse& use) {
                   " of them at once.");
   }
   if (use.model == KvCapacityModel::engine && use.restarted_tokens > memory.tokens) {
-    print_format(
-        "%s\n",
-        ("Started again, with kernels compiled: " + format_count(use.restarted_tokens) + " tokens.").c_str());
+    print_format("%s\n", ("After a restart, with its kernels already compiled: " +
+                          format_count(use.restarted_tokens) + " tokens.")
+                             .c_str());
   }
   if (serving.kv_capacity_tokens) {
     print_format("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +

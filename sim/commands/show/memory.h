@@ -1,4 +1,4 @@
-// kvcap show memory: the use of one GPU's memory, term by term, and the rest for KV.
+// kvcap show memory: prints how one GPU's memory is used, term by term, and what is left for KV.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace kvcap {
 
 struct ShowMemoryArgs {
-  std::string scenario;  // empty: only model and hardware
+  std::string scenario;  // empty: model and hardware are given instead
   std::string model, hardware, engine;
   std::optional<int64_t> gpus;
   std::vector<std::string> overrides;

@@ -19,7 +19,7 @@ std::string bytes_text(double bytes) {
   return text;
 }
 
-// Returns the bytes of a sequence that fills every window.
+// Returns the KV bytes that the windowed layers keep for a sequence that fills every window.
 double window_bytes(const ModelSpec& model) {
   double bytes = 0;
   for (const LayerGroup& group : model.groups()) {

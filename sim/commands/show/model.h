@@ -1,4 +1,4 @@
-// Sizes of the state that a model keeps for a context, by group of layers.
+// Describes the sizes of a model: its weights, and the state that it keeps for a context, by group of layers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@
 
 namespace kvcap {
 
-// Returns "parameters", "kv_bytes_per_token", "window_bytes" (of full windows) and "recurrent_state_bytes"
-// per sequence.
+// Returns the sizes as JSON. "window_bytes" (of full windows) and "recurrent_state_bytes" are those of one
+// sequence.
 nlohmann::ordered_json sizes_json(const ModelSpec& model);
 
-// Sizes as one line for a list, and as lines with the layers of each kind.
+// Return the sizes as one line for a list, and as lines with the layers of each kind.
 std::string sizes_summary(const ModelSpec& model);
 std::string sizes_text(const ModelSpec& model);
 

@@ -1,4 +1,5 @@
-// kvcap show: prints the catalogue and the source of each of its numbers.
+// kvcap show: prints the catalogue, with the source of each number, and descriptions of fields, flags and
+// files.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -58,7 +59,7 @@ std::string text_or(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
-// Returns the text up to the first of the marks, for a list.
+// Returns the text up to the first of these characters, for a list.
 std::string beginning(const std::string& text, std::string_view marks) {
   return text.substr(0, text.find_first_of(marks));
 }
@@ -75,7 +76,7 @@ Json ways_to_restore() {
   return ways;
 }
 
-// Returns the vLLM of "vllm@0.19"; the newest if no version is given; nullopt for another engine.
+// Returns the version in "vllm@0.19"; the newest known one if none is given; nullopt for another engine.
 std::optional<EngineVersion> vllm_version(const std::string& engine) {
   const std::size_t at = engine.find('@');
   const std::string name = engine.substr(0, at);
@@ -90,7 +91,7 @@ std::optional<EngineVersion> vllm_version(const std::string& engine) {
   return std::min(*version, kNewestVllm);
 }
 
-// `vllm`: the version that presets are compared with.
+// Returns the policies. `vllm`: the version that presets are compared with; nullopt: none.
 std::vector<Entry> policies(std::optional<EngineVersion> vllm) {
   std::vector<Entry> entries;
   for (const PolicyRow& row : policy_table()) {
@@ -128,8 +129,8 @@ std::vector<Entry> files(Catalogue which) {
   return entries;
 }
 
-// Returns the values of workload.source.kind: file formats, then generators with the distributions of those
-// that have some.
+// Returns the values of workload.source.kind: file formats, then generators, with their distributions if they
+// have any.
 std::vector<Entry> workloads() {
   std::vector<Entry> formats, generators;
   const std::vector<Entry> fitted = files(Catalogue::workloads);
@@ -150,7 +151,7 @@ std::vector<Entry> workloads() {
   return formats;
 }
 
-// What kvcap show prints, each with a line.
+// A subject of kvcap show, with a line that describes it.
 struct Topic {
   std::string_view name, line;
 };
@@ -160,9 +161,9 @@ constexpr Topic kTopics[] = {
     {"hardware", "machines, and where each of their numbers comes from"},
     {"workloads", "formats of traces, and generators"},
     {"fields", "fields of a scenario, for --set; with a name: those whose path contains it"},
-    {"flags", "which flag of vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field"},
+    {"flags", "which field each flag of vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo sets"},
     {"memory", "where the memory of one GPU goes; with the name of a scenario, or --model and --hardware"},
-    {"support", "what the times on each GPU with each engine rest on; with the name of a model"},
+    {"support", "what predicted times are based on, for each GPU and engine; with the name of a model"},
     {"schema", "JSON Schemas of files, for editors; with a name: scenario, plan, sweep, study, ..."},
 };
 
@@ -220,8 +221,8 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) print_format("%s\n", list.dump(2).c_str());
 }
 
-// Returns "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": the provisioned hardware, rented
-// or written off. "" if the GPUs have no price.
+// Returns "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": what all of the hardware costs per
+// hour, rented or written off. "" if the GPUs have no price.
 std::string hour_text(const HardwareProfile& hardware) {
   constexpr double kHour_s = 3600;
   const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
@@ -260,14 +261,14 @@ void print_entry(const Entry& entry, const ShowArgs& args) {
                efficiency_plot(hardware.gpu).c_str());
 }
 
-// Returns the text of a user's file, after it was read without error.
+// Returns an entry with the contents of a user's file. Throws InputError if the file is not valid.
 Entry file_entry(const ShowArgs& args) {
   if (args.what == "hardware") load_hardware(args.name);
   if (args.what == "models") load_model(args.name);
   return {args.name, "", Json::parse(with_nulls_for_python_numbers(read_text(args.name)))};
 }
 
-// Returns the catalogue entry or the file of a model's name.
+// Returns the catalogue entry or the file that a model's name stands for.
 std::string model_of_name(const std::string& name) {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -312,12 +313,12 @@ void refuse_memory_options(const ShowArgs& args) {
                       : !memory.hardware.empty() ? "--hardware"
                       : memory.gpus              ? "--gpus"
                                                  : nullptr;
-  if (given) throw InputError("show " + args.what + ": found " + given + ", allowed: with memory alone");
+  if (given) throw InputError("show " + args.what + ": found " + given + ", allowed: only with memory");
   if (memory.engine.empty() || args.what == "policies") return;
   throw InputError("show " + args.what + ": found --engine, allowed: with memory or policies");
 }
 
-// A kind of file that people write.
+// A kind of file that users write.
 struct FileSchema {
   std::string_view name, line;
   std::string (*schema)();
@@ -391,14 +392,14 @@ void add_show(CLI::App& app) {
       "the catalogue: policies, models, hardware, workloads; fields, flags; where GPU memory goes");
   command.value(
       "what", args->what,
-      "policies, models, hardware or workloads; fields: fields of a scenario; flags: which flag of "
-      "vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo is which field; memory: where the memory of one "
-      "GPU goes, term by term; support: what the times of a model on each GPU with each engine rest on; "
-      "schema: the JSON Schema of a kind of file, for editors; without it a line for each of these");
+      "policies, models, hardware or workloads; fields: fields of a scenario; flags: which field each "
+      "flag of vLLM, SGLang, TensorRT-LLM, LMCache and Dynamo sets; memory: where the memory of one "
+      "GPU goes, term by term; support: what a model's predicted times are based on, for each GPU and "
+      "engine; schema: the JSON Schema of a kind of file, for editors; default: list these subjects");
   command.value("name", args->name,
                 "one entry, or the path of a model or hardware file: everything about it, and where "
-                "each number comes from; without it a list of all. For fields a path or a part of it, for "
-                "memory a scenario file, for support a model, for schema a kind of file");
+                "each number comes from; default: list all entries. For fields: a path or a part of it; for "
+                "memory: a scenario file; for support: a model; for schema: a kind of file");
   command.value("--model", args->memory.model, "memory: the model, in place of the scenario's");
   command.value("--hardware", args->memory.hardware, "memory: the hardware, in place of the scenario's");
   command.value("--gpus", args->memory.gpus, "memory: GPUs of the tensor-parallel group");

@@ -24,13 +24,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a time rests on, the best first. fitted: to measured steps of this engine. interpolated: from measured
-// kernels of another class, or with another engine's values.
+// What a predicted time is based on, the best first. fitted: measured kernels, with host times fitted to
+// measured steps of this engine. interpolated: measured kernels of another class, or another engine's host
+// times.
 enum class Evidence : uint8_t { measured, fitted, interpolated, data_sheet, refused };
 constexpr std::string_view kEvidenceNames[] = {"measured", "fitted", "interpolated", "data sheet", "refused"};
 std::string_view name(Evidence evidence) { return kEvidenceNames[static_cast<std::size_t>(evidence)]; }
 
-// A class of kernels that a profile may have efficiencies for.
+// A class of kernels for which a hardware profile may have measured efficiencies.
 struct KernelClass {
   std::string_view name;
   bool (*is_in)(const Gpu& gpu);
@@ -49,7 +50,8 @@ constexpr KernelClass kGroupedFp8 = {"FP8 experts", has<&Gpu::grouped_gemm_fp8>}
 constexpr KernelClass kGroupedFp4 = {"FP4 experts", has<&Gpu::grouped_gemm_fp4>};
 constexpr KernelClass kGroupedW4 = {"4-bit experts, 16-bit inputs", has<&Gpu::grouped_gemm_w4a16>};
 constexpr KernelClass kAttention = {"attention", has<&Gpu::decode_attention>};
-// No profile has kernels of these; their times follow from bytes, and from attention's.
+// No profile has measured kernels of these classes; their times follow from bytes and from those of
+// attention.
 constexpr KernelClass kLatent = {"latent attention", [](const Gpu&) { return false; }};
 constexpr KernelClass kRecurrent = {"recurrent layers", [](const Gpu&) { return false; }};
 constexpr KernelClass kAllClasses[] = {kGemm,       kGemmFp8,    kGemmFp4,   kGrouped,
@@ -102,8 +104,8 @@ Evidence engine_evidence(EngineKind engine, const std::string& engine_version) {
   return version && host_times_of(engine, *version).is_measured ? Evidence::fitted : Evidence::interpolated;
 }
 
-// Returns the evidence of the kernels and, with several GPUs, of the collectives; adds those that are not
-// measured to `weak`.
+// Returns the weakest evidence of the kernels and, with several GPUs, of the collectives. Adds the names of
+// those that are only interpolated to `weak`.
 Evidence kernel_evidence(const std::vector<KernelClass>& classes, const HardwareProfile& hardware,
                          int64_t gpus, std::vector<std::string>& weak) {
   Evidence kernels = Evidence::measured;
@@ -119,7 +121,7 @@ Evidence kernel_evidence(const std::vector<KernelClass>& classes, const Hardware
   return kernels;
 }
 
-// Of the suites measured and stacks; ShowSupport tests that they are those of the studies.
+// Counts of the suites "measured" and "stacks". The ShowSupport tests compare them with the studies.
 constexpr ValidatedRuns kValidatedRuns[] = {
     {"RTX 4090", EngineKind::vllm, false, 1},       {"H100 80GB SXM5", EngineKind::vllm, false, 54},
     {"H100 80GB SXM5", EngineKind::vllm, true, 30}, {"H200 SXM", EngineKind::vllm, true, 64},
@@ -133,7 +135,7 @@ int64_t validated_runs_of(std::string_view gpu, EngineKind engine, bool experts)
   return 0;
 }
 
-// Servers that have a rent; profiles of papers describe single machines.
+// Returns the servers that can be rented; the profiles of papers describe single machines.
 std::vector<HardwareProfile> servers() {
   std::vector<HardwareProfile> all;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
@@ -144,8 +146,8 @@ std::vector<HardwareProfile> servers() {
   return all;
 }
 
-// Returns the fewest GPUs, a power of two, whose memory holds the weights with a tenth left; nullopt: the
-// server has too few.
+// Returns the smallest power of two of GPUs whose memory holds the weights with a tenth to spare; nullopt if
+// the server has too few GPUs.
 std::optional<int64_t> gpus_for(const ModelSpec& model, const HardwareProfile& hardware) {
   constexpr double kUsable = 0.9;
   for (int64_t gpus = 1; gpus <= hardware.gpu.count; gpus *= 2) {
@@ -154,12 +156,14 @@ std::optional<int64_t> gpus_for(const ModelSpec& model, const HardwareProfile& h
   return std::nullopt;
 }
 
-// One GPU: the evidence of each engine, and which parts of it are not measured.
+// The evidence for a model on one server with each engine, and the kernels and collectives without
+// measurements.
 struct Support {
   std::string hardware;
   std::optional<int64_t> gpus;
   std::array<Evidence, std::size(kEngineNames)> engines{};
-  std::array<int64_t, std::size(kEngineNames)> runs{};  // validated runs of such models
+  // Validated runs of models that, like this one, have experts or not.
+  std::array<int64_t, std::size(kEngineNames)> runs{};
   std::vector<std::string> weak;
 };
 
@@ -193,11 +197,11 @@ Json json_of(const Support& one) {
 }
 
 constexpr const char* kMeaning =
-    "measured: kernels timed on this GPU. fitted: so, with the host times that were fitted to steps of this "
+    "measured: kernels timed on this GPU. fitted: the same, with host times fitted to measured steps of this "
     "engine. interpolated: from another class of kernels of this GPU, or with vLLM's host times. data sheet: "
-    "peaks of the vendor with another GPU's efficiencies. refused: the weights do not fit the server. "
-    "(N runs): kvcap validate compares N measured runs on this GPU with this engine, of any models with "
-    "experts if this one has experts, else of models without.";
+    "the vendor's peaks with another GPU's efficiencies. refused: the weights do not fit the server. "
+    "(N runs): kvcap validate compares N measured runs on this GPU with this engine; they are of any models "
+    "with experts if this model has experts, otherwise of any models without.";
 
 std::string engine_cell(const Support& one, std::size_t engine) {
   const std::string evidence(name(one.engines[engine]));
@@ -261,7 +265,7 @@ void show_classes(bool json) {
     print(wrapped({fmt::format("  {} from {}.{}: {}", engine, row.from.major, row.from.minor, row.source)},
                   "    "));
   }
-  print("\n" + wrapped({"kvcap show support MODEL has the GPUs and engines for a model."}));
+  print("\n" + wrapped({"kvcap show support MODEL shows the GPUs and engines for one model."}));
 }
 
 }  // namespace

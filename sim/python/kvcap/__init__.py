@@ -1,11 +1,12 @@
-"""kvcap in Python: simulates and plans the state of LLM serving across GPU, DRAM, SSD and remote tiers.
+"""kvcap in Python: simulates LLM serving with KV caches in GPU, DRAM, SSD and remote tiers, and plans the hardware.
 
     >>> import kvcap
     >>> result = kvcap.Scenario("demo").set("policy.name", "kv_offload").run()
     >>> result.metrics["mean_ttft_ms"]
 
-The package starts the program ``kvcap`` and reads its JSON. It finds it at ``KVCAP_BIN``, inside the package, or
-on PATH. It needs Python 3.8 and nothing else; ``to_frame()`` uses pandas and ``plot()`` matplotlib.
+The package runs the program ``kvcap`` and reads its JSON. The program is the one that ``KVCAP_BIN`` names, otherwise
+the one inside the package, otherwise the one on PATH. The package needs only Python 3.8 or later; ``to_frame()`` also
+needs pandas, and ``plot()`` matplotlib.
 """
 
 from ._errors import CheckFailed, Error, InputError, ProgramError

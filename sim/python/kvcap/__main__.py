@@ -1,4 +1,4 @@
-"""The program itself, with the libraries beside it: the command kvcap of a wheel, and python -m kvcap."""
+"""Runs the program with its bundled libraries: the command kvcap of a wheel, and python -m kvcap."""
 
 import os
 import sys

@@ -5,11 +5,11 @@ from typing import Any, Optional
 
 
 class Error(Exception):
-    """A command that gave no result."""
+    """A command failed."""
 
 
 class InputError(Error, ValueError):
-    """Bad input (exit code 2): ``file``, ``field``, ``found`` and ``allowed``, each None if the message has none."""
+    """Bad input (exit code 2), with ``file``, ``field``, ``found`` and ``allowed``; None if the message lacks one."""
 
     _PLACE = re.compile(r"(?P<file>[^\s:][^:]*?): (?:(?P<field>[A-Za-z_][\w.\[\]-]*): )?(?P<rest>.*)", re.DOTALL)
     _SET = re.compile(r"--set (?P<field>[^=\s]+)=.*?: (?P<rest>.*)", re.DOTALL)
@@ -30,7 +30,7 @@ class InputError(Error, ValueError):
 
 
 class CheckFailed(Error):
-    """A requirement that does not hold, or targets that nothing meets (exit code 3); ``result`` is the answer."""
+    """A requirement does not hold, or nothing meets the targets (exit code 3); ``result`` is the answer."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Starts the program and reads its JSON."""
+"""Runs the program and reads its JSON."""
 
 import json
 import os
@@ -13,7 +13,7 @@ _BUNDLED = Path(__file__).resolve().parent / "bin" / "kvcap"
 
 
 def program() -> str:
-    """The path of the program: KVCAP_BIN, the package's own, or the one on PATH."""
+    """Returns the path of the program: KVCAP_BIN, the package's own, or the one on PATH."""
     given = os.environ.get("KVCAP_BIN")
     if given:
         if not os.access(given, os.X_OK):
@@ -23,15 +23,15 @@ def program() -> str:
         return str(_BUNDLED)
     found = shutil.which("kvcap")
     if found is None:
-        raise ProgramError("the program kvcap is not on PATH; KVCAP_BIN=/path/to/kvcap names it")
+        raise ProgramError("the program kvcap is not on PATH; set KVCAP_BIN=/path/to/kvcap")
     return found
 
 
 def option_words(options: Mapping[str, Any]) -> List[str]:
-    """``{"ignore_flags": "pp", "fetch": True}`` as ``["--ignore-flags", "pp", "--fetch"]``.
+    """Turns ``{"ignore_flags": "pp", "fetch": True}`` into ``["--ignore-flags", "pp", "--fetch"]``.
 
-    None and False leave an option out. A list repeats it; ``policies``, ``dram`` and ``ssd`` take one list with
-    commas. A mapping is one ``PATH=VALUE,...`` an entry, as ``over`` takes it.
+    None and False leave the option out. A list repeats the option, except for ``policies``, ``dram`` and ``ssd``,
+    which take one list separated by commas. A mapping gives one ``PATH=VALUE,...`` per entry, as for ``over``.
     """
     words: List[str] = []
     for name, value in options.items():
@@ -64,7 +64,7 @@ def set_words(changes: Mapping[str, Any]) -> List[str]:
 
 
 def call(arguments: Sequence[str], json_output: bool = True) -> Any:
-    """Runs the program to its end and returns what it prints: JSON as values, else text."""
+    """Runs the program and returns what it prints: parsed JSON, or text if ``json_output`` is false."""
     command = [program(), *arguments] + (["--json"] if json_output else [])
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -86,7 +86,7 @@ def call(arguments: Sequence[str], json_output: bool = True) -> Any:
 
 
 def environment(path: str) -> Optional[Dict[str, str]]:
-    """Of the package's own program: with the libraries beside it."""
+    """Returns the environment for the package's own program, with its libraries; None for any other program."""
     if path != str(_BUNDLED):
         return None
     environment = dict(os.environ)
@@ -97,7 +97,7 @@ def environment(path: str) -> Optional[Dict[str, str]]:
 
 
 def _message(said: str) -> str:
-    """The program's last message, without its name."""
+    """Returns the program's last message, without the program's name."""
     begin = said.rfind("kvcap: ")
     return said[begin + 7:].strip() if begin >= 0 and (begin == 0 or said[begin - 1] == "\n") else said.strip()
 

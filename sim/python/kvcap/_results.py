@@ -1,4 +1,4 @@
-"""What commands return: their JSON, with metrics by name, as pandas frames and as plots."""
+"""The results of commands: their JSON, metrics by name, pandas frames and plots."""
 
 import difflib
 import html
@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 Number = Union[int, float]
 
-# The figures of a result's short table.
+# The metrics in the short table of a result.
 _SHOWN = ("mean_ttft_ms", "p99_ttft_ms", "mean_tpot_ms", "token_hit_rate", "output_throughput", "cost.usd_per_hour")
 
 
@@ -36,12 +36,12 @@ class Metrics(Mapping[str, Any]):
         return f"Metrics({self.flat()!r})"
 
     def flat(self) -> Dict[str, Any]:
-        """All metrics under their full names, ``"cost.usd_per_hour"``."""
+        """Returns all metrics by full name, such as ``"cost.usd_per_hour"``."""
         return dict(_flat(self._values, ""))
 
 
 class Answer(Mapping[str, Any]):
-    """A command's JSON."""
+    """The JSON that a command printed."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self.json: Mapping[str, Any] = values
@@ -60,12 +60,12 @@ class Answer(Mapping[str, Any]):
 
     @property
     def notes(self) -> List[str]:
-        """What was assumed, and what to know before the figures are used."""
+        """The assumptions and caveats of the figures."""
         return list(self.json.get("notes", []))
 
 
 class Result(Answer):
-    """One setting's simulation."""
+    """The simulation of one setting."""
 
     @property
     def metrics(self) -> Metrics:
@@ -73,7 +73,7 @@ class Result(Answer):
 
     @property
     def name(self) -> str:
-        """The setting of a comparison, or the policy."""
+        """The name of the setting in a comparison; otherwise the policy."""
         return str(self.json.get("setting") or self.json["policy"])
 
     @property
@@ -86,11 +86,11 @@ class Result(Answer):
         return self.json["intervals"]
 
     def to_frame(self) -> Any:
-        """A pandas frame of the run over time: a row a bin, a column a series."""
+        """Returns the run over time as a pandas frame: one row per time bin, one column per series."""
         return _pandas().DataFrame(self.json["series"])
 
     def plot(self, names: Sequence[str] = ("running", "waiting", "token_hit_rate", "mean_ttft_ms")) -> Any:
-        """Plots series of the run over time, one axes a series; returns the matplotlib figure."""
+        """Plots series of the run over time, each on its own axes; returns the matplotlib figure."""
         series = self.json["series"]
         shown = [name for name in names if name in series]
         figure, axes = _pyplot().subplots(len(shown), 1, sharex=True, squeeze=False, figsize=(8, 2 * len(shown)))
@@ -106,7 +106,7 @@ class Result(Answer):
 
 
 class Comparison(Answer):
-    """Several settings under the same workload; the differences are from the first one."""
+    """Several settings under the same workload; differences are relative to the first one."""
 
     @property
     def results(self) -> List[Result]:
@@ -120,7 +120,7 @@ class Comparison(Answer):
         return self.results[key] if isinstance(key, int) else self.json[key]
 
     def to_frame(self) -> Any:
-        """A pandas frame with a row a setting and a column a metric."""
+        """Returns a pandas frame with one row per setting and one column per metric."""
         rows = [one.metrics.flat() for one in self.results]
         return _pandas().DataFrame(rows, index=[one.name for one in self.results])
 
@@ -140,7 +140,7 @@ class Restorations(Answer):
     """How long each policy takes to restore one context."""
 
     def to_frame(self) -> Any:
-        """A pandas frame with a row a policy."""
+        """Returns a pandas frame with one row per policy."""
         rows = [{name: value for name, value in one.items() if not isinstance(value, (list, dict))}
                 for one in self.json["policies"]]
         return _pandas().DataFrame(rows).set_index("policy")
@@ -163,7 +163,7 @@ class PlanResult(Answer):
         return self.json.get("answer")
 
     def to_frame(self) -> Any:
-        """A pandas frame of the Pareto front, a row a configuration."""
+        """Returns the Pareto front as a pandas frame, one row per configuration."""
         return _pandas().DataFrame([dict(_flat(one, "")) for one in self.json.get("front", [])])
 
     def _repr_html_(self) -> str:
@@ -171,7 +171,7 @@ class PlanResult(Answer):
 
 
 class SweepResult:
-    """The finished points of a sweep: ``results.sqlite`` in its folder."""
+    """The finished points of a sweep, from ``results.sqlite`` in its folder."""
 
     def __init__(self, folder: Union[str, "Path"]) -> None:
         self.folder = Path(folder)
@@ -182,7 +182,7 @@ class SweepResult:
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
-        """One dictionary a point: the swept fields, status and metrics."""
+        """One dictionary per point, with the swept fields, the status and the metrics."""
         database = sqlite3.connect(f"file:{self.file}?mode=ro", uri=True)
         try:
             found = database.execute("SELECT * FROM results ORDER BY point")
@@ -192,7 +192,7 @@ class SweepResult:
             database.close()
 
     def to_frame(self) -> Any:
-        """A pandas frame with a row a point."""
+        """Returns a pandas frame with one row per point."""
         return _pandas().DataFrame(self.rows)
 
     def __len__(self) -> int:

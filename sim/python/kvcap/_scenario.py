@@ -1,4 +1,4 @@
-"""Scenarios and the commands of the program as functions."""
+"""Scenarios, and the commands of the program as functions."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ Source = Union[str, "os.PathLike[str]", Mapping[str, Any], None]
 
 
 class Scenario:
-    """A setting to simulate: a file, a shipped scenario by its name, a dictionary, or options of the command line.
+    """A setting to simulate: a file, the name of a shipped scenario, a dictionary, or options of the command line.
 
         Scenario("scenarios/chat-7b.json")
         Scenario({"schema": "kvcap.scenario/1", "model": "llama-2-7b", ...})
         Scenario(model="llama-3.1-8b", gpu="h100-sxm", workload="chat", rate=2)
         Scenario("demo", from_="vllm serve Qwen/Qwen3-8B -tp 2")
 
-    A scenario does not change: ``set`` returns another one. Paths inside a dictionary are relative to the current
+    A scenario is immutable: ``set`` returns a changed copy. Paths inside a dictionary are relative to the current
     folder.
     """
 
@@ -32,9 +32,10 @@ class Scenario:
         self._changes: Dict[str, Any] = {}
 
     def set(self, path: str, value: Any) -> "Scenario":
-        """The scenario with a field set: ``set("serving.max_num_seqs", 64)``, ``set("policy", {"name": "hcache"})``.
+        """Returns the scenario with a field set.
 
-        A later change of the same field replaces an earlier one.
+        Examples: ``set("serving.max_num_seqs", 64)``, ``set("policy", {"name": "hcache"})``. A later change of the
+        same field replaces an earlier one.
         """
         other = Scenario(self._source, **self._options)
         other._changes = {key: old for key, old in self._changes.items() if key != path}
@@ -42,20 +43,20 @@ class Scenario:
         return other
 
     def run(self, **options: Any) -> Result:
-        """Simulates it; options as of ``kvcap run``: ``require="p99_ttft_ms<=500"``, ``out="folder"``."""
+        """Simulates the scenario, with options of ``kvcap run``: ``require="p99_ttft_ms<=500"``, ``out="folder"``."""
         return self._ask("run", options, Result)
 
     def compare(self, policies: Sequence[str] = (), over: Optional[Mapping[str, Sequence[Any]]] = None,
                 **options: Any) -> Comparison:
-        """The same workload through several settings: policies, values of fields, or both."""
+        """Runs the same workload with several settings: policies, values of fields, or both."""
         return self._ask("compare", {"policies": list(policies) or None, "over": over, **options}, Comparison)
 
     def capacity(self, **options: Any) -> Answer:
-        """The highest load that meets the targets of ``meet`` or ``slo``."""
+        """Finds the highest load that meets the targets in ``meet`` or in the scenario's ``slo``."""
         return self._ask("capacity", options, Answer)
 
     def plan(self, **options: Any) -> PlanResult:
-        """The cheapest configuration that meets ``meet``."""
+        """Finds the cheapest configuration that meets the targets in ``meet``."""
         return self._ask("plan", options, PlanResult)
 
     def _ask(self, command: str, options: Mapping[str, Any], answer: Any) -> Any:
@@ -70,9 +71,9 @@ class Scenario:
 
 
 def run_all(scenarios: Sequence[Scenario], jobs: Optional[int] = None, **options: Any) -> List[Result]:
-    """Runs several scenarios beside each other, at most one a core, and returns their results in order.
+    """Runs several scenarios in parallel and returns their results in order.
 
-    With tqdm installed it shows its progress.
+    At most ``jobs`` run at once (default: one per core). Shows progress if tqdm is installed.
     """
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         results = pool.map(lambda one: one.run(**options), scenarios)
@@ -80,32 +81,32 @@ def run_all(scenarios: Sequence[Scenario], jobs: Optional[int] = None, **options
 
 
 def plan(source: Source, **options: Any) -> PlanResult:
-    """Searches what a plan (``kvcap.plan/1``) names: a file or a dictionary."""
+    """Finds the cheapest configuration of a plan (``kvcap.plan/1``), which is a file or a dictionary."""
     with _file_of(source) as file:
         return _called("plan", [*file, *option_words(options)], PlanResult)
 
 
 def sweep(source: Source, out: Union[str, "os.PathLike[str]"], **options: Any) -> SweepResult:
-    """Runs every point of a sweep (``kvcap.sweep/1``) into ``out/results.sqlite``; ``resume=True`` completes it."""
+    """Runs every point of a sweep (``kvcap.sweep/1``) into ``out/results.sqlite``; ``resume=True`` completes the file."""
     with _file_of(source) as file:
         call(["sweep", *file, *option_words({"out": os.fspath(out), **options})], json_output=False)
     return SweepResult(out)
 
 
 def fit(runs: Union[str, Sequence[str]], base: str, out: Union[str, "os.PathLike[str]"], **options: Any) -> Answer:
-    """Fits an engine's times to measured runs, starting from the hardware profile ``base``, into the file ``out``."""
+    """Fits an engine's times to measured runs, from the hardware profile ``base``; writes the fitted one to ``out``."""
     listed = [runs] if isinstance(runs, str) else list(runs)
     return _called("fit", [*listed, *option_words({"base": base, "out": os.fspath(out), **options})], Answer)
 
 
 def restore(model: str, hardware: str, tokens: int, policy: str = "all", **options: Any) -> Restorations:
-    """How long each policy takes to restore one context of an empty system."""
+    """Computes how long each policy takes to restore one context on an idle machine."""
     named = {"model": model, "hardware": hardware, "tokens": tokens, "policy": policy, **options}
     return _called("restore", option_words(named), Restorations)
 
 
 def show(what: str, name: Optional[str] = None, **options: Any) -> Any:
-    """The catalogue: ``show("models")``, ``show("hardware", "h100-sxm")``, ``show("memory", model=..., hardware=...)``."""
+    """Returns the catalogue: ``show("models")``, ``show("hardware", "h100-sxm")``, ``show("memory", model=..., ...)``."""
     return call(["show", what, *([name] if name else []), *option_words(options)])
 
 
@@ -120,7 +121,7 @@ def _called(command: str, words: Sequence[str], answer: Any) -> Any:
 
 @contextlib.contextmanager
 def _file_of(source: Source) -> Iterator[List[str]]:
-    """The words that name the source; a dictionary is a file while the command runs, in the current folder."""
+    """Yields the words that name the source; a dictionary is written to a temporary file, in the current folder."""
     if not isinstance(source, Mapping):
         yield [] if source is None else [os.fspath(source)]
         return

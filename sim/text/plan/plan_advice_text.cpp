@@ -21,7 +21,8 @@ void add_next_cheaper(Page& page, const PlanReport& report) {
     return;
   }
   const Candidate& cheaper = *report.result.next_better;
-  page.sentence(fmt::format("The next cheaper one that was judged, {} at {}, {}.", values_of(cheaper.changes),
+  page.sentence(fmt::format("The next cheaper configuration that was judged, {} at {}, {}.",
+                            values_of(cheaper.changes),
                             value_text(plan.minimize, cheaper.metric(plan.minimize)), failure_text(cheaper)));
 }
 
@@ -45,14 +46,15 @@ void add_marginals(Page& page, const PlanReport& report) {
   const Marginal* next = next_to_buy(report.advice.marginals);
   if (!report.advice.marginals.front().has_price) return;
   if (!next) {
-    page.sentence("None that is for sale surely lowers " + metric_title(kFrontMetric) +
-                  " and misses no target.");
+    page.sentence("No resource for sale clearly lowers " + metric_title(kFrontMetric) +
+                  " without missing a target.");
   } else if (next->objective.mean > 0 && minimize == "cost.usd_per_hour") {
-    page.sentence("One more dollar an hour buys most as " +
+    page.sentence("One more dollar per hour is best spent on " +
                   field_title(next->what.substr(0, next->what.find(' '))) + ": " +
                   format_number(-next->quality.mean / next->objective.mean) + " ms of p99 TTFT.");
   } else {
-    page.sentence("Most is gained by " + field_title(next->what.substr(0, next->what.find(' '))) + ".");
+    page.sentence("The largest gain comes from " + field_title(next->what.substr(0, next->what.find(' '))) +
+                  ".");
   }
 }
 
@@ -62,7 +64,7 @@ void add_robustness(Page& page, const PlanReport& report) {
   for (const Stress& one : report.advice.stresses) {
     const Candidate& candidate = *one.candidate;
     std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
-    // A reason that is the front's metric already shows its value.
+    // If kFrontMetric is the reason, its value is already shown.
     if (candidate.verdict != Judgement::cannot_run && candidate.reason != kFrontMetric) {
       text +=
           ", " + metric_title(kFrontMetric) + " " + value_text(kFrontMetric, candidate.metric(kFrontMetric));
@@ -77,7 +79,7 @@ void add_robustness(Page& page, const PlanReport& report) {
   }
 }
 
-// Returns "GPU -1.20, DRAM +0.100": parts of at least 1 % of the largest, in descending order.
+// Returns "GPU -1.20, DRAM +0.100": the parts that are more than 1 % of the largest one, largest first.
 std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
   std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& a, const PartDifference& b) {
     return std::abs(a.difference.mean) > std::abs(b.difference.mean);
@@ -95,7 +97,7 @@ std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
   return text;
 }
 
-// Returns the name of the link between the GPUs, whose share of the time is `nvlink`.
+// Returns the name of the link between the GPUs, which results call `nvlink` whatever it is.
 std::string_view link_between_gpus(const Plan& plan, const Candidate& candidate) {
   const HardwareProfile hardware = load_scenario(plan.base, candidate.changes).hardware;
   return hardware.nvlink && !hardware.peer ? "nvlink" : kPcieBetweenGpus;

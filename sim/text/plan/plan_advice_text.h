@@ -1,5 +1,5 @@
-// Formats the advice of a plan report: why the answer wins, the value of more resources, and how far the
-// answer holds.
+// Formats the advice of a plan report: why the answer wins, what more of each resource is worth, and under
+// which changes the answer still holds.
 #pragma once
 
 #include "text/plan/plan_text.h"

@@ -31,7 +31,8 @@ const char* verdict_text(const Candidate& candidate) {
 
 char letter(std::size_t i) { return i < 26 ? static_cast<char>('a' + i) : '*'; }
 
-// Draws the rows of the front as letters: the objective to the right, the logarithm of kFrontMetric upwards.
+// Draws the configurations of the front as letters: the objective grows to the right, the logarithm of
+// kFrontMetric upwards.
 void add_chart(Page& page, const PlanReport& report) {
   constexpr int kWidth = 72, kHeight = 12;
   const std::vector<const Candidate*>& front = report.result.front;
@@ -110,18 +111,18 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
   }
 }
 
-// Adds the counts of configurations that were ruled out without a run, and of those that were verified.
+// Adds the counts of the configurations that the results of others ruled out, and of those verified by runs.
 void add_implied(Page& page, const Implied& implied) {
   if (implied.verified + implied.same + implied.not_looked_at == 0) return;
   page.sentence(
-      fmt::format("Better ones that were ruled out because more missed as well: {} were run themselves, of "
-                  "which {} met the "
-                  "targets; {} lie between two with the same figures, and {} were not looked at.",
+      fmt::format("Better configurations that the results of others ruled out: {} verified by runs ({} met "
+                  "the "
+                  "targets), {} between two with equal results, {} not checked.",
                   format_count(implied.verified), format_count(implied.wrong), format_count(implied.same),
                   format_count(implied.not_looked_at)));
 }
 
-// Adds, for each list value that the answer does not have, the reason.
+// Adds, for each value of a list that the answer does not use, the reason.
 void add_discarded(Page& page, const PlanReport& report) {
   if (report.result.discarded.empty()) return;
   page.line();
@@ -167,7 +168,7 @@ void add_answer(Page& page, const PlanReport& report) {
     page.sentence(
         fmt::format("  {} at {} {}", values_of(rival->changes),
                     value_text(plan.minimize, rival->metric(plan.minimize)),
-                    rival->verdict == Judgement::unclear ? failure_text(*rival) : "is not told apart"),
+                    rival->verdict == Judgement::unclear ? failure_text(*rival) : "cannot be told apart"),
         "    ");
   }
 }
@@ -203,8 +204,7 @@ std::string plan_text(const PlanReport& report, const std::vector<std::string>& 
   add_answer(page, report);
   add_implied(page, result.implied);
   if (!report.searched.empty()) page.sentence(report.searched);
-  page.sentence(fmt::format("Intervals are those that the verdicts rest on: of {}.",
-                            format_percent(result.confidence)));
+  page.sentence(fmt::format("The verdicts use {} intervals.", format_percent(result.confidence)));
   add_front(page, report);
   if (result.best) add_advice(page, report);
   add_discarded(page, report);

@@ -1,4 +1,4 @@
-// Formats the answer of a plan for people.
+// Formats the answer of a plan as text.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct PlanReport {
   std::string searched = {};  // what a plan without a file searches, and what it leaves out
   int64_t simulations = 0;
   std::string purchase;
-  std::vector<std::string> purchase_notes;  // searched sizes and sources of the prices
+  std::vector<std::string> purchase_notes;  // the sizes searched and the sources of prices
   Advice advice;
 
   bool is_interrupted() const { return result.is_interrupted || advice.is_interrupted; }
 };
 
-// `said`: the sentences on the plan's document, which the page begins with.
+// Return the pages of a plan. `said`: the sentences of the plan's document, with which the page begins.
 std::string plan_text(const PlanReport& report, const std::vector<std::string>& said);
 std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
 std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std::vector<std::string>& said);

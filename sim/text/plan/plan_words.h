@@ -1,4 +1,4 @@
-// Text helpers of a plan's reports.
+// Texts that the pages of a plan share: values, changes, failures.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// A text of lines, wrapped at 100 columns.
+// A text of lines; sentences are wrapped at the width of the terminal.
 class Page {
  public:
   void line(const std::string& text = "") { text_ += text + '\n'; }
@@ -24,16 +24,16 @@ class Page {
 // miss ..." or "may be saturated" if it is unclear, "cannot run: why".
 std::string failure_text(const Candidate& candidate);
 
-// Returns "240 +-30"; a value that is equal in every run has no interval.
+// Returns "240 +-30"; no interval for a value that is the same in every run.
 std::string interval_text(const MeanInterval& value);
 // Returns a change with its sign: "+240 +-30".
 std::string signed_text(const MeanInterval& change);
 std::string signed_number(double value);
 // Returns a metric's value in its unit: "240 +-30 ms".
 std::string value_text(std::string_view metric, const MeanInterval& value);
-// Returns its change: "+240 +-30 ms".
+// Returns a change of a metric with its sign and unit: "+240 +-30 ms".
 std::string change_text(std::string_view metric, const MeanInterval& change);
-// Returns "policy.name=hcache ssd.count=2".
+// Returns the changes with shortened paths: "policy.name=hcache ssd.count=2".
 std::string values_of(const Changes& changes);
 
 }  // namespace kvcap

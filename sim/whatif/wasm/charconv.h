@@ -1,5 +1,5 @@
-// Conversions of doubles to and from text, which the standard library of Debian's emscripten lacks. The build
-// of the page includes this file before every other.
+// Adds the conversions of doubles to and from text that the standard library of Debian's Emscripten lacks.
+// The build of the page includes this file before all others.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace std {
 
-// Writes the fewest digits of 15 to 17 that read back as the same number.
+// Writes the shortest of 15 to 17 digits that reads back as the same number.
 inline to_chars_result to_chars(char* first, char* last, double value) {
   char text[40];
   int length = 0;

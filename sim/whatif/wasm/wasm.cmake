@@ -1,9 +1,10 @@
-# Sets WHATIF_WASM to the WebAssembly module of the page of kvcap whatif; empty where it cannot be built, with
-# the reason in WHATIF_WHY. Debian's package emscripten is enough: no network, and no JavaScript of Emscripten.
+# Sets WHATIF_WASM to the WebAssembly module of the page of kvcap whatif. If the module cannot be built, it is
+# empty and WHATIF_WHY is the reason. Debian's package emscripten is enough; neither the network nor Emscripten's
+# JavaScript is needed.
 set(WHATIF_WASM "")
 set(WHATIF_WHY "")
 find_program(EMXX em++)
-# Builds for tests of the C++ code have no use for it.
+# Builds that only test the C++ code do not need the page.
 if(NOT KVCAP_WHATIF OR NOT REPORT_NPM OR KVCAP_SANITIZE OR KVCAP_FUZZ OR KVCAP_COVERAGE)
   set(WHATIF_WHY "the page was left out of this program (KVCAP_WHATIF is off, or a build for tests)")
   return()
@@ -16,15 +17,15 @@ endif()
 
 set(WHATIF_WORK ${CMAKE_CURRENT_BINARY_DIR}/whatif)
 set(WHATIF_SIM ${CMAKE_CURRENT_SOURCE_DIR}/sim)
-# Headers without code, of the system: all of its include folder would hide Emscripten's own.
+# Links to the system's header-only libraries; its whole include folder would hide Emscripten's own headers.
 find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)
 find_path(NLOHMANN_INCLUDE_DIR nlohmann/json.hpp REQUIRED)
 file(MAKE_DIRECTORY ${WHATIF_WORK}/include)
 file(CREATE_LINK ${FMT_INCLUDE_DIR}/fmt ${WHATIF_WORK}/include/fmt SYMBOLIC)
 file(CREATE_LINK ${NLOHMANN_INCLUDE_DIR}/nlohmann ${WHATIF_WORK}/include/nlohmann SYMBOLIC)
 
-# Of what these files call, the readers of files and the eviction orders are left out: no question leads there.
-# The page throws if one does.
+# These files also call readers of files and eviction orders, which are left out because no question needs them.
+# If one did, the page would throw.
 set(WHATIF_GLOBS base/*.cpp base/text/*.cpp spec/*.cpp cost/*.cpp policy/*.cpp scenario/*.cpp scenario/checks/*.cpp
     scenario/fields/*.cpp scenario/hugging_face/*.cpp engine/versions/*.cpp engine/speculation/*.cpp
     engine/step_time.cpp run/machine.cpp run/engine_memory.cpp run/ranks.cpp run/lone_restore.cpp
@@ -33,10 +34,10 @@ set(WHATIF_GLOBS base/*.cpp base/text/*.cpp spec/*.cpp cost/*.cpp policy/*.cpp s
     whatif/wasm/*.cpp)
 list(TRANSFORM WHATIF_GLOBS PREPEND ${WHATIF_SIM}/)
 file(GLOB WHATIF_SOURCES CONFIGURE_DEPENDS ${WHATIF_GLOBS})
-# What only an operating system has.
+# These need an operating system.
 list(FILTER WHATIF_SOURCES EXCLUDE REGEX "/base/(build_id|files|memory|outputs|text/progress)\\.cpp$")
 
-# The models and profiles of the catalogue alone.
+# Of the catalogue, only the models and hardware profiles are embedded.
 set(WHATIF_FILES ${CATALOGUE_FILES})
 list(FILTER WHATIF_FILES INCLUDE REGEX "^(models|hwprofiles)/[^/]*$")
 set(WHATIF_CATALOGUE ${WHATIF_WORK}/catalogue.cpp)
@@ -64,7 +65,7 @@ function(whatif_object name source)
   set(WHATIF_OBJECTS ${WHATIF_OBJECTS} PARENT_SCOPE)
 endfunction()
 
-# Six files of a folder are compiled together, as in unity.cmake.
+# Up to six files of a folder are compiled together, as in unity.cmake.
 set(WHATIF_UNITS "")
 foreach(source IN LISTS WHATIF_SOURCES)
   cmake_path(GET source PARENT_PATH folder)

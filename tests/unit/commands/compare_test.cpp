@@ -185,11 +185,11 @@ TEST_F(Cli, ComparesWithTiersAsSet) {
   ASSERT_EQ(bare.exit_code, 0) << bare.err;
   EXPECT_EQ(Json::parse(bare.out)["results"][0]["scenario"]["policy"]["tiers"][0]["capacity_bytes"], 3e9);
   EXPECT_EQ(compare({"--policies", "kv_offload:dram", "--set", "policy.tiers=[{\"kind\":\"ssd\"}]"}).err,
-            "kvcap: --set policy.tiers=[{\"kind\":\"ssd\"}]: found beside --policies, which sets it too, "
+            "kvcap: --set policy.tiers=[{\"kind\":\"ssd\"}]: found with --policies, which also sets it, "
             "allowed: one of them; parts of a tier: policy.tiers.0.capacity_bytes=100GB\n");
   EXPECT_EQ(
       compare({"--policies", "kv_offload,hcache", "--set", "policy.name=ideal"}).err,
-      "kvcap: --set policy.name=ideal: found beside --policies, which sets it too, allowed: one of them\n");
+      "kvcap: --set policy.name=ideal: found with --policies, which also sets it, allowed: one of them\n");
 }
 
 TEST_F(Cli, SavesTheFirstSettingThatItCompares) {
@@ -205,7 +205,8 @@ TEST_F(Cli, SavesTheFirstSettingThatItCompares) {
   const Json one = saved("kv_offload", "");
   EXPECT_EQ(one["name"], "kv_offload");
   EXPECT_EQ(one["tiers"][0]["capacity_bytes"], 9e9);
-  EXPECT_EQ(saved("recompute,hcache", " has the first of 2 settings, recompute\n")["name"], "recompute");
+  EXPECT_EQ(saved("recompute,hcache", " contains only the first of 2 settings, recompute\n")["name"],
+            "recompute");
 }
 
 // What a pull request changes: the file before and the file after, over five seeds unless a number is given.
@@ -331,10 +332,10 @@ TEST_F(Cli, LeavesOutCombinationsThatCannotBe) {
   };
   const Outcome some = compared("1,8", "1,8");
   EXPECT_EQ(some.exit_code, 0) << some.err;
-  EXPECT_NE(
-      some.out.find("\n\nLeft out, for it cannot be: data_parallel_size=8 tensor_parallel_size=8 (--over "
-                    "serving.data_parallel_size=8: found 8, allowed: at most 1: "),
-      std::string::npos)
+  EXPECT_NE(some.out.find(
+                "\n\nLeft out because it is impossible: data_parallel_size=8 tensor_parallel_size=8 (--over "
+                "serving.data_parallel_size=8: found 8, allowed: at most 1: "),
+            std::string::npos)
       << some.out;
   EXPECT_EQ(some.out.find("Left out"), some.out.rfind("Left out"));
   EXPECT_EQ(compared("8", "8").exit_code, 2) << "all are impossible";
@@ -358,7 +359,7 @@ TEST_F(Cli, ComparesTheSeedsThatCtrlCHasLeft) {
   const Outcome outcome = finish(pid);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_EQ(outcome.err,
-            "kvcap: interrupted; the same command with --resume goes on from the finished runs\n");
+            "kvcap: interrupted; the same command with --resume continues from the finished runs\n");
   EXPECT_EQ(outcome.out.find("Interrupted: "), 0U) << outcome.out;
   EXPECT_NE(outcome.out.find(" of 4,000 seeds finished.\n"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("TTFT mean"), std::string::npos) << outcome.out;

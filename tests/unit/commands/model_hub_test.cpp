@@ -129,12 +129,12 @@ TEST_F(ModelHub, ThatRefusesIsAnErrorThatSaysWhatToDo) {
   setenv("HF_ENDPOINT", address.c_str(), 1);
   EXPECT_EQ(refusal("meta-llama/Gated-8B"),
             "kvcap: --fetch: " + address +
-                " does not give meta-llama/Gated-8B: it is gated or private, or does "
-                "not exist: set HF_TOKEN to a token that may read it\n");
+                " refuses to send meta-llama/Gated-8B: it is gated or private, or does "
+                "not exist; set HF_TOKEN to a token that may read it\n");
   EXPECT_EQ(refusal("Qwen/Qwen3-32"),
             "kvcap: --fetch: " + address +
-                " has no model Qwen/Qwen3-32 with a config.json, allowed: a model that it "
-                "has; did you mean \"qwen3-32b\"?\n");
+                " has no model Qwen/Qwen3-32 with a config.json, allowed: the name of a model on the "
+                "hub; did you mean \"qwen3-32b\"?\n");
   EXPECT_NE(refusal("org/Broken").find("/org/Broken/resolve/main/config.json:1:1: "), std::string::npos);
   EXPECT_NE(refusal("org/List").find("config.json: found no JSON object"), std::string::npos);
   EXPECT_NE(refusal("org/Large").find("config.json: the answer is larger than 64 MB"), std::string::npos);
@@ -146,8 +146,8 @@ TEST_F(ModelHub, ThatRefusesIsAnErrorThatSaysWhatToDo) {
   setenv("HF_TOKEN", "hf_secret", 1);
   EXPECT_EQ(refusal("meta-llama/Gated-8B"),
             "kvcap: --fetch: " + address +
-                " does not give meta-llama/Gated-8B to the owner of HF_TOKEN: it is gated "
-                "or private, or does not exist: ask for access at " +
+                " refuses to send meta-llama/Gated-8B to the owner of HF_TOKEN: it is gated "
+                "or private, or does not exist; ask for access at " +
                 address + "/meta-llama/Gated-8B\n");
   setenv("HF_TOKEN", "a b", 1);
   EXPECT_NE(refusal("org/Half").find("HF_TOKEN: found a blank"), std::string::npos);

@@ -98,7 +98,7 @@ TEST_F(Question, IsSavedAgainOnlyWhereItIsTheSame) {
   run(chat_with({"--save", path("saved.json")}));
   run(chat_with({"--save", path("saved.json")}));
   EXPECT_NE(refusal(chat_with({"--dram", "100GB", "--save", path("saved.json")}))
-                .find("already exists with other text"),
+                .find("already exists with different contents"),
             std::string::npos);
 }
 

@@ -234,7 +234,8 @@ TEST_F(Deployments, AreAllThatPlanPrints) {
   EXPECT_TRUE(has(outcome.out, "maxNumSeqs: 64\n")) << outcome.out;
   const std::string line = Json::parse(read_file(path("answer/plan_result.json"))).at("launch");
   EXPECT_EQ(plan({"--emit", "launch"}).out, line + "\n");
-  const std::string kept = "kvcap: --emit: the answer of the same plan in " + path("answer/plan_result.json");
+  const std::string kept =
+      "kvcap: --emit: printing the saved answer of the same plan in " + path("answer/plan_result.json");
   for (const char* form : {"launch", "helm"}) {
     const Outcome again = plan({"--emit", form, "--out", path("answer")});
     EXPECT_EQ(again.err, kept + "\n");

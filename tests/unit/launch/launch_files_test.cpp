@@ -268,7 +268,7 @@ TEST_F(LaunchFiles, PlanTakesFromTheLineWhatItDoesNotSearch) {
 TEST_F(LaunchFiles, IgnoreFlagsNeedsALine) {
   const Outcome outcome = kvcap({"run", path("chat.json"), "--ignore-flags", "x"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_EQ(outcome.err, "kvcap: --ignore-flags: found no --from, allowed: beside it\n");
+  EXPECT_EQ(outcome.err, "kvcap: --ignore-flags: found without --from, allowed: with --from\n");
 }
 
 // ---- lines that people launch ----

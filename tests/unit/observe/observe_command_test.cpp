@@ -279,7 +279,7 @@ TEST_F(ObserveCommand, TheTimesOfAHistoryAreChecked) {
   EXPECT_EQ(refusal({"--history", "--last", "2h", "--start", "1"}),
             "kvcap: --history: found --last and --start, allowed: one of them\n");
   EXPECT_EQ(refusal({"--history", "--last", "2h", "--for", "9"}),
-            "kvcap: --history: found --for, allowed: --last, the time that has passed\n");
+            "kvcap: --history: found --for, allowed: --last, the time to look back\n");
   EXPECT_EQ(
       refusal({"--last", "2h"}),
       "kvcap: --last: found without --history, allowed: with --history, which reads what Prometheus has "
@@ -302,9 +302,10 @@ TEST_F(ObserveCommand, TheTimesOfAHistoryAreChecked) {
             "kvcap: --history: found \"" + path("chat.json") +
                 "\", allowed: the address of one Prometheus server, http://HOST:9090\n");
   setenv("PROMETHEUS_TOKEN", "two\nlines", 1);
-  EXPECT_EQ(refusal({"--history", "--last", "2h"}),
-            "kvcap: PROMETHEUS_TOKEN: found a blank or another character that tokens lack, allowed: a bearer "
-            "token\n");
+  EXPECT_EQ(
+      refusal({"--history", "--last", "2h"}),
+      "kvcap: PROMETHEUS_TOKEN: found a blank or another character that a token cannot contain, allowed: "
+      "a bearer token\n");
   unsetenv("PROMETHEUS_TOKEN");
   EXPECT_EQ(server.queries(), 0U);
 }

@@ -78,7 +78,7 @@ TEST_F(PlanCommand, SaysWhatToBuyAndWhy) {
        {"\nBuy 1x L40S with the instance's 3.84 TB on 1 SSD for stored state, serving llama-2-7b with "
         "hcache:",
         "cost per hour 1.40 $/h, p99 TTFT ", "\n  p99 TTFT ", ", wanted: at most 1,000 ms\n",
-        "\n  token hit rate ", "\nIt is clear: ", "rest on: of 97.5 %.\n",
+        "\n  token hit rate ", "\nIt is clear: ", "use 97.5 % intervals.\n",
         "\nPareto front of what has been judged, cost per hour against p99 TTFT", "\n a ",
         "             +----", "\nThe target with the least room is ", "\nA little more of each resource:\n",
         "\n  SSDs 1 -> 2: p99 TTFT ", "\nHow far the answer holds:\n",
@@ -287,7 +287,7 @@ TEST_F(PlanCommand, SearchesTheSizesOfDramWithoutAFile) {
   EXPECT_EQ(
       kvcap(other).err,
       "kvcap: --dram, --ssd: found ssd=20GB, and recompute and trtllm_offload cannot store there; a plan "
-      "file searches other policies\n");
+      "file can search other policies\n");
   EXPECT_EQ(kvcap({"plan", "--help"}).out.find("--save"), std::string::npos) << "it saves no scenario";
 }
 

@@ -138,9 +138,9 @@ A verdict.
   token hit rate 75.0 %, wanted: at least 50.0 %
   kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
 Prices are of a list.
-Better ones that were ruled out because more missed as well: 4 were run themselves, of which 1 met
-the targets; 2 lie between two with the same figures, and 5 were not looked at.
-Intervals are those that the verdicts rest on: of 95.0 %.
+Better configurations that the results of others ruled out: 4 verified by runs (1 met the targets),
+2 between two with equal results, 5 not checked.
+The verdicts use 95.0 % intervals.
 
 Pareto front of what has been judged, cost per hour against p99 TTFT (only stable configurations):
 
@@ -164,8 +164,8 @@ Pareto front of what has been judged, cost per hour against p99 TTFT (only stabl
              +------------------------------------------------------------------------
               1.00                                                                6.00
 
-The next cheaper one that was judged, hardware=h100-sxm name=slow at 1.00 $/h, misses p99 TTFT (400
-+-6 ms).
+The next cheaper configuration that was judged, hardware=h100-sxm name=slow at 1.00 $/h, misses p99
+TTFT (400 +-6 ms).
 
 Bottleneck, by share of the time: gpu 60.0 %, none 39.6 %.
 Against the runner-up, hardware=h100-sxm ssd.count=2: cost per hour -3.00 +-0.25 $/h (GPU -3.10,
@@ -178,7 +178,7 @@ A little more of each resource:
     it misses p99 TTFT (400 +-6 ms)
   SSD read bandwidth 1.00 GB/s -> 2.00 GB/s: p99 TTFT +3.0 +-1.0 ms for cost per hour 0 $/h (a link,
     not for sale by itself)
-None that is for sale surely lowers p99 TTFT and misses no target.
+No resource for sale clearly lowers p99 TTFT without missing a target.
 
 How far the answer holds:
   holds: holds, p99 TTFT 100 +-6 ms
@@ -228,7 +228,7 @@ A verdict.
   token hit rate 75.0 %, wanted: at least 50.0 %
   truncated 7.00 turns a run
   kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
-Intervals are those that the verdicts rest on: of 95.0 %.
+The verdicts use 95.0 % intervals.
 )");
 }
 
@@ -241,7 +241,7 @@ TEST_F(PlanText, SaysWhatItDoesNotTellApart) {
             .verdict = Judgement::unclear,
             .reason = "p99_ttft_ms",
             .p99_ttft_ms = 200})};
-  EXPECT_EQ(lines_with("kind="), R"(  kind=b at 2.00 $/h is not told apart
+  EXPECT_EQ(lines_with("kind="), R"(  kind=b at 2.00 $/h cannot be told apart
   kind=c at 2.00 $/h may be saturated
   kind=d at 3.00 $/h may miss p99 TTFT (200 +-6 ms)
 )");
@@ -281,7 +281,7 @@ TEST_F(PlanText, SaysHowTheNextCheaperOneFails) {
     next.changes = {"kind=b"};
     report_.result.next_better = made(next);
     EXPECT_EQ(lines_with("next cheaper"),
-              "The next cheaper one that was judged, kind=b at 3.00 $/h, " + why + "\n");
+              "The next cheaper configuration that was judged, kind=b at 3.00 $/h, " + why + "\n");
   }
 }
 
@@ -291,19 +291,19 @@ TEST_F(PlanText, SaysWhichResourceBringsMost) {
       .what = "hardware.ssd.count 1 -> 2", .candidate = best, .objective = {0.5, 0}, .quality = {-10, 2}};
   const auto last = [&] {
     report_.advice.marginals = {more};
-    return lines_with("One more dollar") + lines_with("Most is gained") + lines_with("None that is");
+    return lines_with("One more dollar") + lines_with("The largest gain") + lines_with("No resource");
   };
-  EXPECT_EQ(last(), "One more dollar an hour buys most as SSDs: 20.0 ms of p99 TTFT.\n");
+  EXPECT_EQ(last(), "One more dollar per hour is best spent on SSDs: 20.0 ms of p99 TTFT.\n");
   more.objective = {0, 0};
-  EXPECT_EQ(last(), "Most is gained by SSDs.\n");
+  EXPECT_EQ(last(), "The largest gain comes from SSDs.\n");
   more.quality = {-10, 10};
-  EXPECT_EQ(last(), "None that is for sale surely lowers p99 TTFT and misses no target.\n");
+  EXPECT_EQ(last(), "No resource for sale clearly lowers p99 TTFT without missing a target.\n");
   more.quality = {-10, 9};
   plan_.minimize = "cost.gpu_usd";
   more.objective = {0.5, 0};
-  EXPECT_EQ(last(), "Most is gained by SSDs.\n");
+  EXPECT_EQ(last(), "The largest gain comes from SSDs.\n");
   more.candidate = made({.verdict = Judgement::misses, .reason = "token_hit_rate"});
-  EXPECT_EQ(last(), "None that is for sale surely lowers p99 TTFT and misses no target.\n");
+  EXPECT_EQ(last(), "No resource for sale clearly lowers p99 TTFT without missing a target.\n");
   more.has_price = false;
   EXPECT_EQ(last(), "");
 }

@@ -225,7 +225,7 @@ TEST_F(ReportCommand, ExitsWith2AndOneLineForBadInput) {
       {{path("results.sqlite")}, path("results.sqlite") + ": is not a sweep results file"},
       {{path("cut.sqlite")}, path("cut.sqlite") + ": is not a sweep results file"},
       {{path("none")},
-       path("none") + ": holds nothing to report, looked for: results.sqlite and JSON of " + known},
+       path("none") + ": contains nothing to report, looked for: results.sqlite and JSON of " + known},
       {{path("good.json"), "--format", "pdf"}, "--format: found \"pdf\", allowed: html, markdown, csv, json"},
       {{path("good.json"), "--format", "markdwon"}, "did you mean \"markdown\"?"},
       {{path("good.json"), "--format", "html"}, "report: -o: missing, required for html"},

@@ -170,7 +170,7 @@ TEST_F(ReportFolder, FollowsNoLinkOutOfIt) {
   fs::create_symlink("loop.json", path("inside/loop.json"));
   fs::create_symlink(path("inside"), path("door"));
   EXPECT_EQ(names("inside"), (Names{"inside/a", "inside/b"}));
-  EXPECT_EQ(skipped_, Names{path("inside/link.json") + ": is a link to outside of " + path("inside")});
+  EXPECT_EQ(skipped_, Names{path("inside/link.json") + ": is a link that leads outside " + path("inside")});
   skipped_.clear();
   // A link that is asked for is followed.
   EXPECT_EQ(names("inside/link.json"), Names{"link"});
@@ -188,7 +188,7 @@ TEST_F(ReportFolder, LeavesOutWhatIsNotOfKvcapAndRefusesWhatIsBroken) {
   EXPECT_EQ(inputs[1].name, "a");
   EXPECT_TRUE(inputs[1].is_before);
   ASSERT_EQ(skipped_.size(), 2U);
-  EXPECT_EQ(skipped_[0], path("f/other.json") + ": is no document of kvcap");
+  EXPECT_EQ(skipped_[0], path("f/other.json") + ": is not a document of kvcap");
   EXPECT_TRUE(skipped_[1].starts_with(path("f/scenario.json") + ": schema: found")) << skipped_[1];
   write("f/b.json", R"({"schema": "kvcap.result/1", )");
   EXPECT_THROW(read_inputs({path("f")}, {}, skipped_), InputError);
@@ -381,7 +381,7 @@ TEST(ReportMarkdown, OfCellsThatAreNoGridHasNoTable) {
   for (int i = 0; i < 1000; ++i) cells.push_back({{"across", i}, {"down", i}, {"winner", "hcache"}});
   const Json map = {{"schema", "kvcap.break_even/1"}, {"across", "x"}, {"down", "y"}, {"cells", cells}};
   const std::string text = report_markdown({"T", {input("map", map)}});
-  EXPECT_NE(text.find("the cells are no grid"), std::string::npos) << text.substr(0, 400);
+  EXPECT_NE(text.find("the cells do not form a grid"), std::string::npos) << text.substr(0, 400);
   EXPECT_LT(text.size(), 10000u);
 }
 
@@ -393,7 +393,7 @@ TEST(ReportMarkdown, OfASweepShowsWhatIsRejectedOrTruncatedWhereAnythingIs) {
   EXPECT_NE(text.find("| 4 | a | ok | - | 100 | 70.0 | - | - |"), std::string::npos) << text;
   EXPECT_EQ(text.find("truncated"), std::string::npos) << text;
   // 100 ms is that of the turns that were not rejected: no best point.
-  EXPECT_NE(text.find("The least p99 TTFT is 400 ms (1 SSD, a)"), std::string::npos) << text;
+  EXPECT_NE(text.find("The lowest p99 TTFT is 400 ms (1 SSD, a)"), std::string::npos) << text;
   EXPECT_NE(text.find("1 leave turns unanswered, and these sentences leave them out"), std::string::npos)
       << text;
 }

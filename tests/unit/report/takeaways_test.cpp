@@ -41,7 +41,7 @@ TEST(Takeaways, SayByHowMuchTheBestIsAhead) {
               "stores 48.4 % fewer bytes.");
   expect_says(said(inputs, "latency"), "hcache lowers p99 TTFT by 30.0 %");
   expect_says(said(inputs, "cache"),
-              "What came from stored state of every 100 prompt tokens (history and new): 90.0 with "
+              "Of every 100 prompt tokens (history and new), this many came from stored state: 90.0 with "
               "kv_offload and hcache.");
   expect_says(said(inputs, "cache"), "It stores 48.4 % fewer bytes than kv_offload.");
   expect_says(said(inputs, "resources"),
@@ -119,18 +119,21 @@ TEST(Takeaways, OfARestorationAreTheseFactors) {
 TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
   std::vector<Json> checks = {check("a", "inside", 0, true), check("b", "near", 0.05),
                               check("c", "outside", 0.5), check("d", "not comparable", 9)};
-  expect_says(
-      said({input("v", validation(checks))}, "validation"),
-      "Of 3 numbers beside published, measured or analytic ones 1 are inside, 1 near and 1 outside; 1 "
-      "cannot be compared.");
-  expect_says(said({input("v", validation(checks))}, "validation"), "All 1 that are promised hold.");
-  expect_says(said({input("v", validation(checks))}, "validation"), "Farthest off is c, 50.0 %.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "Of 3 numbers compared with published, measured or analytic ones, 1 are inside, 1 near and 1 "
+              "outside; 1 "
+              "cannot be compared.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "All 1 of them with a promised accuracy keep it.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "The largest error is that of c, 50.0 %.");
   Json fitted = check("e", "outside", 0.9);
   fitted["role"] = "fitted";
   checks.push_back(fitted);
   expect_says(said({input("v", validation(checks))}, "validation"), "Of 3 numbers");
-  expect_says(said({input("v", validation(checks))}, "validation"), "1 more were fitted to, or given.");
-  expect_says(said({input("v", validation(checks))}, "validation"), "Farthest off is c, 50.0 %.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "1 more were fitted or given.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "The largest error is that of c, 50.0 %.");
   checks[2]["promised"] = true;
   expect_says(said({input("v", validation(checks))}, "validation"), "Outside the stated accuracy: c.");
 }
@@ -141,7 +144,7 @@ TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
   const std::vector<std::string> sentences = said({input("s", rows)}, "sweep");
   // Medians: 600 with 1 SSD, 100 with 4; 250 with a, 800 with b.
   expect_says(sentences, "p99 TTFT depends most on the SSDs: its median is 100 ms at 4 and 600 ms at 1.");
-  expect_says(sentences, "The least p99 TTFT is 100 ms (4 SSDs, a), and the greatest 800 ms (1 SSD, b).");
+  expect_says(sentences, "The lowest p99 TTFT is 100 ms (4 SSDs, a), the highest 800 ms (1 SSD, b).");
   expect_says(
       sentences,
       "1 of 4 points cannot serve their rate: charts and tables show them, these sentences leave them out.");
@@ -157,7 +160,7 @@ TEST(Takeaways, OfSweepsHaveSizesInTheUnitsOfFields) {
   expect_says(
       sentences,
       "p99 TTFT depends most on the tier 1 capacity: its median is 100 ms at 128 GB and 400 ms at 2.00 GB.");
-  expect_says(sentences, "The least p99 TTFT is 100 ms (tier 1 capacity 128 GB)");
+  expect_says(sentences, "The lowest p99 TTFT is 100 ms (tier 1 capacity 128 GB)");
 }
 
 TEST(Takeaways, OfPlansNameTheAnswerAndItsRivals) {
@@ -216,16 +219,16 @@ TEST(Takeaways, OfBreakEvenMapsCountWins) {
 TEST(Takeaways, OfACapacitySayWhatItServesAndWhatMoreMisses) {
   Json capacity = capacity_document();
   std::vector<std::string> sentences = said({input("c", capacity)}, "capacity");
-  expect_says(
-      sentences,
-      "hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 to 2.20); more misses "
-      "p99 TTFT.");
+  expect_says(sentences,
+              "hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 to 2.20); "
+              "higher loads "
+              "miss p99 TTFT.");
   expect_says(sentences,
               "At 2.50 requests/s p99 TTFT is 900 ms and 2.25 requests/s meet the service level objectives.");
   expect_says(sentences, "Up to 4.00 % of the turns are rejected.");
   capacity["capacity"] = {{"mean", 0}, {"interval", nullptr}};
   expect_says(said({input("c", capacity)}, "capacity"),
-              "hcache meets p99 TTFT \u2264 500 ms at no load: the least misses");
+              "hcache meets p99 TTFT \u2264 500 ms at no load: even the lowest misses");
 }
 
 TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
@@ -241,7 +244,7 @@ TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
   expect_says(sentences,
               "A store that keeps everything finds 80.0 % of all prompt tokens; history is 90.0 %");
   // The first that finds 0.9 x 0.8 = 0.72.
-  expect_says(sentences, "LRU over 1,000 tokens finds 75.0 %, of 5,000 tokens that there are.");
+  expect_says(sentences, "An LRU cache of 1,000 tokens finds 75.0 %; all contexts have 5,000 tokens.");
 }
 
 TEST(Takeaways, NameTheirInputWhereSeveralSpeak) {
@@ -318,7 +321,7 @@ TEST(Changes, MatchRestorationsChecksAndSweeps) {
   const std::vector<std::string> sentences = said(inputs, "changes");
   expect_says(sentences, "r, hcache: restoration 10.0 ms lower (40.0 against 50.0 ms before).");
   expect_says(sentences, "r, kv_offload: as before.");
-  expect_says(sentences, "v: of 3 checks of both sides 1 have a better verdict (a) and 1 a worse one (b).");
+  expect_says(sentences, "v: of 3 checks on both sides, 1 have a better verdict (a) and 1 a worse one (b).");
   // Medians of four points: 250 and 275.
   expect_says(sentences,
               "s, median of 4 points: p99 TTFT 25.0 ms lower (250 against 275 ms before); one run each");
@@ -351,13 +354,13 @@ TEST(Changes, BeginWithTheVerdictsOfBothSides) {
   EXPECT_EQ(said_of(),
             "c, as before: hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 "
             "to 2.20); "
-            "more misses p99 TTFT.");
+            "higher loads miss p99 TTFT.");
   then["capacity"] = {{"mean", 0}, {"interval", nullptr}};
   EXPECT_EQ(
       said_of(),
-      "c: hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 to 2.20); more "
-      "misses "
-      "p99 TTFT. Before: hcache meets p99 TTFT \u2264 500 ms at no load: the least misses p99 TTFT.");
+      "c: hcache serves 2.00 requests/s within p99 TTFT \u2264 500 ms (95 % interval 1.90 to 2.20); "
+      "higher loads miss "
+      "p99 TTFT. Before: hcache meets p99 TTFT \u2264 500 ms at no load: even the lowest misses p99 TTFT.");
 }
 
 TEST(Changes, SaySoWhereNothingMatches) {

@@ -241,8 +241,8 @@ TEST_F(ValidateRun, WhatIsMissingIsSaid) {
   EXPECT_NE(refusal({}).find("--hardware: required without --scenario"), std::string::npos);
   EXPECT_NE(refusal({"--hardware", "h100-sxm"}).find("model: found \"somebody/else-7B\" in the log"),
             std::string::npos);
-  EXPECT_NE(refusal({"--suite", "theory"}).find("without --suite"), std::string::npos);
-  EXPECT_NE(refusal({"--twin", "x"}).find("without --twin"), std::string::npos);
+  EXPECT_NE(refusal({"--suite", "theory"}).find("found with --suite"), std::string::npos);
+  EXPECT_NE(refusal({"--twin", "x"}).find("found with --twin"), std::string::npos);
   EXPECT_NE(refusal({"--markdown"}).find("found --markdown"), std::string::npos);
   EXPECT_EQ(kvcap({"validate", "--scenario", path("chats.json")}).exit_code, 2);
   EXPECT_EQ(kvcap({"validate", "--set", "seed=2"}).exit_code, 2);

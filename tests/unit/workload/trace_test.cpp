@@ -298,7 +298,7 @@ TEST_F(Trace, SaysWhereNoReuseCanShow) {
   EXPECT_EQ(stats["pieces"], 0);
   ASSERT_EQ(stats["notes"].size(), 1u);
   EXPECT_EQ(stats["notes"][0],
-            "no request has a prefix or a session that an earlier one had: no reuse can show");
+            "no request shares a prefix or a session with an earlier one: there is no reuse to see");
 }
 
 TEST_F(Trace, GeneratesPromptsInPieces) {
