@@ -31,7 +31,7 @@ static void describe(FieldVisitor& v, RouterOptions& o) {
            .unit = "tokens",
            .min = 1,
            .max = 1e15,
-           .absent = "unlimited"});
+           .absent = "2000000; null: unlimited"});
   v.field("index_ttl_s", o.index_ttl_s,
           positive_or_absent("approximate: time after the last use until an entry is dropped", "s", "never"));
   v.field("prefix_weight", o.prefix_weight, weight("weighted: weight of the prompt's hit rate on the node"));
