@@ -15,7 +15,7 @@ namespace kvcap {
 struct ReusedTokens {
   int64_t distance_tokens = 0;  // tokens of all texts used since the last use, including the text itself
   int64_t tokens = 0;           // tokens of the reused text
-  double idle_s = 0;            // since the last use
+  double idle_s = 0;            // seconds since the last use
 };
 
 struct ReuseOptions {

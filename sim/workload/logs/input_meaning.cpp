@@ -14,8 +14,8 @@ namespace {
 // history. Otherwise they look like new tokens.
 constexpr double kGrowingShare = 0.8;
 constexpr int64_t kFewestTurns = 2;  // later turns; fewer prove nothing
-// By chance, the new tokens of every second turn exceed the previous input, so this needs more turns as
-// evidence.
+// New tokens that are drawn independently exceed the previous input in every second turn, so this evidence
+// needs more turns.
 constexpr int64_t kFewestLonger = 5;
 
 // If lengths of new tokens are drawn independently, they ascend in all n turns of a session with a
@@ -85,10 +85,10 @@ int64_t new_tokens(const Source& source, const Session& session, int32_t parent,
   return int64_t{turn.input_tokens} - before.input_tokens - before.output_tokens;
 }
 
-// What the subtraction of histories from whole prompts found.
+// Counts of unusual turns that the subtraction of histories from whole prompts finds.
 struct TakenOut {
   int64_t started = 0;          // later turns that start a context of their own
-  int64_t lack_answer = 0;      // those of them whose prompt may lack only part of the previous answer
+  int64_t lack_answer = 0;      // of these, turns whose prompt may lack only a part of the previous answer
   int64_t without_context = 0;  // turns without a parent whose prompt is not longer than the context
 };
 
@@ -191,7 +191,8 @@ std::string note_on_proven_prompts(const Growth& growth) {
 
 std::string note_on_short_prompts(int64_t turns) {
   return "in " + count_of(turns, "turn") +
-         " at the beginning of a session the prompt is no longer than context_tokens, which it should hold: "
+         " at the beginning of a session the prompt is no longer than context_tokens, which it should "
+         "contain: "
          "all of it is read as new tokens";
 }
 

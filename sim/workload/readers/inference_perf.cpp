@@ -88,7 +88,7 @@ Source read_inference_perf(const SourceOptions& options, std::optional<int64_t> 
   if (documents.size() != 1 || !documents.front().is_array()) {
     throw InputError(
         options.path +
-        ": allowed: an array of requests, as inference-perf's per_request_lifecycle_metrics.json");
+        ": found no array of requests, allowed: inference-perf's per_request_lifecycle_metrics.json");
   }
   const Json& requests = documents.front();
   const double first_start_s = first_start_of(requests);

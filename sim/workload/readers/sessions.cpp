@@ -1,3 +1,4 @@
+// Reads and writes kvcap's own session JSONL: one session per line (traces/formats.md).
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -185,7 +185,7 @@ TEST_F(ForeignLog, OfInferencePerfHasItsTokensAndTheirTimes) {
             "t: requests.0: info.output_token_times: found 101.25, allowed: seconds that ascend, none before "
             "start_time");
   EXPECT_EQ(refusal("inference_perf", "{}"),
-            "t: allowed: an array of requests, as inference-perf's per_request_lifecycle_metrics.json");
+            "t: found no array of requests, allowed: inference-perf's per_request_lifecycle_metrics.json");
 }
 
 TEST_F(ForeignLog, OfVidurAndSplitwiseAreTimesAndLengths) {

@@ -244,8 +244,8 @@ TEST_F(LogFile, SharesPromptsThatAreEqual) {
   EXPECT_EQ(turns_of(other)[0][1], 100);
   EXPECT_EQ(
       other.notes.front(),
-      "2 requests have another input length than earlier requests with the same prompt: equal prompts share "
-      "the shortest length");
+      "2 requests have a different input length than earlier requests with the same prompt: equal prompts "
+      "share their first tokens, up to the shortest length");
 }
 
 // Prompts 100, 100 + 20 + 30 = 150, then a history that was cut (40), then 40 + 10 + 5 = 55.

@@ -137,8 +137,8 @@ TEST_F(OddLog, KeepsWholePromptsWhereHistoriesDoNotGrow) {
       R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1,"input_length":1,"output_length":1,"hash_ids":[1]})");
   chats.source.history = History::grow;
   EXPECT_EQ(error_of(chats),
-            "t: workload.source.history: found \"grow\", allowed: automatic, context (bailian: prompts are "
-            "whole)");
+            "t: workload.source.history: found \"grow\", allowed: automatic, context (inputs of "
+            "bailian are whole prompts)");
 }
 
 TEST_F(OddLog, WarnsOfWholePromptsThatAreShorterThanTheirContext) {
@@ -158,7 +158,7 @@ TEST_F(OddLog, WarnsOfWholePromptsThatAreShorterThanTheirContext) {
   ASSERT_EQ(too_short.warnings.size(), 1u);
   EXPECT_EQ(too_short.warnings[0],
             "in 1 turn at the beginning of a session the prompt is no longer than context_tokens, which it "
-            "should hold: all of it is read as new tokens");
+            "should contain: all of it is read as new tokens");
 }
 
 // 100 + 50 new ones, of which the answers' 300 tokens are not in the next prompt: 100, 150, 200, ...
@@ -219,10 +219,9 @@ TEST_F(OddLog, LosesNoRowsAfterAStrayQuote) {
     EXPECT_EQ(source.bad_rows_skipped + std::ssize(source.turns), 4) << rows;
   }
   const Source source = read("0,1,2,a\n1,3,4,\"b\n2,5,6,c\n\n3,7,x,d\n");
-  EXPECT_EQ(
-      without_folder(source.notes[0]),
-      "2 bad rows skipped; the first: t:3: found a field whose quotes do not end, allowed: quotes around "
-      "a whole field");
+  EXPECT_EQ(without_folder(source.notes[0]),
+            "2 bad rows skipped; the first: t:3: found a field without its closing quote, allowed: quotes "
+            "around a whole field");
 }
 
 TEST_F(OddLog, HasItsEarliestSessionsWhereverTheyStand) {

@@ -261,15 +261,15 @@ TEST_F(OddRow, OfAgentsThatRepeatsAnEarlierOneIsLeftOut) {
       R"({"id":"a","block_size":16,"requests":[{"type":"n","t":0,"in":16,"out":1,"hash_ids":[1]},)"
       R"({"type":"n","t":1577880000,"in":16,"out":1,"hash_ids":[1]}]})";
   EXPECT_EQ(refusal("weka", late),
-            "t:1: requests.1.t: found 1577880000, allowed: at most a year after the request before");
+            "t:1: requests.1.t: found 1577880000, allowed: at most a year after the previous request");
   const auto turn = [](const std::string& number, const std::string& t_ms) {
     return R"({"session":"a","turn":)" + number + R"(,"t_ms":)" + t_ms +
            R"(,"input_length":5,"output_length":1,"hash_ids":[]})" + "\n";
   };
   EXPECT_EQ(refusal("lmcache_agent", turn("1", "0") + turn("2", "1577880000000")),
-            "t:2: t_ms: found 1577880000000, allowed: at most a year after the session's row before");
+            "t:2: t_ms: found 1577880000000, allowed: at most a year after the session's previous row");
   EXPECT_EQ(refusal("lmcache_agent", turn("1", "0") + turn("1", "0")),
-            "t:2: turn: found 1, allowed: more than 1, the one before");
+            "t:2: turn: found 1, allowed: more than 1, the session's previous turn");
 }
 
 // ---- units ----
