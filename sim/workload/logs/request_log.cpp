@@ -151,7 +151,7 @@ std::vector<std::size_t> RequestLog::sorted(std::vector<std::string>& notes) con
     return *requests_[a].time_ns < *requests_[b].time_ns;
   });
   notes.push_back(std::to_string(late) + " of " + std::to_string(order.size()) +
-                  " rows follow one that arrived later; all are sorted by arrival");
+                  " rows follow a row that arrived later; all rows are sorted by arrival");
   return order;
 }
 

@@ -112,7 +112,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
   Source source = log.finish(options.path, bad);
   if (benchmarks->size() > 1) {
     source.notes.push_back("the file has " + std::to_string(benchmarks->size()) +
-                           " benchmarks: their requests are one log, one benchmark after the other");
+                           " benchmarks, which are read as one log, one after the other");
   }
   for (const std::string& note : notes) {
     source.notes.push_back(note);

@@ -192,7 +192,7 @@ std::string note_on_starts(const BenchRun& run, bool has_starts) {
   if (!note.empty()) note += "; ";
   return note + "the bench had at most " + most + " requests in flight, so " +
          (has_starts ? "the starts depend on the server that it measured" : "it delayed the others") +
-         ": workload.arrivals closed_loop with concurrency " + most + " repeats that on any machine";
+         ": workload.arrivals closed_loop with concurrency " + most + " reproduces this limit on any machine";
 }
 
 }  // namespace

@@ -176,11 +176,10 @@ TEST_F(OddLog, OfReasoningModelsIsWarnedOfAsPerhapsWholePrompts) {
   EXPECT_EQ(
       source.warnings[0],
       "inputs are read as new tokens, but they may be whole prompts: in 5 of 5 later turns the input is "
-      "longer than the input before it, as where the answers' reasoning is not kept in the next prompt; then "
-      "history counts twice; the longest context has 650 tokens if inputs are whole prompts, 3150 if they "
-      "are "
-      "new tokens; --input-is or workload.source.input_is whole_prompt subtracts the history, and a prompt "
-      "without all of the answer before it then starts a context of its own");
+      "longer than the previous input, as it is where the answers' reasoning is not kept in the next prompt; "
+      "then history counts twice; the longest context has 650 tokens if inputs are whole prompts, 3150 if "
+      "they are new tokens; set --input-is or workload.source.input_is to whole_prompt to subtract the "
+      "history; a turn whose prompt lacks a part of the previous answer then starts a context of its own");
   EXPECT_TRUE(open("csv", reasoning_log(4)).warnings.empty());
   EXPECT_TRUE(open("csv", reasoning_log(5, 0)).warnings.empty()) << "equal inputs hold nothing";
 }
@@ -193,8 +192,8 @@ TEST_F(OddLog, OfReasoningModelsSaysWhyWholePromptsStartContexts) {
   };
   const std::string text = note_on(reasoning_log(5));
   EXPECT_NE(
-      text.find("in 5 of 5 later turns the prompt is no longer than those (history cut or edited, or in "
-                "5 of them the answers' reasoning is not kept in the next prompt) and starts a context"),
+      text.find("in 5 of 5 later turns nothing is left (history cut or edited, or in 5 of them the answers' "
+                "reasoning is not kept in the next prompt), and the turn starts a context"),
       std::string::npos)
       << text;
   // 100, 80, 60: none of them holds the one before.

@@ -61,8 +61,8 @@ TEST_F(OddRow, WithoutAnIdIsARepetitionOnlyWhereItsTimesAreFine) {
   const Source coarse = twice(",1.0001,5,1,1.5,2");
   EXPECT_EQ(coarse.turns.size(), 2u);
   EXPECT_EQ(coarse.notes,
-            Notes{"1 row is the same as an earlier one and read anyway, because nothing in such a "
-                  "row names its request (line 3)"});
+            Notes{"1 row is the same as an earlier one but read anyway, because nothing in such a "
+                  "row identifies its request (line 3)"});
   EXPECT_TRUE(coarse.warnings.empty());
   EXPECT_EQ(twice(",0,5,1,1.0001,2.0002").turns.size(), 2u);  // as simulated batches are
   EXPECT_EQ(twice(",1.0001,5,1,1.0001,2").turns.size(), 1u);
