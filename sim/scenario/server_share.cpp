@@ -169,9 +169,10 @@ void take_share(Document& document) {
   const std::string parts = scale(document, *hardware, share);
   if (parts.empty()) return;
   document.notes.push_back(
-      "the part of " + counted(bought, "GPU") + " of a server of " + number_text(server) + ": " + parts +
+      "the hardware is " + counted(bought, "GPU") + " of a server of " + number_text(server) + " with " +
+      parts +
       (bought < server ? "; DRAM bandwidth is not divided, as if the other GPUs did not use it" : "") +
-      (is_chosen ? "; hardware.gpu.count sets another part" : ""));
+      (is_chosen ? "; hardware.gpu.count sets another number of GPUs" : ""));
 }
 
 }  // namespace kvcap
