@@ -31,7 +31,7 @@ inline constexpr std::string_view kArrivalProcessNames[] = {"poisson", "gamma", 
 constexpr Names names_of(ArrivalProcess) { return kArrivalProcessNames; }
 // automatic: recorded if the source has think times, else constant. recorded: the source's think times, from
 // the answer to the next turn; mean_s where one is missing. timetable: turns keep the source's offsets from
-// their session's first turn, but never arrive before the answer to their parent.
+// their session's first turn, but never arrive before their parent is answered.
 enum class ThinkDistribution : uint8_t { automatic, constant, exponential, lognormal, recorded, timetable };
 inline constexpr std::string_view kThinkDistributionNames[] = {"auto",      "constant", "exponential",
                                                                "lognormal", "recorded", "timetable"};

@@ -25,7 +25,7 @@ struct ReuseOptions {
 };
 
 // Returns all reuses. Turns are processed in the order of arrival, as if answers took no time. With a warm
-// start all contexts count as used before the run, those of the first sessions most recently.
+// start, all contexts count as used before the run, the contexts of the first sessions most recently.
 //
 // Workloads with more than max_turns turns are sampled: if every session has a context of its own, a random
 // sample of sessions is used and distances are scaled up (SHARDS, FAST '15); if sessions share documents or

@@ -42,7 +42,8 @@ struct Source {
   std::vector<SessionLabel> labels;    // per session; empty if the source has none
   std::vector<std::string> documents;  // names, as JSON, indexed by Session::document
   // Measured latencies per turn, and all inter-token latencies in no particular order; empty if the source
-  // has none. Simulations do not use them; `kvcap fit` and `validate` compare with them.
+  // has none. Simulations ignore these latencies; `kvcap fit` and `kvcap validate` compare simulated ones
+  // with them.
   std::vector<MeasuredTimes> measured;
   std::vector<float> measured_itls_s;
   int64_t bad_rows_skipped = 0;
@@ -85,7 +86,7 @@ void warn_of(const Source& source, const WorkloadOptions& options);
 // are automatic, the history grows iff the session has no context.
 bool history_grows(History scenario, History session, uint32_t context_tokens);
 
-// True iff the think times between turns are those of the source.
+// True iff the workload uses the source's think times between turns.
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
 
 // True iff arrivals.process trace can replay the source: it contains the arrivals of all turns, or the

@@ -73,9 +73,9 @@ struct OddRowCounts {
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
-  // Pieces of all turns in order, for each turn those of its input and then those of its answer. Turn i has
-  // the pieces piece_begin[i] to piece_begin[i + 1] - 1, which may be none. Both vectors are empty if no turn
-  // of the source has pieces.
+  // Pieces of all turns in order: for each turn first the pieces of its input, then the pieces of its answer.
+  // Turn i has the pieces piece_begin[i] to piece_begin[i + 1] - 1, which may be none. Both vectors are empty
+  // if no turn of the source has pieces.
   std::vector<Piece> pieces;
   std::vector<uint64_t> piece_begin;
   PieceKeys piece_keys = PieceKeys::prefix;
@@ -119,8 +119,8 @@ struct Workload {
   }
   // Returns, for each turn of the session, the tokens of its prompt that precede its input.
   std::vector<int64_t> histories_of(const Session& session) const;
-  // Returns the tokens of the turn's input and answer that are outside all pieces; only the turn's
-  // descendants share them.
+  // Returns the number of tokens of the turn's input and answer that are outside all pieces. Only the turn's
+  // descendants share these tokens.
   int64_t own_tokens_of(std::size_t turn) const;
   // True iff a later turn may reuse what the session's turns add. If there are pieces, a session of one turn
   // adds nothing reusable except its pieces.

@@ -1,6 +1,6 @@
 // Generates sessions of coding agents from traces/agents.json. A prompt consists of tools and system prompt,
-// followed by the session's history. It grows with each request by a tool's result or a question. When it
-// reaches the window's limit, the history is compacted to a summary. Occasionally the whole history is
+// followed by the session's history. With each request, the prompt grows by a tool's result or a question.
+// When the prompt reaches a limit, the history is compacted to a summary. Occasionally the whole history is
 // replaced by a text of about the same size (files read again, a resumed session). Some sessions launch
 // sub-agents, which have tools of their own, and continue when the one with the most requests has ended.
 //

@@ -1,7 +1,7 @@
 // Generates few-shot prompts as in HyperInfer. A data set has several prefixes, each a run of examples that a
 // radix tree stores as separate nodes. A session is one query that follows one of the prefixes. How often a
-// prefix is reused follows a normal distribution over the indices of the prefixes: those in the middle are
-// hot.
+// prefix is reused follows a normal distribution over the indices of the prefixes, so that prefixes in the
+// middle are the most popular.
 #include "workload/generators/few_shot.h"
 
 #include <algorithm>

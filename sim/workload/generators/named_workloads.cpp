@@ -182,7 +182,7 @@ Workload multi_round_users(const Parameters& parameters) {
 
 // Reads a CSV with columns arrival_s, prompt_id and input_tokens: prompts that have a common beginning and
 // recur. All answers have the same length. In the file, one request in fifty has the prompt_id of a
-// neighbouring request; its length then identifies the prompt.
+// neighbouring request; the length of such a request identifies its prompt.
 Workload repeated_prompts(const Parameters& parameters) {
   constexpr uint64_t kShared = uint64_t{1} << 40, kUnknown = 1000;
   struct PromptRow {
@@ -319,7 +319,7 @@ Workload references(const Parameters& parameters) {
 }
 
 // Returns prompts that each consist of one of `items` pieces, drawn with Zipf popularities. They arrive as a
-// Poisson process with the rate `per_s`; with 0, one arrives per second.
+// Poisson process with the rate `per_s`; if it is 0, one prompt arrives per second.
 Workload drawn_references(const Parameters& parameters) {
   const auto seed = static_cast<uint64_t>(parameters.number("seed"));
   const std::size_t turns = parameters.count("turns");

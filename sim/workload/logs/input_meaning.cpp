@@ -77,8 +77,8 @@ std::string readings(const Growth& growth) {
          " if they are new tokens";
 }
 
-// Returns how many of a turn's tokens are beyond its history. The prompt of a session's first turn includes
-// its context, which is kept.
+// Returns how many tokens of a turn's whole prompt are not history. The prompt of a first turn includes the
+// session's context, which Session::context_tokens keeps.
 int64_t new_tokens(const Source& source, const Session& session, int32_t parent, const Turn& turn) {
   if (parent == kNoParent) return int64_t{turn.input_tokens} - session.context_tokens;
   const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];

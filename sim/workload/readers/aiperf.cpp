@@ -129,7 +129,7 @@ bool is_true(const Json& record, std::string_view path) {
   return value && value->is_boolean() && value->get<bool>();
 }
 
-// Returns the counter of left-out requests for this record; null if the request was measured.
+// Returns the counter in `left_out` for a request that was not measured; null if the request was measured.
 int64_t* kind_left_out(const Json& record, LeftOut& left_out) {
   if (name_at(record, "metadata.benchmark_phase") == "warmup") return &left_out.warm_up;
   if (is_true(record, "metadata.was_cancelled")) return &left_out.cancelled;

@@ -78,7 +78,7 @@ class LogReader {
   RequestLog log_;
   std::map<std::string, uint64_t, std::less<>> prompts_;
   std::vector<uint32_t> prompt_tokens_;  // length of the shortest request per prompt
-  int64_t differ_ = 0;  // requests whose length differs from that of earlier ones with the same prompt
+  int64_t differ_ = 0;  // requests whose length differs from that of earlier requests with the same prompt
   int64_t alone_ = 0;   // requests without a session, in a log with sessions
   bool has_sessions_ = false;
 };

@@ -1,4 +1,4 @@
-// Reads inference-perf's per_request_lifecycle_metrics.json: an array with one entry per request. Its times
+// Reads inference-perf's per_request_lifecycle_metrics.json: an array with one entry per request. The times
 // come from a performance counter with an arbitrary zero.
 #include <cmath>
 #include <nlohmann/json.hpp>

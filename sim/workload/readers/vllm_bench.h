@@ -20,8 +20,9 @@ struct BenchRequest {
   uint32_t input_tokens = 0;                                  // whole prompt
   uint32_t output_tokens = 0;
   MeasuredTimes measured;
-  std::size_t gaps = 0;  // number of its entries in BenchRun::itls_s, which is in the order of requests
-  int64_t row = 0;       // index in the file's arrays
+  // Number of the request's entries in BenchRun::itls_s, which are in the order of requests.
+  std::size_t gaps = 0;
+  int64_t row = 0;  // index in the file's arrays
 };
 
 struct BenchRun {

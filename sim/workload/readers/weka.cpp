@@ -166,7 +166,7 @@ class SessionReader {
 
   // State of the main agent or of a sub-agent while its requests are read.
   struct Agent {
-    std::optional<double> shift_s;  // offset from the times of its requests to the session's
+    std::optional<double> shift_s;  // added to the times of the agent's requests to get times of the session
     double begin_s = 0;
     Ended own;      // its last request; before its first one, the request that launched it
     Ended awaited;  // awaited by its next request: `own`, or a sub-agent's last request
