@@ -62,7 +62,7 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
 // True for "demo", false for "demo.json" and for "scenarios/demo".
 bool is_word(const std::string& path) { return path.find_first_of("./#") == std::string::npos; }
 
-// Returns scenarios/NAME.json as it is shipped.
+// Returns the shipped file scenarios/NAME.json.
 const EmbeddedFile& shipped_scenario(const std::string& name) {
   constexpr std::string_view kFolder = "scenarios/", kEnd = ".json";
   std::vector<std::string_view> names;
@@ -248,8 +248,8 @@ void settle_tiers(Scenario& scenario) {
   }
 }
 
-// Replaces the think-time distribution "auto" if the kind of the source determines it. Files of some kinds
-// may or may not contain think times; for them it remains.
+// Replaces the think-time distribution "auto" if the kind of the source determines it. "auto" remains for
+// kinds whose files may or may not contain think times.
 void settle_think_times(WorkloadOptions& workload) {
   if (workload.think_time.distribution != ThinkDistribution::automatic) return;
   const ThinkTimes said = source_row(workload.source.kind).think_times;

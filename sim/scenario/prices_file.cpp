@@ -136,7 +136,7 @@ void check_name(const std::string& file, const std::string& name, const std::str
   throw InputError(file + ": hardware: " + unknown_profile(name) + ", or the path of a profile");
 }
 
-// Reads the file and checks all of it before any price is used.
+// Reads the prices and checks the whole file before any price is used.
 PricesFile read_prices(const Json& json, const std::string& file, const std::string& own_profile) {
   PricesFile prices = read_fields<PricesFile>(json, file);
   refuse_rent_beside_purchase(prices.all.prices, file + ": all");
@@ -147,8 +147,8 @@ PricesFile read_prices(const Json& json, const std::string& file, const std::str
   return prices;
 }
 
-// Returns the prices of all hardware and then those of this profile, which take precedence, each with its
-// path in the file.
+// Returns the prices of all hardware, then the prices of this profile, which take precedence. Each entry has
+// its path in the file.
 std::vector<std::pair<std::string, const Prices*>> entries_of(const PricesFile& prices,
                                                               const std::string& file,
                                                               const std::string& profile) {

@@ -95,7 +95,7 @@ double stated_share(Document& document, Json& hardware, double gpus) {
 }
 
 // Sets the bytes of DRAM and SSDs that the rent of `share` of the profile includes. If the user sets a
-// separate price for DRAM or SSDs, the rent includes none of them.
+// separate price for DRAM or SSDs, the rent does not include this part.
 void take_included(Document& document, Json& hardware, double share) {
   const Json* includes = find_in(hardware, "gpu", "price_includes_storage");
   if (!includes || *includes != true) return;

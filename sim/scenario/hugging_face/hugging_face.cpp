@@ -67,7 +67,7 @@ int64_t lfm2_width(const HfConfig& config) {
   return (width + multiple - 1) / multiple * multiple;
 }
 
-// Returns the FFN's width. Older configs of Falcon omit it: it is four times the hidden size.
+// Returns the FFN's width. Older configs of Falcon omit the width, which is four times the hidden size.
 int64_t ffn_width(const HfConfig& config, const HfFamily& family, int64_t hidden) {
   const auto keys = {std::string_view("intermediate_size"), std::string_view("ffn_dim"),
                      std::string_view("ffn_hidden_size")};
