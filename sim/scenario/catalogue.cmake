@@ -1,4 +1,5 @@
-# Generates CATALOGUE_CPP, a source file that embeds the catalogue and the workload tables in the binaries.
+# Generates CATALOGUE_CPP, a source file that embeds the catalogue, the workload tables and the scenarios in
+# the binaries.
 get_filename_component(CATALOGUE_ROOT ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
 set(CATALOGUE_GLOBS models/*.json models/*.jsonl hwprofiles/*.json hwprofiles/twins/*.json traces/*.json scenarios/*.json
     scenarios/measured/*.json scenarios/papers/*/*.json scenarios/studies/*.json)

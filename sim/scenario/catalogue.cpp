@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-// Adds the lines of a file with one object per line, whose first member is the name.
+// Adds one entry per line of a file with one object per line. The first member of each object is its name.
 void add_rows(std::string_view text, std::vector<CatalogueEntry>& entries) {
   constexpr std::string_view kName = "{\"name\": \"";
   while (!text.empty()) {
@@ -24,7 +24,7 @@ std::vector<CatalogueEntry> entries_below(std::string_view folder) {
   for (const EmbeddedFile& file : embedded_files()) {
     if (!file.path.starts_with(folder)) continue;
     std::string_view name = file.path.substr(folder.size());
-    if (name.find('/') != std::string_view::npos) continue;  // subfolders hold other files
+    if (name.find('/') != std::string_view::npos) continue;  // subfolders contain other files
     if (name.ends_with(".jsonl")) {
       add_rows(file.text, entries);
       continue;

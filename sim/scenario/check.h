@@ -1,4 +1,5 @@
-// Checks fields against each other, after each field has been read on its own.
+// Checks that the fields of a model, profile or scenario fit together, after each field has been read on its
+// own.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,8 @@
 
 namespace kvcap {
 
-// Check one model or profile. `path`: its path in the document, "" for a file of its own. Throw InputError.
+// Check one model or profile. `path`: its path in the document; "" if it is the whole document. Throw
+// InputError.
 void check_model(const ModelSpec& model, const Places& places, std::string_view path);
 void check_hardware(const HardwareProfile& hardware, const Places& places, std::string_view path);
 

@@ -60,7 +60,7 @@ std::string missing_data(const std::string& written) {
   std::string text =
       data ? "no such file; KVCAP_DATA is \"" + std::string(data) + "\""
            : "no such file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set "
-             "and no data folder beside or above the scenario has it";
+             "and no data folder in the scenario's folder or above it contains the file";
   for (const PublicData& one : kPublicData) {
     if (written != std::string(kDataPrefix) + std::string(one.path)) continue;
     text += "; its source is " + std::string(one.source) + ", made " + std::string(one.made_by);

@@ -1,6 +1,6 @@
 // Finds data files that are not part of the project: "$KVCAP_DATA/traces/x" in a scenario is the file
-// traces/x of the data folder. The data folder is the environment variable KVCAP_DATA; without it, `data` or
-// `shared/data` in the scenario's folder or in one of its parents.
+// traces/x of the data folder. The environment variable KVCAP_DATA gives the data folder; if it is not set,
+// the data folder is `data` or `shared/data` in the scenario's folder or in one of its parents.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ inline constexpr std::string_view kDataPrefix = "$KVCAP_DATA/";
 // with kDataPrefix and the file does not exist.
 std::optional<std::string> find_data(const std::string& written, const std::filesystem::path& folder);
 
-// Returns the rest of an error message in one line, after "found ...": the searched folders and the source of
-// the data.
+// Returns the second part of the error message for a missing file, after "found ...": where kvcap searched,
+// and where the data come from.
 std::string missing_data(const std::string& written);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// FieldEntry: one field of a scenario, described in parts. Forms show the parts; help joins them into one
-// line.
+// FieldEntry: the description of one field of a scenario, in parts. Forms show the parts separately; help
+// texts join them into one line.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct FieldEntry {
 
 // Returns all fields of a scenario; the fields of an object follow the object.
 const std::vector<FieldEntry>& field_entries();
-// Returns the entry for a path, which may have any index where the entry has "0"; null if there is no such
-// field.
+// Returns the entry of the field at `path`, which may have any index where the entry has "0"; null if there
+// is no such field.
 const FieldEntry* field_entry(const std::string& path);
 
 }  // namespace kvcap

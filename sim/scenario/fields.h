@@ -1,4 +1,5 @@
-// Describes the fields of scenarios, models and hardware profiles; FieldVisitors walk this table.
+// The table of fields: describe() passes each field of a scenario, model or hardware profile to a
+// FieldVisitor, which reads, writes or lists it.
 #pragma once
 
 #include <string_view>
@@ -8,7 +9,8 @@
 
 namespace kvcap {
 
-// Describe the types of files that a user writes; the files of fields/ describe the structs inside them.
+// Describe the three kinds of files that a user writes. The files of fields/ describe the structs inside
+// them.
 void describe(FieldVisitor& visitor, Scenario& scenario);
 void describe(FieldVisitor& visitor, ModelSpec& model);
 void describe(FieldVisitor& visitor, HardwareProfile& hardware);

@@ -1,4 +1,4 @@
-// Rewrites a profile's file with other numbers. Only this file and kvcap-calibrate write hwprofiles/*.json.
+// Rewrites a profile's file with changed values. Only this file and kvcap-calibrate write hwprofiles/*.json.
 #include <cmath>
 
 #include "scenario/fields.h"

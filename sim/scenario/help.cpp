@@ -1,4 +1,4 @@
-// The table of fields as entries and as text for --help.
+// Lists the table of fields as entries, and as text for --help.
 #include <algorithm>
 
 #include "base/places.h"
@@ -82,7 +82,7 @@ class ListFields : public FieldVisitor {
   std::vector<FieldEntry>& entries_;
 };
 
-// "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate"
+// Returns one line of help: "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate".
 std::string line_of(const FieldEntry& entry) {
   std::string text = entry.values;
   if (!entry.unit.empty()) text += " [" + entry.unit + "]";
@@ -95,7 +95,7 @@ bool is_index(const std::string& part) {
   return !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Returns the path with "0" in the place of every index.
+// Returns the path with every index replaced by "0".
 std::string with_first_items(const std::string& path) {
   std::string first;
   for (std::size_t begin = 0; begin <= path.size();) {

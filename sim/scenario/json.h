@@ -1,4 +1,4 @@
-// Declares the JSON type of the loader and its steps. Private to scenario/ and to modules that read files
+// The JSON type of the loader and the steps of loading. Private to scenario/ and to modules that read files
 // with scenarios or models; others do not include this header.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace kvcap {
 
 using Json = nlohmann::ordered_json;
 
-// A file with resolved references and applied overrides, and the origin of each part.
+// The contents of a file after references are resolved and overrides applied, with the origin of each part.
 struct Document {
   Json json;
   Places places;
   double profile_gpus = 0;                               // gpu.count of the profile's file; 0: no file
   double profile_dram_bytes = 0, profile_ssd_bytes = 0;  // of the profile's file
-  double profile_memory_bytes = 0;                       // its gpu.memory_bytes
+  double profile_memory_bytes = 0;                       // gpu.memory_bytes of the profile's file
   std::string prices_file = {};                          // empty: no prices file
-  std::vector<std::string> notes = {};                   // about the steps of resolution
+  std::vector<std::string> notes = {};                   // notes of the steps that resolve the document
 };
 
 // Parses JSON. Throws InputError with file, line and column for a syntax error or a repeated key.
@@ -40,8 +40,9 @@ Json write_scenario(const Scenario& scenario);
 // Returns the profile as JSON with all defaults filled in.
 Json write_hardware(const HardwareProfile& hardware);
 
-// Returns "found \"h200\"; did you mean \"h200-sxm\"? allowed: a100-40g-4x-pm9a3, ...": suggests the profile
-// whose name begins all profiles that begin with `name`, else all of these profiles, else the nearest name.
+// Returns "found \"h200\"; did you mean \"h200-sxm\"? allowed: a100-40g-4x-pm9a3, ...": suggests the profiles
+// whose names begin with `name` (only the shortest such name if all others begin with that name), else the
+// nearest name.
 std::string unknown_profile(const std::string& name);
 
 // True iff the object is a Hugging Face config.json; model_of_hugging_face converts it to a kvcap model file.
@@ -52,16 +53,16 @@ Json model_of_hugging_face(const Json& config, const std::string& name, const st
 // InputError.
 Document resolve_scenario(std::string_view text, const std::string& file,
                           const std::vector<Override>& overrides);
-// Replaces prices of the hardware profile by those of the file billing.prices, except prices given with
-// --set, and clears the field. Throws InputError.
+// Replaces prices of the hardware profile by those of the file that billing.prices names, except prices given
+// with --set, and clears billing.prices. Throws InputError.
 void take_prices(Document& document);
 // Returns all prices above 0 of a document's hardware and their origin.
 std::vector<PriceSource> price_sources(const Document& document);
-// If gpu.per_server is set, reduces the profile to the smallest share of the server that fits an engine,
-// unless the scenario sets hardware.gpu.count, and scales DRAM capacity and SSDs to this share. Also sets how
-// much storage the rent of the share includes.
+// If gpu.per_server is set, scales DRAM capacity and SSDs to the profile's share of the server. Unless the
+// scenario sets hardware.gpu.count, this is the smallest share that fits an engine. Also sets how much
+// storage the rent of the share includes.
 void take_share(Document& document);
-// Clears the dates of prices that the scenario, --set or a file of prices replaced.
+// Clears the dates of prices that the scenario, --set or a file of prices has replaced.
 void drop_old_dates(Document& document);
 // Copies the host times of hardware.engine to `serving`, except those that `serving` sets.
 void take_engine(Document& document);

@@ -62,7 +62,7 @@ void take_stand_in(Scenario& scenario, const std::string& written, const Places&
 // True for "demo", false for "demo.json" and for "scenarios/demo".
 bool is_word(const std::string& path) { return path.find_first_of("./#") == std::string::npos; }
 
-// Returns scenarios/NAME.json as it is shipped.
+// Returns the shipped file scenarios/NAME.json.
 const EmbeddedFile& shipped_scenario(const std::string& name) {
   constexpr std::string_view kFolder = "scenarios/", kEnd = ".json";
   std::vector<std::string_view> names;
@@ -109,8 +109,8 @@ std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) 
   return named;
 }
 
-// Returns the host tiers without a given size: neither the scenario nor --set sets their size, so that it is
-// that of a profile in the catalogue or a file. The scenario of a result names these tiers.
+// Returns the host tiers whose size neither the scenario nor --set gives, so that it comes from a profile in
+// the catalogue or a file. The scenario of a result names these tiers (billing.unsized_tiers).
 std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
   const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
   const bool is_named = scenario.billing.unsized_tiers.has_value();
@@ -171,7 +171,7 @@ void settle_engine(Scenario& scenario, const Document& document) {
   if (serving.engine != EngineKind::vllm) return;
   const VllmDefaults defaults = vllm_defaults(*version, scenario.hardware.gpu);
   if (is_open("max_num_batched_tokens")) serving.max_num_batched_tokens = defaults.max_num_batched_tokens;
-  // As vLLM does if max_num_seqs is not set.
+  // vLLM limits its default of max_num_seqs in the same way.
   if (is_open("max_num_seqs")) {
     serving.max_num_seqs = std::min(serving.max_num_seqs, serving.max_num_batched_tokens);
   }
@@ -191,7 +191,7 @@ std::string older_preset_text(const Scenario& scenario) {
   return older_preset_text(policy_row(scenario.policy.name), std::min(*version, kNewestVllm));
 }
 
-// Returns a note if the engine's version is outside those that were examined.
+// Returns a note if the engine's version is outside the range of versions that were examined.
 std::vector<std::string> notes_of_version(const ServingOptions& serving) {
   const std::optional<EngineVersion> version = parse_engine_version(serving.engine_version);
   if (serving.engine != EngineKind::vllm || !version) return {};
@@ -248,7 +248,8 @@ void settle_tiers(Scenario& scenario) {
   }
 }
 
-// Resolves "auto" if the kind of the source determines it; session files may or may not contain think times.
+// Replaces the think-time distribution "auto" if the kind of the source determines it. "auto" remains for
+// kinds whose files may or may not contain think times.
 void settle_think_times(WorkloadOptions& workload) {
   if (workload.think_time.distribution != ThinkDistribution::automatic) return;
   const ThinkTimes said = source_row(workload.source.kind).think_times;
@@ -293,7 +294,7 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   scenario.prices_file = document.prices_file;
   scenario.price_sources = price_sources(document);
   check_scenario(scenario, document.places);
-  // Last, because the resolved scenario keeps the path as written.
+  // Comes last, because the resolved scenario keeps the path as written.
   follow_paths(scenario, document.places);
   return scenario;
 }

@@ -14,25 +14,27 @@
 
 namespace kvcap {
 
-// A scenario that overrides may change: a file or, if `text` is set, a text.
+// A scenario before overrides: a file or, if `text` is set, a text.
 struct BaseScenario {
   BaseScenario() = default;
   BaseScenario(std::string file) : path(std::move(file)) {}            // NOLINT(google-explicit-constructor)
   BaseScenario(const char* file) : BaseScenario(std::string(file)) {}  // NOLINT(google-explicit-constructor)
 
-  std::string path;     // as load_scenario() takes it; of a text: its name in messages
+  std::string path;     // as described at load_scenario(); for a text: its name in messages
   std::string text;     // empty: read from `path`
-  std::string command;  // of a text: the flags that produce it, "--model M --gpu G ..."
+  std::string command;  // for a text: the flags that produce it, "--model M --gpu G ..."
   // Returns defaults of the loaded scenario that depend on its machine, as "path=value". Overrides take
   // precedence.
   std::function<std::vector<std::string>(const Scenario& scenario)> machine_defaults = {};
 };
 
-// Loads a scenario file. `overrides`: "path=value" as given to --set, applied after catalogue names are
-// resolved, so that hardware.ssd.count=8 works for named and for inline hardware. The path "plan.json#base"
-// is the scenario in the member "base" of plan.json; if a result's scenario has no kvcap_version, the version
-// of the result is used. A word that names no file, such as "demo", names a shipped scenario. A scenario
-// without a name is named after its file.
+// Loads a scenario. Its path may be
+// - a file;
+// - "plan.json#base", the scenario in the member "base" of plan.json;
+// - a word that names no file, such as "demo": a shipped scenario.
+// `overrides`: "path=value" as given to --set. They are applied after catalogue names are resolved, so that
+// hardware.ssd.count=8 works for named and for inline hardware. A scenario without a name is named after its
+// file. A result's scenario without kvcap_version gets the version of the result.
 Scenario load_scenario(const BaseScenario& base, const std::vector<std::string>& overrides);
 
 // Parses a scenario; `file` is used in messages and to resolve relative paths.
@@ -48,10 +50,10 @@ struct Override {
 };
 using Overrides = std::vector<Override>;
 
-// Parses "path=value", an argument of --set. Throws InputError.
+// Parses an argument of --set, "path=value". Throws InputError.
 Override override_of(const std::string& argument);
 
-// Do the same with parsed overrides, which name their own places.
+// Like load_scenario and parse_scenario, but for parsed overrides, which have their own names in messages.
 Scenario load_scenario_with(const BaseScenario& base, const Overrides& overrides);
 Scenario parse_scenario_with(std::string_view text, const std::string& file, const Overrides& overrides);
 
@@ -69,19 +71,19 @@ const std::vector<CatalogueEntry>& catalogue(Catalogue which);
 ModelSpec load_model(const std::string& name_or_path);
 HardwareProfile load_hardware(const std::string& name_or_path);
 
-// Returns the text of a profile's file with the values of `changed` where they differ; other values and notes
-// are kept. `notes` are put before the file's own notes.
+// Returns the text of a profile's file after values that differ in `changed` are replaced. All other values
+// and the file's notes are kept; `notes` are put before them.
 std::string hardware_file_with(const std::string& name_or_path, const HardwareProfile& changed,
                                const std::vector<std::string>& notes);
 
-// Help on one field of the table of fields.
+// Help text of one field of a scenario.
 struct FieldHelp {
   std::string path;  // "workload.arrivals.sessions_per_s"
   std::string text;  // "a number from 1e-06 to 1000000 [1/s], default 0.1: offered rate"
 };
-// Returns the table of fields for --help and manuals.
+// Returns the help texts of all fields, for --help and manuals.
 const std::vector<FieldHelp>& scenario_fields();
-// Returns one line per key that the policy uses, with the value that the policy's name implies.
+// Returns one line per key that the policy uses, with the value in the policy's preset.
 std::vector<std::string> policy_options_help(std::string_view policy);
 // Return the tables of fields as JSON Schemas for editors.
 std::string scenario_json_schema();

@@ -24,7 +24,7 @@ std::string lowered(std::string_view text) {
   return made;
 }
 
-// Returns the path of a file in the config's folder: "hf_quant_config.json" for "config.json",
+// Returns the path of a companion file in the config's folder: "hf_quant_config.json" for "config.json",
 // "X_hf_quant_config.json" for "X_config.json".
 fs::path beside(const fs::path& config, const std::string& name) {
   std::string file = config.filename().string();
@@ -58,7 +58,7 @@ bool is_draft_tensor(const std::string& name, int64_t layers) {
   return std::strtoll(name.c_str() + found + 7, nullptr, 10) >= layers;
 }
 
-// Returns the bytes of the checkpoint from its index or its file sizes; 0 without files.
+// Returns the bytes of the checkpoint according to its index or its file sizes; 0 if there are no files.
 double bytes_beside(const fs::path& config, int64_t layers, bool& has_drafts) {
   const std::optional<Json> index = json_beside(config, "model.safetensors.index.json");
   if (index && index->is_object()) {
@@ -101,14 +101,16 @@ void add_checkpoint_beside(const fs::path& config, Json& model) {
     return;
   }
   char text[120];
-  std::snprintf(text, sizeof text,
-                ": the files beside it have %.1f GB, but its shape gives %.1f GB, which is used", own / 1e9,
-                by_shape / 1e9);
+  std::snprintf(
+      text, sizeof text,
+      ": the checkpoint files in its folder have %.1f GB, but its shape gives %.1f GB, which is used",
+      own / 1e9, by_shape / 1e9);
   warn(config.string() + text);
   model["notes"].push_back(config.string() + text);
 }
 
-// Adds the sampling defaults; values without effect are dropped: vLLM's top_k of -1 means all tokens.
+// Adds the sampling defaults of generation_config.json. Values outside the given range have no effect and are
+// dropped, such as a top_k of -1, which means all tokens in vLLM.
 void add_sampling_beside(const fs::path& config, Json& model) {
   const std::optional<Json> found = json_beside(config, "generation_config.json");
   if (!found || !found->is_object()) return;
@@ -137,14 +139,15 @@ void tell_missing_quantisation(const Json& config, const std::string& name, cons
     if (lowered(name).find(format) == std::string::npos) continue;
     const std::string told = place + ": " + name + " is called " + format +
                              " but has no quantization_config: torch_dtype gives the size of its weights; put"
-                             " hf_quant_config.json beside it or set model.weight_bytes_per_element";
+                             " hf_quant_config.json into its folder or set model.weight_bytes_per_element";
     warn(told);
     model["notes"].push_back(told);
     return;
   }
 }
 
-// Returns the name of a config.json: its folder's name; in the Hugging Face cache the folder two levels up:
+// Returns the name of the model that a file describes: the file's name or, for a config.json, the name of its
+// folder. In the Hugging Face cache, the folder two levels up has the name:
 // models--ORG--NAME/snapshots/REVISION.
 std::string name_for(const fs::path& file) {
   const fs::path stem = file.stem();

@@ -1,5 +1,5 @@
-// ModelReading: options of this process for config.json files with unknown keys or of unknown families, and
-// for models that this machine does not have.
+// ModelReading: process-wide options that say how to read config.json files with unknown keys or of unknown
+// families, and whether to download models that this machine does not have.
 #pragma once
 
 #include <filesystem>

@@ -99,7 +99,7 @@ bool is_given(const Json& given, std::string_view field) {
   return !node->is_null();
 }
 
-// Quotes a value for a shell.
+// Puts a value that contains double quotes into single quotes for a shell.
 std::string quoted(std::string_view value) {
   return value.find('"') == std::string_view::npos ? std::string(value) : "'" + std::string(value) + "'";
 }

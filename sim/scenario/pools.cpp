@@ -6,8 +6,8 @@
 namespace kvcap {
 namespace {
 
-// Returns the part of a node that has `gpus` of its GPUs, with its DRAM, SSDs and NIC bandwidth in
-// proportion.
+// Returns the part of a node that has `gpus` of its GPUs and a proportional part of its DRAM, SSDs and NIC
+// bandwidth.
 HardwareProfile part_of(HardwareProfile hardware, int64_t gpus) {
   const double part = static_cast<double>(gpus) / static_cast<double>(hardware.gpu.count);
   const auto part_of_count = [part](int64_t count) {

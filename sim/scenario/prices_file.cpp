@@ -109,8 +109,8 @@ void refuse_rent_beside_purchase(const Prices& prices, const std::string& place)
 bool is_path(const std::string& name) {
   return name.find('/') != std::string::npos || name.ends_with(".json");
 }
-// Returns the name of a profile, which is given by its name or, for a user's profile, by the path of its
-// file.
+// Returns the name of the profile to which `name` refers: `name` itself or, if it is the path of a user's
+// profile, the name inside that file.
 std::string profile_name(const std::string& file, const std::string& name) {
   if (!is_path(name)) return name;
   const std::string path = (fs::path(file).parent_path() / name).lexically_normal().string();
@@ -136,7 +136,7 @@ void check_name(const std::string& file, const std::string& name, const std::str
   throw InputError(file + ": hardware: " + unknown_profile(name) + ", or the path of a profile");
 }
 
-// Reads the file and checks all of it before any price is used.
+// Reads the prices and checks the whole file before any price is used.
 PricesFile read_prices(const Json& json, const std::string& file, const std::string& own_profile) {
   PricesFile prices = read_fields<PricesFile>(json, file);
   refuse_rent_beside_purchase(prices.all.prices, file + ": all");
@@ -147,8 +147,8 @@ PricesFile read_prices(const Json& json, const std::string& file, const std::str
   return prices;
 }
 
-// Returns the prices of all hardware and then those of this profile, which take precedence, each with its
-// path in the file.
+// Returns the prices of all hardware, then the prices of this profile, which take precedence. Each entry has
+// its path in the file.
 std::vector<std::pair<std::string, const Prices*>> entries_of(const PricesFile& prices,
                                                               const std::string& file,
                                                               const std::string& profile) {
@@ -169,7 +169,7 @@ void set_date(Document& document, const PricedPart& part, const std::string& dat
   document.places.add_override(field, field, place, {}, date);
 }
 
-// Sets one price in the document; a price above 0 clears the other way to pay for the part.
+// Sets one price in the document. A rent above 0 sets the part's purchase price to 0, and vice versa.
 void set_price(Document& document, const PricedPart& part, std::string_view key, double value,
                const std::string& place) {
   Json& object = document.json["hardware"][std::string(part.name)];

@@ -1,4 +1,4 @@
-// JSON text to JSON, and JSON to option structs along the table of fields.
+// Parses JSON text, and reads JSON into option structs by means of the table of fields.
 #include "base/read_fields.h"
 #include "base/text/json_document.h"
 #include "scenario/fields.h"

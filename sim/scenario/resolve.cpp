@@ -1,5 +1,5 @@
 // Resolves references (catalogue names, paths, Hugging Face configs) and applies --set overrides. The result
-// is one JSON object for the table of fields.
+// is one JSON object, which read.cpp reads by means of the table of fields.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -48,8 +48,8 @@ std::string read_referenced(const std::string& file, const std::string& place) {
   }
 }
 
-// Parses each entry once per process, because plans and sweeps load a few entries hundreds of times.
-// Thread-safe.
+// Returns the parsed entry. Parses each entry once per process, because plans and sweeps load a few entries
+// hundreds of times. Thread-safe.
 const Json& parsed(const CatalogueEntry& entry, const std::string& file) {
   static std::mutex mutex;
   static std::map<const char*, Json> entries;
@@ -148,7 +148,7 @@ Json policy_of(const std::string& name, Places& places) {
   return {{"name", name}};
 }
 
-// Returns hardware.PART.KEY; `absent` if the part does not have it, 0 if there is no such part.
+// Returns the number at hardware.PART.KEY; `absent` if the part lacks the key, 0 if there is no such part.
 double amount_of(const Json& hardware, const char* part, const char* key, double absent) {
   const Json object = hardware.is_object() ? hardware.value(part, Json()) : Json();
   const Json amount = object.is_object() ? object.value(key, Json(absent)) : Json();
@@ -209,7 +209,7 @@ void resolve_reference(Document& document, std::string_view key) {
   *found = std::move(loaded.json);
   places.add_file(key, loaded.file, loaded.folder, true);
   if (is_model) *found = as_model_file(std::move(*found), loaded.file, loaded.file);
-  // Several checkpoints share a shape; deployments name the requested one.
+  // Several checkpoints share a shape, so the model keeps the requested name for deployments.
   if (!loaded.hub_name.empty()) (*found)["hugging_face"] = loaded.hub_name;
   if (is_model) {
     const auto known = known_model(name);
@@ -219,7 +219,7 @@ void resolve_reference(Document& document, std::string_view key) {
   if (key == "hardware") note_profile(*found, document);
 }
 
-// Returns the member `part` of `node`; creates it if missing (in arrays: one past the end).
+// Returns the member `part` of `node`. Creates a missing member; arrays can grow by one entry.
 Json& step_into(Json& node, const std::string& part, const std::string& path, const std::string& place) {
   const std::string whole = path.empty() ? "the scenario" : path;
   std::size_t index = 0;
@@ -283,7 +283,7 @@ Json outdated(const Json& note) {
   return is_fresh ? Json(noted(NoteKind::outdated, note.get_ref<const std::string&>())) : note;
 }
 
-// Labels the notes of every object in which overrides changed a field. New objects keep their notes.
+// Labels notes as outdated in every object in which overrides changed a field. New objects keep their notes.
 void label_outdated_notes(const Json& before, Json& now) {
   if (now == before || before.type() != now.type() || !now.is_structured()) return;
   for (auto& [key, value] : now.items()) {

@@ -1,4 +1,4 @@
-// Scenario: all inputs of one simulation as plain values: the options of all modules.
+// Scenario: all inputs of one simulation as plain values, namely the options of all modules.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 // What is billed, and the source of prices.
 struct BillingOptions {
   StorageBilled storage = StorageBilled::filled;
-  // Names of the tiers without a given size, as resolved scenarios state them: "dram,ssd"; absent: those
+  // Names of the tiers without a given size, as resolved scenarios state them: "dram,ssd". Absent: the tiers
   // whose size comes from a profile in the catalogue or a file.
   std::optional<std::string> unsized_tiers;
-  bool whole_servers = false;  // GPUs are billed in servers of hardware.gpu.per_server
+  bool whole_servers = false;  // whole servers of hardware.gpu.per_server GPUs are billed
   std::string prices;          // file of the user's prices (kvcap.prices/1); cleared after loading
 };
 
-// A price that the run uses, and the file or option that sets it.
+// A price that the run uses, with the file or option that sets it.
 struct PriceSource {
   std::string field;  // "gpu.price_usd_per_hour"
   double value = 0;
@@ -49,7 +49,8 @@ struct PriceSource {
 
 struct Scenario {
   std::string name;
-  std::optional<std::string> kvcap_version;  // version that wrote the file; resolved_json: this version
+  // Version that wrote the file; resolved_json states the running version.
+  std::optional<std::string> kvcap_version;
   ModelSpec model;
   HardwareProfile hardware;
   ServingOptions serving;

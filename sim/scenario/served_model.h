@@ -1,5 +1,6 @@
-// Maps the model name of a server to a catalogue model. Servers use names of Hugging Face, such as
-// meta-llama/Llama-3.1-8B-Instruct; instruction tuning does not change the shape.
+// Maps the model name that a server reports to a catalogue model. Servers use Hugging Face names such as
+// meta-llama/Llama-3.1-8B-Instruct. Suffixes such as -Instruct are ignored, because tuning does not change
+// the shape.
 #pragma once
 
 #include <string>

@@ -22,7 +22,7 @@ Json* find_in(Json& hardware, std::string_view part, const char* key) {
 }
 
 // Returns the amount at hardware.PART.KEY; null if it is missing or not a number from `least` to `most`.
-// Reading the fields reports the latter.
+// Invalid numbers are reported later, when the fields are read.
 Json* amount_at(Json& hardware, std::string_view part, const char* key, double least, double most) {
   Json* found = find_in(hardware, part, key);
   return found && found->is_number() && *found >= least && *found <= most ? found : nullptr;
@@ -40,7 +40,8 @@ bool buys_whole_servers(const Json& document) {
   return found != billing->end() && *found == true;
 }
 
-// Returns the number of GPUs that a node uses; if pools have different nodes, that of the larger node.
+// Returns the number of GPUs that a node uses; if prefill and decode nodes differ, the number of the larger
+// node.
 double engine_gpus(Json& document) {
   const Json fleet = document.value("fleet", Json());
   Json pools = fleet.is_object() ? fleet.value("disaggregation", Json()) : Json();
@@ -57,8 +58,8 @@ double engine_gpus(Json& document) {
   return most_gpus;
 }
 
-// Returns the profile's bytes of a tier of which a share of the server has a part; 0 if there is no such tier
-// or the user sets its size.
+// Returns the profile's capacity of a tier that is divided among the shares of a server; 0 if there is no
+// such tier, if it is remote, or if the user sets its size.
 double divided_bytes(Document& document, Json& hardware, std::string_view part) {
   const auto is_meant = [part](const TierRow& one) { return one.name == part && one.tier != Tier::remote; };
   const auto* row = std::find_if(kTierRows.begin(), kTierRows.end(), is_meant);
@@ -71,7 +72,8 @@ double divided_bytes(Document& document, Json& hardware, std::string_view part) 
   return capacity->get<double>() * (devices ? devices->get<double>() : 1);
 }
 
-// Returns the largest share of one of the profile's tiers that the policy's sizes need; 0 if it sets no size.
+// Returns the share of the profile that the policy's tier sizes need: the largest share over all tiers.
+// Returns 0 if the policy sets no size.
 double stated_share(Document& document, Json& hardware, double gpus) {
   const Json policy = document.json.value("policy", Json());
   const Json tiers = policy.is_object() ? policy.value("tiers", Json()) : Json();
@@ -93,7 +95,7 @@ double stated_share(Document& document, Json& hardware, double gpus) {
 }
 
 // Sets the bytes of DRAM and SSDs that the rent of `share` of the profile includes. If the user sets a
-// separate price for DRAM or SSDs, the rent includes none of them.
+// separate price for DRAM or SSDs, the rent does not include this part.
 void take_included(Document& document, Json& hardware, double share) {
   const Json* includes = find_in(hardware, "gpu", "price_includes_storage");
   if (!includes || *includes != true) return;
@@ -167,9 +169,10 @@ void take_share(Document& document) {
   const std::string parts = scale(document, *hardware, share);
   if (parts.empty()) return;
   document.notes.push_back(
-      "the part of " + counted(bought, "GPU") + " of a server of " + number_text(server) + ": " + parts +
+      "the hardware is " + counted(bought, "GPU") + " of a server of " + number_text(server) + " with " +
+      parts +
       (bought < server ? "; DRAM bandwidth is not divided, as if the other GPUs did not use it" : "") +
-      (is_chosen ? "; hardware.gpu.count sets another part" : ""));
+      (is_chosen ? "; hardware.gpu.count sets another number of GPUs" : ""));
 }
 
 }  // namespace kvcap

@@ -8,8 +8,8 @@
 
 namespace kvcap {
 
-// Returns `name` if `profile` has at least `gpus` GPUs; else the name of a catalogue profile with enough of
-// its GPUs (h100-sxm-8x for 2 GPUs of h100-sxm), or `name` if there is none.
+// Returns `name` if `profile` has at least `gpus` GPUs; else the name of a catalogue profile with enough GPUs
+// of this kind (h100-sxm-8x for 2 GPUs of h100-sxm), or `name` if there is none.
 std::string server_of(const HardwareProfile& profile, const std::string& name, int64_t gpus);
 
 }  // namespace kvcap

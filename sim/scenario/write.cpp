@@ -1,4 +1,4 @@
-// Writes the tables of fields as JSON: a resolved scenario, and JSON Schemas.
+// Writes scenarios and profiles as JSON, and the table of fields as JSON Schemas.
 #include "base/json_schema.h"
 #include "scenario/fields.h"
 #include "scenario/json.h"

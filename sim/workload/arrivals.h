@@ -9,9 +9,9 @@
 
 namespace kvcap {
 
-// Arrival rate of sessions over time, in pieces. Within a piece the rate is constant or changes linearly to
-// the rate of the next piece. Either the last piece never ends and has a positive rate, or the curve repeats
-// after a period.
+// Arrival rate of sessions as a piecewise function of time. Within a piece the rate is constant or changes
+// linearly to the rate of the next piece. Either the last piece never ends and has a positive rate, or the
+// curve repeats after a period.
 class ArrivalCurve {
  public:
   // REQUIRES: `options.rates` is not empty and satisfies the conditions of ArrivalOptions.
@@ -40,13 +40,13 @@ class ArrivalCurve {
 double constant_rate(const ArrivalOptions& options, double turns_per_session);
 
 // Returns the arrival times of `count` sessions in seconds, in ascending order. The first session arrives at
-// 0 unless the rate is 0 there or the process is `even`. Gaps are drawn for one session per second and then
-// scaled to the rate. With closed_loop all times are 0. REQUIRES: the process is not `trace`.
+// 0 unless the rate is 0 there or the process is `even`. Gaps are drawn for a rate of one session per second
+// and then scaled to the actual rate. With closed_loop all times are 0. REQUIRES: the process is not `trace`.
 std::vector<double> draw_arrivals(const ArrivalOptions& options, double turns_per_session, std::size_t count,
                                   uint64_t seed);
 
-// Returns the think time before turn `turn` (>= 1) of session `session`: the seconds from the answer that the
-// turn waits for to the turn's arrival.
+// Returns the think time before turn `turn` (>= 1) of session `session`: the seconds between the answer that
+// the turn waits for and the turn's arrival.
 double draw_think_time_s(const ThinkTimeOptions& options, uint64_t seed, uint64_t session, uint64_t turn);
 
 }  // namespace kvcap

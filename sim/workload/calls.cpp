@@ -91,13 +91,14 @@ Workload divided_into_calls(const Workload& asked, const MapOptions& options) {
   divided.odd_rows = asked.odd_rows;
   divided.notes = asked.notes;
   const std::string tokens = std::to_string(options.map_tokens);
-  divided.notes.push_back(options.kind == MapKind::reduce
-                              ? "each turn is one call per chunk, for a summary of " + tokens +
-                                    " tokens, and one over all summaries (policy.map_tokens is an "
-                                    "assumption); TTFT is that of the last call"
-                              : "each turn is one call per chunk, for an answer and a score of " + tokens +
-                                    " tokens (policy.map_tokens is an assumption); TTFT ends with the last "
-                                    "call, because no answer is chosen before");
+  divided.notes.push_back(
+      options.kind == MapKind::reduce
+          ? "each turn is divided into one call per chunk, for a summary of " + tokens +
+                " tokens, and one call over all summaries (policy.map_tokens is an "
+                "assumption); TTFT is that of the last call"
+          : "each turn is divided into one call per chunk, for an answer and a score of " + tokens +
+                " tokens (policy.map_tokens is an assumption); TTFT ends with the last "
+                "call, because no answer is chosen before");
   return divided;
 }
 

@@ -1,5 +1,5 @@
 // Divides each turn into several model calls, one per chunk of its prompt, as LangChain's MapReduce and
-// MapRerank do. They are the RAG baselines of CacheBlend (section 7.1).
+// MapRerank do. CacheBlend uses both as RAG baselines (section 7.1).
 //
 // A prompt consists of chunks followed by the question. The prompt of a map call is one chunk and the
 // question. All map calls of a turn arrive when the turn would have arrived. Their output depends on the
@@ -23,8 +23,8 @@ struct MapOptions {
 
 // Returns the workload with its turns divided into calls. Each call is a session of one turn, and `calls`
 // maps it to the turn that it belongs to. A turn without pieces remains one call. Throws InputError if the
-// summaries of a turn exceed 32 bits of tokens, and for sessions with several turns or a context. REQUIRES:
-// the workload is not divided yet, and its piece_keys are PieceKeys::text.
+// token count of a turn's last call exceeds 32 bits, and for sessions with several turns or a context.
+// REQUIRES: the workload is not divided yet, and its piece_keys are PieceKeys::text.
 Workload divided_into_calls(const Workload& asked, const MapOptions& options);
 
 }  // namespace kvcap

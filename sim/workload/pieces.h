@@ -21,8 +21,8 @@ class KnownPieces {
   // Pieces of one turn.
   struct List {
     std::span<const Piece> pieces;
-    std::optional<uint64_t> after;  // key of the piece that precedes them, if any
-    std::string path;               // field of the list, for messages
+    std::optional<uint64_t> after;  // key of the piece before the first one, if any
+    std::string path;               // field of the list, for error messages
   };
   // Records the pieces of a row. If they contradict each other or earlier pieces, throws BadRowError and
   // records none of them.
@@ -43,7 +43,7 @@ class KnownPieces {
   std::unordered_map<uint64_t, Known> known_;
 };
 
-// Returns an unsigned 64-bit integer. Throws BadRowError for any other value.
+// Returns the value as an unsigned 64-bit integer. Throws BadRowError if it is anything else.
 uint64_t piece_key(const nlohmann::json& value, const std::string& path);
 
 }  // namespace kvcap

@@ -11,7 +11,7 @@ namespace {
 
 struct Sample {
   std::vector<uint32_t> sessions;
-  double share = 1;  // share of sessions drawn at random, by which distances are divided; else 1
+  double share = 1;  // share of all sessions in a random sample, by which distances are divided; else 1
 };
 
 Sample sample_of(const Workload& workload, std::size_t max_turns) {

@@ -15,7 +15,7 @@ namespace kvcap {
 struct ReusedTokens {
   int64_t distance_tokens = 0;  // tokens of all texts used since the last use, including the text itself
   int64_t tokens = 0;           // tokens of the reused text
-  double idle_s = 0;            // since the last use
+  double idle_s = 0;            // seconds since the last use
 };
 
 struct ReuseOptions {
@@ -25,7 +25,7 @@ struct ReuseOptions {
 };
 
 // Returns all reuses. Turns are processed in the order of arrival, as if answers took no time. With a warm
-// start all contexts count as used before the run, those of the first sessions most recently.
+// start, all contexts count as used before the run, the contexts of the first sessions most recently.
 //
 // Workloads with more than max_turns turns are sampled: if every session has a context of its own, a random
 // sample of sessions is used and distances are scaled up (SHARDS, FAST '15); if sessions share documents or

@@ -35,7 +35,8 @@ void Source::add(Session session, std::span<const Turn> its_turns,
   KVCAP_CHECK(its_pieces.empty() || its_pieces.size() == its_turns.size());
   KVCAP_CHECK(its_parents.empty() || its_parents.size() == its_turns.size());
   if (is_chain(its_parents)) its_parents = {};
-  // Earlier sessions have no pieces, and each of their turns follows the turn before it.
+  // Sessions added so far may have no pieces or no parents. Their entries are filled in now: no pieces, and
+  // the previous turn as the parent.
   if (!its_pieces.empty() && piece_begin.empty()) piece_begin.assign(turns.size() + 1, 0);
   if (!its_parents.empty()) write_parents();
   for (std::size_t turn = 0; turn < its_turns.size(); ++turn) {
@@ -66,8 +67,9 @@ bool history_grows(History scenario, History session, uint32_t context_tokens) {
 
 void refuse_growing_history(const SourceOptions& options) {
   if (options.history != History::grow) return;
-  throw InputError(options.path + ": workload.source.history: found \"grow\", allowed: automatic, context (" +
-                   options.kind + ": prompts are whole)");
+  throw InputError(options.path +
+                   ": workload.source.history: found \"grow\", allowed: automatic, context (inputs of " +
+                   options.kind + " are whole prompts)");
 }
 
 }  // namespace kvcap

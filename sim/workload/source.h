@@ -14,13 +14,13 @@
 
 namespace kvcap {
 
-// Name of a session in its source.
+// Name and task of a session in its source.
 struct SessionLabel {
   std::string id;  // as JSON: a quoted string or an integer
   std::string task;
 };
 
-// Latencies of a request in a log, from its arrival; NaN if not given.
+// Measured latencies of a logged request, counted from its arrival; NaN if the log lacks them.
 struct MeasuredTimes {
   double ttft_s = std::numeric_limits<double>::quiet_NaN();
   double e2el_s = std::numeric_limits<double>::quiet_NaN();
@@ -29,7 +29,7 @@ struct MeasuredTimes {
 struct Source {
   std::vector<Session> sessions;   // in the order of the source; history_grows is not set yet
   std::vector<History> histories;  // each session's own setting; empty if no session has one
-  // time_s: arrival_s in the source, NaN if not given. For sources without arrivals (sources_table.h):
+  // time_s: arrival_s in the source, NaN if not given. For kinds without arrivals (SourceRow::has_arrivals):
   // seconds from the session's beginning.
   std::vector<Turn> turns;
   std::vector<Piece> pieces;  // as in Workload
@@ -42,7 +42,8 @@ struct Source {
   std::vector<SessionLabel> labels;    // per session; empty if the source has none
   std::vector<std::string> documents;  // names, as JSON, indexed by Session::document
   // Measured latencies per turn, and all inter-token latencies in no particular order; empty if the source
-  // has none. Simulations do not use them; `kvcap fit` and `validate` compare with them.
+  // has none. Simulations ignore these latencies; `kvcap fit` and `kvcap validate` compare simulated ones
+  // with them.
   std::vector<MeasuredTimes> measured;
   std::vector<float> measured_itls_s;
   int64_t bad_rows_skipped = 0;
@@ -70,34 +71,34 @@ struct Source {
   }
 
  private:
-  // Fills in `parents` if they are empty: each turn's parent is the turn before it.
+  // Fills `parents` if it is empty: each turn's parent is the turn before it.
   void write_parents();
 };
 
-// Opens the source of `options`, of any kind (sources_table.h).
+// Reads or generates the source that `options` describe, whatever its kind (sources_table.h).
 Source open_source(const WorkloadOptions& options, uint64_t seed);
 
-// Prints the source's warnings to stderr (base/text/warning.h), and a further one if the source has arrivals
-// but the scenario uses the default arrivals.
+// Prints the source's warnings to stderr (base/text/warning.h). Adds one if the source has arrivals but the
+// scenario uses the default arrivals.
 void warn_of(const Source& source, const WorkloadOptions& options);
 
 // True iff a session's history grows. The scenario's setting takes precedence over the session's own; if both
 // are automatic, the history grows iff the session has no context.
 bool history_grows(History scenario, History session, uint32_t context_tokens);
 
-// True iff the think times between turns are those of the source.
+// True iff the workload uses the source's think times between turns.
 bool uses_recorded_think_times(const WorkloadOptions& options, const Source& source);
 
 // True iff arrivals.process trace can replay the source: it contains the arrivals of all turns, or the
 // arrivals of sessions and the think times of their later turns.
 bool has_timetable(const Source& source);
 
-// Throws InputError if the scenario makes histories grow. For readers of formats whose inputs are whole
-// prompts.
+// Throws InputError if the scenario sets histories to grow. For readers of formats in which each input is a
+// whole prompt, which already contains the history.
 void refuse_growing_history(const SourceOptions& options);
 
-// Builds the workload: chooses sessions and sets their times. make_workload calls open_source and then
-// arrange.
+// Builds the workload from the source: chooses sessions and sets their times. make_workload calls open_source
+// and then arrange.
 Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t seed);
 
 // Reads session JSONL (traces/formats.md), at most `most` valid lines. `needs_arrivals`: every turn must have
@@ -135,21 +136,22 @@ Source read_bailian(const SourceOptions& options, std::optional<int64_t> most);
 Source read_blis(const SourceOptions& options, std::optional<int64_t> most);
 Source read_otel(const SourceOptions& options, std::optional<int64_t> most);
 
-// Read sessions of agents (weka.cpp, lmcache_agent.cpp): whole prompts as blocks, turns that wait for others
-// of their session, times from the session's beginning. Throw InputError as read_sessions does.
+// Read sessions of agents (weka.cpp, lmcache_agent.cpp). Each turn gives its whole prompt as a list of block
+// ids and may wait for other turns of its session; times count from the session's beginning. Throw InputError
+// as read_sessions does.
 Source read_weka(const SourceOptions& options, std::optional<int64_t> most);
 Source read_lmcache_agent(const SourceOptions& options, std::optional<int64_t> most);
 
-// Draws sessions of coding agents from the tables of traces/agents.json. Session i does not depend on
+// Draws sessions of coding agents with the statistics of traces/agents.json. Session i does not depend on
 // `count`.
 Source generate_agents(const SourceOptions& options, int64_t count, uint64_t seed);
 
-// Draws chats from the tables of traces/chat.json. Session i does not depend on `count`.
+// Draws chats with the statistics of traces/chat.json. Session i does not depend on `count`.
 Source generate_chats(int64_t count, uint64_t seed);
 
-// Draws questions about documents, one per session, from the tables of traces/long_context.json. The document
-// of popularity rank k has the weight k^-zipf_alpha. Session i does not depend on `count`. REQUIRES: the
-// options' tasks are among long_context_tasks().
+// Draws questions about documents, one per session, with the statistics of traces/long_context.json. The
+// document of popularity rank k has the weight k^-zipf_alpha. Session i does not depend on `count`. REQUIRES:
+// the options' tasks are among long_context_tasks().
 Source generate_long_context(const SourceOptions& options, int64_t count, uint64_t seed);
 
 // Draws queries that follow one of a few prefixes, with the statistics of traces/few_shot.json; pieces are
@@ -162,7 +164,7 @@ Source generate_few_shot(const SourceOptions& options, int64_t count, uint64_t s
 // not depend on `count`. REQUIRES: corpus_chunks is at least chunks.
 Source generate_rag(const SourceOptions& options, std::optional<int64_t> count, uint64_t seed);
 
-// Draws the prompts of server benchmarks (kind random), each a session of one turn.
+// Draws prompts as server benchmarks send them (kind random). Each prompt is a session of one turn.
 Source generate_random_prompts(const SourceOptions& options, int64_t count, uint64_t seed);
 
 }  // namespace kvcap

@@ -1,5 +1,6 @@
 // The table of all sources has one row for each value of workload.source.kind. Each reader or generator is
-// one file and one row. The scenario's fields, messages, help, kvcap trace and kvcap show use this table.
+// one file and one row. The scenario's fields, error messages, help texts, `kvcap trace` and `kvcap show` use
+// this table.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct SourceRequest {
   const SourceOptions& options;
   std::optional<int64_t> sessions;  // number of sessions; absent: all, or the generator's default
   uint64_t seed = 1;
-  bool needs_arrivals = false;  // each turn must have arrival_s
+  bool needs_arrivals = false;  // each turn must have an arrival time
 };
 
 // Which sessions of a source have think times.

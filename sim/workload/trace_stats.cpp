@@ -32,7 +32,7 @@ struct Access {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t history_tokens = 0;  // context and ancestors; later also the pieces of its input that hit
+  int64_t history_tokens = 0;  // context and ancestors; Follower adds the pieces of its input that hit
 };
 
 // Returns the arrivals of a session's turns if its first turn arrives at `first_s`.

@@ -1,5 +1,5 @@
-// TraceStats: statistics of a workload that need no simulation: sizes, the share of history, and the store
-// capacity at which this history hits.
+// TraceStats: statistics of a workload that need no simulation: its size, the share of history in its
+// prompts, and the store capacity at which this history hits.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace kvcap {
 
-// Mean, quantiles and maximum; all NaN without values. Quantiles are interpolated between order statistics.
+// Mean, quantiles and maximum of a quantity; all NaN if there are no values. Quantiles are interpolated
+// between order statistics.
 struct TraceFigure {
   double mean = 0, median = 0, p90 = 0, p99 = 0, max = 0;
 };
@@ -34,30 +35,30 @@ struct TraceStats {
   TraceFigure history_tokens;
   // Tokens per stored text at the end of the workload (for_each_stored_text).
   TraceFigure context_tokens;
-  // sum over all stored texts: the content of a store that keeps everything
+  // tokens in a store that keeps everything, at the end of the workload
   int64_t total_context_tokens = 0;
-  int64_t pieces = 0;         // in all prompts with their histories; 0 if the source has none
-  int64_t unique_pieces = 0;  // distinct ones
-  // Shares of all prompt tokens: history, and hits in a store that keeps everything. They differ in contexts
-  // that no earlier turn used.
+  int64_t pieces = 0;         // in all prompts including their histories; 0 if the source has no pieces
+  int64_t unique_pieces = 0;  // number of different pieces
+  // Shares of all prompt tokens: history, and hits in a store that keeps everything. They differ by contexts
+  // that no earlier turn has used, which are history but do not hit.
   double history_token_share = 0;
   double infinite_cache_token_hit_rate = 0;
   double mean_request_hit_rate = 0;  // mean over requests of each request's token hit rate
   // Block hit rates: blocks that hit / blocks of all prompts, and full blocks that hit / full blocks of all
-  // prompts. If there are pieces, each piece is a block, and block_tokens is the size of the largest. If
-  // their sizes differ, block_tokens is 0 and the second rate is NaN.
+  // prompts. If there are pieces, each piece is a block, and block_tokens is the size of a full one. If
+  // pieces have no common size, block_tokens is 0 and the second rate is NaN.
   int64_t block_tokens = kStatsBlockTokens;
   double infinite_cache_block_hit_rate = 0;
   double infinite_cache_full_block_hit_rate = 0;
-  // Reuses are requests with a hit. Distance: the tokens of the distinct contexts used since the last use of
-  // the request's context (including itself), which is the smallest LRU capacity that hits. reuse_distance_s
-  // is the time since then. If a request hits several texts, the least recently used one counts. Pieces that
-  // all prompts contain are ignored.
+  // A reuse is a request with a hit. Its distance is the tokens of all different contexts used since the last
+  // use of the request's context, including that context: the smallest LRU capacity at which the request
+  // hits. reuse_distance_s is the time since that use. If a request hits several texts, the distance is that
+  // of the least recently used one. Pieces that all prompts contain are ignored.
   int64_t reuses = 0;
   TraceFigure reuse_distance_tokens;
   TraceFigure reuse_distance_s;
-  // Curve of an LRU store of contexts or pieces. All pieces of a prompt count as used at the same time. With
-  // prefix keys a block hits iff all blocks before it hit.
+  // Miss-ratio curve of an LRU store of contexts or pieces. All pieces of a prompt count as used at the same
+  // time. With prefix keys a block hits iff all blocks before it hit.
   std::vector<MissRatioPoint> miss_ratio_curve;
 };
 

@@ -19,10 +19,11 @@
 namespace kvcap {
 namespace {
 
-// Lower bound on the memory of a session, including the records of its turns.
+// Lower bound on the memory that a session takes, including the records of its turns.
 constexpr double kBytesOfSession = 400;
 
-// Returns all lines once, in order, and then lines drawn at random.
+// Returns the lines of the source to use: all of them once, in order, then lines drawn at random until there
+// are `wanted`.
 std::vector<std::size_t> choose_lines(std::size_t lines, std::size_t wanted, uint64_t seed) {
   const RandomStream stream(seed, "resample");
   std::vector<std::size_t> chosen(wanted);
@@ -55,8 +56,8 @@ void append_session(const Source& source, std::size_t line, History history, Wor
   workload.sessions.push_back(session);
 }
 
-// Sets the trace's absolute times, counted from its first arrival. `speed` divides the arrivals of sessions;
-// turns keep their offsets from their session's beginning.
+// Sorts the sessions by arrival and makes all times relative to the first arrival. Arrivals of sessions are
+// divided by `speed`; turns keep their offsets from their session's beginning.
 void order_by_trace(double speed, Workload& workload) {
   const auto arrival_s = [&workload](const Session& one) { return workload.turns[one.first_turn].time_s; };
   std::stable_sort(workload.sessions.begin(), workload.sessions.end(),
@@ -70,8 +71,8 @@ void order_by_trace(double speed, Workload& workload) {
   }
 }
 
-// Sets the trace's arrivals of sessions and the think times of later turns. `lines`: the source's line for
-// each session.
+// Sorts the sessions by arrival as order_by_trace does, and sets the think times of later turns. `lines`: per
+// session, its index in the source.
 void order_by_delays(double speed, const Source& source, std::span<const std::size_t> lines,
                      Workload& workload) {
   order_by_trace(speed, workload);
@@ -105,7 +106,8 @@ void refuse_without_timetable(const WorkloadOptions& options, const Workload& wo
   }
 }
 
-// Draws arrivals and think times, or takes recorded ones. `lines`: the source's line for each session.
+// Draws arrivals and think times, or takes recorded think times. `lines`: per session, its index in the
+// source.
 void draw_times(const WorkloadOptions& options, const Source& source, std::span<const std::size_t> lines,
                 uint64_t seed, Workload& workload) {
   const bool timetable = options.think_time.distribution == ThinkDistribution::timetable;
@@ -130,8 +132,8 @@ void draw_times(const WorkloadOptions& options, const Source& source, std::span<
   }
 }
 
-// Returns how many tokens of a turn's input are in pieces that earlier turns left: chunks at any position,
-// blocks up to the first miss; with a warm start all pieces.
+// Returns how many tokens of a turn's input are in pieces that earlier turns left in the store: chunks at any
+// position, blocks up to the first miss. With a warm start, all pieces count.
 int64_t known_piece_tokens(const Workload& workload, std::size_t turn, const KeySet& seen) {
   int64_t tokens = 0;
   for (const Piece& piece : workload.prompt_pieces_of(turn)) {
@@ -297,7 +299,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   const bool timed = options.arrivals.process == ArrivalProcess::trace;
   const std::size_t lines = source.sessions.size();
   auto wanted = static_cast<std::size_t>(options.sessions.value_or(static_cast<int64_t>(lines)));
-  // A stand-in is short; the scenario's number of sessions is meant for the real file.
+  // A stand-in is short; the scenario's number of sessions applies to the real file.
   if (timed && options.source.stands_in) wanted = std::min(wanted, lines);
   if (timed && wanted > lines) {
     throw InputError(options.source.path + ": workload.sessions: found " + std::to_string(wanted) +
@@ -354,7 +356,7 @@ Workload arrange(const Source& source, const WorkloadOptions& options, uint64_t 
   return workload;
 }
 
-// True iff a log has the arrivals of its requests, but the scenario uses the default arrivals.
+// True iff the source is a log with arrivals, but the scenario uses the default arrivals.
 static bool draws_over_a_log(const Source& source, const WorkloadOptions& options) {
   const ArrivalOptions& arrivals = options.arrivals;
   const bool is_default = arrivals.process == ArrivalProcess::poisson && !arrivals.requests_per_s &&

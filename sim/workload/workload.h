@@ -20,8 +20,9 @@ struct Turn {
   uint32_t input_tokens = 0;   // new tokens of this turn, >= 1
   uint32_t output_tokens = 0;  // >= 1
   // First turn of a session: arrival in seconds; with closed_loop, seconds after the session may start. Later
-  // turns: seconds after the answer to their parent, or with `arrivals: trace` the absolute arrival (delayed
-  // until that answer). A later turn without a parent: seconds after the arrival of the session's first turn.
+  // turn: seconds after the answer to its parent; without a parent, seconds after the arrival of the
+  // session's first turn. With Workload::absolute_times, every turn has its arrival in seconds, which is
+  // delayed until the answer to its parent.
   double time_s = 0;
 };
 
@@ -52,19 +53,19 @@ struct Session {
 
 // One of several model calls that together answer one turn (calls.h). Each call is a session of one turn.
 struct Call {
-  uint32_t asked_session = 0;  // the turn's session before the division
-  bool answers = true;         // its output is the turn's answer
-  uint32_t after = 0;          // arrives when this many sessions directly before it have ended
+  uint32_t asked_session = 0;  // session of the turn in the workload before the division
+  bool answers = true;         // the call's output is the turn's answer
+  uint32_t after = 0;          // the call arrives when this many sessions directly before it have ended
 };
 
 // Timeout of a request and retries after it (engine/arrivals.h).
 struct Clients {
   double timeout_s = std::numeric_limits<double>::infinity();
   RetryOptions retries;
-  uint64_t seed = 1;  // of the random backoffs
+  uint64_t seed = 1;  // for the random backoffs
 };
 
-// Numbers of rows that are left out of the source because they cannot be true (odd_rows.h).
+// Numbers of rows that were left out of the source because they cannot be true (odd_rows.h).
 struct OddRowCounts {
   int64_t repeated = 0, impossible_times = 0, distant_dates = 0;
 };
@@ -72,27 +73,28 @@ struct OddRowCounts {
 struct Workload {
   std::vector<Session> sessions;
   std::vector<Turn> turns;
-  // Pieces of all turns in order, for each turn those of its input and then those of its answer. Turn i has
-  // the pieces piece_begin[i] to piece_begin[i + 1] - 1, which may be none. Both vectors are empty if no turn
-  // of the source has pieces.
+  // Pieces of all turns in order: for each turn first the pieces of its input, then the pieces of its answer.
+  // Turn i has the pieces piece_begin[i] to piece_begin[i + 1] - 1, which may be none. Both vectors are empty
+  // if no turn of the source has pieces.
   std::vector<Piece> pieces;
   std::vector<uint64_t> piece_begin;
   PieceKeys piece_keys = PieceKeys::prefix;
-  // Per turn: the earlier turn of its session that it builds on and waits for, counted from the session's
-  // first. kNoParent: it builds on the context. Empty if every turn's parent is the turn before it.
+  // Per turn: the earlier turn that it builds on and waits for, as a number within the session, from 0.
+  // kNoParent: the turn builds on the session's context alone. Empty if every turn's parent is the turn
+  // before it.
   std::vector<int32_t> parents;
   std::vector<Call> calls;      // per session if turns are divided into calls; else empty
-  bool absolute_times = false;  // arrivals: trace
+  bool absolute_times = false;  // Turn::time_s is an arrival for all turns
   bool warm_start = false;
   // True: contexts that are stored before the first arrival are at the beginning of their prompts. False:
   // they stand for texts in the middle of a prompt, which CacheBlend has to blend.
   bool contexts_lead = true;
   int64_t warmup_turns = 0;
-  // How many sessions are active at any time: the first ones arrive at 0, each later one when a session ends.
-  // 0: sessions arrive at their own times, whether or not others have ended.
+  // Closed loop: number of sessions active at any time. The first ones arrive at 0, each later one when a
+  // session ends. 0: an open loop, in which sessions arrive at their own times.
   int64_t concurrency = 0;
-  // With concurrency: sessions per round; a round begins when all sessions of the last round have ended. 0:
-  // no rounds.
+  // Closed loop: sessions per round; a round begins when all sessions of the previous one have ended. 0: no
+  // rounds.
   uint32_t round_sessions = 0;
   Clients clients;
   double sessions_per_s = 0;  // mean offered rate; 0 with a trace or `concurrency`
@@ -117,8 +119,8 @@ struct Workload {
   }
   // Returns, for each turn of the session, the tokens of its prompt that precede its input.
   std::vector<int64_t> histories_of(const Session& session) const;
-  // Returns the tokens of the turn's input and answer that are outside all pieces; only the turn's
-  // descendants share them.
+  // Returns the number of tokens of the turn's input and answer that are outside all pieces. Only the turn's
+  // descendants share these tokens.
   int64_t own_tokens_of(std::size_t turn) const;
   // True iff a later turn may reuse what the session's turns add. If there are pieces, a session of one turn
   // adds nothing reusable except its pieces.
@@ -130,11 +132,11 @@ struct Workload {
     const uint32_t document = sessions[session].document;
     return document == kOwnContext ? session : sessions.size() + document;
   }
-  // Returns the mean number of history tokens per turn: those of its context and ancestors, before
-  // truncation, and of the pieces of its input that earlier turns left in the store.
+  // Returns the mean number of history tokens per turn: the tokens of the turn's context and ancestors,
+  // before truncation, and of those pieces of its input that earlier turns left in the store.
   double mean_history_tokens() const;
-  // Returns the tokens of a store that keeps everything, at the end: documents and pieces once, and each
-  // session's own context with the tokens that its turns add.
+  // Returns the tokens in a store that keeps everything, at the end of the workload: each document and piece
+  // once, and each session's own context with the tokens that its turns add.
   int64_t context_tokens() const;
 };
 
@@ -142,7 +144,7 @@ struct Workload {
 // text that belongs to one session alone. Empty texts are skipped.
 void for_each_stored_text(const Workload& workload, const std::function<void(int64_t tokens)>& take);
 
-// Reads or generates the source and draws arrivals and think times from the streams of `seed`. Throws
+// Reads or generates the source and draws arrivals and think times from random streams of `seed`. Throws
 // InputError naming the file and line of the first bad row (unless on_bad_row is skip).
 Workload make_workload(const WorkloadOptions& options, uint64_t seed);
 

@@ -145,7 +145,7 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      "sessions_per_s, requests_per_s",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1},{"from_s":0,"sessions_per_s":1}]}}})",
-     "chat.json: workload.arrivals.rates.1.from_s: found 0, allowed: more than that of the rate before, 0",
+     "chat.json: workload.arrivals.rates.1.from_s: found 0, allowed: more than that of the previous rate, 0",
      true},
     {R"({"workload":{"arrivals":{"rates":[{"from_s":0,"sessions_per_s":1,"ramp":true}]}}})",
      "chat.json: workload.arrivals.rates.0.ramp: found true, allowed: false for the last rate (no rate "
@@ -199,8 +199,8 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
     {R"({"serving":{"overflow":"drop"}})",
      R"(chat.json: serving.overflow: found "drop", allowed: truncate, reject)"},
     {R"({"serving":{"data_parallel_size":3}})",
-     "chat.json: serving.data_parallel_size: found 3, allowed: at most 2: times serving.tensor_parallel_size "
-     "= 1 no more than hardware.gpu.count = 2",
+     "chat.json: serving.data_parallel_size: found 3, allowed: at most 2: its product with "
+     "serving.tensor_parallel_size = 1 must not exceed hardware.gpu.count = 2",
      true},
     {R"({"serving":{"expert_parallel":true}})",
      "chat.json: serving.expert_parallel: found true, allowed: false (the model has no experts)", true},
@@ -213,8 +213,8 @@ inline constexpr MalformedScenario kMalformedScenarios[] = {
      "chat.json: serving.tensor_parallel_size: found true, allowed: an integer from 1 to 1024"},
     {R"({"serving":7})", "chat.json: serving: found 7, allowed: an object"},
     {R"({"serving":{"retention":{"ranges":[{"to_token":9,"priority":50},{"from_token":8,"priority":1}]}}})",
-     "chat.json: serving.retention.ranges.1.from_token: found 8, allowed: at least 9, the end of the range "
-     "before",
+     "chat.json: serving.retention.ranges.1.from_token: found 8, allowed: at least 9, the end of the "
+     "previous range",
      true},
     {R"({"serving":{"retention":{"ranges":[{"priority":50},{"from_token":8,"priority":1}]}}})",
      "chat.json: serving.retention.ranges.0.to_token: found none, allowed: a token, because another range "

@@ -1,5 +1,5 @@
-// The checks of a scenario's sections: fields against each other, after each has been read on its own. Checks
-// throw InputError; those that take a mutable scenario may add notes about allowed but unusual settings.
+// Checks of a scenario's sections: whether fields fit together, after each has been read on its own. Checks
+// throw InputError. Checks that take a mutable scenario may add notes about allowed but unusual settings.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace kvcap {
 
 // Checks the policy's rules for layers that keep a window or a state.
 void check_group_rules(const Scenario& scenario, const Places& places);
-// `path`: of the size.
+// `path`: the field of the size.
 void check_tensor_parallel_size(const Scenario& scenario, int64_t size, const std::string& path,
                                 const Places& places);
 void check_serving(Scenario& scenario, const Places& places);
@@ -28,7 +28,7 @@ void check_policy(const Scenario& scenario, const Places& places);
 void check_workload(Scenario& scenario, const Places& places);
 void check_fleet(const Scenario& scenario, const Places& places);
 void check_disaggregation(const Scenario& scenario, const Places& places);
-// Adds notes on bandwidths without effect: the measured curve ends far below them.
+// Adds a note for each bandwidth that has no effect because the measured curve ends far below it.
 void note_unreached(Scenario& scenario);
 
 }  // namespace kvcap

@@ -72,11 +72,11 @@ void check_curve(const std::vector<Point>& points, const Places& places, const s
       if (depth_of(before) != depth_of(point)) continue;
       if (point.block_bytes <= before.block_bytes) {
         fail(places, below(at, "block_bytes"), number_text(point.block_bytes),
-             "more than the point before, " + number_text(before.block_bytes));
+             "more than that of the previous point, " + number_text(before.block_bytes));
       }
       if (point.bytes_per_s < before.bytes_per_s) {
         fail(places, below(at, "bytes_per_s"), number_text(point.bytes_per_s),
-             "at least the rate of smaller pieces, " + number_text(before.bytes_per_s));
+             "at least the rate at smaller block_bytes, " + number_text(before.bytes_per_s));
       }
       break;
     }

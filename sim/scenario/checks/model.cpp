@@ -41,7 +41,8 @@ void check_groups(const ModelSpec& model, const Places& places, std::string_view
     const std::string group = below(path, "layer_groups[" + std::to_string(i) + "]");
     check_group(groups[i], places, group);
     layers += groups[i].layers;
-    // Layers without an FFN and pure FFNs count as separate layers; otherwise every layer mixes tokens.
+    // Groups contain the layers that mix tokens. They are fewer than num_hidden_layers only if FFNs count as
+    // layers of their own.
     if (layers > model.num_hidden_layers) {
       fail(places, below(group, "layers"), std::to_string(groups[i].layers),
            "groups of at most num_hidden_layers = " + std::to_string(model.num_hidden_layers) +

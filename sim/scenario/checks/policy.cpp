@@ -123,7 +123,7 @@ void check_layout(const Scenario& scenario, const Places& places) {
        "layer; cross_layer with preload \"none\" (a block of all layers cannot be loaded layer by layer)");
 }
 
-// Checks the options that saving at eviction requires: the GPU evicts cached KV only.
+// Checks the options that save_at "eviction" requires. The GPU evicts only cached KV.
 void check_victims(const Scenario& scenario, const Places& places) {
   const PolicyOptions options = with_preset(scenario.policy);
   if (options.save_at != SaveAt::eviction || !stores(options)) return;
@@ -138,8 +138,8 @@ void check_victims(const Scenario& scenario, const Places& places) {
   const auto beside = [&](const char* field, const char* found, const char* allowed) {
     fail(places, field, std::string(found) + " with save_at \"eviction\"", allowed);
   };
-  // An evicted block contains its position in its text, and a text whose beginning is dropped becomes a new
-  // text.
+  // The KV of an evicted block includes its position in the text, and a text whose beginning is dropped is a
+  // new text.
   if (options.decoupled_positions.value_or(false)) beside("policy.decoupled_positions", "true", "false");
   if (options.retention.value_or(1) < 1) beside("policy.retention", "less than 1", "1");
   // Evicted KV waits in a bounded buffer.

@@ -35,8 +35,8 @@ void check_tensor_parallel_size(const Scenario& scenario, int64_t size, const st
 
 namespace {
 
-// Checks the decode context parallelism. vLLM divides only the KV that tensor parallelism copies, and needs
-// the same number of query heads on each GPU (config/model.py, verify_with_parallel_config;
+// Checks the decode context parallelism. vLLM divides only KV of which tensor parallelism would keep copies,
+// and needs the same number of query heads on each GPU (config/model.py, verify_with_parallel_config;
 // config/parallel.py).
 class DecodeContextCheck {
  public:
@@ -116,10 +116,9 @@ class PipelineCheck {
     }
     const int64_t most = scenario_.hardware.gpu.count / serving.tensor_parallel_size;
     if (stages_ > most) {
-      allow("at most " + std::to_string(most) +
-            ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
-            " no more than hardware.gpu.count = " + std::to_string(scenario_.hardware.gpu.count) +
-            " (stages on several nodes are not simulated)");
+      allow("at most " + std::to_string(most) + ": its product with serving.tensor_parallel_size = " +
+            std::to_string(serving.tensor_parallel_size) + " must not exceed hardware.gpu.count = " +
+            std::to_string(scenario_.hardware.gpu.count) + " (stages on several nodes are not simulated)");
     }
     if (stages_ > scenario_.model.num_hidden_layers) {
       allow("at most model.num_hidden_layers = " + std::to_string(scenario_.model.num_hidden_layers));
@@ -165,8 +164,8 @@ class PipelineCheck {
   int64_t stages_;
 };
 
-// True iff no node has serving.tensor_parallel_size GPUs: both pools state their own
-// (checks/disaggregation.cpp).
+// True iff both pools state their own tensor_parallel_size (checks/disaggregation.cpp), so that no node uses
+// serving.tensor_parallel_size.
 bool has_sized_pools(const Scenario& scenario) {
   const std::optional<DisaggregationOptions>& pools = scenario.fleet.disaggregation;
   return pools && pools->prefill.tensor_parallel_size && pools->decode.tensor_parallel_size;
@@ -179,15 +178,16 @@ void check_experts(const Scenario& scenario, const Places& places) {
   if (gpus > scenario.hardware.gpu.count && !has_sized_pools(scenario)) {
     fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
          "at most " + std::to_string(scenario.hardware.gpu.count / serving.gpus()) +
-             ": times serving.tensor_parallel_size = " + std::to_string(serving.tensor_parallel_size) +
+             ": its product with serving.tensor_parallel_size = " +
+             std::to_string(serving.tensor_parallel_size) +
              (serving.pipeline_parallel_size > 1
                   ? " and serving.pipeline_parallel_size = " + std::to_string(serving.pipeline_parallel_size)
                   : "") +
-             " no more than hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
+             " must not exceed hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
   }
   if (serving.data_parallel_size * scenario.fleet.replicas > kMaxEngines) {
     fail(places, "serving.data_parallel_size", std::to_string(serving.data_parallel_size),
-         "times fleet.replicas at most " + std::to_string(kMaxEngines));
+         "a number whose product with fleet.replicas is at most " + std::to_string(kMaxEngines));
   }
   const auto needs = [&](bool given, const char* path, const std::string& found, const char* allowed) {
     if (given) fail(places, path, found, allowed);
@@ -232,7 +232,7 @@ void check_retention(const Scenario& scenario, const Places& places) {
     const std::string path = "serving.retention.ranges." + std::to_string(i);
     if (ranges[i].from_token < from) {
       fail(places, path + ".from_token", std::to_string(ranges[i].from_token),
-           "at least " + std::to_string(from) + ", the end of the range before");
+           "at least " + std::to_string(from) + ", the end of the previous range");
     }
     if (!ranges[i].to_token && i + 1 < ranges.size()) {
       fail(places, path + ".to_token", "none", "a token, because another range follows");

@@ -68,7 +68,7 @@ class SpeculativeCheck {
     for (std::size_t i = 1; i < chances.size(); ++i) {
       if (chances[i] <= chances[i - 1]) continue;
       fail("acceptance_by_position." + std::to_string(i), number_text(chances[i]),
-           "at most " + number_text(chances[i - 1]) + ", the probability of the position before");
+           "at most " + number_text(chances[i - 1]) + ", the probability of the previous position");
     }
   }
 
@@ -78,7 +78,7 @@ class SpeculativeCheck {
       const int64_t from = rows[i].from_sequences, before = i > 0 ? rows[i - 1].from_sequences : 0;
       if (i == 0 ? from == 1 : from > before) continue;
       fail("drafts_by_batch." + std::to_string(i) + ".from_sequences", std::to_string(from),
-           i == 0 ? "1 in the first row" : "more than that of the row before, " + std::to_string(before));
+           i == 0 ? "1 in the first row" : "more than that of the previous row, " + std::to_string(before));
     }
   }
 

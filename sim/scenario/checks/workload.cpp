@@ -65,7 +65,7 @@ void check_rates(const std::vector<ArrivalRate>& rates, bool repeats, const Plac
       fail(places, path + ".from_s", number_text(one.from_s), "0 for the first rate");
     if (i > 0 && !(one.from_s > rates[i - 1].from_s)) {
       fail(places, path + ".from_s", number_text(one.from_s),
-           "more than that of the rate before, " + number_text(rates[i - 1].from_s));
+           "more than that of the previous rate, " + number_text(rates[i - 1].from_s));
     }
     if (is_last && one.ramp)
       fail(places, path + ".ramp", "true", "false for the last rate (no rate follows)");
@@ -76,7 +76,7 @@ void check_rates(const std::vector<ArrivalRate>& rates, bool repeats, const Plac
   }
 }
 
-// Adds notes, not errors, about unused fields, so that --set process=... can try another process.
+// Adds notes about unused fields. They are not errors, so that --set process=... can try another process.
 void note_unused_rate(const ArrivalOptions& arrivals, std::vector<std::string>& notes) {
   const auto name = kArrivalProcessNames[static_cast<std::size_t>(arrivals.process)];
   const auto note = [&](bool given, const char* field) {
@@ -196,7 +196,7 @@ void check_own_fields(const SourceOptions& source, const Places& places) {
     constexpr std::size_t kFew = 3;
     fail(places, "workload.source." + std::string(field.name),
          "a value, which kind \"" + source.kind + "\" does not read",
-         "none, or kind " + (field.kinds.size() <= kFew ? joined(field.kinds, " or ") : "of a file"));
+         "none, or kind " + (field.kinds.size() <= kFew ? joined(field.kinds, " or ") : "of a file format"));
   }
 }
 

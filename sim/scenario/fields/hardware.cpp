@@ -1,4 +1,4 @@
-// The fields of a hardware profile besides its GPU: links, tiers, energy, and stated errors.
+// The fields of a hardware profile except its GPU: links, tiers, energy, and stated errors.
 #include "scenario/fields/specs.h"
 #include "spec/tiers.h"
 

@@ -9,7 +9,8 @@ using namespace field_specs;
 
 namespace {
 
-// A model as in its file: flat, with unset fields for defaults that follow from other fields.
+// A model as its file describes it: without nested objects for latent attention, and with unset fields where
+// defaults follow from other fields.
 struct ModelFile {
   ModelSpec model;
   std::optional<int64_t> key_value_heads, head_dim;

@@ -1,4 +1,4 @@
-// The fields of a scenario that belong to no section, and its sections.
+// The top-level fields of a scenario, its latency targets and its billing.
 #include "scenario/fields/specs.h"
 
 namespace kvcap {

@@ -123,7 +123,7 @@ static std::string_view engine_meaning() {
 constexpr int64_t kLoraRanks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
 
 void describe(FieldVisitor& v, ServingOptions& o) {
-  // First, because it resets the other options to the engine's defaults.
+  // `engine` comes first, because it resets the other options to the engine's defaults.
   const EngineKind before = o.engine;
   v.field("engine", o.engine, {.meaning = engine_meaning()});
   if (o.engine != before) o = options_of(o.engine);

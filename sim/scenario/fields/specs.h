@@ -23,8 +23,8 @@ namespace field_specs {
 
 inline constexpr double kMaxReplicas = 1024;
 
-// Smallest value above 0 and largest value per unit: far beyond any machine, but small enough that sums and
-// products of a simulation stay in the range of its numbers.
+// Smallest value above 0 and largest value of a unit. They are far beyond any machine, but sums and products
+// of a simulation stay in the range of its numbers.
 struct UnitRange {
   std::string_view unit;
   double min = 0, max = 0;

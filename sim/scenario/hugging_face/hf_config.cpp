@@ -5,8 +5,8 @@
 
 namespace kvcap {
 
-// True iff the value lists numbers of experts for text and images, or per layer (ERNIE 4.5 VL, Hunyuan); the
-// first entry is used.
+// True iff the value lists numbers of experts: for text and for images (ERNIE 4.5 VL), or per layer
+// (Hunyuan). The first entry is used.
 static bool is_list_of_experts(std::string_view key, const Json& value) {
   const bool may = key.find("moe") != std::string_view::npos || key.find("expert") != std::string_view::npos;
   return may && value.is_array() && !value.empty();

@@ -23,7 +23,8 @@ class HfConfig {
   const std::string& place() const { return place_; }
   const Json& json() const { return json_; }
 
-  // Returns the first of these keys that has a value, in the file and then in the defaults; null if none has.
+  // Returns the value of the first of these keys that has one, searching the file and then the defaults; null
+  // if no key has a value.
   const Json* find(std::initializer_list<std::string_view> keys) const;
   bool has(std::string_view key) const { return find({key}) != nullptr; }
   bool is_true(std::string_view key) const;
@@ -52,13 +53,13 @@ class HfConfig {
 
 // Layers of a family whose config.json has no layer_types (hugging_face_layers.cpp).
 enum class LayerRule : uint8_t {
-  uniform,           // all full, or all latent
+  uniform,           // full attention in all layers, or latent attention in all
   sliding,           // all sliding if sliding_window has a value (Mistral, Phi-3)
   optional_sliding,  // Qwen2: layers from max_window_layers on, if use_sliding_window is set
   alternating,       // sliding, full, sliding, ... (Gemma 2, gpt-oss)
   pattern,           // every sliding_window_pattern-th layer is full (Gemma 3, Cohere 2)
   letters,           // sliding_window_pattern is a repeated text of L (sliding) and G (full) (EXAONE 4)
-  gemma4,            // layer_types only; full layers have heads of their own
+  gemma4,            // requires layer_types; full layers have heads of their own
   llama4,            // chunked, except layers without rotary positions
   interval,          // gated delta rule; every full_attention_interval-th layer is full (Qwen3-Next)
   nemotron_h,        // hybrid_override_pattern, or layers_block_type
@@ -88,26 +89,28 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
 // Adds `experts`, and intermediate_size if dense layers have a different one (hugging_face_experts.cpp).
 void add_experts(const HfConfig& config, LayerRule rule, const std::vector<LayerFfn>& ffns, Json& model);
 
-// Returns the parameters of a second kind of experts, which process images but not text (ERNIE 4.5 VL).
+// Returns the number of parameters of a second kind of experts, which process images but not text (ERNIE 4.5
+// VL).
 double image_expert_parameters(const HfConfig& config, const std::vector<LayerFfn>& ffns);
 
-// Adds the bytes of weights per class of layer, of GEMM inputs, and of KV (hugging_face_quantisation.cpp).
+// Adds the bytes per element of the weights of each class of layers, of GEMM inputs, and of KV
+// (hugging_face_quantisation.cpp).
 void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
                       const std::vector<LayerFfn>& ffns, Json& model);
 
-// Returns the parameters of the vision tower and the projector that vision_config describes; 0 without a
-// tower (hugging_face_vision.cpp). `text_hidden_size`: output width of the projector. `model_type`: type of
-// the whole model, used if the tower has none.
+// Returns the number of parameters of the vision tower and the projector that vision_config describes; 0
+// without a tower (hugging_face_vision.cpp). `text_hidden_size`: output width of the projector. `model_type`:
+// type of the whole model, used if the tower has none.
 double vision_parameters_of(const Json& config, int64_t text_hidden_size, const std::string& model_type);
 
 // ---- families (hugging_face_families.cpp) ----
 
 struct HfFamily {
   std::string_view model_type;
-  std::string_view architecture;  // prefix of the entry in "architectures"
+  std::string_view architecture;  // beginning of the entry in "architectures"
   FfnKind ffn = FfnKind::gated;
   PositionEncoding position_encoding = PositionEncoding::rope;
-  bool ties_embeddings = false;  // if the config does not set it
+  bool ties_embeddings = false;  // used if the config does not set it
   LayerRule layers = LayerRule::uniform;
   // Defaults of the family's configuration class in transformers, for missing keys.
   std::string_view defaults = "{}";

@@ -71,7 +71,8 @@ bool repeats_repetitions(const std::string& text) {
   return false;
 }
 
-// True iff one of the patterns for `layer` matches; "" stands for all layers.
+// True iff one of the patterns for `layer` matches. A `layer` of "" stands for patterns that apply to all
+// layers.
 template <class ByLayer, class Matches>
 bool any_of_layer(const ByLayer& patterns, const std::string& layer, const Matches& matches) {
   const auto found = patterns.find(layer);

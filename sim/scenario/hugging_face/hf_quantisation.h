@@ -22,13 +22,15 @@ struct Stored {
 // Returns "layers.3.mlp.up_proj" for "model.language_model.layers.3.mlp.up_proj".
 std::string canonical_module(std::string_view name);
 
-// Set of modules, given as in lists of module names: a name, which includes all modules below it and may omit
-// its parents; a pattern with *; "re:" and a regular expression.
+// A set of modules, given by entries of lists of module names. An entry is
+// - a name, which may omit its parents and stands for all modules below it, too;
+// - a pattern with *;
+// - "re:" followed by a regular expression.
 class Modules {
  public:
-  // Adds a name or pattern. Throws InputError naming the list `place`.
+  // Adds an entry. Throws InputError, which names the list `place`.
   void add(const std::string& name, const std::string& place);
-  // Adds all names of the first of these lists that exists. Throws InputError.
+  // Adds all entries of the list under the first of `keys` that the config has. Throws InputError.
   void add_listed(const HfConfig& config, std::initializer_list<std::string_view> keys);
   // True iff the set contains `module`: "layers.3.mlp.up_proj", or "lm_head".
   bool have(const std::string& module) const;
@@ -38,7 +40,7 @@ class Modules {
 
   struct Expression {
     std::regex expression;
-    bool may_tell_layers = false;  // false: the result for one layer holds for all
+    bool may_tell_layers = false;  // false: the result for one layer applies to all
     mutable std::unordered_map<std::string, bool> answers = {};
   };
 
@@ -53,18 +55,18 @@ struct Quantisation {
     Stored stored;
   };
 
-  Modules ignored;                                     // modules in 16 bits
-  std::vector<Group> groups;                           // the first that contains a module applies
-  std::optional<Stored> others;                        // format of modules outside all groups; none: 16 bits
-  bool takes_output = false;                           // the formats apply to the output projection, too
-  double kv_bytes = 0;                                 // 0: not quantised
+  Modules ignored;               // modules in 16 bits
+  std::vector<Group> groups;     // the first group that contains a module gives its format
+  std::optional<Stored> others;  // format of modules outside all groups; absent: 16 bits
+  bool takes_output = false;     // the formats apply to the output projection, too
+  double kv_bytes = 0;           // 0: not quantised
   std::unordered_map<std::string, Stored> named = {};  // formats by full module name
 
   Stored of(const std::string& module) const;
 };
 
-// Writes the mean bytes per weight and per GEMM input of attention, FFNs and routed experts into the model
-// file (hugging_face_weights.cpp).
+// Writes the bytes per weight (mean) and per GEMM input (of the predominant format) of attention, FFNs and
+// routed experts into the model file (hugging_face_weights.cpp).
 void write_weight_formats(const Quantisation& quantisation, const std::vector<Mixer>& mixers,
                           const std::vector<LayerFfn>& ffns, Json& model);
 

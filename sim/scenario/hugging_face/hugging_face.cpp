@@ -54,9 +54,10 @@ int64_t layer_count(const HfConfig& config) {
   return layers;
 }
 
-// Returns 2/3 of block_ff_dim times a factor, rounded up to a multiple.
+// Returns the width of LFM2's FFN: block_ff_dim or, if it is adjusted, 2/3 of it times a factor, rounded up
+// to a multiple of block_multiple_of.
 int64_t lfm2_width(const HfConfig& config) {
-  config.find({"block_dim", "intermediate_size"});  // they repeat hidden_size and block_ff_dim
+  config.find({"block_dim", "intermediate_size"});  // these keys repeat hidden_size and block_ff_dim
   const int64_t whole = config.positive({"block_ff_dim"});
   const Json* factor = config.find({"block_ffn_dim_multiplier"});
   const int64_t multiple = config.integer({"block_multiple_of"}, 256);
@@ -66,7 +67,7 @@ int64_t lfm2_width(const HfConfig& config) {
   return (width + multiple - 1) / multiple * multiple;
 }
 
-// Returns the FFN's width. Older configs of Falcon omit it: it is four times the hidden size.
+// Returns the FFN's width. Older configs of Falcon omit the width, which is four times the hidden size.
 int64_t ffn_width(const HfConfig& config, const HfFamily& family, int64_t hidden) {
   const auto keys = {std::string_view("intermediate_size"), std::string_view("ffn_dim"),
                      std::string_view("ffn_hidden_size")};
@@ -128,11 +129,11 @@ void tell_unread(const HfConfig& config) {
       keys += (keys.empty() ? "" : ", ") + key;
       flag += (flag.empty() ? "" : ",") + key;
     }
-    throw InputError(config.place() + ": keys that are not understood and may change sizes or times: " +
-                     keys + "; --assume " + flag + " goes on without them");
+    throw InputError(config.place() + ": unknown keys that may change sizes or times: " + keys +
+                     "; --assume " + flag + " ignores them");
   }
   if (!told.empty()) {
-    warn(config.place() + ": unknown keys, which by their names change no size: " + told);
+    warn(config.place() + ": unknown keys, ignored because their names do not suggest sizes: " + told);
   }
 }
 

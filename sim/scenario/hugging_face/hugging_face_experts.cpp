@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the layers in moe_layers, or in Step-3.5's moe_layers_enum, a text: "3,4,5".
+// Returns the layers in moe_layers or, for Step-3.5, in moe_layers_enum, a text such as "3,4,5".
 std::vector<int64_t> listed_layers(const HfConfig& config) {
   const std::string text = config.text("moe_layers_enum");
   if (text.empty()) return config.integers("moe_layers");
@@ -34,7 +34,7 @@ int64_t last_layer(const HfConfig& config, int64_t layers) {
   return found && *found == -1 ? layers : config.integer({"moe_layer_end_index"}, layers);
 }
 
-// Layers that have experts, under the keys of all families.
+// The set of layers that have experts, read from the keys of any family.
 class SparseLayers {
  public:
   explicit SparseLayers(const HfConfig& config, int64_t layers)

@@ -133,7 +133,8 @@ constexpr HfFamily kFamilies[] = {
     {"RefinedWebModel", "RW", kPlain, kRope, true, Rule::uniform, kFalconDefaults},
 };
 
-// Class defaults of text models; multimodal files omit keys from their text_config if they equal these.
+// Defaults of the classes of text models in transformers. Multimodal files omit keys from their text_config
+// that equal these defaults.
 struct ClassDefaults {
   std::string_view model_type, defaults;
 };
@@ -178,7 +179,7 @@ constexpr Refused kRefused[] = {
 };
 
 // Keys without influence on sizes: for initialisation, training, generation and names; for parameters of
-// positions and norms; and repetitions of other keys for other readers.
+// positions and norms; and keys that repeat other keys.
 constexpr std::string_view kHarmless =
     " architectures auto_map model_type torch_dtype dtype _name_or_path transformers_version use_cache"
     " bos_token_id eos_token_id pad_token_id sep_token_id decoder_start_token_id image_token_id "

@@ -11,7 +11,7 @@
 namespace kvcap {
 namespace {
 
-// Returns the part `part` ("attention" or "ffn") of layer `layer` of Nemotron-NAS.
+// Returns the config of one part ("attention" or "ffn") of a layer of Nemotron-NAS.
 HfConfig nas_block(const HfConfig& config, int64_t layer, const char* part) {
   static const Json kNone = Json::object();
   const Json* blocks = config.find({"block_configs"});
@@ -25,7 +25,7 @@ HfConfig nas_block(const HfConfig& config, int64_t layer, const char* part) {
   return HfConfig(is_object ? *found : kNone, place + "." + part);
 }
 
-// False for a missing window and for 0 and -1.
+// True iff sliding_window has a value other than 0 and -1.
 bool has_window(const HfConfig& config) {
   const Json* window = config.find({"sliding_window"});
   return window && (!window->is_number() || *window > 0);
@@ -77,7 +77,7 @@ std::vector<Mixer> flagged(const HfConfig& config, std::string_view key, int64_t
 
 std::vector<Mixer> llama4_mixers(const HfConfig& config, int64_t layers) {
   if (!config.has("attention_chunk_size")) return alike(layers, Mixer::full);
-  // 1: the layer has rotary positions and attends to its chunk only.
+  // An entry of 1 in no_rope_layers means that the layer has rotary positions and attends to its chunk only.
   if (!config.integers("no_rope_layers").empty()) {
     return flagged(config, "no_rope_layers", layers, 0, Mixer::chunked);
   }
@@ -89,7 +89,7 @@ std::vector<Mixer> kimi_mixers(const HfConfig& config, int64_t layers) {
   const Json* linear = config.object("linear_attn_config");
   if (!linear) return alike(layers, Mixer::full);
   const HfConfig inner(*linear, config.place() + ": linear_attn_config");
-  const std::vector<int64_t> full = inner.integers("full_attn_layers");  // from 1
+  const std::vector<int64_t> full = inner.integers("full_attn_layers");  // numbered from 1
   const auto both = static_cast<int64_t>(full.size() + inner.integers("kda_layers").size());
   if (both != layers) {
     inner.fail("kda_layers", std::to_string(both) + " layers with full_attn_layers",
@@ -220,8 +220,8 @@ Json state_of(const HfConfig& config, LayerRule rule) {
             {"conv_kernel", inner.positive({"short_conv_kernel_size"})}};
   }
   if (rule == LayerRule::lfm2) {
-    // A convolution between two gates, whose last inputs are the only state, and three projections of the
-    // model's width.
+    // A layer of LFM2 is a convolution between two gates, with three projections of the model's width. Its
+    // only state is the last inputs of the convolution.
     const int64_t hidden = config.positive({"hidden_size"});
     return {{"heads", 1},
             {"head_dim", hidden},
@@ -330,7 +330,7 @@ void add_nas_layers(const HfConfig& config, Json& model) {
     const Json* multiple = ffn.find({"ffn_mult"});
     if (!multiple || !multiple->is_number()) continue;
     if (*multiple < 0 || *multiple > 100) ffn.fail("ffn_mult", shown(*multiple), "a number from 0 to 100");
-    // DeciLM: 2/3 of twice the multiple, rounded up to a multiple of 256.
+    // DeciLM: the width is 2/3 of 2 x ffn_mult x hidden_size, rounded up to a multiple of 256.
     widths += std::ceil(std::floor(2 * multiple->get<double>() * hidden / 3) / 256) * 256;
     ++ffns;
   }
@@ -422,7 +422,7 @@ void add_layer_groups(const HfConfig& config, LayerRule rule, const std::vector<
   }
   if (rule == LayerRule::falcon_h1) {
     config.find({"mamba_d_ssm"});  // number of heads times their size
-    // Both run in every layer: represented as twice the layers, half of which have an FFN.
+    // Attention and Mamba-2 run in every layer, which is represented by two layers, one of which has an FFN.
     recurrent = layers;
     model["num_hidden_layers"] = 2 * layers;
     model["feed_forward_layers"] = layers;

@@ -13,8 +13,8 @@
 namespace kvcap {
 namespace {
 
-// Bytes per element including the shared 8-bit scale: per 32 elements (mxfp4, mxfp8, OCP Microscaling) or per
-// 16 (nvfp4).
+// Bytes per element, including an 8-bit scale that 32 elements share (mxfp4, mxfp8: OCP Microscaling) or 16
+// elements (nvfp4).
 constexpr double kMxfp4Bytes = (4 + 8.0 / 32) / 8;
 constexpr double kNvfp4Bytes = (4 + 8.0 / 16) / 8;
 constexpr double kMxfp8Bytes = (8 + 8.0 / 32) / 8;
@@ -31,8 +31,8 @@ double kv_bytes_of(const std::string& algorithm) {
   return 0;
 }
 
-// Returns the format of integers of `bits` bits with a 16-bit scale and, if any, a zero point per `group`
-// elements.
+// Returns the format of integers of `bits` bits. Each `group` elements share a 16-bit scale and, if
+// has_zero_points is set, a zero point of `bits` bits. With a `group` of 0 their size is neglected.
 Stored integers_of(double bits, double group, bool has_zero_points) {
   const double shared_bits = group > 0 ? (16 + (has_zero_points ? bits : 0)) / group : 0;
   return {.weight = (bits + shared_bits) / 8, .activation = {}};
@@ -40,7 +40,7 @@ Stored integers_of(double bits, double group, bool has_zero_points) {
 
 // ---- methods ----
 
-// Returns the number of elements that share a scale; 0 for a whole channel, for which files also have -1.
+// Returns the number of elements that share a scale; 0 if a whole channel does, for which files may have -1.
 double group_of(const HfConfig& config, std::initializer_list<std::string_view> keys, int64_t otherwise) {
   const Json* found = config.find(keys);
   const bool is_channel = found && found->is_number_integer() && *found < 0;
@@ -55,7 +55,8 @@ Stored weights_of(const HfConfig& weights) {
   return integers_of(bits, group, symmetric && *symmetric == false);
 }
 
-// Adds groups of targets (compressed-tensors, modelopt's newer form).
+// Adds the groups of config_groups, each with its targets and its format (compressed-tensors, newer files of
+// modelopt).
 void add_groups(const HfConfig& config, Quantisation& made) {
   const Json* groups = config.object("config_groups");
   if (!groups || groups->empty())
@@ -223,7 +224,8 @@ void add_exceptions(const HfConfig& config, std::string_view key, double group, 
   }
 }
 
-// Reads methods that give bits, with a scale and a zero point per group: AWQ, GPTQ, AutoRound.
+// Reads methods that give the number of bits and have a scale and a zero point per group: AWQ, GPTQ,
+// AutoRound.
 Quantisation by_bits(const HfConfig& config, double bits) {
   const double group = group_of(config, {"group_size", "q_group_size"}, 128);
   const bool symmetric = config.is_true("sym");
@@ -234,7 +236,7 @@ Quantisation by_bits(const HfConfig& config, double bits) {
   made.ignored.add_listed(config, {"modules_to_not_convert"});
   add_exceptions(config, "dynamic", group, made);
   add_exceptions(config, "extra_config", group, made);
-  // transformers' GPTQ: only modules in these lists of names are quantised.
+  // GPTQ in transformers quantises only the modules in these lists, if there are any.
   const Json* inside = config.find({"modules_in_block_to_quantize"});
   if (!inside || !inside->is_array() || inside->empty()) return made;
   made.others.reset();

@@ -1,5 +1,5 @@
-// Computes the mean format of a Hugging Face model's attention, FFNs and routed experts by looking up every
-// matrix of every layer under its names in checkpoints.
+// Computes the mean format of a Hugging Face model's attention, FFNs and routed experts. Looks up every
+// matrix of every layer under the names that it may have in a checkpoint.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -13,7 +13,7 @@ namespace kvcap {
 namespace {
 
 struct Matrix {
-  std::vector<std::string> names;  // alternatives
+  std::vector<std::string> names;  // alternative names in checkpoints
   double elements = 0;
 };
 
@@ -25,7 +25,7 @@ struct Mean {
            double wide) {
     const Stored usual = quantisation.others.value_or(Stored{});
     for (const Matrix& matrix : matrices) {
-      // A format found under one of the names applies, else the format of unlisted modules.
+      // The first name whose format differs from that of unlisted modules determines the format.
       Stored stored = usual;
       for (const std::string& name : matrix.names) {
         stored = quantisation.of(layer + name);
@@ -38,7 +38,7 @@ struct Mean {
   }
   // Rounds off the error of a sum over thousands of matrices.
   double weight() const { return std::round(1e12 * weight_bytes / elements) / 1e12; }
-  // Returns the predominant format: GEMMs have a single one.
+  // Returns the bytes of the predominant format, because a GEMM has a single input format.
   double activation(double wide) const {
     const double mean = activation_bytes / elements;
     const double least = 0.75;
@@ -90,8 +90,8 @@ std::vector<Matrix> attention_matrices(const Json& model) {
           {output, heads * dim * hidden}};
 }
 
-// Returns the matrices of a Mamba layer or a gated delta rule by size: the input projections are twice as
-// large as the output projection.
+// Returns the matrices of a Mamba layer or a gated delta rule. Sizes are approximate: together, the input
+// projections are 2.5 times as large as the output projection.
 std::vector<Matrix> recurrent_matrices(double hidden) {
   const auto named = [](std::initializer_list<const char*> names) {
     return with_blocks({"linear_attn", "mamba", "mixer", "conv", "self_attn"}, names);
@@ -102,7 +102,7 @@ std::vector<Matrix> recurrent_matrices(double hidden) {
           {named({"out_proj", "o_proj"}), unit}};
 }
 
-// Returns gate, up and down. For FFNs with up and down only, the mean format is the same.
+// Returns the matrices gate, up and down. An FFN without a gate has the same mean format.
 std::vector<Matrix> ffn_matrices(const std::vector<std::string>& blocks, double elements) {
   const std::initializer_list<std::initializer_list<const char*>> kNames = {
       {"gate_proj", "gate_up_proj", "w1"}, {"up_proj", "gate_up_proj", "w3"}, {"down_proj", "w2"}};

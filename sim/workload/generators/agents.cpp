@@ -1,11 +1,12 @@
 // Generates sessions of coding agents from traces/agents.json. A prompt consists of tools and system prompt,
-// followed by the session's history. It grows with each request by a tool's result or a question. When it
-// reaches the window's limit, the history is compacted to a summary. Occasionally the whole history is
+// followed by the session's history. With each request, the prompt grows by a tool's result or a question.
+// When the prompt reaches a limit, the history is compacted to a summary. Occasionally the whole history is
 // replaced by a text of about the same size (files read again, a resumed session). Some sessions launch
-// sub-agents with tools of their own and continue when these have ended.
+// sub-agents, which have tools of their own, and continue when the one with the most requests has ended.
 //
-// The growth, answers and pauses of a session's requests are correlated by one style each, as in generated
-// chats: z = sqrt(r) style + sqrt(1 - r) noise, value = quantile(Phi(z)).
+// Within a session, the growth of prompts, the lengths of answers and the think times are each correlated
+// through a style of the session, as in generated chats: z = sqrt(r) style + sqrt(1 - r) noise, value =
+// quantile(Phi(z)).
 #include "workload/generators/agents.h"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ struct SubAgents {
   double session_share = 0;       // share of sessions that launch sub-agents
   double launch_probability = 0;  // per request of such a session
   double launch_time_s = 0;       // after the answer that launches them
-  Values together;                // weights of 1, 2, ... sub-agents at a time
+  Values together;                // weights of launching 1, 2, ... sub-agents at a time
   int64_t tool_tokens = 0;
   Quantiles first_user, requests, growth, output, think_time_s;
 };

@@ -1,4 +1,4 @@
-// The limit at which generated coding agents compact their prompts (workload.source.max_prompt_tokens).
+// The length at which generated coding agents compact their prompts (workload.source.max_prompt_tokens).
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace kvcap {
 
-// Weighted choice: index i has the probability weights[i] / sum of weights.
+// Weighted choice of an index: i has the probability weights[i] / (sum of all weights).
 class Weighted {
  public:
   explicit Weighted(const std::vector<double>& weights);

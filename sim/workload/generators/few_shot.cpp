@@ -1,6 +1,7 @@
-// Few-shot prompts as in HyperInfer. A data set has several prefixes, each a run of examples that a radix
-// tree stores as separate nodes. A session is one query that follows one of the prefixes. How often a prefix
-// is reused follows a normal distribution over the indices of the prefixes: those in the middle are hot.
+// Generates few-shot prompts as in HyperInfer. A data set has several prefixes, each a run of examples that a
+// radix tree stores as separate nodes. A session is one query that follows one of the prefixes. How often a
+// prefix is reused follows a normal distribution over the indices of the prefixes, so that prefixes in the
+// middle are the most popular.
 #include "workload/generators/few_shot.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct Dataset {
 
 struct FewShotTables {
   int64_t prefixes = 0;
-  double reuse_sigma = 0;     // standard deviation, in prefixes, if there are `prefixes` of them
+  double reuse_sigma = 0;     // standard deviation of reuse, in prefixes, if there are `prefixes` of them
   double shortest_share = 0;  // shortest prefix / longest prefix
   double mean_node_tokens = 0, node_cv = 0;
   uint32_t min_node_tokens = 0;
@@ -121,7 +122,7 @@ std::string note_on(const Dataset& dataset, const std::vector<uint32_t>& lengths
   char text[240];
   std::snprintf(text, sizeof text,
                 "%s is drawn from HyperInfer's description (%s): %zu prefixes of %lld tokens in total, reuse "
-                "normal with a standard deviation of %g prefixes",
+                "is normally distributed with a standard deviation of %g prefixes",
                 dataset.name.c_str(), std::string(kFewShotTable).c_str(), lengths.size(),
                 static_cast<long long>(total), sigma);
   return text;

@@ -1,6 +1,6 @@
-// Questions about long documents as in L-Eval. A document has a length and a sub-task, which is drawn in
-// proportion to L-Eval's numbers of documents. A session asks one question about one document. Documents
-// recur by Zipf's law, so that a store can hit what earlier sessions left.
+// Generates questions about long documents as in L-Eval. A document has a length and a sub-task, which is
+// drawn in proportion to L-Eval's numbers of documents. A session asks one question about one document.
+// Documents recur by Zipf's law, so that a store can hit what earlier sessions left.
 #include "workload/generators/long_context.h"
 
 #include <algorithm>

@@ -31,8 +31,8 @@ void add(Workload& workload, const Turn& turn) {
 // Assigns the pieces added last to the turn added last.
 void end_pieces(Workload& workload) { workload.piece_begin.push_back(workload.pieces.size()); }
 
-// Returns prompts that all arrive at time 0. A share of them is stored; the stored prompts are first, last or
-// at random positions.
+// Returns prompts that all arrive at time 0. A share of them is stored beforehand; `order` places the stored
+// prompts first, last or at random.
 Workload hit_burst(const Parameters& parameters) {
   const uint32_t prompts = parameters.count("prompts"), tokens = parameters.count("tokens");
   const double hit_share = parameters.number("hit_share");
@@ -180,9 +180,9 @@ Workload multi_round_users(const Parameters& parameters) {
 
 // ---- recorded requests ----
 
-// Reads a CSV with columns arrival_s, prompt_id and input_tokens: prompts with a common beginning that are
-// repeated, with answers of one length. One request in fifty of the file has the id of its neighbour; its
-// length identifies the prompt.
+// Reads a CSV with columns arrival_s, prompt_id and input_tokens: prompts that have a common beginning and
+// recur. All answers have the same length. In the file, one request in fifty has the prompt_id of a
+// neighbouring request; the length of such a request identifies its prompt.
 Workload repeated_prompts(const Parameters& parameters) {
   constexpr uint64_t kShared = uint64_t{1} << 40, kUnknown = 1000;
   struct PromptRow {
@@ -319,7 +319,7 @@ Workload references(const Parameters& parameters) {
 }
 
 // Returns prompts that each consist of one of `items` pieces, drawn with Zipf popularities. They arrive as a
-// Poisson process with the rate `per_s`; with 0, one arrives per second.
+// Poisson process with the rate `per_s`; if it is 0, one prompt arrives per second.
 Workload drawn_references(const Parameters& parameters) {
   const auto seed = static_cast<uint64_t>(parameters.number("seed"));
   const std::size_t turns = parameters.count("turns");
@@ -371,7 +371,7 @@ const Kind kKinds[] = {
      multi_round_users},
     {"repeated_prompts", {"path", "shared_tokens", "output_tokens"}, repeated_prompts},
     {"hashed_blocks", {"path"}, hashed_blocks},
-    // Some lists end with parameters that only the workload's law reads.
+    // Parameters at the end of some lists, such as lru_tokens, are read only by the predictions in laws.cpp.
     {"in_order", {"path", "lru_tokens"}, in_order},
     {"poisson_turns",
      {"turns", "per_s", "seed", "output_tokens", "is_drawn", "context_tokens", "warmup_turns", "service_s",

@@ -1,4 +1,5 @@
-// Named workloads: requests of benchmarks that no generator or trace reader can produce.
+// Named workloads: the requests of specific benchmarks and tests that no generator or trace reader can
+// produce.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
-// Retrieval-augmented questions as in CacheBlend's extended data sets. Base queries retrieve chunks of a
-// corpus; each recurs as paraphrases, which retrieve mostly the same chunks. A session is one query: its
+// Generates retrieval-augmented questions as in CacheBlend's extended data sets. Base queries retrieve chunks
+// of a corpus; each recurs as paraphrases, which retrieve mostly the same chunks. A session is one query: its
 // chunks, in an order of its own, and then the question.
 #include "workload/generators/rag.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kRagTable = "traces/rag.json";
 
-// Values of the options. Absent options have the table's values.
+// Option values. An option that is not given takes its default from traces/rag.json.
 struct Settings {
   std::size_t base_queries = 0, paraphrases = 0;
   std::size_t chunks = 0;  // per query

@@ -1,4 +1,4 @@
-// Derived options of the generator `rag`.
+// The number of chunks per query of the generator `rag`, whether it is given or a default.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace kvcap {
 
-// Returns the number of chunks that a query retrieves.
+// Returns how many chunks each query retrieves.
 int64_t rag_chunks(const SourceOptions& options);
 
 }  // namespace kvcap

@@ -25,10 +25,11 @@ class Rows {
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
-  // Reads the next row into fields(); false at the end of the file. Throws BadRowError for misplaced quotes;
-  // the next row then begins at the line after the bad row's first line.
+  // Reads the next row, whose fields field() then returns; returns false at the end of the file. Throws
+  // BadRowError for misplaced quotes; the next row then begins at the line after the bad row's first line.
   bool next();
-  // Makes next() read the row's lines after its first one again, which a stray quote may have joined.
+  // Makes next() read the current row's lines again, except the first: a stray quote may have joined lines
+  // that are rows of their own.
   void read_again();
   int64_t line_number() const { return row_line_; }  // line in which the row begins
   std::size_t size() const { return ends_.size(); }
@@ -54,8 +55,8 @@ class Rows {
   char separator_ = ',';
   int64_t row_line_ = 0;
   int64_t line_ = 0;               // number of the line read last
-  Line again_now_;                 // that line, if it was read again
-  std::deque<Line> again_;         // lines to read before the file's next line
+  Line again_now_;                 // the line read last, if it came from again_
+  std::deque<Line> again_;         // lines that next() reads before the file's next line
   std::vector<Line> row_more_;     // the row's lines after its first line
   std::string text_;               // text of all fields
   std::vector<std::size_t> ends_;  // end of each field in text_
@@ -84,7 +85,8 @@ void Rows::feed(std::string_view text) {
   begin();
   if (code == CSV_ENOMEM) throw std::bad_alloc();
   read_again();
-  throw BadRowError{"found a quote within a field, allowed: quotes around a whole field, and doubled in it"};
+  throw BadRowError{
+      "found a quote within a field, allowed: quotes around a whole field, with quotes inside it doubled"};
 }
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
@@ -147,7 +149,7 @@ bool Rows::next() {
   csv_free(&parser_);
   begin();
   read_again();
-  throw BadRowError{"found a field whose quotes do not end, allowed: quotes around a whole field"};
+  throw BadRowError{"found a field without its closing quote, allowed: quotes around a whole field"};
 }
 
 // Returns the positions of the wanted columns in the first row; nullopt for missing columns.

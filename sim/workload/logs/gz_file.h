@@ -27,7 +27,7 @@ class GzFile {
 };
 
 // Buffer of a std::istream over a plain or gzip file, for parsing JSON. Throws InputError through the stream
-// for a damaged file and for a string longer than 64 MiB, which the parser would hold in memory.
+// for a damaged file and for a string longer than 64 MiB, which the parser would keep in memory.
 class GzStreambuf : public std::streambuf {
  public:
   explicit GzStreambuf(const std::string& path);

@@ -14,8 +14,8 @@ namespace {
 // history. Otherwise they look like new tokens.
 constexpr double kGrowingShare = 0.8;
 constexpr int64_t kFewestTurns = 2;  // later turns; fewer prove nothing
-// By chance, the new tokens of every second turn exceed the previous input, so this needs more turns as
-// evidence.
+// New tokens that are drawn independently exceed the previous input in every second turn, so this evidence
+// needs more turns.
 constexpr int64_t kFewestLonger = 5;
 
 // If lengths of new tokens are drawn independently, they ascend in all n turns of a session with a
@@ -23,13 +23,13 @@ constexpr int64_t kFewestLonger = 5;
 // history and this probability, over all sessions, is below kProvenBelow.
 constexpr double kProvenBelow = 0.05;
 
-constexpr std::string_view kHowToChange = "--input-is or workload.source.input_is";
+constexpr std::string_view kHowToChange = "set --input-is or workload.source.input_is to";
 
 // Counts of turns that build on another one, and the longest context under each reading.
 struct Growth {
   int64_t later_turns = 0;
-  int64_t growing = 0;  // input at least as long as the input and the answer before it
-  int64_t longer = 0;   // input longer than the input before it
+  int64_t growing = 0;  // input at least as long as the previous input and answer together
+  int64_t longer = 0;   // input longer than the previous input
   int64_t longest_as_new = 0, longest_as_whole = 0;
   double log_chance = 0;  // log of the probability that independent new tokens ascend in every session
 
@@ -77,18 +77,18 @@ std::string readings(const Growth& growth) {
          " if they are new tokens";
 }
 
-// Returns how many of a turn's tokens are beyond its history. The prompt of a session's first turn includes
-// its context, which is kept.
+// Returns how many tokens of a turn's whole prompt are not history. The prompt of a first turn includes the
+// session's context, which Session::context_tokens keeps.
 int64_t new_tokens(const Source& source, const Session& session, int32_t parent, const Turn& turn) {
   if (parent == kNoParent) return int64_t{turn.input_tokens} - session.context_tokens;
   const Turn& before = source.turns[session.first_turn + static_cast<uint32_t>(parent)];
   return int64_t{turn.input_tokens} - before.input_tokens - before.output_tokens;
 }
 
-// What the subtraction of histories from whole prompts found.
+// Counts of unusual turns that the subtraction of histories from whole prompts finds.
 struct TakenOut {
   int64_t started = 0;          // later turns that start a context of their own
-  int64_t lack_answer = 0;      // those of them whose prompt may lack only part of the previous answer
+  int64_t lack_answer = 0;      // of these, turns whose prompt may lack only a part of the previous answer
   int64_t without_context = 0;  // turns without a parent whose prompt is not longer than the context
 };
 
@@ -138,10 +138,9 @@ bool is_most(int64_t turns, const Growth& growth) {
 std::string note_on_growth(const Growth& growth) {
   return "inputs are read as new tokens, but they look like whole prompts: in " +
          std::to_string(growth.growing) + " of " + std::to_string(growth.later_turns) +
-         " later turns the input is at least as long as the input and the answer before it, so that history "
-         "counts "
-         "twice; " +
-         readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt subtracts the history";
+         " later turns the input is at least as long as the previous input and answer together; then history "
+         "counts twice; " +
+         readings(growth) + "; " + std::string(kHowToChange) + " whole_prompt to subtract the history";
 }
 
 // Explains prompts that contain the previous prompt but not all of its answer.
@@ -154,11 +153,11 @@ bool grows_without_answers(const Growth& growth) {
 std::string note_on_growth_without_answers(const Growth& growth) {
   return "inputs are read as new tokens, but they may be whole prompts: in " + std::to_string(growth.longer) +
          " of " + std::to_string(growth.later_turns) +
-         " later turns the input is longer than the input before it, as where " + std::string(kReasoning) +
-         "; then history counts twice; " + readings(growth) + "; " + std::string(kHowToChange) +
-         " whole_prompt subtracts the history, and a prompt without all of the answer before it then starts "
-         "a "
-         "context of its own";
+         " later turns the input is longer than the previous input, as it is where " +
+         std::string(kReasoning) + "; then history counts twice; " + readings(growth) + "; " +
+         std::string(kHowToChange) +
+         " whole_prompt to subtract the history; a turn whose prompt lacks a part of the previous answer "
+         "then starts a context of its own";
 }
 
 // Lists possible reasons why turns start a context of their own.
@@ -174,25 +173,24 @@ std::string causes_of(const Growth& growth, const TakenOut& taken) {
 }
 
 std::string note_on_whole_prompts(const Growth& growth, const TakenOut& taken) {
-  return "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond the prompt "
-         "and the "
-         "answer before it; in " +
+  return "inputs are read as whole prompts: a turn's new tokens are its prompt minus the previous prompt and "
+         "answer; in " +
          std::to_string(taken.started) + " of " + std::to_string(growth.later_turns) +
-         " later turns the prompt is no longer than those (" + causes_of(growth, taken) +
-         ") and starts a context of its own; " + readings(growth) + "; " + std::string(kHowToChange) +
-         " new_tokens changes that";
+         " later turns nothing is left (" + causes_of(growth, taken) +
+         "), and the turn starts a context of its own; " + readings(growth) + "; " +
+         std::string(kHowToChange) + " new_tokens to change that";
 }
 
 std::string note_on_proven_prompts(const Growth& growth) {
   return "inputs are read as whole prompts: in all " + std::to_string(growth.later_turns) +
-         " later turns the input is at least as long as the input and the answer before it; " +
-         readings(growth) + "; " + std::string(kHowToChange) + " new_tokens changes that";
+         " later turns the input is at least as long as the previous input and answer together; " +
+         readings(growth) + "; " + std::string(kHowToChange) + " new_tokens to change that";
 }
 
 std::string note_on_short_prompts(int64_t turns) {
   return "in " + count_of(turns, "turn") +
-         " at the beginning of a session the prompt is no longer than context_tokens, which it should hold: "
-         "all of it is read as new tokens";
+         " at the beginning of a session the prompt is no longer than context_tokens, which it should "
+         "contain: all of it is read as new tokens";
 }
 
 void say(const std::string& note, bool is_warning, Source& source) {

@@ -1,7 +1,7 @@
 // Decides whether the input lengths of a log count whole prompts or new tokens. Most servers log the whole
 // prompt of a turn, including its history; the simulator needs the new tokens of each turn. The wrong reading
-// counts history twice or not at all, and results do not show the mistake. Therefore both readings are
-// compared, and notes state which one is used.
+// counts history twice or not at all, and results do not show the mistake. Therefore notes compare both
+// readings and state which one is used.
 #pragma once
 
 #include "workload/source.h"

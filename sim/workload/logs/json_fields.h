@@ -19,8 +19,8 @@ const nlohmann::json* find_dotted_or_null(const nlohmann::json& object, std::str
 
 // Returns a required integer from `least` to kMaxTokens. Throws BadRowError for any other value.
 uint32_t tokens_at(const nlohmann::json& object, std::string_view path, int64_t least = 1);
-// Returns a time since 1970 or since the log's zero, from a number or its text; nullopt if it is missing.
-// Throws BadRowError for any other value.
+// Returns a time in ns since 1970 or since the log's zero, given as a number or as its text; nullopt if it is
+// missing. Throws BadRowError for any other value.
 std::optional<int64_t> time_ns_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);
 // Returns a duration in seconds; NaN if missing. Throws BadRowError for any other value.
 double duration_s_at(const nlohmann::json& object, std::string_view path, TimeUnit unit);

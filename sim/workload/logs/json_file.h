@@ -12,8 +12,8 @@
 namespace kvcap {
 
 // Returns all JSON values of a plain or gzip file: one or several in sequence. Python's NaN and Infinity are
-// read as null. Members named in `left_out` are dropped at every depth: texts can make up most of a file.
-// Throws InputError for invalid JSON.
+// read as null. Members named in `left_out` are dropped at every depth, because the texts of requests can
+// make up most of a file. Throws InputError for invalid JSON.
 std::vector<nlohmann::json> read_json_documents(const std::string& path,
                                                 const std::vector<std::string_view>& left_out = {});
 // Calls `take` with each JSON value of a file, read as read_json_documents reads them.

@@ -18,7 +18,7 @@ inline constexpr LogField kArrival = 0, kInput = 1, kOutput = 2, kSession = 3, k
 
 struct MappedColumn {
   std::string name;              // empty: the log has no such column
-  std::optional<TimeUnit> unit;  // ":ms" after the name; times only
+  std::optional<TimeUnit> unit;  // unit given after the name, as in "t:ms"; times only
 };
 using LogColumns = std::array<MappedColumn, kLogFields>;
 

@@ -15,8 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Collects the dotted names ("usage.prompt_tokens") of all leaf values, limited to the number that a message
-// shows.
+// Collects the dotted names ("usage.prompt_tokens") of leaf values, up to as many as an error message lists.
 void leaf_names(const Json& object, const std::string& before, std::vector<std::string>& names) {
   constexpr std::size_t kMost = 40;
   for (const auto& [key, value] : object.items()) {
@@ -29,7 +28,7 @@ void leaf_names(const Json& object, const std::string& before, std::vector<std::
   }
 }
 
-// Returns a string unchanged, and a number as JSON text.
+// Returns a string unchanged, and any other value as JSON text, which `kept` owns.
 std::string_view text_of(const Json& value, std::deque<std::string>& kept) {
   if (value.is_string()) return value.get_ref<const std::string&>();
   return kept.emplace_back(value.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -42,7 +41,7 @@ void LogRow::refuse(std::size_t i, const std::string& allowed) const {
   throw BadRowError{std::string(columns_[i].name) + ": found " + found + ", allowed: " + allowed};
 }
 
-// Accepts 12.0 for 12: programs without nullable integers write it.
+// Accepts 12.0 for 12, which programs without nullable integers write.
 uint32_t LogRow::tokens(std::size_t i, int64_t least) const {
   const std::string_view field = says(i) ? text(i) : std::string_view();
   double number = 0;

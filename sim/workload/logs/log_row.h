@@ -51,7 +51,7 @@ class LogRow {
   int64_t line_ = 0;
 };
 
-// Returns the error "t: no such column", with the columns of the file and the nearest name.
+// Returns the error "t: no such column", followed by the columns of the file and the nearest name.
 BadRowError no_such_column(std::string_view wanted, std::span<const std::string> there);
 
 // Calls `take` with every object of a JSONL file until it returns false. A column's name is a key or a dotted

@@ -61,7 +61,7 @@ bool ends_with_word(std::string_view name, std::string_view word) {
   return (before >= 'a' && before <= 'z') || (before >= '0' && before <= '9');
 }
 
-// Returns the number in `count` digits from `at`; -1 if they are not digits.
+// Returns the number that the `count` characters from `at` spell; -1 if they are not all digits.
 int64_t digits(std::string_view text, std::size_t at, std::size_t count) {
   if (at + count > text.size()) return -1;
   int64_t number = 0;
@@ -177,7 +177,7 @@ std::optional<int64_t> parse_time_ns(std::string_view text, TimeUnit unit) {
 LogClock::LogClock(std::string_view column, std::optional<TimeUnit> unit)
     : column_(column), unit_(unit ? unit : unit_of_name(column)) {}
 
-// Sets the form of the log's times from its first one.
+// Determines the form of the log's times from the first one. Returns false if `text` is not a valid time.
 bool LogClock::guess(std::string_view text) {
   is_date_ = parse_date_ns(text).has_value();
   if (is_date_ || unit_) return true;

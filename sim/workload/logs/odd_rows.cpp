@@ -114,8 +114,8 @@ void OddRows::tell(const std::string& path, Source& source) const {
   }
   if (const int64_t alike = found(Kind::alike).count; alike > 0) {
     source.notes.push_back(count_of(alike, "row") + (alike == 1 ? " is" : " are") +
-                           " the same as an earlier one and read anyway, because nothing in such a row names "
-                           "its request (" +
+                           " the same as an earlier one but read anyway, because nothing in such a row "
+                           "identifies its request (" +
                            places(Kind::alike) + ")");
   }
 }

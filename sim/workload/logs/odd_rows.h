@@ -1,6 +1,6 @@
-// OddRows: finds, for all readers, rows that are well formed but cannot be true: a repeated request, an
-// answer that ended before it began, a date far from all others. Such rows are left out, counted and listed
-// with their positions.
+// OddRows: finds rows of any format that are well formed but cannot be true: a repeated request, an answer
+// that ended before it began, a date far from all others. Such rows are left out, counted and listed with
+// their positions.
 #pragma once
 
 #include <array>

@@ -36,9 +36,9 @@ bool is_fine_time(double seconds) {
   return std::abs(steps - std::round(steps)) > 1e-6;
 }
 
-// True iff the request has an id, or times finer than a millisecond: two requests of a real log never have
-// the same times at that precision. Requests of a simulated batch do, but they arrive at 0, which is a whole
-// millisecond.
+// True iff no other request can have the same values: the request has an id, or times finer than a
+// millisecond, which two requests of a real log never share. Requests of a simulated batch share such times,
+// but they arrive at 0, which is a whole millisecond.
 bool is_named_request(const LoggedRequest& request) {
   constexpr int64_t kMillisecond_ns = 1'000'000;
   const MeasuredTimes& measured = request.measured;
@@ -151,7 +151,7 @@ std::vector<std::size_t> RequestLog::sorted(std::vector<std::string>& notes) con
     return *requests_[a].time_ns < *requests_[b].time_ns;
   });
   notes.push_back(std::to_string(late) + " of " + std::to_string(order.size()) +
-                  " rows follow one that arrived later; all are sorted by arrival");
+                  " rows follow a row that arrived later; all rows are sorted by arrival");
   return order;
 }
 

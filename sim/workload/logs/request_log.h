@@ -20,13 +20,13 @@
 namespace kvcap {
 
 struct LoggedRequest {
-  std::optional<int64_t> time_ns;  // since 1970, or since the log's own zero
+  std::optional<int64_t> time_ns;  // arrival since 1970, or since the log's own zero
   uint32_t input_tokens = 0;
   uint32_t output_tokens = 0;
   MeasuredTimes measured = {};
   // Seconds since the previous answer of its session; NaN if the log has none.
   double think_s = std::numeric_limits<double>::quiet_NaN();
-  int64_t row = 0;      // line, or index in the list of enter_list()
+  int64_t row = 0;      // line of the file, or index in the list that enter_list() named
   std::string id = {};  // id in the log; may be empty
 };
 
@@ -56,7 +56,7 @@ class RequestLog {
   // sessions. Throws InputError for a log without requests.
   Source finish(const std::string& path, const BadRows& bad, History history = History::automatic);
 
-  std::vector<float> itls_s;  // measured, over all requests
+  std::vector<float> itls_s;  // measured inter-token latencies of all requests
   LeftOut left_out;           // counted by the reader
 
  private:

@@ -1,4 +1,4 @@
-// Reads files row by row. The error of a bad row names the field.
+// Reads files row by row, and reports errors in a row with the name of the field.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ uint32_t token_count(const nlohmann::json& value, const std::string& path, int64
 // Number of bad rows that were skipped, and the first of them.
 struct BadRows {
   int64_t count = 0;
-  std::string first;  // with its position
+  std::string first;  // message with its position
 };
 // Counts a bad row, or throws InputError if `on_bad_row` is error. `error`: the message, including the
 // position.
@@ -56,7 +56,7 @@ std::string count_of(int64_t number, std::string_view noun);
 // Adds a note if `number` > 0: "2 requests without output tokens are left out".
 void note_left_out(int64_t number, std::string_view noun, std::string_view which, Source& source);
 
-// Numbers of a benchmark's requests that do not belong to its measurement.
+// Counts of a benchmark's requests that are not part of its measurement.
 struct LeftOut {
   int64_t warm_up = 0, cool_down = 0, cancelled = 0, failed = 0;
 

@@ -1,4 +1,4 @@
-// FileBeginning: the keys or columns at the beginning of a file, from which its kind is recognised.
+// FileBeginning: the keys or columns at the beginning of a file, by which its format is recognised.
 #pragma once
 
 #include <string>

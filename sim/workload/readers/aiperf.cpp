@@ -36,7 +36,7 @@ TimeUnit unit_of_metric(const Json& record, const std::string& name) {
   bad_value(path, *unit, "sec, ms, us, ns");
 }
 
-// Reads {"value": 30, "unit": "tokens"}.
+// Reads a metric such as {"value": 30, "unit": "tokens"}.
 uint32_t metric_tokens(const Json& record, const std::string& name, int64_t least = 1) {
   const std::string path = "metrics." + name;
   const Json* unit = find_dotted(record, path + ".unit");
@@ -44,7 +44,7 @@ uint32_t metric_tokens(const Json& record, const std::string& name, int64_t leas
   return tokens_at(record, path + ".value", least);
 }
 
-// Reads {"value": 255.9, "unit": "ms"}, in seconds.
+// Reads a metric such as {"value": 255.9, "unit": "ms"} and returns seconds.
 double metric_s(const Json& record, const std::string& name) {
   return duration_s_at(record, "metrics." + name + ".value", unit_of_metric(record, name));
 }
@@ -70,8 +70,8 @@ void gather_text(const Json& value, std::string& text) {
   }
 }
 
-// Appends the text of a body, which GenAI-Perf stores as JSON in a string; a streamed answer is "data:
-// {...}".
+// Appends the text of a request or response body, which GenAI-Perf stores as JSON in a string. The string of
+// a streamed answer begins with "data: ".
 void gather_body(const Json& holder, std::string& text) {
   gather_text(holder, text);
   for (const char* key : {"payload", "response"}) {
@@ -129,7 +129,7 @@ bool is_true(const Json& record, std::string_view path) {
   return value && value->is_boolean() && value->get<bool>();
 }
 
-// Returns the counter of left-out requests for this record; null if the request was measured.
+// Returns the counter in `left_out` for a request that was not measured; null if the request was measured.
 int64_t* kind_left_out(const Json& record, LeftOut& left_out) {
   if (name_at(record, "metadata.benchmark_phase") == "warmup") return &left_out.warm_up;
   if (is_true(record, "metadata.was_cancelled")) return &left_out.cancelled;

@@ -1,5 +1,5 @@
-// Reads the usage traces of Qwen on Alibaba's Bailian: turns of chats with the hashes of their blocks of 16
-// tokens.
+// Reads the usage traces of Qwen on Alibaba's Bailian: turns of chats, each with the ids of its prompt's
+// blocks of 16 tokens.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -29,7 +29,8 @@ class Chats {
     entries_.push_back({request, read_blocks(row, request.input_tokens), chat, parent});
   }
 
-  // Each prompt is whole, and its blocks identify what it shares, so histories do not grow.
+  // Each prompt is whole, and its blocks identify the text that it shares with other prompts, so histories do
+  // not grow.
   Source finish(const std::string& path, const BadRows& bad) {
     link_chats();
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -64,8 +65,8 @@ class Chats {
     return entry;
   }
 
-  // An id identifies a single block; the key of a prefix follows from its last block and the key of the
-  // prefix before it.
+  // An id identifies the text of one block, whatever precedes it. The key of a prefix is therefore made of
+  // the id of its last block and the key of the prefix before that block.
   std::vector<Piece> read_blocks(const Json& row, uint32_t input_tokens) {
     const Json* ids = find_dotted(row, "hash_ids");
     if (!ids) return {};
@@ -91,7 +92,7 @@ class Chats {
   int64_t block_tokens_;
   RequestLog log_;
   std::vector<Entry> entries_;
-  // per entry: its predecessor in the same or the parent chat; a root: itself
+  // per entry: the index of its predecessor in the same or the parent chat; a root has its own index
   std::vector<std::size_t> before_;
   std::map<std::tuple<uint64_t, int64_t, uint32_t>, uint64_t> prefixes_;  // by prefix, block, tokens
 };

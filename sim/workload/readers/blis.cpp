@@ -79,7 +79,7 @@ class Records {
       return;
     }
     LogClock clock("us", TimeUnit::us);
-    // Time at which the request was sent, after the client's own queue.
+    // The time at which the request was sent, after waiting in the client, is the better arrival.
     const bool sent = row.says(kSend) && row.text(kSend) != "0";
     LoggedRequest request{.time_ns = row.time_ns(sent ? kSend : kArrivalTime, clock),
                           .output_tokens = row.tokens(kOutputTokens, 0),

@@ -1,6 +1,7 @@
 // Represents prompts as ranges of block ids and divides the ranges into pieces that prompts share. A prompt
-// of 200,000 tokens has thousands of blocks, but any other prompt contains most runs of them entirely or not
-// at all. Each such run becomes one piece, so a session of n prompts has on the order of n pieces per prompt.
+// of 200,000 tokens has thousands of blocks, but another prompt contains a long run of them either entirely
+// or not at all. Each such run becomes one piece, so a session of n prompts has on the order of n pieces per
+// prompt.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace kvcap {
 
-// Blocks `first` to `last`, inclusive, whose ids belong to `space`. Equal ids of a space stand for equal text
-// that follows equal text.
+// Blocks `first` to `last`, inclusive, whose ids belong to `space`. Equal ids of a space stand for the same
+// text after the same text.
 struct BlockRange {
   uint64_t space = 0;
   uint64_t first = 0;

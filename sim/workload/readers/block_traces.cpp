@@ -1,6 +1,6 @@
-// Reads traces that contain block ids of prompts: equal ids stand for equal text after equal text. Mooncake's
-// blocks cover the prompt; the last one may be partial. The blocks of a vLLM run are the full blocks of
-// prompt and answer together, which are those that its prefix cache can hit.
+// Reads traces that contain block ids of prompts: equal ids stand for the same text after the same text.
+// Mooncake's blocks cover the prompt; the last one may be partial. The blocks of a vLLM run are the full
+// blocks of prompt and answer together, because vLLM's prefix cache can hit only full blocks.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -139,7 +139,7 @@ std::vector<Request> read_vllm_blocks(const std::string& path, int64_t block_tok
   return requests;
 }
 
-// Blocks of a run's requests; each request is taken once.
+// Blocks of the requests of a run. Each request may be requested only once.
 class VllmBlocks {
  public:
   VllmBlocks(const std::string& path, int64_t block_tokens)

@@ -23,7 +23,7 @@ LogColumns own_columns() {
   return columns;
 }
 
-// True iff the field contains a number and not a word for a missing value.
+// True iff the field is not empty and not a word for a missing value.
 bool says_number(const LogRow& row, std::size_t field) {
   if (!row.says(field)) return false;
   for (std::string_view nothing : {"null", "NULL", "None", "nan", "NaN"}) {
@@ -43,7 +43,7 @@ bool begins_as_json(const std::string& path, bool mapped) {
   return beginning.is_object;
 }
 
-// Column that may replace id among kvcap's own columns.
+// Index of the column request_id, which kvcap reads where its own column id is missing.
 constexpr std::size_t kRequestId = kLogFields;
 
 // Converts rows to requests with the given columns and time units.
@@ -78,7 +78,7 @@ class LogReader {
   RequestLog log_;
   std::map<std::string, uint64_t, std::less<>> prompts_;
   std::vector<uint32_t> prompt_tokens_;  // length of the shortest request per prompt
-  int64_t differ_ = 0;  // requests whose length differs from that of earlier ones with the same prompt
+  int64_t differ_ = 0;  // requests whose length differs from that of earlier requests with the same prompt
   int64_t alone_ = 0;   // requests without a session, in a log with sessions
   bool has_sessions_ = false;
 };
@@ -163,8 +163,8 @@ Source LogReader::read() {
   Source source = log_.finish(options_.path, bad);
   if (differ_ > 0) {
     source.notes.push_back(count_of(differ_, "request") + (differ_ == 1 ? " has" : " have") +
-                           " another input length than earlier requests with the same prompt: equal "
-                           "prompts share the shortest length");
+                           " a different input length than earlier requests with the same prompt: equal "
+                           "prompts share their first tokens, up to the shortest length");
   }
   if (!clock_.note().empty()) source.notes.push_back(clock_.note());
   for (LogField field : {kTtft, kE2el}) {

@@ -1,4 +1,4 @@
-// Azure's and BurstGPT's traces: requests of which only times and lengths are known.
+// Reads Azure's and BurstGPT's traces, which contain times and lengths of requests but no texts or blocks.
 #include "workload/logs/csv.h"
 #include "workload/logs/request_log.h"
 #include "workload/source.h"

@@ -44,7 +44,8 @@ class Measurement {
       : begin_ns_(time_ns_or_0(benchmark, "scheduler_metrics.measure_start_time")),
         end_ns_(time_ns_or_0(benchmark, "scheduler_metrics.measure_end_time")) {}
 
-  // Returns the counter of left-out requests for this request; null if any part of it was measured.
+  // Returns the counter in `left_out` for a request that was not measured; null if any part of the request
+  // was measured.
   int64_t* kind_left_out(const LoggedRequest& request, LeftOut& left_out) const {
     if (end_ns_ <= begin_ns_) return nullptr;
     const double took_s = std::isnan(request.measured.e2el_s) ? 0 : request.measured.e2el_s;
@@ -112,7 +113,7 @@ Source read_guidellm(const SourceOptions& options, std::optional<int64_t> most) 
   Source source = log.finish(options.path, bad);
   if (benchmarks->size() > 1) {
     source.notes.push_back("the file has " + std::to_string(benchmarks->size()) +
-                           " benchmarks: their requests are one log, one benchmark after the other");
+                           " benchmarks, which are read as one log, one after the other");
   }
   for (const std::string& note : notes) {
     source.notes.push_back(note);

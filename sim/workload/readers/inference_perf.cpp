@@ -1,4 +1,4 @@
-// Reads inference-perf's per_request_lifecycle_metrics.json: an array with one entry per request. Its times
+// Reads inference-perf's per_request_lifecycle_metrics.json: an array with one entry per request. The times
 // come from a performance counter with an arbitrary zero.
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -88,7 +88,7 @@ Source read_inference_perf(const SourceOptions& options, std::optional<int64_t> 
   if (documents.size() != 1 || !documents.front().is_array()) {
     throw InputError(
         options.path +
-        ": allowed: an array of requests, as inference-perf's per_request_lifecycle_metrics.json");
+        ": found no array of requests, allowed: inference-perf's per_request_lifecycle_metrics.json");
   }
   const Json& requests = documents.front();
   const double first_start_s = first_start_of(requests);

@@ -1,3 +1,4 @@
+// Reads L-Eval's raw JSONL: one document per line, with its questions and answers as texts.
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -9,9 +9,9 @@
 namespace kvcap {
 namespace {
 
-// Words by which a column's name reveals its field, compared without case and separators. A word with "="
-// must be the whole name, others may be a part of it; earlier words take precedence. Names that contain a
-// word of `never` are skipped.
+// Words in a column's name that suggest its field, compared without case and separators. A word that begins
+// with "=" must be the whole name, any other word a part of it; earlier words take precedence. Names that
+// contain a word of `never` are skipped.
 struct Likely {
   std::string_view field;
   std::vector<std::string_view> words, never;

@@ -1,5 +1,5 @@
-// Guesses from column names which columns of an unknown log contain arrivals, tokens and times. Only messages
-// show the guess; no data are read with it.
+// Guesses from column names which columns of an unknown log contain arrivals, tokens and times. The guess
+// only appears in error messages; no data are read with it.
 #pragma once
 
 #include <span>

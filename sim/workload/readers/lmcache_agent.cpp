@@ -33,7 +33,7 @@ double read_time_s(const Json& row, double last_s) {
   const Json& value = required(row, "t_ms", "");
   const double time_s = value.is_number() ? value.get<double>() / 1000 : NAN;
   if (!(time_s >= 0 && time_s <= kMaxArrival_s)) bad_value("t_ms", value, "milliseconds from 0 to 1e13");
-  if (time_s < last_s) bad_value("t_ms", value, "no less than that of the session's row before");
+  if (time_s < last_s) bad_value("t_ms", value, "no less than in the session's previous row");
   return time_s;
 }
 
@@ -84,11 +84,12 @@ class LmcacheRows {
   void read(const Json& row, LmcacheSession& session) {
     const uint32_t number = token_count(required(row, "turn", ""), "turn", 1);
     if (number <= session.last_number) {
-      bad_value("turn", row["turn"], "more than " + std::to_string(session.last_number) + ", the one before");
+      bad_value("turn", row["turn"],
+                "more than " + std::to_string(session.last_number) + ", the session's previous turn");
     }
     const double time_s = read_time_s(row, session.last_s);
     if (!session.turns.empty() && time_s - session.last_s > kLongestGap_s)
-      bad_value("t_ms", row["t_ms"], "at most a year after the session's row before");
+      bad_value("t_ms", row["t_ms"], "at most a year after the session's previous row");
     const uint32_t input = token_count(required(row, "input_length", ""), "input_length", 0);
     const uint32_t output = token_count(required(row, "output_length", ""), "output_length", 0);
     const std::vector<Piece> pieces = read_blocks(row, input, block_tokens_);
@@ -134,8 +135,8 @@ Source read_lmcache_agent(const SourceOptions& options, std::optional<int64_t> m
   note(rows.counts().without_prompt, "requests without input tokens are left out");
   note(rows.counts().without_answer, "requests without output tokens are served with one");
   source.notes.push_back(
-      "the trace does not say how long requests took: think times count from the arrival of the request "
-      "before");
+      "the trace does not say how long requests took: think times count from the arrival of the previous "
+      "request");
   return source;
 }
 

@@ -1,5 +1,5 @@
-// Counts the turns that exceed a model's window; they are truncated or rejected. Such turns are the first
-// sign of a misread workload whose histories count twice.
+// Counts the turns that exceed a model's window and are therefore truncated or rejected. Such turns are the
+// first sign of a misread workload in which histories count twice.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// Reads and writes kvcap's own session JSONL: one session per line (traces/formats.md).
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -57,7 +58,7 @@ double read_think_time_s(const Json& row, std::size_t turn, const std::string& p
   return time_s;
 }
 
-// Returns the earlier turn that this one builds on, or kNoParent.
+// Returns the number of the earlier turn on which `turn` builds, or kNoParent.
 int32_t read_parent(const Json& row, std::size_t turn, const std::string& path) {
   const auto found = row.find("parent");
   if (found == row.end()) return static_cast<int32_t>(turn) - 1;
@@ -194,7 +195,7 @@ class SessionRows {
     uint32_t tokens = 0;
   };
 
-  // Records the pieces; those of a turn follow those of its ancestors.
+  // Records the pieces of all turns. The pieces of a turn follow the pieces of its ancestors.
   void take_pieces(const SessionTurns& all, const std::vector<std::vector<Piece>>& pieces, bool grows) {
     if (pieces.empty()) return;
     std::vector<KnownPieces::List> lists;
@@ -262,7 +263,7 @@ struct SessionFile {
   std::vector<int64_t> lines;  // line of each session
 };
 
-// Reads all rows except the lines `distant`, whose dates are far from the others.
+// Reads all rows except those on the lines `distant`, whose dates are far from all other dates.
 SessionFile read_session_rows(const SourceOptions& options, std::optional<int64_t> most, bool needs_arrivals,
                               const std::set<int64_t>& distant) {
   SessionFile file;

@@ -1,6 +1,6 @@
 // Reads ShareGPT's raw JSON: an array of {"id", "conversations": [{"from", "value"}]}, or one conversation
-// per line. Files have hundreds of megabytes, so the reader handles the parser's events and keeps only token
-// counts.
+// per line. Files have hundreds of megabytes, so the reader handles the events of a SAX parser and keeps only
+// token counts.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -96,7 +96,7 @@ TokenCounts read_token_counts(const std::string& path) {
     for (const Json& one : tokens) {
       list.push_back(token_count(one, "tokens." + std::to_string(list.size()), 0));
     }
-    // Given a repeated id, one conversation would get the counts of another.
+    // If an id were repeated, one conversation would get the counts of another.
     if (!counts.emplace(id.get<std::string>(), std::move(list)).second) bad_value("id", id, "each id once");
     return true;
   });

@@ -1,4 +1,5 @@
-// The CSV that Splitwise's simulator reads and generates (splitwise-sim): arrivals in seconds and lengths.
+// Reads the CSV that Splitwise's simulator (splitwise-sim) reads and generates: arrivals in seconds and
+// lengths.
 #include "workload/logs/csv.h"
 #include "workload/logs/request_log.h"
 #include "workload/source.h"

@@ -1,4 +1,4 @@
-// Vidur's CSV of requests (data/processed_traces): lengths and, in some files, arrivals in seconds.
+// Reads Vidur's CSV of requests (data/processed_traces): lengths and, in some files, arrivals in seconds.
 #include "workload/logs/csv.h"
 #include "workload/logs/request_log.h"
 #include "workload/source.h"

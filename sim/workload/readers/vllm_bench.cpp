@@ -166,7 +166,7 @@ std::vector<BenchRun> read_runs(const std::string& path, BadRow on_bad_row, BadR
   return runs;
 }
 
-// Draws arrivals as the bench does: with gamma-distributed gaps at the requested rate.
+// Draws arrivals as vllm bench serve does: with gamma-distributed gaps at the requested rate.
 std::vector<double> drawn_starts_s(const BenchRun& run, uint64_t seed) {
   if (!run.request_rate) return std::vector<double>(run.requests.size(), 0);
   ArrivalOptions options;
@@ -192,7 +192,7 @@ std::string note_on_starts(const BenchRun& run, bool has_starts) {
   if (!note.empty()) note += "; ";
   return note + "the bench had at most " + most + " requests in flight, so " +
          (has_starts ? "the starts depend on the server that it measured" : "it delayed the others") +
-         ": workload.arrivals closed_loop with concurrency " + most + " repeats that on any machine";
+         ": workload.arrivals closed_loop with concurrency " + most + " reproduces this limit on any machine";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // BenchRun: one result of `vllm bench serve` (--save-result): the requests sent, the averages that the bench
-// measured and, with --save-detailed, the latencies of each request. Fitting and validation compare with it.
+// measured and, with --save-detailed, the latencies of each request. Fitting and validation compare
+// simulations with these measurements.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,13 @@
 namespace kvcap {
 
 struct BenchRequest {
-  double start_s = std::numeric_limits<double>::quiet_NaN();  // time of sending, from an unknown zero
+  double start_s = std::numeric_limits<double>::quiet_NaN();  // time of sending, with an arbitrary zero
   uint32_t input_tokens = 0;                                  // whole prompt
   uint32_t output_tokens = 0;
   MeasuredTimes measured;
-  std::size_t gaps = 0;  // number of its entries in BenchRun::itls_s, which is in the order of requests
-  int64_t row = 0;       // index in the file's arrays
+  // Number of the request's entries in BenchRun::itls_s, which are in the order of requests.
+  std::size_t gaps = 0;
+  int64_t row = 0;  // index in the file's arrays
 };
 
 struct BenchRun {
@@ -32,13 +34,13 @@ struct BenchRun {
   std::optional<int64_t> total_input_tokens, total_output_tokens;
   std::optional<double> duration_s;
   std::map<std::string, double> metrics;  // named as in the file: "mean_ttft_ms", "output_throughput"
-  std::vector<BenchRequest> requests;     // successful ones; empty without --save-detailed
+  std::vector<BenchRequest> requests;     // successful requests; empty without --save-detailed
   std::vector<float> itls_s;              // all gaps between tokens of `requests`
   int64_t requests_failed = 0;            // in the detailed arrays
 };
 
 // Returns all runs of a file: --append-result writes several. Throws InputError for other files. Bad requests
-// are errors, or with BadRow::skip counted in `bad`.
+// are errors; with BadRow::skip they are counted in `bad` instead.
 std::vector<BenchRun> read_bench_runs(const std::string& path, BadRow on_bad_row, int64_t* bad = nullptr);
 
 // Reads the file's only run as a workload; `seed` draws its arrivals if the file has none.

@@ -115,7 +115,8 @@ std::vector<BlockRange> read_blocks(const Json& row, uint64_t space, int64_t inp
   return ranges;
 }
 
-// Tools and system prompt of an agent, as blocks of an id space that agents with equal sizes share.
+// Tools and system prompt of an agent. Their blocks get ids of a space that is common to all agents whose
+// tools and system prompt have the same sizes.
 struct SharedText {
   uint64_t space = 0;
   uint64_t first = 0;  // first block of the agent's first prompt
@@ -165,10 +166,10 @@ class SessionReader {
 
   // State of the main agent or of a sub-agent while its requests are read.
   struct Agent {
-    std::optional<double> shift_s;  // offset from the times of its requests to the session's
+    std::optional<double> shift_s;  // added to the times of the agent's requests to get times of the session
     double begin_s = 0;
-    Ended own;                           // its last request; initially the one that launched it
-    Ended awaited;                       // awaited by its next request: `own`, or a sub-agent's last request
+    Ended own;      // its last request; before its first one, the request that launched it
+    Ended awaited;  // awaited by its next request: `own`, or a sub-agent's last request
     std::optional<SharedText> shared{};  // set by its first request
   };
 
@@ -195,7 +196,7 @@ class SessionReader {
     const double own_s = seconds(required(row, "t", path), path + "t");
     if (!agent.shift_s) agent.shift_s = agent.begin_s - own_s;
     if (agent.own.turn != kNoParent && own_s + *agent.shift_s - agent.own.end_s > kLongestGap_s)
-      bad_value(path + "t", row["t"], "at most a year after the request before");
+      bad_value(path + "t", row["t"], "at most a year after the previous request");
     const uint32_t input = token_count(required(row, "in", path), path + "in", 1);
     const uint32_t output = token_count(required(row, "out", path), path + "out", 0);
     const double api_s = seconds_or_none(row, "api_time", path);
@@ -215,8 +216,8 @@ class SessionReader {
     agent.awaited = agent.own;
   }
 
-  // Returns the text shared by agents whose tools and system prompt have these sizes; none unless the option
-  // assumes it.
+  // Returns the text that all agents share whose tools and system prompt have the sizes in `owner`; no text
+  // unless workload.source.shared_tools is set.
   SharedText shared_text(const Json& owner, const std::string& path,
                          const std::vector<BlockRange>& first_prompt) {
     const auto tokens = [&](const char* key) -> int64_t {
@@ -255,8 +256,7 @@ class SessionReader {
     session_.turns.push_back(turn);
   }
 
-  // Reads a sub-agent. If the agent waits for it, its entry is at the time at which it ends; otherwise at the
-  // time at which it is launched.
+  // Reads a sub-agent. The time of its entry is its end if the agent waits for it, else its launch.
   void read_sub_agent(const Json& row, const std::string& path, Agent& agent) {
     const double marker_s = seconds(required(row, "t", path), path + "t");
     const double lasts_ms = seconds_or_none(row, "duration_ms", path);

@@ -33,19 +33,22 @@ TEST(ServerShare, OfTwoOfEightGpusIsAQuarterOfTheDramAndTheSsds) {
   EXPECT_DOUBLE_EQ(scenario.hardware.dram->capacity_bytes, 500e9);  // 2 / 8 x 2 TB
   EXPECT_EQ(scenario.hardware.ssd->count, 2);                       // 2 / 8 x 8
   EXPECT_EQ(billed_gpus(scenario.hardware.gpu, false), 2);
-  EXPECT_TRUE(has_note(scenario.notes,
-                       "the part of 2 GPUs of a server of 8: 500 GB of DRAM and 2 SSDs; the bandwidth"));
+  EXPECT_TRUE(
+      has_note(scenario.notes,
+               "the hardware is 2 GPUs of a server of 8 with 500 GB of DRAM and 2 SSDs; DRAM bandwidth"));
   const Scenario whole = load({"hardware.gpu.count=8"});
   EXPECT_DOUBLE_EQ(whole.hardware.dram->capacity_bytes, 2e12);
-  EXPECT_FALSE(has_note(whole.notes, "the part of"));
+  EXPECT_FALSE(has_note(whole.notes, "the hardware is"));
 }
 
 TEST(ServerShare, IsOfTheGpusOfAnEngineWhereNobodyGivesTheirCount) {
   const Scenario one = load({});
   EXPECT_EQ(one.hardware.gpu.count, 1);
-  EXPECT_TRUE(has_note(one.notes,
-                       "the part of 1 GPU of a server of 8: 250 GB of DRAM and 1 SSD; DRAM bandwidth is not "
-                       "divided, as if the other GPUs did not use it; hardware.gpu.count sets another part"));
+  EXPECT_TRUE(
+      has_note(one.notes,
+               "the hardware is 1 GPU of a server of 8 with 250 GB of DRAM and 1 SSD; DRAM bandwidth is not "
+               "divided, as if the other GPUs did not use it; hardware.gpu.count sets another number "
+               "of GPUs"));
   const Scenario two = load({"serving.tensor_parallel_size=2"});
   EXPECT_EQ(two.resolved_json,
             load({"serving.tensor_parallel_size=2", "hardware.gpu.count=2"}).resolved_json);

@@ -97,8 +97,9 @@ TEST_F(DataFiles, ThatAreMissingAreRefusedWithTheirSource) {
       error,
       "project/scenarios/s.json: workload.source.path: found \"$KVCAP_DATA/traces/leval.jsonl\", no such "
       "file; KVCAP_DATA, the folder of data that are not part of kvcap, is not set and no data folder "
-      "beside or above the scenario has it; its source is https://github.com/OpenLMLab/LEval, made from the "
-      "files of LEval-data with: kvcap trace convert TASK.jsonl FILE --format leval "
+      "in the scenario's folder or above it contains the file; its source is "
+      "https://github.com/OpenLMLab/LEval, made from the files of LEval-data with: kvcap trace convert "
+      "TASK.jsonl FILE --format leval "
       "(scenarios/data.md)");
 }
 

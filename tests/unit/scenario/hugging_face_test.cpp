@@ -130,21 +130,22 @@ class TinyConfig : public testing::Test {
 
 TEST_F(TinyConfig, StopsAtAKeyThatMayChangeSizesUnlessTheUserAssumesThatItDoesNot) {
   const std::string keys = R"("kv_compression": 4, "rope_theta": 1e4, "alien_layers": [1])";
-  const std::string told = ": keys that are not understood and may change sizes or times: ";
+  const std::string told = ": unknown keys that may change sizes or times: ";
   EXPECT_EQ(error("llama", keys),
             told +
-                "kv_compression, alien_layers; --assume kv_compression,alien_layers goes on "
-                "without them");
+                "kv_compression, alien_layers; --assume kv_compression,alien_layers ignores "
+                "them");
   // Llama has no sliding window that its readers know of.
   EXPECT_EQ(error("llama", R"("sliding_window": 512)"),
-            told + "sliding_window; --assume sliding_window goes on without them");
+            told + "sliding_window; --assume sliding_window ignores them");
   EXPECT_EQ(error("llama", R"("sliding_window": null, "attention_bias": true, "alien_layers": [])"), "");
   model_reading().assumed_keys = {"alien_layers", "other,kv_compression"};
   EXPECT_EQ(error("llama", keys), "");
   model_reading().assumed_keys.clear();
   // What can hardly matter is told, and read.
   EXPECT_EQ(warning("llama", R"("zebra": 3)"),
-            "kvcap: warning: " + file_ + ": unknown keys, which by their names change no size: zebra\n");
+            "kvcap: warning: " + file_ +
+                ": unknown keys, ignored because their names do not suggest sizes: zebra\n");
 }
 
 TEST_F(TinyConfig, OfAnUnknownFamilyIsReadAsTheOneThatTheUserNames) {
@@ -418,7 +419,7 @@ TEST_F(TinyConfig, KeepsSixteenBitsInWhatItsListsLeaveOut) {
   EXPECT_EQ(experts.weight_bytes() - all.weight_bytes(), 3.0 * 8 * 3 * 64 * 32);
   // One of the four layers' queries, a third of its attention.
   EXPECT_NEAR(*quantised(R"(["model.layers.2.self_attn.q_proj"])").attention_weight_bytes_per_element,
-                   1 + 1.0 / 4 / 3, 1e-9);
+              1 + 1.0 / 4 / 3, 1e-9);
 }
 
 TEST_F(TinyConfig, StoresEachGroupOfTargetsAsItSays) {

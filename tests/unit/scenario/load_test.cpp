@@ -490,7 +490,7 @@ TEST_F(ReferencedFile, OfHuggingFaceIsRefusedWhenItsFamilyIsUnknown) {
   EXPECT_NE(lama.find(" that models/format.md lists; did you mean \"llama\"?"), std::string::npos) << lama;
   const std::string encoder = error_of([&] { model(R"({"model_type": "t5"})"); });
   EXPECT_NE(encoder.find("which is not simulated: it has an encoder"), std::string::npos) << encoder;
-  EXPECT_NE(encoder.find("--as llama reads it"), std::string::npos) << encoder;
+  EXPECT_NE(encoder.find("read it as another family with --as llama"), std::string::npos) << encoder;
   EXPECT_EQ(error_of([&] { model(R"({"model_type": "llama", "hidden_size": 64})"); }),
             place + ": num_attention_heads: missing, required");
   EXPECT_EQ(error_of([&] { model(R"({"model_type": "llama", "hidden_size": "64"})"); }),

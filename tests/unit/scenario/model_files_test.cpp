@@ -82,7 +82,7 @@ TEST_F(ModelFolder, HasTheBytesOfItsFilesWhereThereIsNoIndex) {
   // A part of them is no size.
   write("model.safetensors", std::string(50'000, 'x'));
   const ModelSpec part = model();
-  EXPECT_NE(told_.find("the files beside it have 0.0 GB"), std::string::npos) << told_;
+  EXPECT_NE(told_.find("the checkpoint files in its folder have 0.0 GB"), std::string::npos) << told_;
   EXPECT_EQ(part.weight_bytes(), 2 * part.parameter_count());
   write("model.safetensors", "version https://git-lfs.github.com/spec/v1");
   EXPECT_EQ(model().weight_bytes(), 2 * model().parameter_count());

@@ -79,13 +79,13 @@ TEST(PipelineParallelSize, HasItsGpusOnOneNode) {
   EXPECT_EQ(stages_error("4", {"serving.tensor_parallel_size=2"}), "accepted");
   EXPECT_EQ(
       stages_error("4", {"serving.tensor_parallel_size=4"}),
-      "at most 2: times serving.tensor_parallel_size = 4 no more than hardware.gpu.count = 8 (stages on "
-      "several nodes are not simulated)");
+      "at most 2: its product with serving.tensor_parallel_size = 4 must not exceed hardware.gpu.count = 8 "
+      "(stages on several nodes are not simulated)");
   EXPECT_EQ(
       stages_error("4",
                    {"model=llama-3.1-8b", "serving.tensor_parallel_size=1", "serving.data_parallel_size=4"}),
-      "at most 2: times serving.tensor_parallel_size = 1 and serving.pipeline_parallel_size = 4 no more "
-      "than hardware.gpu.count = 8");
+      "at most 2: its product with serving.tensor_parallel_size = 1 and serving.pipeline_parallel_size = 4 "
+      "must not exceed hardware.gpu.count = 8");
   EXPECT_EQ(stages_error("2", {"model=llama-3.1-8b", "model.num_hidden_layers=1"}),
             "at most model.num_hidden_layers = 1");
 }

@@ -82,7 +82,7 @@ TEST(SpeculativeScenario, TakesAcceptanceByPositionAndSaysHowItGoesOn) {
       error_of({given, "serving.speculative.acceptance_by_position=[0.5,0.6]"}),
       "--set serving.speculative.acceptance_by_position=[0.5,0.6]: "
       "serving.speculative.acceptance_by_position.1: found 0.6, allowed: at most 0.5, the probability of "
-      "the position before");
+      "the previous position");
   EXPECT_NE(
       error_of({given, "serving.speculative.acceptance_rate=0.5"})
           .find("found 2 positions, allowed: none with acceptance_rate (each determines the acceptance)"),
@@ -108,7 +108,7 @@ TEST(SpeculativeScenario, TakesDraftsByTheBatch) {
                 .find("found 2, allowed: 1 in the first"),
             std::string::npos);
   EXPECT_NE(wrong("serving.speculative.drafts_by_batch.1.from_sequences=1")
-                .find("found 1, allowed: more than that of the row before, 1"),
+                .find("found 1, allowed: more than that of the previous row, 1"),
             std::string::npos);
 }
 

@@ -307,13 +307,14 @@ TEST(Curves, RiseFromPointToPoint) {
   EXPECT_NE(
       error_of(
           R"(hardware.pcie.h2d_curve=[{"block_bytes":2,"bytes_per_s":5},{"block_bytes":2,"bytes_per_s":6}])")
-          .find("hardware.pcie.h2d_curve.1.block_bytes: found 2, allowed: more than the point before, 2"),
+          .find("hardware.pcie.h2d_curve.1.block_bytes: found 2, allowed: more than that of the previous "
+                "point, 2"),
       std::string::npos);
   EXPECT_NE(
       error_of(
           R"(hardware.ssd.read_curve=[{"block_bytes":2,"bytes_per_s":5},{"block_bytes":4,"bytes_per_s":4}])")
-          .find("hardware.ssd.read_curve.1.bytes_per_s: found 4, allowed: at least the rate of smaller "
-                "pieces, 5"),
+          .find("hardware.ssd.read_curve.1.bytes_per_s: found 4, allowed: at least the rate at smaller "
+                "block_bytes, 5"),
       std::string::npos);
   // Another queue depth is another curve.
   EXPECT_EQ(

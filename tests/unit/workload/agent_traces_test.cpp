@@ -299,12 +299,13 @@ TEST_F(AgentTrace, OfLmcacheIsReadTurnByTurnInBlocksOf16Tokens) {
 TEST_F(AgentTrace, OfLmcacheIsRefusedWithPlaceAndReason) {
   const std::string good = request("a", 1, 10, 40, 5, "0,1");
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {good + request("a", 1, 20, 40, 5, "0,1"), "t:2: turn: found 1, allowed: more than 1, the one before"},
+      {good + request("a", 1, 20, 40, 5, "0,1"),
+       "t:2: turn: found 1, allowed: more than 1, the session's previous turn"},
       {good + request("a", 2, 9, 40, 5, "0,1"),
-       "t:2: t_ms: found 9, allowed: no less than that of the session's row before"},
+       "t:2: t_ms: found 9, allowed: no less than in the session's previous row"},
       {good +
            R"({"session":"a","turn":2,"t_ms":31536000011,"input_length":40,"output_length":5,"hash_ids":[0,1]})",
-       "t:2: t_ms: found 31536000011, allowed: at most a year after the session's row before"},
+       "t:2: t_ms: found 31536000011, allowed: at most a year after the session's previous row"},
       {good + request("a", 2, 10, 48, 5, "0,1"),
        "t:2: hash_ids: found 2 ids, allowed: 3, one for each full 16 tokens of input_length"},
       {good + request("a", 2, 10, 40, 5, "1,0"),

@@ -54,12 +54,12 @@ TEST(Calls, SayWhatAnAnswerIsAndWhatItsTtftCounts) {
     return divided_into_calls(questions(), {.kind = kind, .map_tokens = 64}).notes.back();
   };
   EXPECT_EQ(note_of(MapKind::reduce),
-            "each turn is one call per chunk, for a summary of 64 tokens, and one over all summaries "
-            "(policy.map_tokens is an assumption); TTFT is that of the last call");
-  EXPECT_EQ(
-      note_of(MapKind::rerank),
-      "each turn is one call per chunk, for an answer and a score of 64 tokens (policy.map_tokens is an "
-      "assumption); TTFT ends with the last call, because no answer is chosen before");
+            "each turn is divided into one call per chunk, for a summary of 64 tokens, and one call over "
+            "all summaries (policy.map_tokens is an assumption); TTFT is that of the last call");
+  EXPECT_EQ(note_of(MapKind::rerank),
+            "each turn is divided into one call per chunk, for an answer and a score of 64 tokens "
+            "(policy.map_tokens is an assumption); TTFT ends with the last call, because no answer is chosen "
+            "before");
 }
 
 // 2 x 3e9 tokens of summaries are no 32-bit prompt.

@@ -156,8 +156,8 @@ TEST(FewShot, SaysWhereItComesFrom) {
   EXPECT_EQ(workload.notes,
             (std::vector<std::string>{
                 "openbookqa is drawn from HyperInfer's description (traces/few_shot.json): 2 "
-                "prefixes of 2000 tokens in total, reuse normal with a standard deviation of 0.5 "
-                "prefixes"}));
+                "prefixes of 2000 tokens in total, reuse is normally distributed with a standard "
+                "deviation of 0.5 prefixes"}));
 }
 
 }  // namespace

@@ -60,8 +60,7 @@ TEST_F(ForeignLog, OfGuideLlmIsAllItsBenchmarks) {
   EXPECT_EQ(turns_of(source), (Turns{{0, 10, 2}, {0.5, 30, 4}, {10, 50, 5}, {11, 5, 6}}));
   EXPECT_EQ(measured_of(source)[3], (std::array<double, 2>{0.25, 2.5}));
   EXPECT_EQ(source.notes[1], "1 failed request is left out");
-  EXPECT_EQ(source.notes[2],
-            "the file has 2 benchmarks: their requests are one log, one benchmark after the other");
+  EXPECT_EQ(source.notes[2], "the file has 2 benchmarks, which are read as one log, one after the other");
   EXPECT_EQ(refusal("guidellm", R"({"benchmarks":[{"requests":{"successful":[)" +
                                     guide_request("1700000010.5", 30, 4) + "," +
                                     guide_request("1700000010.5", 0, 4) + "]}}]}"),
@@ -185,7 +184,7 @@ TEST_F(ForeignLog, OfInferencePerfHasItsTokensAndTheirTimes) {
             "t: requests.0: info.output_token_times: found 101.25, allowed: seconds that ascend, none before "
             "start_time");
   EXPECT_EQ(refusal("inference_perf", "{}"),
-            "t: allowed: an array of requests, as inference-perf's per_request_lifecycle_metrics.json");
+            "t: found no array of requests, allowed: inference-perf's per_request_lifecycle_metrics.json");
 }
 
 TEST_F(ForeignLog, OfVidurAndSplitwiseAreTimesAndLengths) {

@@ -174,7 +174,8 @@ TEST_F(LogFile, IsSortedByArrivalWithANote) {
   EXPECT_EQ(source.measured[1].ttft_s, 0.9);
   EXPECT_EQ(source.measured[2].ttft_s, 0.3);
   EXPECT_TRUE(std::isnan(source.measured[0].e2el_s));
-  EXPECT_EQ(source.notes.front(), "2 of 4 rows follow one that arrived later; all are sorted by arrival");
+  EXPECT_EQ(source.notes.front(),
+            "2 of 4 rows follow a row that arrived later; all rows are sorted by arrival");
   EXPECT_TRUE(open(holding("csv", "arrival_s,input_tokens,output_tokens\n1,1,1\n1,2,2\n")).notes.empty());
 }
 
@@ -244,8 +245,8 @@ TEST_F(LogFile, SharesPromptsThatAreEqual) {
   EXPECT_EQ(turns_of(other)[0][1], 100);
   EXPECT_EQ(
       other.notes.front(),
-      "2 requests have another input length than earlier requests with the same prompt: equal prompts share "
-      "the shortest length");
+      "2 requests have a different input length than earlier requests with the same prompt: equal prompts "
+      "share their first tokens, up to the shortest length");
 }
 
 // Prompts 100, 100 + 20 + 30 = 150, then a history that was cut (40), then 40 + 10 + 5 = 55.
@@ -263,10 +264,10 @@ TEST_F(LogFile, TakesHistoryOutOfWholePrompts) {
   ASSERT_EQ(source.notes.size(), 1u);
   EXPECT_EQ(
       source.notes[0],
-      "inputs are read as whole prompts: a turn's new tokens are what its prompt has beyond the prompt and "
-      "the answer before it; in 1 of 3 later turns the prompt is no longer than those (history cut or "
-      "edited) and starts a context of its own; the longest context has 180 tokens if inputs are whole "
-      "prompts, 415 if they are new tokens; --input-is or workload.source.input_is new_tokens changes that");
+      "inputs are read as whole prompts: a turn's new tokens are its prompt minus the previous prompt and "
+      "answer; in 1 of 3 later turns nothing is left (history cut or edited), and the turn starts a context "
+      "of its own; the longest context has 180 tokens if inputs are whole prompts, 415 if they are new "
+      "tokens; set --input-is or workload.source.input_is to new_tokens to change that");
 }
 
 TEST_F(LogFile, IsRecognisedAsNewTokensWhereInputsDoNotGrow) {
@@ -290,9 +291,9 @@ TEST_F(LogFile, IsReadAsWholePromptsWhereAllInputsProveIt) {
   ASSERT_EQ(source.notes.size(), 1u);
   EXPECT_EQ(
       source.notes[0],
-      "inputs are read as whole prompts: in all 4 later turns the input is at least as long as the input "
-      "and the answer before it; the longest context has 301 tokens if inputs are whole prompts, 1051 if "
-      "they are new tokens; --input-is or workload.source.input_is new_tokens changes that");
+      "inputs are read as whole prompts: in all 4 later turns the input is at least as long as the "
+      "previous input and answer together; the longest context has 301 tokens if inputs are whole prompts, "
+      "1051 if they are new tokens; set --input-is or workload.source.input_is to new_tokens to change that");
   EXPECT_EQ(source.warnings, source.notes) << "it stands beside every answer";
   // The last prompt is its history and nothing else: it starts a context.
   const Source repeated = open(holding("csv", header + growing + "5,301,1,a\n"));
@@ -321,9 +322,9 @@ TEST_F(LogFile, IsRecognisedAsWholePromptsWhereInputsGrow) {
   EXPECT_EQ(
       source.notes[0],
       "inputs are read as new tokens, but they look like whole prompts: in 4 of 5 later turns the input is "
-      "at least as long as the input and the answer before it, so that history counts twice; the longest "
-      "context has 301 tokens if inputs are whole prompts, 1252 if they are new tokens; --input-is or "
-      "workload.source.input_is whole_prompt subtracts the history");
+      "at least as long as the previous input and answer together; then history counts twice; the longest "
+      "context has 301 tokens if inputs are whole prompts, 1252 if they are new tokens; set --input-is or "
+      "workload.source.input_is to whole_prompt to subtract the history");
   // Three of four are not four of five.
   EXPECT_TRUE(open(holding("csv", header + "0,100,20,a\n1,150,30,a\n2,200,10,a\n3,230,10,a\n4,9,1,a\n"))
                   .notes.empty());
@@ -412,7 +413,7 @@ TEST_F(LogFile, OfVllmBenchDrawsArrivalsWhereThereAreNone) {
   EXPECT_EQ(
       open(holding("vllm_bench", held_back)).notes.back(),
       "the bench had at most 16 requests in flight, so the starts depend on the server that it measured: "
-      "workload.arrivals closed_loop with concurrency 16 repeats that on any machine");
+      "workload.arrivals closed_loop with concurrency 16 reproduces this limit on any machine");
 }
 
 TEST_F(LogFile, OfVllmBenchTellsItsSummaryWithoutDetails) {

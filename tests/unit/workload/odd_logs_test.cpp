@@ -137,8 +137,8 @@ TEST_F(OddLog, KeepsWholePromptsWhereHistoriesDoNotGrow) {
       R"({"chat_id":1,"parent_chat_id":-1,"timestamp":1,"input_length":1,"output_length":1,"hash_ids":[1]})");
   chats.source.history = History::grow;
   EXPECT_EQ(error_of(chats),
-            "t: workload.source.history: found \"grow\", allowed: automatic, context (bailian: prompts are "
-            "whole)");
+            "t: workload.source.history: found \"grow\", allowed: automatic, context (inputs of "
+            "bailian are whole prompts)");
 }
 
 TEST_F(OddLog, WarnsOfWholePromptsThatAreShorterThanTheirContext) {
@@ -158,7 +158,7 @@ TEST_F(OddLog, WarnsOfWholePromptsThatAreShorterThanTheirContext) {
   ASSERT_EQ(too_short.warnings.size(), 1u);
   EXPECT_EQ(too_short.warnings[0],
             "in 1 turn at the beginning of a session the prompt is no longer than context_tokens, which it "
-            "should hold: all of it is read as new tokens");
+            "should contain: all of it is read as new tokens");
 }
 
 // 100 + 50 new ones, of which the answers' 300 tokens are not in the next prompt: 100, 150, 200, ...
@@ -176,11 +176,10 @@ TEST_F(OddLog, OfReasoningModelsIsWarnedOfAsPerhapsWholePrompts) {
   EXPECT_EQ(
       source.warnings[0],
       "inputs are read as new tokens, but they may be whole prompts: in 5 of 5 later turns the input is "
-      "longer than the input before it, as where the answers' reasoning is not kept in the next prompt; then "
-      "history counts twice; the longest context has 650 tokens if inputs are whole prompts, 3150 if they "
-      "are "
-      "new tokens; --input-is or workload.source.input_is whole_prompt subtracts the history, and a prompt "
-      "without all of the answer before it then starts a context of its own");
+      "longer than the previous input, as it is where the answers' reasoning is not kept in the next prompt; "
+      "then history counts twice; the longest context has 650 tokens if inputs are whole prompts, 3150 if "
+      "they are new tokens; set --input-is or workload.source.input_is to whole_prompt to subtract the "
+      "history; a turn whose prompt lacks a part of the previous answer then starts a context of its own");
   EXPECT_TRUE(open("csv", reasoning_log(4)).warnings.empty());
   EXPECT_TRUE(open("csv", reasoning_log(5, 0)).warnings.empty()) << "equal inputs hold nothing";
 }
@@ -193,8 +192,8 @@ TEST_F(OddLog, OfReasoningModelsSaysWhyWholePromptsStartContexts) {
   };
   const std::string text = note_on(reasoning_log(5));
   EXPECT_NE(
-      text.find("in 5 of 5 later turns the prompt is no longer than those (history cut or edited, or in "
-                "5 of them the answers' reasoning is not kept in the next prompt) and starts a context"),
+      text.find("in 5 of 5 later turns nothing is left (history cut or edited, or in 5 of them the answers' "
+                "reasoning is not kept in the next prompt), and the turn starts a context"),
       std::string::npos)
       << text;
   // 100, 80, 60: none of them holds the one before.
@@ -219,10 +218,9 @@ TEST_F(OddLog, LosesNoRowsAfterAStrayQuote) {
     EXPECT_EQ(source.bad_rows_skipped + std::ssize(source.turns), 4) << rows;
   }
   const Source source = read("0,1,2,a\n1,3,4,\"b\n2,5,6,c\n\n3,7,x,d\n");
-  EXPECT_EQ(
-      without_folder(source.notes[0]),
-      "2 bad rows skipped; the first: t:3: found a field whose quotes do not end, allowed: quotes around "
-      "a whole field");
+  EXPECT_EQ(without_folder(source.notes[0]),
+            "2 bad rows skipped; the first: t:3: found a field without its closing quote, allowed: quotes "
+            "around a whole field");
 }
 
 TEST_F(OddLog, HasItsEarliestSessionsWhereverTheyStand) {

@@ -61,8 +61,8 @@ TEST_F(OddRow, WithoutAnIdIsARepetitionOnlyWhereItsTimesAreFine) {
   const Source coarse = twice(",1.0001,5,1,1.5,2");
   EXPECT_EQ(coarse.turns.size(), 2u);
   EXPECT_EQ(coarse.notes,
-            Notes{"1 row is the same as an earlier one and read anyway, because nothing in such a "
-                  "row names its request (line 3)"});
+            Notes{"1 row is the same as an earlier one but read anyway, because nothing in such a "
+                  "row identifies its request (line 3)"});
   EXPECT_TRUE(coarse.warnings.empty());
   EXPECT_EQ(twice(",0,5,1,1.0001,2.0002").turns.size(), 2u);  // as simulated batches are
   EXPECT_EQ(twice(",1.0001,5,1,1.0001,2").turns.size(), 1u);
@@ -261,15 +261,15 @@ TEST_F(OddRow, OfAgentsThatRepeatsAnEarlierOneIsLeftOut) {
       R"({"id":"a","block_size":16,"requests":[{"type":"n","t":0,"in":16,"out":1,"hash_ids":[1]},)"
       R"({"type":"n","t":1577880000,"in":16,"out":1,"hash_ids":[1]}]})";
   EXPECT_EQ(refusal("weka", late),
-            "t:1: requests.1.t: found 1577880000, allowed: at most a year after the request before");
+            "t:1: requests.1.t: found 1577880000, allowed: at most a year after the previous request");
   const auto turn = [](const std::string& number, const std::string& t_ms) {
     return R"({"session":"a","turn":)" + number + R"(,"t_ms":)" + t_ms +
            R"(,"input_length":5,"output_length":1,"hash_ids":[]})" + "\n";
   };
   EXPECT_EQ(refusal("lmcache_agent", turn("1", "0") + turn("2", "1577880000000")),
-            "t:2: t_ms: found 1577880000000, allowed: at most a year after the session's row before");
+            "t:2: t_ms: found 1577880000000, allowed: at most a year after the session's previous row");
   EXPECT_EQ(refusal("lmcache_agent", turn("1", "0") + turn("1", "0")),
-            "t:2: turn: found 1, allowed: more than 1, the one before");
+            "t:2: turn: found 1, allowed: more than 1, the session's previous turn");
 }
 
 // ---- units ----

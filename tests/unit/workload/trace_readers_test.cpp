@@ -337,9 +337,10 @@ TEST_F(TraceFile, OfCsvIsRefusedWithPlaceAndReason) {
       {"arrival_s,input_tokens,output_tokens,arrival_s\n",
        "t:1: arrival_s: found twice, allowed: each column once"},
       {header + "0,1,2,a\"b\n",
-       "t:2: found a quote within a field, allowed: quotes around a whole field, and doubled in it"},
+       "t:2: found a quote within a field, allowed: quotes around a whole field, with quotes inside it "
+       "doubled"},
       {header + "0,1,2,a\n0,1,2,\"b\n0,1,2,c\n",
-       "t:3: found a field whose quotes do not end, allowed: quotes around a whole field"},
+       "t:3: found a field without its closing quote, allowed: quotes around a whole field"},
       {header + "-1,1,2,a\n", "t:2: arrival_s: found -1, allowed: a number of s from 0 to 9e+09"},
       {header + "nan,1,2,a\n", "t:2: arrival_s: found nan, allowed: a number of s from 0 to 9e+09"},
       {header + "1700000000000,1,2,a\n",

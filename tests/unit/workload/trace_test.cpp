@@ -358,7 +358,7 @@ TEST_F(Trace, ConvertsAnyLogByItsColumns) {
             R"({"id":"a;b","turns":[{"input_tokens":100,"output_tokens":20,"arrival_s":0.0},)"
             R"({"input_tokens":30,"output_tokens":30,"arrival_s":5.0}]})"
             "\n");
-  EXPECT_NE(outcome.err.find("note: 1 of 2 rows follow one that arrived later"), std::string::npos);
+  EXPECT_NE(outcome.err.find("note: 1 of 2 rows follow a row that arrived later"), std::string::npos);
   EXPECT_NE(outcome.err.find("note: inputs are read as whole prompts"), std::string::npos);
   EXPECT_EQ(kvcap("convert log.csv b.jsonl" + columns).exit_code, 0);
   EXPECT_NE(text_of((folder_ / "b.jsonl").string()).find(R"("input_tokens":150)"), std::string::npos);
