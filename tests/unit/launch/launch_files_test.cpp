@@ -280,7 +280,7 @@ std::string kind_of(const std::string& message) {
        std::map<std::string, std::string>{{"a variable that the line does not set", "variable"},
                                           {"found model", "model"},
                                           {"not simulated", "not simulated"},
-                                          {"is no known flag", "unknown flag"},
+                                          {"is not a known flag", "unknown flag"},
                                           {"does not belong to a flag", "unknown flag"}}) {
     if (has(message, part)) return kind;
   }
