@@ -36,7 +36,8 @@ struct Request {
   int64_t input_tokens = 0;
   int64_t output_tokens = 0;
 
-  // Its KV blocks get the names in `chain` if they are `named`, i.e. if its KV equals that of a prefill.
+  // If `named`, its KV blocks enter the prefix cache under the names in `chain`. False if its KV differs from
+  // that of a prefill.
   std::vector<BlockRun> chain;
   KvHolding holding;
   bool named = true;
@@ -61,7 +62,7 @@ struct Request {
   std::shared_ptr<Handover> handover;
 
   bool given_up = false;           // its client has given up: no further step is planned
-  bool is_lost = false;            // the node that computed its prompt has failed: no further step, either
+  bool is_lost = false;            // the node that computed its prompt has failed: no further step is planned
   bool used_tiers = false;         // its use of the tiers has been counted
   bool restored = false;           // since its admission, its context has been restored from the tiers
   bool fused = false;              // its restoration also computes its prompt

@@ -41,14 +41,14 @@ class Steps {
   bool plan();
   // Keeps the plan for the next step.
   void withdraw();
-  // Begins the planned step; without a plan, the step of one row with which an idle rank accompanies the
-  // others.
+  // Begins the planned step. Without a plan, begins the step of one row that an idle rank computes together
+  // with the other ranks.
   void begin(double now_s);
   // Returns the end of the step as known now. `event_s`: time of the next event that cuts a run short.
   // REQUIRES: is_running().
   double end_s(double now_s, double event_s);
-  // Ends the step: end() counts what it took and returns how many steps it was; then end_slices() yields its
-  // tokens.
+  // Ends the step or run of steps: end() records its time and returns its number of steps; then end_slices()
+  // yields its tokens.
   int64_t end(double now_s);
   void end_slices(double now_s);
   // Pipeline parallelism: ends the batches that have left the last stage by `now_s`, and returns their
@@ -75,7 +75,7 @@ class Steps {
   bool is_running() const { return step_.running; }
   // True during a run of decode steps that an event may cut short.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
-  // Called on an event: the engine is called soon, unless a single step runs, whose end handles the event.
+  // Called on an event: wakes the engine, unless a single step runs, whose end handles the event.
   void wake() const;
   const StepPlan& current() const { return current_; }
   // Returns the end of the first layer of the step if nothing delays it.
