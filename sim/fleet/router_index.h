@@ -1,12 +1,12 @@
-// RouterIndex: a router's assumed contents of each node, for routers that do not read the stores.
+// RouterIndex: the tokens that a router believes each node stores, for routers that do not read the stores.
 //
 //   approximate  prompts sent to a node, dropped least recently used first beyond index_tokens tokens, or
 //                after index_ttl_s without a use. It misses evictions on the node, and answers.
 //   events       what a node reports, with a delay: parts of prompts when they have been computed, contexts
 //                when turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
 //
-// For each part (prompt.h) the index holds how many of its first tokens are stored. A prompt is found up to
-// its first token that is not indexed.
+// For each part (prompt.h) the index holds how many of its first tokens are stored. A lookup finds a prompt's
+// tokens up to the first one that is not indexed.
 #pragma once
 
 #include <cstdint>
