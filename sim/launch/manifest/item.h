@@ -26,7 +26,7 @@ class ManifestItem {
   // Returns false for null, too.
   bool exists() const { return node_.IsDefined() && !node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
-  // Also looks in merged maps ("<<").
+  // Returns the member with this key; also searches merged maps ("<<").
   ManifestItem operator[](const std::string& key) const { return member(key, 0); }
   // "modelArtifacts.name"
   ManifestItem at(const std::string& path) const;
