@@ -114,7 +114,7 @@ class HyperInfer : public Policy {
         prefill.cached_tokens - context.resident_tokens + restoration.unused_tokens[index(Tier::hbm)];
     const double layer_s =
         stored_.expand_kv_s(loaded_tokens) + (restoration.fused ? cost_.prefill_layer_s(prefill) : 0);
-    // Queries are also scored against the keys of tokens that turn out to be unimportant, which is half of
+    // Queries are also scored against the keys of tokens that turn out to be unimportant. Scoring is half of
     // the work of attention.
     double scores_s = 0;
     if (restoration.fused) {
@@ -189,7 +189,7 @@ class HyperInfer : public Policy {
     return {tokens, identification_.retention * static_cast<double>(tokens), 1};
   }
 
-  // Returns the loads from all host tiers; `bytes` and `requests` compute the part of a tier from its use.
+  // Returns the loads from all host tiers. `bytes` and `requests` compute those of a tier from its PartUse.
   template <class Bytes, class Requests>
   static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
     LayerWork work{.form = form};
