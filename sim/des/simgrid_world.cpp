@@ -168,7 +168,7 @@ class SimgridNode : public Node {
         observer_(std::move(observer)),
         compute_(clock, agenda, zone->create_host(prefix + "gpu", 1)) {}
 
-  // `remote`: the link of a remote tier that nodes share; nullptr: not shared.
+  // `remote`: the link of the remote tier that all nodes share; nullptr if they share none.
   void build(const HardwareProfile& hardware, int64_t gpus, sg4::Link* remote) {
     if (remote) links_[Resource::remote] = remote;
     make_duplex(hardware.pcie, static_cast<double>(gpus));
