@@ -87,7 +87,7 @@ class Admissions : public Admitter {
     bool blocks = false;  // the load blocks the whole engine
     RestoreTimes times = {};
     bool first = false;    // the request's first restoration
-    int64_t reported = 0;  // the round in which it is reported
+    int64_t reported = 0;  // the round in which the end is reported
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }

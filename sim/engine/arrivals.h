@@ -32,7 +32,7 @@ struct Arrival {
   uint32_t turn = 0;
   int64_t number = 0;    // arrival order; turns that a refusal keeps from arriving are numbered, too
   bool warmup = false;   // the turn is among the first Workload::warmup_turns
-  uint32_t retries = 0;  // how often a node failed while serving it
+  uint32_t retries = 0;  // how often a node failed while serving the turn
   bool moved = false;    // another node served the session's previous turn
   uint32_t attempt = 0;  // number of earlier attempts that the client gave up
   double earlier_s = 0;  // time between the first attempt and this one

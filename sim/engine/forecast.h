@@ -54,8 +54,8 @@ class Forecast {
   // Notes that a turn has ended and leaves `tokens` tokens of state, including the state that it reused.
   void left(int64_t tokens);
 
-  // Tells the store what the queue needs while `running` turns are served. Returns the prefetches for the
-  // first waiting turns.
+  // Tells the store which parts the waiting turns need while `running` turns are served. Returns the
+  // prefetches for the first waiting turns.
   std::vector<Move> look_ahead(std::size_t running, double now_s);
   // True iff part of the prompt is being fetched into DRAM; waiting is then faster than reading it again.
   bool fetches(const std::vector<Part>& prompt) const;

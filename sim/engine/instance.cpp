@@ -74,7 +74,7 @@ Instance::Instance(const InstanceParts& parts)
                    .saves = saves_,
                    .handovers = handovers_}) {}
 
-// Returns a callback that saves and hands over what a request has computed.
+// Returns a callback that saves and hands over the tokens that a request has computed.
 std::function<void(Request&)> Instance::report_progress() {
   if (keeping_.save_at != SaveAt::step && !parts_.handover) return nullptr;
   return [this](Request& request) {

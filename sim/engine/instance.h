@@ -1,11 +1,11 @@
 // Instance: one engine, as a passive state machine. A fleet owns the clock and calls finish() and proceed();
 // both return the time of the next call.
 //
-// A turn arrives, waits and is admitted; its context is restored if tiers hold more of it than the GPU. The
-// GPU computes its prompt in slices and then a token per step, and its context is saved. Four classes do
-// this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and a ContextCache
-// tracks contexts. The instance itself handles arrivals, answers and clients that give up, and reports them
-// to these classes.
+// A turn arrives, waits and is admitted. Its context is restored if tiers hold more tokens of the context
+// than the GPU. The GPU computes its prompt in slices and then a token per step, and its context is saved.
+// Four classes do this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and
+// a ContextCache tracks contexts. The instance itself handles arrivals, answers and clients that give up, and
+// reports them to these classes.
 //
 // A run of decode steps that no event interrupts is simulated in one call (steps.h).
 #pragma once
@@ -163,9 +163,9 @@ class Instance {
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
 
   Deadlines deadlines_;
-  std::vector<Request*> leaving_;                  // abandoned or lost requests that are still here, in order
-  double recorded_s_ = 0;                          // time of the last recorded levels
-  int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
+  std::vector<Request*> leaving_;  // abandoned or lost requests that have not left yet, in order
+  double recorded_s_ = 0;          // time of the last recorded levels
+  int64_t recorded_waiting_ = 0;   // turns that waited at recorded_s_, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

@@ -26,7 +26,7 @@ class Pipeline {
  private:
   const CostModel& cost_;
   std::vector<double> shares_;  // by stage: share of all layers
-  std::vector<double> free_s_;  // by stage: time from which it is free
+  std::vector<double> free_s_;  // by stage: time from which the stage is free
 };
 
 }  // namespace kvcap

@@ -21,13 +21,13 @@ namespace kvcap {
 // Sequence of a turn that is about to be served.
 struct TurnText {
   std::vector<SequenceRun> runs;  // whole sequence: history, new tokens, answer
-  std::vector<Part> prompt;       // parts of its prompt that tiers may hold, from the beginning
-  std::vector<Part> answer;       // pieces that its answer completes
+  std::vector<Part> prompt;       // parts of the prompt that tiers may hold, from its beginning
+  std::vector<Part> answer;       // pieces that the answer completes
   int64_t history_tokens = 0;     // prompt tokens whose state earlier turns may have left
   int64_t input_tokens = 0;       // remaining prompt tokens
   int64_t output_tokens = 0;
-  bool cold = true;              // no earlier turn has left any part of its history
-  std::size_t history_runs = 0;  // number of runs in its history
+  bool cold = true;              // no earlier turn has left any part of the history
+  std::size_t history_runs = 0;  // number of runs in the history
   bool was_cut = false;          // the history lost its front at this turn
   bool truncated = false;        // the history, the input or the answer was shortened
 };
@@ -61,8 +61,8 @@ class Sessions {
   void end(uint32_t session);
   // Returns the turn's record with the fields that are known before it is served.
   TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
-  // Records `record` of a turn that was rejected or has failed, and the turns that never arrive because of
-  // it. Returns the number of the latter.
+  // Records a turn that was rejected or has failed, and the turns that never arrive as a consequence. Returns
+  // the number of turns that never arrive.
   uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
 
   Arrivals arrivals;

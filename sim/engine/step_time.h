@@ -46,7 +46,7 @@ class DecodeRun {
   DecodeRun at_least(double seconds) const;
 
  private:
-  std::vector<Ramp> ramps_;  // the last one never ends
+  std::vector<Ramp> ramps_;  // the last ramp never ends
 };
 
 class StepTime {

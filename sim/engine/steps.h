@@ -1,9 +1,10 @@
 // Steps: plans the steps of one engine and determines how long they take and when they end.
 //
-// A run of decode steps that no event interrupts is one step here (request fidelity). With speculative
-// decoding there are no such runs because the number of tokens that a step yields per sequence is random.
+// A run of decode steps that no event interrupts is simulated as one step (with request fidelity). With
+// speculative decoding there are no such runs because the number of tokens that a step yields per sequence is
+// random.
 //
-// Under pipeline parallelism the step here is that of the first stage. When it ends, its batch passes on to
+// Under pipeline parallelism, a step here is a step of the first stage. When it ends, its batch passes on to
 // the other stages; land() ends the batch. As in vLLM V1 (engine/core.py, step_with_batch_queue) there are at
 // most as many batches as stages, and a sequence whose token is awaited is in no other batch.
 #pragma once
@@ -82,8 +83,8 @@ class Steps {
   double first_layer_end_s() const;
   // True iff a step that runs or is planned computes the request.
   bool computes(const Request& request) const;
-  // Returns the time of the current evictions: that of the step that takes the evicted blocks. A run of steps
-  // takes the blocks of all its steps afterwards, at once.
+  // Returns the simulated time of evictions that happen now: that of the step that takes the evicted blocks.
+  // A run takes the blocks of all its steps only afterwards.
   double eviction_s() const;
 
   // Return the GPU seconds of a plan, and of its decodes alone.
@@ -97,7 +98,7 @@ class Steps {
   struct Step {
     bool running = false;
     double start_s = 0;
-    double progress_s = 0;  // Restorer::progress_s at its beginning
+    double progress_s = 0;  // Restorer::progress_s at the step's beginning
     double work_s = 0;      // duration, without delays by the computation of restorations
     double gpu_s = 0;       // part of work_s in which the GPU computes
     int64_t steps = 1;
@@ -148,7 +149,7 @@ class Steps {
   std::deque<Batch> batches_;  // in the order of their ends
   StepPlan current_, following_;
   Step step_;
-  int64_t step_number_ = 0;               // of the step that begins next
+  int64_t step_number_ = 0;               // number of the step that begins next
   std::optional<int64_t> evicting_step_;  // step of the run that causes the current evictions
   std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
   Decodes decodes_;                       // scratch, with chunks_

@@ -33,7 +33,7 @@ struct PoolOptions {
 
 // Prefill-decode disaggregation: some nodes compute prompts, the others decode (handover.h).
 struct DisaggregationOptions {
-  int64_t prefill_replicas = 1;  // the first nodes; the others decode
+  int64_t prefill_replicas = 1;  // number of prefill nodes, which come first; the others decode
   KvTransfer transfer = KvTransfer::pull;
   TransferGranularity granularity = TransferGranularity::end;
   TransferLink link = TransferLink::nic;

@@ -267,7 +267,7 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   return true;
 }
 
-// True iff there are blocks for the request and, if it runs at once, `budget` for its first slice.
+// True iff there are blocks for the request and, if it runs immediately, enough `budget` for its first slice.
 bool Scheduler::fits(const Request& request, const Found& found, int64_t budget) {
   if (!has_room(request, found)) {
     lacks_blocks_ = true;
@@ -481,7 +481,7 @@ int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   if (request.phase != RequestPhase::running) return 0;
   request.computed += slice.tokens - slice.drafts;
   if (request.computed < request.known_tokens()) return 0;
-  // Drafts that were rejected or lie beyond the end were planned in vain.
+  // Takes back drafts that were rejected or lie beyond the end of the answer.
   request.ahead -= 1 + slice.drafts;
   request.drafts_ahead -= slice.drafts;
   request.planned -= 1 + slice.drafts - yielded;

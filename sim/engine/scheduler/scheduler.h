@@ -43,8 +43,8 @@ namespace kvcap {
 struct Slice {
   Request* request = nullptr;
   int64_t tokens = 0;
-  int64_t first = 0;    // tokens of its sequence that precede them
-  int64_t drafts = 0;   // how many of the tokens, at their end, are drafts
+  int64_t first = 0;    // tokens of the sequence that precede the slice
+  int64_t drafts = 0;   // how many of the slice's last tokens are drafts
   bool decode = false;  // one sampled token and its drafts
   bool yields = false;  // a token is sampled at the end
 };
@@ -77,20 +77,20 @@ struct StepPlan {
   void count();
 };
 
-// What becomes of a waiting request.
+// Result of an attempt to admit a waiting request.
 enum class Outcome : uint8_t {
-  runs,             // it holds its cached blocks and may run
-  loads,            // its context is being restored; takes no slot
-  computes_beside,  // fused: its restoration also computes its prompt; takes a slot
-  passes,           // it waits, but other requests may overtake it
-  waits,            // it waits, and so do the requests after it
+  runs,             // the request holds its cached blocks and may run
+  loads,            // the context is being restored; the request takes no slot
+  computes_beside,  // fused: the restoration also computes the prompt; takes a slot
+  passes,           // the request waits, but others may overtake it
+  waits,            // the request waits, and so do those after it
 };
 
 // Result of an admission; the Scheduler takes the blocks.
 struct Admitted {
   Outcome outcome = Outcome::waits;
-  int64_t held_tokens = 0;   // tokens in cached blocks, which it holds
-  int64_t tokens = 0;        // tokens that it has, once its restoration has ended
+  int64_t held_tokens = 0;   // tokens in cached blocks that the request holds
+  int64_t tokens = 0;        // tokens that the request has once its restoration has ended
   int64_t block_tokens = 0;  // tokens that the restored context needs blocks for
 };
 
@@ -107,7 +107,7 @@ class Admitter {
  public:
   virtual ~Admitter() = default;
   // Admits a queued request if it need not wait for its context and there is room for it (`fits`, called with
-  // what was found of the context). Starts its restoration if it needs one.
+  // the found parts of the context). Starts the restoration of the context if one is needed.
   virtual Admitted admit(Request& request, const Fits& fits) = 0;
   // Notes that the request has lost its blocks and starts over at the head of the queue.
   virtual void preempted(Request& request) = 0;

@@ -9,13 +9,13 @@
 // Step N drafts the tokens that the sequence's next step verifies. If their number depends on the batch size,
 // the batch size of step N counts, prompts included (vllm/v1/core/sched/scheduler.py, dynamic_sd_lookup).
 //
-// The tokens per step are drawn, not rounded from the mean: the number of steps per answer varies, and with
-// it TPOT and E2EL (by 1/sqrt(steps)); a mean would hide their tails. A draw depends only on the seed, the
-// turn and the position in its answer. So draws do not shift each other, every policy sees the same answers,
-// and a preempted request repeats its draws.
+// The tokens per step are drawn, not rounded from the mean: the number of steps per answer varies (relatively
+// by 1/sqrt(steps)), and TPOT and E2EL vary with it. A mean would hide their tails. A draw depends only on
+// the seed, the turn and the position in its answer. So draws do not shift each other, every policy sees the
+// same answers, and a preempted request repeats its draws.
 //
 // A drafter's first pass in a step computes the same rows as the step, to update its own state; k - 1 more
-// passes compute one row per sequence. It computes the first pass even if it drafts nothing.
+// passes compute one row per sequence. The drafter computes the first pass even if it drafts nothing.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class Speculation {
   // Returns the seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies
   // `decodes`. Assumes that other ranks that share its experts have the same number of rows.
   double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
-  // Returns the seconds of drafting per step besides the drafter's passes.
+  // Returns the seconds of drafting per step in addition to the drafter's passes.
   double draft_step_s() const { return options_.draft_step_s; }
 
  private:

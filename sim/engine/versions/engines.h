@@ -38,7 +38,7 @@ SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
 // kVllmLargeGpu_gib of memory and is not an A100.
 inline constexpr double kVllmLargeGpu_gib = 70;
 struct VllmDefaults {
-  int64_t max_num_seqs = 256;  // of the API server
+  int64_t max_num_seqs = 256;  // when started by the API server
   int64_t max_num_batched_tokens = 2048;
   double gpu_memory_utilization = 0.9;
   bool async_scheduling = true;

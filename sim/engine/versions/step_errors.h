@@ -20,7 +20,7 @@ struct StepErrorRow {
   // ln(measured / simulated), without host times: mean, and standard deviation over models and machines.
   double bias = 0;
   double sigma = 0;
-  std::string_view source;   // the runs from which it is derived
+  std::string_view source;   // the runs from which the row is derived
   std::string_view outside;  // what the row covers although it was not measured; "": nothing
 };
 
