@@ -17,7 +17,7 @@
 // as it can (engine/turn_ends.cpp). The run ends when all engines have done so.
 //
 // With disaggregated prefill and decode a turn is routed twice by the same rule: to a node that computes its
-// prompt, and from there to a node that decodes it. It counts as a turn of both.
+// prompt, and from there to a node that decodes it. It counts as a turn of both nodes.
 //
 // A single node that never fails reads the arrivals itself, so routing them costs no events.
 #pragma once
@@ -172,7 +172,7 @@ class Fleet {
   std::size_t next_change_ = 0;
   std::deque<Arrival> held_;                // turns that wait while no node is up
   std::vector<HandedOver> handed_over_;     // turns that need a decode node
-  std::deque<HandedOver> held_for_decode_;  // those that wait while no decode node is up
+  std::deque<HandedOver> held_for_decode_;  // turns that wait while no decode node is up
   std::vector<Arrival> lost_;               // turns that start over because their decode nodes have failed
   int64_t most_decoded_tokens_ = 0;         // longest sequence that a decode node can ever hold
   SlotHeap due_;                            // units by the time of their next call

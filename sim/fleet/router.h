@@ -46,7 +46,7 @@ struct NodeFacts {
   // Prompt tokens that the index lists for the node, each in its nearest tier. Set if needs_beliefs().
   std::array<int64_t, kTiers.size()> found_tokens{};
   int64_t indexed_tokens = 0;  // tokens of all texts that the index lists for the node
-  double held_share = 0;       // share of its KV blocks that requests hold; weighted: at the last scrape
+  double held_share = 0;       // share of the KV blocks that requests hold; weighted: at the last scrape
   int64_t prefill_tokens = 0;  // prompt tokens sent to the node and not computed yet
   int64_t decode_tokens = 0;   // tokens of sequences that decode there
   // Prompt tokens of turns that have no first token yet, not counting tokens that the router found on the
@@ -58,7 +58,7 @@ struct NodeFacts {
   }
 };
 
-// What routers remember from one turn to the next.
+// State that a router keeps from one turn to the next.
 struct RouterMemory {
   RandomStream random;
   uint64_t draws = 0;
@@ -77,7 +77,8 @@ struct RouterCall {
   bool stays = false;  // the session stays on its node; round robin does not advance
 };
 
-// Returns the best of the nodes that are up; of equals, the first from memory.next on. nullopt if none is up.
+// Returns the best of the nodes that are up; among equally good nodes, the first from memory.next on. Returns
+// nullopt if no node is up.
 template <class Better>
 std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
   const std::span<const NodeFacts> nodes = call.nodes;

@@ -29,9 +29,10 @@ class RouterIndex {
   // Returns how many tokens of all texts are indexed on the node.
   int64_t indexed_tokens(std::size_t node) const { return nodes_[node].tokens; }
 
-  // approximate: notes that the prompt is sent to the node.
+  // For `approximate`: notes that the prompt is sent to the node.
   void routed(std::size_t node, std::span<const Part> prompt, double now_s);
-  // events: note what happened on the node at `now_s`. REQUIRES: the times of a node do not decrease.
+  // For `events`: note that the node has stored or evicted parts at `now_s`. REQUIRES: the times of a node's
+  // events do not decrease.
   void stored(std::size_t node, std::span<const Part> parts, double now_s);
   void evicted(std::size_t node, Key part, int64_t first_token, double now_s);
   // Clears a failed node's entries; all routers notice a failure immediately.
