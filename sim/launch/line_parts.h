@@ -11,7 +11,7 @@
 namespace kvcap {
 
 struct LineParts {
-  std::vector<std::string> variables, words;  // each with its value
+  std::vector<std::string> variables, words;  // environment variables and flags, each with its value
 };
 
 // Returns the name by which an engine loads the model: its first name on Hugging Face, or else its name in

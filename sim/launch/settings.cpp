@@ -448,7 +448,7 @@ class LineOverrides {
   void settle_tiers() {
     note_ignored();
     if (policy_ == "hicache") settle_hicache();
-    if (line_.host_blocks) tiers_["dram"];  // its size depends on the model and is set later
+    if (line_.host_blocks) tiers_["dram"];  // the size depends on the model and is set later
     if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
       has_host_cache_ = false;
       note("the launch line gives no size for Mooncake Store; it gets all remote storage of the hardware");

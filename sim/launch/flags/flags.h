@@ -23,7 +23,7 @@ enum class Stack : uint8_t { vllm, sglang, trtllm, lmcache, dynamo };
 inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "lmcache", "dynamo"};
 constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
 
-// What a flag does. sets: sets a field. none: does not affect the result. not_simulated: changes the result
+// Effect of a flag. sets: sets a field. none: does not affect the result. not_simulated: changes the result
 // unless its value is one of FlagRow::words (the engine's default). kernels: selects kernels, graphs or host
 // threads; measured step times hold for the engine's own choice, so another choice adds a note but is not
 // refused. of_hybrids: changes the result of models with layers of several kinds. of_length: changes the
@@ -97,7 +97,7 @@ bool is_flag_or_member(Stack engine, const std::string& flag, const std::string&
 // Returns every spelling that a line of this engine may contain.
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);
-// Returns the value of a default; nothing if the engine derives it.
+// Returns the default value of the row's flag; empty if the engine derives it.
 DefaultValue default_value(const FlagRow& row);
 // Returns a default as a page would print it: "1024; 256 below 70 GiB and on A100". Empty if the default is
 // unknown.

@@ -23,7 +23,7 @@ class ManifestItem {
   // Assigning a YAML::Node would change the document.
   ManifestItem& operator=(const ManifestItem&) = delete;
 
-  // Returns false for null, too.
+  // False if the value is absent or null.
   bool exists() const { return node_.IsDefined() && !node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
   // Returns the member with this key; also searches merged maps ("<<").

@@ -12,7 +12,7 @@ namespace kvcap {
 namespace {
 
 constexpr int kDeepestList = 5;             // lists within lists are limited because aliases may form cycles
-constexpr std::size_t kMostObjects = 1000;  // objects are limited because aliases may repeat one many times
+constexpr std::size_t kMostObjects = 1000;  // objects are limited because aliases may repeat them many times
 
 // Adds the object, or the objects of a list, to `all`.
 void collect(const ManifestItem& object, int depth, std::vector<ManifestItem>& all) {
