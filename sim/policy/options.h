@@ -42,7 +42,7 @@ constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr std::string_view name(Keep keep) { return kKeepNames[static_cast<std::size_t>(keep)]; }
 // Restoration of a context: none; prefill of the prompt; loading KV, or copying it into the window of a
 // static graph; projection of hidden states (HCache); the fastest method per turn; recomputing a share of the
-// loaded tokens (CacheBlend); loading what the turn attends to most (HyperInfer).
+// loaded tokens (CacheBlend); loading the tokens to which the turn attends most (HyperInfer).
 enum class Restore : uint8_t { none, recompute, load, copy, project, fastest, blend, important };
 inline constexpr std::array<std::string_view, 8> kRestoreNames = {
     "none", "recompute", "load", "copy", "project", "fastest", "blend", "important"};
@@ -60,9 +60,9 @@ enum class Score : uint8_t { frequency, importance };
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 constexpr Names names_of(Score) { return kScoreNames; }
 
-// What waits while a context is loaded. parked: only its own request (vLLM's offloading connector). blocking:
-// the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has arrived
-// (HiCache), as with preload: layerwise.
+// Which work waits while a context is loaded. parked: only its own request (vLLM's offloading connector).
+// blocking: the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has
+// arrived (HiCache), as with preload: layerwise.
 enum class LoadMode : uint8_t { parked, blocking, layerwise };
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
@@ -150,7 +150,7 @@ struct PolicyOptions {
   // No prefetch begins while waiting requests prefetch this share of the tokens that DRAM holds beyond the
   // GPU's cache; absent: no limit.
   std::optional<double> prefetch_capacity_share;
-  // Load only from the first host tier; state in farther tiers has to be prefetched there first.
+  // Load only from the first host tier; state in farther tiers must first be prefetched to that tier.
   std::optional<bool> loads_first_tier_only;
   std::optional<int64_t> load_min_tokens;  // fewer tokens are computed instead
   // Blocking loads: time per layer in which the scheduler enqueues the copies of a load (HiCache with

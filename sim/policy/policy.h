@@ -69,8 +69,8 @@ struct Stretch {
   int64_t tokens = 0;
 };
 
-// Expected use of found state by a turn: of `tokens` tokens in `chunks` chunks of `nodes` nodes, important
-// tokens take part in the turn; touched chunks hold at least one important token.
+// How a turn is expected to use found state, which consists of `tokens` tokens in `chunks` chunks of `nodes`
+// nodes. Important tokens take part in the turn; touched chunks contain at least one important token.
 struct PartUse {
   double tokens = 0, important_tokens = 0, touched_tokens = 0;
   double chunks = 0, touched_chunks = 0;
@@ -86,15 +86,15 @@ struct PartUse {
   }
 };
 
-// A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case;
-// `resident_tokens` of the history are on the GPU.
+// A turn's context. `history_tokens` tokens could be reused, and `new_tokens` tokens are computed in any
+// case. `resident_tokens` tokens of the history are on the GPU.
 struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
   int64_t leading_tokens = 0;                   // found tokens that were computed after the same text as now
   uint64_t turn = 0;                            // unique number, for random draws
-  std::array<PartUse, kTiers.size()> use = {};  // by tier, of the found tokens; for policies that select
+  std::array<PartUse, kTiers.size()> use = {};  // by tier: use of the found tokens; for policies that select
   // The turn's prompt may be computed concurrently with the engine's steps. False if prompts are computed one
   // after another and another prompt, which this one would overtake, is in progress.
   bool may_compute_beside = true;
@@ -134,8 +134,8 @@ struct PolicyTraits {
   // Models with recurrent layers: a hit in host tiers ends at a multiple of this number, where a state was
   // stored, or in the last block of a session's context, where its last turn left one.
   int64_t checkpoint_tokens = 1;
-  // Only the important part of a hit takes part in a turn, and policy.retention is its share. If false,
-  // policy.retention is the share of a context that is kept after a turn.
+  // If true, only the important part of a hit takes part in a turn, and policy.retention is the share of this
+  // part. If false, policy.retention is the share of a context that is kept after a turn.
   bool selects = false;
   int64_t read_buffer_layers = kUnlimited;  // layers by which loads may run ahead of computation
   bool heeds_engine = false;                // restore() reads context.engine, which is filled only if true
@@ -156,7 +156,7 @@ class Policy {
   // and the resident ones add up to at least 1 and at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
-  // Returns the used part of a Stretch; by default all of it.
+  // Returns which part of a Stretch a turn uses; by default, the whole Stretch.
   virtual PartUse use(const Stretch& part) const;
   // Returns the value of one use of a part, for tiers that evict by score. A part's score is its number of
   // uses times their mean weight.

@@ -45,7 +45,7 @@ struct LayerWork {
   // the tokens whose hidden states are projected to keys and values.
   PrefillChunk recomputed{};
   int64_t projected_tokens = 0;
-  bool waits = false;  // its loads are known only once everything before it is computed
+  bool waits = false;  // the loads are known only once all preceding entries are computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();

@@ -27,7 +27,7 @@ struct PolicyRow {
   // Sets the other options that the name implies and the scenario does not set.
   void (*preset)(PolicyOptions& options);
   std::string_view leaves_out = {};  // features of the paper's system or of the stack that are not modelled
-  std::span<const TierOptions> tiers = {};  // used unless the scenario sets tiers; empty: all of the profile
+  std::span<const TierOptions> tiers = {};        // default of policy.tiers; empty: all tiers of the profile
   std::span<const TierOptions> other_tiers = {};  // tiers that options of a stack can add
   // For production stacks only: the files with commits, or the versions, from which its facts were read; its
   // errors in comparison with published runs (from scenarios/reference/accuracy.md); and, for a stack that is
@@ -40,7 +40,7 @@ struct PolicyRow {
 struct RestoreRow {
   Restore restore;
   std::string_view summary;     // one line
-  std::span<const Keep> keeps;  // forms that it can restore
+  std::span<const Keep> keeps;  // forms from which contexts can be restored
   // Sets the options that the restoration needs and that are not set.
   void (*preset)(PolicyOptions& options);
   std::unique_ptr<Policy> (*make)(const PolicyInputs&);
