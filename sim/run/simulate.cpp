@@ -30,7 +30,7 @@ constexpr bool kCheckAlways = true;
 constexpr bool kCheckAlways = false;
 #endif
 
-// Latest time in scenarios and traces; up to here doubles resolve microseconds.
+// Latest time in scenarios and traces; up to this time, doubles resolve microseconds.
 constexpr double kLongestRun_s = 1e10;
 
 // Fills the stores as if the system had run for a long time (a warm start). Contexts are stored in order of
