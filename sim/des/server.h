@@ -30,9 +30,9 @@ class Clock {
  public:
   double now_s() const {
     const double clock_s = sg4::Engine::get_clock();
-    return clock_s == skipped_at_s_ ? now_s_ : clock_s + skipped_s_;  // exactly the time skipped to
+    return clock_s == skipped_at_s_ ? now_s_ : clock_s + skipped_s_;  // now_s_ is not rounded
   }
-  // REQUIRES: nothing is under way.
+  // REQUIRES: no activity is under way.
   void skip_to(double now_s) {
     now_s_ = now_s;
     skipped_at_s_ = sg4::Engine::get_clock();
@@ -160,7 +160,7 @@ class Server {
     });
   }
   double now_s() const { return clock_.now_s(); }
-  // Drops the current item and the queue.
+  // Cancels the current item and drops all queued items.
   void give_up() {
     pending_.call_off();
     queue_.clear();

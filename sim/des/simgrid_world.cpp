@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kMostAlarms = 1 << 16;
 constexpr double kExactly_s = 1e6;  // below this, doubles are spaced more closely than SimGrid resolves times
-constexpr double kLastAlarm_s = 1e12;  // no events are expected beyond it
+constexpr double kLastAlarm_s = 1e12;  // no event is expected later than this
 constexpr double kMostBytes = 4e18;    // limit per activity: SimGrid counts the bytes in an integer
 
 struct Transfer {
@@ -33,7 +33,8 @@ struct Transfer {
   std::function<void(TransferPhase)> on_phase;
 };
 
-// A lane with one transfer in flight: one transfer fills the route, and more would only share it.
+// A lane with one transfer in flight at a time: a single transfer uses the full bandwidth of the route, and
+// more would only share it.
 class SimgridLane : public Lane, public Server<Transfer> {
  public:
   SimgridLane(Clock& clock, Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route,
@@ -103,7 +104,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
   sg4::Host* to_;
   Route route_;
   const LinkObserver& observer_;
-  double queued_s_ = 0;  // seconds of the transfers whose bytes do not flow yet
+  double queued_s_ = 0;  // time on an idle route of the transfers whose bytes do not flow yet
   double began_s_ = 0;
   bool carries_ = false;    // bytes of the current transfer are flowing
   double later_bytes_ = 0;  // remainder of the current transfer that exceeds one activity's limit
@@ -167,7 +168,7 @@ class SimgridNode : public Node {
         observer_(std::move(observer)),
         compute_(clock, agenda, zone->create_host(prefix + "gpu", 1)) {}
 
-  // `remote`: the link of a remote tier that nodes share; nullptr: not shared.
+  // `remote`: the link of the remote tier that all nodes share; nullptr if they share none.
   void build(const HardwareProfile& hardware, int64_t gpus, sg4::Link* remote) {
     if (remote) links_[Resource::remote] = remote;
     make_duplex(hardware.pcie, static_cast<double>(gpus));
@@ -218,16 +219,16 @@ class SimgridNode : public Node {
     return made;
   }
 
-  // Creates the link that both directions of PCIe share (memory, controllers). Its bandwidth is duplex_share
-  // times the sum of both directions, but at least that of the faster one.
+  // Creates a link for what both directions of PCIe share (host memory, controllers). Its bandwidth is
+  // duplex_share times the sum of both directions, but at least that of the faster one.
   void make_duplex(const Pcie& pcie, double gpus) {
     if (pcie.duplex_share >= 1) return;
     const double h2d = pcie.h2d_bandwidth_bytes_per_s, d2h = pcie.d2h_bandwidth_bytes_per_s;
     pcie_duplex_ = make_link("pcie_duplex", gpus * std::max({h2d, d2h, pcie.duplex_share * (h2d + d2h)}));
   }
 
-  // Returns the link that reads and writes of the SSDs share (flash, controller), with the bandwidth of the
-  // faster direction.
+  // Returns a link for what reads and writes of the SSDs share (flash, controllers). It has the bandwidth of
+  // the faster direction.
   sg4::Link* ssd_media(const Ssd& ssd) {
     if (!ssd_media_) {
       const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
@@ -275,7 +276,8 @@ class SimgridWorld : public World {
                const std::optional<Interconnect>& interconnect)
       : engine_(std::string("kvcap")) {
     caller_.restore();
-    // Without TCP window and cross traffic, CM02 gives each flow exactly its max-min share of the links.
+    // Without TCP window limits and cross traffic, CM02 gives each flow exactly its max-min share of the
+    // links.
     xbt_log_control_set("root.thresh:warning");
     sg4::Engine::set_config("network/model:CM02");
     sg4::Engine::set_config("network/TCP-gamma:0");
@@ -348,7 +350,8 @@ class SimgridWorld : public World {
   }
 
  private:
-  // Creates a host and a link per node. The lanes of a sender may wait at the same time, so each has a core.
+  // Creates a host and a link for each node. Waiting occupies a core, and several lanes of a sender may wait
+  // at the same time, so a host has one core per node.
   void connect(sg4::NetZone* root, const Interconnect& interconnect, const std::vector<NodeParts>& nodes) {
     auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
     std::vector<sg4::Host*> hosts;
@@ -380,8 +383,8 @@ class SimgridWorld : public World {
     zone->seal();
   }
 
-  // Starts the requested work. Then, as long as no activity is under way, skips to the next call of the loop
-  // and makes it. Otherwise an alarm makes the call.
+  // Runs the queued jobs. While no activity is under way, advances the clock to the time of the next loop
+  // call and calls the loop. If an activity is under way, sets an alarm that will call the loop.
   void go_on() {
     agenda_.work_off();
     while (!stopped_ && is_idle() && next_call_s_ < kLastAlarm_s) {
@@ -406,9 +409,10 @@ class SimgridWorld : public World {
     in_loop_ = false;
   }
 
-  // Sets an alarm for the next call; an alarm that rings too early is set again. An alarm may at most double
-  // SimGrid's clock. SimGrid adds the alarm's duration to its clock. The sum is exact only if the duration
-  // does not exceed the clock, and SimGrid misses an alarm if its clock is off by more than a nanosecond.
+  // Sets an alarm for the next loop call. SimGrid adds the alarm's duration to its clock and misses the alarm
+  // if the sum is off by more than a nanosecond. The sum is exact only if the duration does not exceed the
+  // clock. So an alarm lasts at most as long as the clock has run (or kExactly_s); if it rings before the
+  // loop is due, another alarm is set.
   void set_alarm() {
     if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
     alarm_.call_off();

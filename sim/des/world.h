@@ -1,9 +1,10 @@
-// World: the only clock. It moves bytes over the links of its nodes, runs timed computations, and calls the
-// main loop when it is due. The implementation uses SimGrid; tests use a small fake.
+// World: the simulated machines (nodes) and the only clock. It moves bytes over the nodes' links, runs timed
+// computations, and calls the main loop when that is due. The implementation uses SimGrid; tests use a small
+// fake.
 //
-// The loop is a function that takes the current time and returns the time of its next call. If a callback of
-// a lane or of the restoration queue changes this time, it must call wake(). Everything runs on one thread:
-// two callbacks are never active at the same time.
+// The loop is a function that takes the current time and returns the time of its next call. A callback of a
+// lane or of a ComputeQueue that changes the time of the loop's next call must call wake(). Everything runs
+// on one thread: two callbacks are never active at the same time.
 #pragma once
 
 #include <functional>
@@ -20,7 +21,8 @@ namespace kvcap {
 
 enum class TransferPhase : uint8_t { began, ended };
 
-// Transfers between two tiers: first come, first served, with a bounded number in flight. Lanes share links.
+// A queue of transfers from one tier to another: first come, first served, with a bounded number in flight.
+// Lanes may share links.
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -29,11 +31,12 @@ class Lane {
   // latency begins no earlier than `ready_s`; until then this transfer and those queued behind it wait.
   virtual void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
                     double ready_s = 0) = 0;
-  // Returns the seconds that all bytes requested but not yet carried take on an idle route.
+  // Returns the time that the bytes still to be carried, including those of queued transfers, take on an idle
+  // route.
   virtual double pending_s() const = 0;
 };
 
-// Restoration work on the GPU: first come, first served, one job at a time.
+// A queue of restoration work on the GPU: first come, first served, one job at a time.
 class ComputeQueue {
  public:
   virtual ~ComputeQueue() = default;
@@ -61,18 +64,20 @@ class World {
   virtual Node& node(std::size_t number) = 0;
   // Returns the lane from a sending node to a receiving node. REQUIRES: the World has an Interconnect.
   virtual Lane& between(std::size_t from, std::size_t to) = 0;
-  // For a failure of a node: drops all transfers on its lanes and on lanes from and to it, and all work in
-  // its queue, without calling their callbacks.
+  // Called when a node fails: drops all transfers on its lanes and on the lanes to and from other nodes, and
+  // all work in its ComputeQueue, without calling their callbacks.
   virtual void drop_all(std::size_t node) = 0;
   // Calls the loop as soon as the current callback returns, unless the loop is due anyway.
   virtual void wake() = 0;
-  // Calls loop(now) at time 0, then at each time that it returns and after each wake(). Infinity: only after
-  // wake(). Returns when the loop returns a negative number, and abandons running activities. Aborts if no
-  // event is left although the loop waits, which is an internal error.
+  // Calls loop(now) at time 0, then at each time that it returns and after each wake(). If the loop returns
+  // infinity, only wake() leads to another call. run() returns when the loop returns a negative number, and
+  // abandons running activities. Aborts if no event is left although the loop waits, which is an internal
+  // error.
   virtual void run(std::function<double(double now_s)> loop) = 0;
 };
 
-// Observer of a link. It is called at the end of a transfer with the seconds of work that the transfer took.
+// Called at the end of a transfer, once for each link on its route. busy_s: the time for which the transfer
+// alone would have kept the link busy. from_s, to_s: the beginning and the end of the transfer.
 using LinkObserver = std::function<void(Resource, double busy_s, double from_s, double to_s)>;
 
 // Interconnect: the first `senders` nodes send to all others. Each node has one link for this purpose, which
@@ -88,7 +93,7 @@ struct Interconnect {
 // The parts from which a node of the World is made. The profile is used only while the World is made.
 struct NodeParts {
   const HardwareProfile* hardware = nullptr;
-  int64_t gpus = 1;  // of the engine
+  int64_t gpus = 1;  // GPUs of the engine
   LinkObserver observer;
 };
 

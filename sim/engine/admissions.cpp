@@ -6,9 +6,10 @@
 
 namespace kvcap {
 
-// Returns how many rounds pass between the end of a load and its report. The worker polls for finished loads
-// while it launches a step, and the scheduler reads the answer together with the step's result. With
-// asynchronous scheduling, the next step has been planned by then.
+// Returns how many rounds (admissions.h) pass between the end of a load and its report to the scheduler. The
+// worker polls for finished loads while it launches a step and reports them together with the step's result.
+// With asynchronous scheduling, the scheduler has already planned another step by then, so the report counts
+// one round later.
 static int64_t report_steps(const ServingOptions& serving, const KeepingOptions& keeping) {
   if (!keeping.polled_loads) return 0;
   return serving.async_scheduling ? 2 : 1;
@@ -76,8 +77,8 @@ void Admissions::record_hits(Request& request, const FoundParts& found, int64_t 
   handovers_.admitted(request);
 }
 
-// Takes blocks for the whole prompt. Its last token is computed here once the KV of all other tokens has
-// arrived.
+// Receives the prompt's KV from a prefill node. Takes blocks for the whole prompt; this node computes the
+// prompt's last token once the KV of all other tokens has arrived.
 Admitted Admissions::receive(Request& request, const FoundContext& found) {
   cache_.use(request, parts_.node->now_s());
   handovers_.receive(request, found.resident, [this, &request] {
@@ -97,13 +98,14 @@ void Admissions::preempted(Request& request) {
 
 // ---- waiting ----
 
-// The request waits, but others may overtake it.
+// Makes the request wait; requests behind it may overtake it.
 Admitted Admissions::pass() {
   may_be_passed_ = true;
   return {Outcome::passes};
 }
 
-// True iff the lookup in a remote tier's index has not ended yet.
+// Returns whether the request waits for its lookup in a remote tier's index. The first call starts the
+// lookup.
 bool Admissions::waits_for_index(Request& request) {
   if (keeping_.lookup_s <= 0) return false;
   const double now_s = parts_.node->now_s();
@@ -117,8 +119,8 @@ bool Admissions::waits_for_index(Request& request) {
   return true;
 }
 
-// True iff the request waits for a prefetch into the first host tier. Otherwise its prefetch no longer counts
-// toward the prefetch capacity.
+// Returns whether the request waits for a prefetch into the first host tier. If not, its prefetch no longer
+// counts toward the prefetch capacity.
 bool Admissions::waits_for_prefetch(Request& request) {
   const bool waits = is_prefetching(request);
   if (!waits) cache_.end_prefetch(request);
@@ -136,8 +138,8 @@ bool Admissions::is_prefetching(Request& request) {
   return fetches;
 }
 
-// True iff the request waits for a lookup in farther tiers, which the next round answers, or for the prefetch
-// of what that lookup has found.
+// Returns whether the request waits for a lookup in the tiers beyond DRAM, whose result is available in the
+// next round, or for the prefetch of that lookup's hits.
 bool Admissions::waits_for_lookup(Request& request) {
   if (!request.prefetched) {
     if (!cache_.lies_farther(request)) return false;
@@ -181,9 +183,9 @@ double Admissions::next_event_s() const {
 
 // ---- restorations ----
 
-// Returns how many leading tokens of a prompt follow the same text as when they were computed: all of them
-// when prompts are matched by prefix or session. When they are matched by chunk, only the session's own
-// history or the first text certainly does; other chunks may have been computed after other texts.
+// Returns how many leading tokens of a prompt certainly follow the same text as when their KV was computed.
+// With prefix or session matching these are all tokens. With chunk matching they are the session's own
+// history or, if there is none, the first text: other chunks may have been computed after different texts.
 static int64_t unmoved_tokens(const TurnText& text, Match match) {
   if (match != Match::chunk) return std::numeric_limits<int64_t>::max();
   const std::size_t runs = text.was_cut ? 0 : text.history_runs;
@@ -203,7 +205,7 @@ Context Admissions::context_of(const Request& request, const FoundParts& found, 
       .turn = parts_.workload->sessions[request.arrival.session].first_turn + request.arrival.turn};
   context.new_tokens = request.known_tokens() - context.history_tokens;
   if (found.on_gpu() == 0) {
-    // All cached tokens of the context are used.
+    // All prefix-cached tokens of the context are used.
     const auto cached = static_cast<double>(resident);
     context.use[index(Tier::hbm)] = {.tokens = cached, .important_tokens = cached, .touched_tokens = cached};
   }
@@ -243,7 +245,7 @@ Admitted Admissions::restore(Request& request, const FoundContext& context, bool
   return {request.fused ? Outcome::computes_beside : Outcome::loads, context.resident, there, there};
 }
 
-// `tokens`: tokens that are restored.
+// Starts the restoration. `tokens`: how many tokens of the context are on the GPU when it has ended.
 void Admissions::start(Request& request, Restoration restoration, int64_t tokens, bool first) {
   const double now_s = parts_.node->now_s();
   const bool blocks = keeping_.load == LoadMode::blocking && !request.fused;
@@ -273,8 +275,9 @@ void Admissions::start(Request& request, Restoration restoration, int64_t tokens
   });
 }
 
-// A fused restoration also yields a token, so drafting and, without asynchronous scheduling, host time follow
-// it. Adds the drafter's work to the restoration, and returns the seconds that do not use the GPU.
+// A fused restoration also yields a token, so it is followed by drafting and, without asynchronous
+// scheduling, by host time. Adds the drafter's GPU work to the restoration and returns the seconds that do
+// not use the GPU.
 double Admissions::add_token(const Request& request, Restoration& restoration, int64_t cached) const {
   const StepTime& time = *engine_.step_time;
   if (engine_.speculation) {
@@ -312,7 +315,7 @@ bool Admissions::computes_prompts() const {
                      [](const RequestPtr& request) { return request->computed < request->prompt_end; });
 }
 
-// Returns the load of the engine without the waiting request `but`.
+// Returns the load of the engine, not counting the waiting request `but`.
 EngineLoad Admissions::engine_load(const Request& but) {
   scheduler_.outlook(outlook_);
   const auto prefilling = static_cast<int64_t>(outlook_.slices.size()) - outlook_.decoding;
@@ -352,7 +355,7 @@ void Admissions::count_reuse(const Request& request, int64_t tokens, const Resto
   parts_.recorder->reused(layers * cost.prefill_layer_s({tokens, 0}), compute_s, restoration.fused);
 }
 
-// Removes the tokens that the restoration does not use; they need no blocks.
+// Subtracts the tokens that the restoration does not use from the request's tokens; they need no blocks.
 void Admissions::leave_out(Request& request, const Restoration& restoration, bool first) const {
   for (Tier tier : kTiers) {
     const int64_t unused = restoration.unused_tokens[index(tier)];
@@ -404,7 +407,7 @@ void Admissions::fail(double now_s) const {
   for (const Restored& restored : unreported_) record_computed(restored.times, now_s);
 }
 
-// Records the computation that the restoration has done by `until_s`.
+// Records the GPU time that the restoration has used by `until_s`.
 void Admissions::record_computed(const RestoreTimes& times, double until_s) const {
   const double from_s = times.computes_from_s, all_s = times.restored_s - from_s;
   const double end_s = std::clamp(until_s, from_s, times.restored_s);

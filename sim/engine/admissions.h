@@ -1,6 +1,6 @@
 // Admissions: admits an engine's waiting requests and restores their contexts.
 //
-// The prompt of a waiting request is looked up in the GPU's prefix cache and in the tiers. The request may
+// It looks up the prompt of a waiting request in the GPU's prefix cache and in the tiers. The request may
 // wait for a prefetch, for a load that another request has started, or for the index of a remote tier. If the
 // tiers hold more of its history than the prefix cache, its context is restored concurrently with the steps
 // of other requests.
@@ -22,7 +22,7 @@
 
 namespace kvcap {
 
-// The parts of an engine that Admissions uses; all outlive it.
+// The components of an engine that Admissions uses; they outlive it.
 struct AdmissionParts {
   const InstanceParts& parts;
   const ApiServer& api_server;
@@ -45,15 +45,15 @@ class Admissions : public Admitter {
 
   // ---- for the engine ----
 
-  // Resets what requests waited for while the last step was planned.
+  // Forgets the reasons for which requests waited while the last step was planned.
   void begin_planning() { waits_for_fetch_ = may_be_passed_ = false; }
   // True iff some waiting request may be overtaken by requests behind it.
   bool may_be_passed() const { return may_be_passed_; }
   // True while a load blocks the whole engine.
   bool is_blocking() const { return blocking_loads_ > 0; }
 
-  // begin_round() discards the events noted so far. next_event_s() returns the time of the earliest event
-  // after which a waiting request may be admitted.
+  // next_event_s() returns the time of the earliest known event after which a waiting request may be
+  // admitted. begin_round() discards the events that were known before.
   void begin_round() { retry_s_ = std::numeric_limits<double>::infinity(); }
   double next_event_s() const;
   // Called when a prefetch has ended, and when blocks for which requests may wait have been freed.
@@ -64,13 +64,13 @@ class Admissions : public Admitter {
   // its request, or nullptr if there is none.
   Request* take_restored(double now_s);
 
-  // A round ends with each step: then finished loads are reported and lookups are answered. While there is no
-  // work for a step, rounds take no time: pass_round() begins the next one, or returns false if nothing waits
-  // for it.
+  // Time is divided into rounds. A round ends with each step; finished loads are then reported to the
+  // scheduler, and the results of lookups become available. While no step can run, rounds take no time:
+  // pass_round() begins the next round, or returns false if no request waits for one.
   void end_rounds(int64_t rounds) { rounds_ += rounds; }
   bool pass_round();
-  // Returns the number of rounds until a load is reported or a lookup is answered; the largest int64_t if
-  // neither is pending.
+  // Returns the number of rounds until a load is reported or the result of a lookup is available; the largest
+  // int64_t if neither is pending.
   int64_t next_round() const;
   // Records the GPU time that the unfinished restorations of a failed node have used.
   void fail(double now_s) const;
@@ -87,7 +87,7 @@ class Admissions : public Admitter {
     bool blocks = false;  // the load blocks the whole engine
     RestoreTimes times = {};
     bool first = false;    // the request's first restoration
-    int64_t reported = 0;  // the round in which it is reported
+    int64_t reported = 0;  // the round in which the end is reported
     bool operator<(const Restored& other) const {
       return time_s != other.time_s ? time_s > other.time_s : order > other.order;
     }
@@ -125,7 +125,8 @@ class Admissions : public Admitter {
   Saves& saves_;
   const Handovers& handovers_;
   const int64_t report_steps_;  // rounds from the end of a load to its report
-  // Set while a step is planned: some request waits for a prefetch; some request waits and may be overtaken.
+  // Set while a step is planned: waits_for_fetch_ if some request waits for a prefetch, may_be_passed_ if
+  // some waiting request may be overtaken.
   bool waits_for_fetch_ = false, may_be_passed_ = false;
   double retry_s_ = std::numeric_limits<double>::infinity();
   int64_t blocking_loads_ = 0;      // restorations that block the whole engine

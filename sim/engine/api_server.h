@@ -1,5 +1,6 @@
-// ApiServer: the requests on their way to an engine's queue. A request passes the tokenizer, which processes
-// one prompt at a time, and then the API server, which processes requests concurrently.
+// ApiServer: holds requests from their arrival until they join the engine's queue. A request first passes the
+// tokenizer, which processes one prompt at a time, and then the rest of the server, which processes requests
+// concurrently.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ class ApiServer {
  public:
   explicit ApiServer(const ServingOptions& serving) : serving_(serving) {}
 
-  // Takes a request that is sent at `from_s`.
+  // Adds a request that arrives at `from_s`.
   void add(RequestPtr request, double from_s) {
     tokenized_s_ = std::max(tokenized_s_, from_s) +
                    serving_.request_overhead_s_per_token * static_cast<double>(request->prompt_tokens());
@@ -34,7 +35,7 @@ class ApiServer {
     requests_.pop_front();
     return request;
   }
-  // Removes and returns the request; null if it is not here.
+  // Removes and returns the request; null if the API server does not have it.
   RequestPtr remove(const Request& request) {
     const auto found = std::find_if(requests_.begin(), requests_.end(),
                                     [&](const RequestPtr& one) { return one.get() == &request; });
@@ -47,7 +48,7 @@ class ApiServer {
 
  private:
   const ServingOptions& serving_;
-  double tokenized_s_ = 0;  // time at which the last prompt is tokenized
+  double tokenized_s_ = 0;  // time at which the tokenizer is done with all prompts so far
   std::deque<RequestPtr> requests_;
 };
 

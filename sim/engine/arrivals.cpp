@@ -121,7 +121,7 @@ void Arrivals::begin_branching(const Arrival& first) {
   }
 }
 
-// Removes turns of refused sessions from the front of returning_, but not new attempts at turns in flight.
+// Removes turns of refused sessions from the front of returning_, but not retries of turns in flight.
 void Arrivals::drop_refused() {
   if (branching_.empty()) return;
   while (!returning_.empty() && returning_.top().turn > 0 && returning_.top().attempt == 0) {

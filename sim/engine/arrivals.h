@@ -30,11 +30,11 @@ struct Arrival {
   double time_s = 0;
   uint32_t session = 0;
   uint32_t turn = 0;
-  int64_t number = 0;    // arrival order; a refusal also takes numbers for the turns that never arrive
+  int64_t number = 0;    // arrival order; turns that a refusal keeps from arriving are numbered, too
   bool warmup = false;   // the turn is among the first Workload::warmup_turns
-  uint32_t retries = 0;  // how often a node failed while serving it
+  uint32_t retries = 0;  // how often a node failed while serving the turn
   bool moved = false;    // another node served the session's previous turn
-  uint32_t attempt = 0;  // number of earlier attempts, which the client gave up
+  uint32_t attempt = 0;  // number of earlier attempts that the client gave up
   double earlier_s = 0;  // time between the first attempt and this one
   // Time at which the client gives up this attempt.
   double deadline_s = std::numeric_limits<double>::infinity();
@@ -51,8 +51,8 @@ class Arrivals {
   double next_s() const;
   // REQUIRES: next_s() is finite.
   Arrival pop();
-  // Notes the answer to the turn; its children now have arrival times. The answer to a session's last open
-  // turn ends the session.
+  // Notes that the turn was answered; its children now have arrival times. The answer to a session's last
+  // open turn ends the session.
   void answered(const Arrival& turn, double now_s);
   // Returns the arrival time of the turn's first child if the turn is answered now; infinity if it has none.
   double time_after(const Arrival& turn, double now_s) const;
@@ -91,16 +91,17 @@ class Arrivals {
   // Returns the arrival time of a turn whose parent is answered at `answered_s`.
   double arrival_s(const Session& session, uint32_t turn, double answered_s) const;
   void push(double time_s, uint32_t session, uint32_t turn);
-  // Notes the first arrival of a branching session; its other roots now have arrival times.
+  // Called when the first turn of a branching session arrives: schedules the session's other turns that have
+  // no parent.
   void begin_branching(const Arrival& first);
   void drop_refused();
   void wait_for_answer(Arrival& arrival);
   void stop_waiting(const Arrival& arrival) { awaited_answers_.erase({arrival.deadline_s, arrival.number}); }
   double backoff_s(const Arrival& given_up) const;
   void end_session(uint32_t session, double now_s);
-  // closed_loop: notes that a group of calls has ended, and begins the next session or round.
+  // closed_loop: starts the next session, or the calls of the next turn that was divided into calls.
   void release(double now_s);
-  // Begins the first sessions of a round or of the workload.
+  // closed_loop: starts the first sessions of a round or of the workload.
   void release_together(double now_s);
   bool begins_round() const {
     return workload_.round_sessions > 0 && released_ % workload_.round_sessions == 0;
@@ -113,10 +114,10 @@ class Arrivals {
 
   const Workload& workload_;
   uint32_t next_session_ = 0;  // sessions are sorted by their first arrival
-  uint32_t released_ = 0;      // sessions below this index may arrive; all if unlimited
-  // by session: how many other sessions must still end before it starts; empty if none waits
+  uint32_t released_ = 0;      // sessions below this index may arrive; all if concurrency is unlimited
+  // by session: how many other sessions must still end before it starts; empty if no session waits
   std::vector<uint32_t> awaited_;
-  // closed_loop: number of open calls, by the session that was asked
+  // closed_loop: number of open calls, by Call::asked_session
   std::unordered_map<uint32_t, uint32_t> open_calls_;
   std::size_t open_sessions_;
   int64_t numbered_ = 0;

@@ -11,7 +11,8 @@ namespace kvcap {
 
 namespace {
 
-// Returns the retention; it gives the first retain_first_tokens tokens the highest priority.
+// Returns the retention priorities of cached blocks. If retain_first_tokens is set, those tokens of each
+// prompt have the highest priority and other ranges are ignored.
 Retention retention_of(const ServingOptions& serving) {
   Retention retention = serving.retention.value_or(Retention());
   const int64_t first = serving.retain_first_tokens;
@@ -23,8 +24,8 @@ KvPoolOptions pool_options(const EngineModel& engine, std::function<double()> no
   const ServingOptions& serving = *engine.serving;
   KvPoolOptions options;
   options.step_tokens = serving.max_num_batched_tokens;
-  // Room for drafts that may be rejected, for the drafts of the next step, and for the slots that a drafter
-  // writes ahead.
+  // A step also needs room for drafts that may be rejected, for the drafts of the next step, and for the
+  // slots that a drafter writes ahead.
   if (serving.speculative) options.step_tokens += 3 * serving.speculative->draft_tokens;
   options.checkpoints = serving.recurrent_checkpoints;
   options.retention = retention_of(serving);
@@ -65,7 +66,7 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
   if (!saves && !parts.evicted) return;
   const int64_t least = serving_.retention ? serving_.retention->offload_min_priority : 0;
   pool_.on_eviction([this, saves, least](std::size_t group, const BlockRun& run, int64_t priority) {
-    if (group > 0) return;  // the first layer group represents all
+    if (group > 0) return;  // the first layer group stands for all groups
     if (saves && priority >= least) note_evicted(run);
     if (parts_.evicted) report_evicted(run);
   });
@@ -102,7 +103,8 @@ FoundContext ContextCache::find(const Request& request) const {
   found.resident = found.blocks.tokens;
   found.parts = find_below(request, found.resident);
   if (found.parts.on_gpu() > 0 && found.resident > 0) {
-    // Contexts in an hbm tier have their own GPU memory, so cached blocks of the prompt are not used as well.
+    // Contexts in an hbm tier have their own GPU memory, so the prompt's cached blocks are not used in
+    // addition.
     found = {.parts = find_below(request, 0)};
   }
   return found;
@@ -151,8 +153,8 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
   int64_t& on_gpu = found.tokens[index(Tier::hbm)];
   int64_t twice = std::max<int64_t>(0, pool_.find(chain_of(text), most).tokens - on_gpu);
   on_gpu += twice;
-  // Tokens that are both on the GPU and in tiers are counted on the GPU. They are the first tokens of the
-  // hits.
+  // Tokens that are cached on the GPU and also stored in lower tiers count as GPU tokens only. They are the
+  // first tokens of the hits.
   for (const Hit& hit : found.hits) {
     if (hit.tier == Tier::hbm) continue;
     const int64_t both = std::min(twice, hit.tokens);
@@ -164,8 +166,8 @@ std::array<int64_t, kTiers.size()> ContextCache::found_tokens(const TurnText& te
 
 // ---- uses ----
 
-// Touches the parts from last to first: of equally recent parts the last one is evicted first, so the parts
-// before it stay usable.
+// Touches the parts from last to first. The last part of a prompt is then evicted before the others, which
+// stay usable without it.
 void ContextCache::use(Request& request, Order now) {
   for (const Part& part : request.text.prompt) parts_.store->pin(part.key);
   const bool again = std::exchange(request.used_tiers, true);
@@ -335,8 +337,8 @@ std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   return keep(first_parts(request.text.runs, tokens), request, now);
 }
 
-// Returns the parts of the first `tokens` tokens of a sequence. With Match::chunk only whole pieces are
-// stored.
+// Returns the parts to store of the first `tokens` tokens of a sequence. With Match::chunk only whole pieces
+// are stored, so a piece that extends beyond these tokens is left out.
 std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, int64_t tokens) const {
   std::vector<SequenceRun> runs = first_tokens(all, tokens);
   if (keeping_.match == Match::chunk && !runs.empty() && runs.back().owner == TextOwner::piece &&
@@ -346,7 +348,7 @@ std::vector<Part> ContextCache::first_parts(std::span<const SequenceRun> all, in
   return parts_of(runs, keeping_.chunk_tokens);
 }
 
-// As Sessions::close(), but without the answer.
+// Returns the parts that Sessions::close() would return, but without those of the answer.
 std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   const Session& session = parts_.workload->sessions[request.arrival.session];
   if (!parts_.sessions->stores_own_text(request.arrival.session)) return {};
@@ -355,8 +357,8 @@ std::vector<Part> ContextCache::prompt_parts(const Request& request) const {
   return first_parts(runs, request.prompt_tokens());
 }
 
-// Saves the part from its beginning up to the evicted blocks: later blocks were evicted before, and earlier
-// ones are still cached.
+// Schedules a save of the part from its beginning to the end of the evicted blocks. The part's later blocks
+// were evicted before, and its earlier blocks are still cached.
 void ContextCache::note_evicted(const BlockRun& run) {
   const int64_t tokens = run.part_first + run.blocks * pool_.unit_tokens();
   if (is_worth_saving(run.part)) evicted_.push_back({run.part, tokens, shared_.contains(run.part)});

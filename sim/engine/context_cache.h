@@ -1,7 +1,8 @@
 // ContextCache: the contexts that an engine stores, in the KV blocks of its GPU and in the tiers below.
 //
-// It finds the stored parts of a prompt, pins the parts in use, tracks the running loads of each request, and
-// decides what is saved and when. It has no clock and performs no transfers: it returns Moves.
+// The cache finds the stored parts of a prompt, pins the parts in use, tracks the running loads of each
+// request, and decides what is saved and when. It has no clock and performs no transfers itself: it returns
+// Moves, which Saves performs.
 //
 //   GPU     a KvPool: blocks, each identified by all tokens up to its end (vLLM's block hash)
 //   below   the Store: parts (prompt.h), evicted as a whole or from their tails
@@ -60,10 +61,11 @@ class ContextCache {
 
   // ---- lookups ----
 
-  // Returns the named blocks of a sequence; none without prefix caching.
+  // Returns the names (keys in the prefix cache) of a sequence's blocks; empty without prefix caching.
   std::vector<BlockRun> chain_of(const TurnText& text) const;
   FoundContext find(const Request& request) const;
-  // True iff part of `found` is being loaded for another request, whose blocks this request will then hit.
+  // True iff a part in `found` is being loaded for another request. The caller can wait and then hit the
+  // loaded blocks.
   bool is_loading(const FoundParts& found) const;
   // Returns, for a router, the prompt's tokens that are stored on this node, each counted in its nearest
   // tier.
@@ -74,7 +76,7 @@ class ContextCache {
   // Pins the stored parts of the request's prompt until release().
   void use(Request& request, Order now);
   void release(const Request& request);
-  // If some tier evicts by score, counts one more use of each part of the request's prompt.
+  // If some tier evicts by score, adds a use of each part of the request's prompt to the part's score.
   void weigh(const Request& request);
   // Marks the found parts of the request's prompt as being loaded to the GPU until loaded().
   void load(Request& request, const FoundParts& found);
@@ -105,7 +107,8 @@ class ContextCache {
   // With SaveAt::eviction: saves what the GPU has evicted since the last call.
   std::vector<Move> save_evicted(Order now);
 
-  // Check invariants (invariants.cpp). `holdings`: all that exist. `loading`: all requests that load.
+  // Check invariants (invariants.cpp). `holdings`: all holdings of blocks. `loading`: all requests whose
+  // contexts are being loaded.
   void check_pool(const std::vector<const KvHolding*>& holdings);
   void check_loads(const std::vector<RequestPtr>& loading) const;
   void check_found(const FoundParts& found) const;
@@ -135,8 +138,8 @@ class ContextCache {
   FoundEnds ends_;
   Tier farthest_;                       // farthest tier from which contexts are loaded
   int64_t prefetching_tokens_ = 0;      // sum over waiting requests
-  KeyMap<uint32_t, 0> loading_;         // number of requests that wait for each part that is being loaded
-  std::unordered_map<Key, Left> left_;  // turns that used each part; needed for store_after_hits
+  KeyMap<uint32_t, 0> loading_;         // by part being loaded: number of requests waiting for it
+  std::unordered_map<Key, Left> left_;  // by part: the turns that used it; for store_after_hits
   std::vector<Item> evicted_;       // with SaveAt::eviction: evicted from the GPU and not saved yet, in order
   std::unordered_set<Key> shared_;  // with SaveAt::eviction and soft pins: parts that sessions share
   int64_t pool_checks_ = 0;

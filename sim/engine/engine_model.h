@@ -1,5 +1,5 @@
-// EngineModel: what all engines of one kind share: the model, its cost, how contexts are kept, and the memory
-// for KV. Everything that it refers to outlives the engines.
+// EngineModel: the properties that all engines of one kind share, such as the model's cost, how contexts are
+// kept, and the memory for KV. Everything that it refers to outlives the engines.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ void Forecast::insert(std::size_t place, const Waiting& turn) {
 
 void Forecast::served(Order number) {
   if (!looks_ahead_) return;
-  // Usually it is the first turn.
+  // Usually the served turn is the first in the queue.
   const auto at = std::find_if(waiting_.begin(), waiting_.end(),
                                [&](const Waiting& one) { return one.number == number; });
   if (at == waiting_.end()) return;
@@ -117,8 +117,8 @@ void Forecast::look_again() {
   }
 }
 
-// Returns false while there is no room. Pins the turn's parts: if they do not all fit, they would otherwise
-// evict each other endlessly.
+// Prefetches the turn's parts; returns false if there is no room for them all. Pins the parts meanwhile: if
+// they did not all fit, they would otherwise evict each other endlessly.
 bool Forecast::fetch(const Waiting& turn, double now_s, std::vector<Move>& moves) {
   for (const Item& item : *turn.prompt) store_.pin(item.key);
   const bool fits = fetch_pinned(turn, now_s, moves);
@@ -146,7 +146,7 @@ bool Forecast::fetches(const std::vector<Part>& prompt) const {
 // ---- turns that end ----
 
 // A session's own text and a growing history are used again by the session's next turn; shared texts by the
-// next turn whose prompt has them.
+// next turn whose prompt contains them.
 void Forecast::record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s) {
   if (!clairvoyant_) return;
   const Session& session = workload_.sessions[turn.session];

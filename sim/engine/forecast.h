@@ -1,4 +1,5 @@
-// Forecast: hints about future uses that an engine gives to its store.
+// Forecast: tells an engine's store when stored parts will be used next, and prefetches parts for waiting
+// turns.
 //
 //   look-ahead   Hints from the queue (CachedAttention 3.3). Turns are served in order of their numbers, so a
 //                turn's number serves as the time at which it uses the parts of its prompt. Let S_kv be the
@@ -34,7 +35,7 @@ namespace kvcap {
 
 class Forecast {
  public:
-  // All arguments outlive it. `bytes_per_token`: size in host tiers.
+  // All arguments outlive it. `bytes_per_token`: size of a token's stored state in host tiers.
   Forecast(const Workload& workload, const Arrivals& arrivals, Store& store, const KeepingOptions& keeping,
            double bytes_per_token, SchedulingPolicy order = SchedulingPolicy::fcfs);
 
@@ -50,11 +51,11 @@ class Forecast {
   // Tells the store the next uses of `parts` after a turn that ends now. Called before the turn's state is
   // saved.
   void record_next_uses(const Arrival& turn, const std::vector<Part>& parts, double now_s);
-  // Notes that a turn has ended with `tokens` tokens of state, including the state that it found.
+  // Notes that a turn has ended and leaves `tokens` tokens of state, including the state that it reused.
   void left(int64_t tokens);
 
-  // Tells the store what the queue needs while `running` turns are served. Returns the prefetches for the
-  // first waiting turns.
+  // Tells the store which parts the waiting turns need while `running` turns are served. Returns the
+  // prefetches for the first waiting turns.
   std::vector<Move> look_ahead(std::size_t running, double now_s);
   // True iff part of the prompt is being fetched into DRAM; waiting is then faster than reading it again.
   bool fetches(const std::vector<Part>& prompt) const;
@@ -82,8 +83,8 @@ class Forecast {
   double bytes_per_token_;
   std::unique_ptr<NextUses> next_uses_;  // uses of shared parts; clairvoyant only
   std::deque<Waiting> waiting_;
-  std::size_t expected_ = 0;  // how many turns at the front of waiting_ the store knows
-  std::size_t fetched_ = 0;   // how many of these have been prefetched, as far as checked
+  std::size_t expected_ = 0;  // number of turns at the front of waiting_ that the store knows
+  std::size_t fetched_ = 0;   // number of these whose prefetches have been issued
   bool look_again_ = false;   // prefetched parts may have been evicted
   std::unordered_map<Key, std::set<Order>> numbers_;  // by part: numbers of the turns that the store knows
   int64_t ended_ = 0, left_tokens_ = 0;

@@ -74,7 +74,7 @@ Instance::Instance(const InstanceParts& parts)
                    .saves = saves_,
                    .handovers = handovers_}) {}
 
-// Returns a callback that saves and hands over what a request has computed.
+// Returns a callback that saves and hands over the tokens that a request has computed.
 std::function<void(Request&)> Instance::report_progress() {
   if (keeping_.save_at != SaveAt::step && !parts_.handover) return nullptr;
   return [this](Request& request) {
@@ -180,8 +180,8 @@ void Instance::clear_up(double now_s) {
   record_levels(now_s);
 }
 
-// True iff an arrival may change the next step. An arrival behind a blocked queue cannot until memory is
-// freed, unless arrivals are prefetched, the queue is limited, or an arrival may overtake others.
+// True iff an arrival may change the next step. An arrival behind a blocked queue cannot change it until
+// memory is freed, unless arrivals are prefetched, the queue is limited, or an arrival may overtake others.
 bool Instance::heeds_newcomers() const {
   return scheduler_.waiting().empty() || admissions_.may_be_passed() || keeping_.look_ahead ||
          keeping_.prefetches_arrivals() || serving_.most_turns() ||
@@ -280,7 +280,7 @@ void Instance::take_restored(double now_s) {
   }
 }
 
-// Cuts the stored contexts that lost their front: only their ends are usable.
+// Removes the fronts of stored contexts whose histories were truncated; only their ends stay usable.
 void Instance::cut_fronts(const Arrival& arrival, const std::vector<Cut>& cuts) {
   for (const Cut& cut : cuts) {
     if (parts_.fleet.lost_its_front) parts_.fleet.lost_its_front(cut.key);
@@ -299,7 +299,7 @@ bool Instance::fits(int64_t tokens) const {
   return scheduler_.blocks_needed(scheduler_.most_slots(tokens)) <= cache_.pool().total();
 }
 
-// True iff the batch or the queue has room.
+// True iff the batch or the queue has room for another turn.
 bool Instance::may_wait() const {
   const std::optional<int64_t> most = serving_.most_turns();
   return !most || turns() < *most;
@@ -375,7 +375,7 @@ void Instance::record_level(Level which, double value, double now_s) {
   parts_.recorder->level(which, value, now_s, parts_.number);
 }
 
-// Converts blocks to tokens; with several layer groups, by the blocks' share of the capacity.
+// Converts a number of blocks to tokens; with several layer groups, by their share of the pool's capacity.
 double Instance::tokens_of(int64_t blocks) const {
   const KvPool& pool = cache_.pool();
   if (engine_.kv_layout->is_plain()) {

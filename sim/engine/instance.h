@@ -1,13 +1,13 @@
 // Instance: one engine, as a passive state machine. A fleet owns the clock and calls finish() and proceed();
 // both return the time of the next call.
 //
-// A turn arrives, waits and is admitted; its context is restored if tiers hold more of it than the GPU. The
-// GPU computes its prompt in slices and then a token per step, and its context is saved. Four classes do
-// this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and a ContextCache
-// tracks contexts. The instance itself handles arrivals, answers and clients that give up, and informs these
-// classes of them.
+// A turn arrives, waits and is admitted. Its context is restored if tiers hold more tokens of the context
+// than the GPU. The GPU computes its prompt in slices and then a token per step, and its context is saved.
+// Four classes do this: Admissions, Steps, Saves and Handovers. A Scheduler chooses what a step computes, and
+// a ContextCache tracks contexts. The instance itself handles arrivals, answers and clients that give up, and
+// reports them to these classes.
 //
-// A run of decode steps that no event interrupts takes one call (steps.h).
+// A run of decode steps that no event interrupts is simulated in one call (steps.h).
 #pragma once
 
 #include <array>
@@ -47,14 +47,15 @@ class Instance {
 
   // Ends the step if it is over; otherwise returns the time at which it ends.
   std::optional<double> finish(double now_s);
-  // Admits requests and starts the next step. Returns the time of the next call (infinity: when woken).
+  // Admits requests and starts the next step. Returns the time of the next call; infinity if only a wake-up
+  // leads to one.
   double proceed(double now_s);
 
   // Ranks that share experts step together: a common step begins when all have ended the previous one. The
   // fleet calls prepare() on all ranks. If one has a step to compute and none is blocked, it calls begin() on
   // each, otherwise steps().withdraw(); then it calls settle() on all.
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
-  std::optional<double> busy_until_s(double now_s);      // the end of the running step
+  std::optional<double> busy_until_s(double now_s);      // the end of the running step, if any
   Plan prepare(double now_s);
   // Begins the step. Returns how long the step would take on this rank alone.
   double begin(double now_s, int64_t rows_of_others);
@@ -81,16 +82,17 @@ class Instance {
   }
   EngineFacts facts() const;
 
-  // For checks. turns() counts the turns that wait or are served, pins() the pins on the parts of their
-  // prompts. check_ended() aborts unless everything has been released. REQUIRES: every session has ended.
+  // For checks. turns() counts the turns that wait or are served; pins() counts the pins on the parts of
+  // their prompts. check_ended() aborts unless everything has been released; it requires that every session
+  // has ended.
   int64_t turns() const {
     return static_cast<int64_t>(scheduler_.requests() + api_server_.requests().size());
   }
-  int64_t waiting() const {  // those of turns() that are not admitted yet
+  int64_t waiting() const {  // turns that are not admitted yet
     return static_cast<int64_t>(scheduler_.waiting().size() + api_server_.requests().size()) -
            scheduler_.restored_waiting();
   }
-  // Returns the turns in the engine's queue, without those that its API server processes.
+  // Returns the number of turns in the engine's queue, not counting those that its API server processes.
   int64_t queued() const {
     return static_cast<int64_t>(scheduler_.waiting().size()) - scheduler_.restored_waiting();
   }
@@ -161,9 +163,9 @@ class Instance {
   double newcomer_s_ = std::numeric_limits<double>::infinity();  // time of the first unprocessed arrival
 
   Deadlines deadlines_;
-  std::vector<Request*> leaving_;                  // abandoned or lost requests that are still here, in order
-  double recorded_s_ = 0;                          // time of the last recorded levels
-  int64_t recorded_waiting_ = 0;                   // turns that waited then, plus arrivals since
+  std::vector<Request*> leaving_;  // abandoned or lost requests that have not left yet, in order
+  double recorded_s_ = 0;          // time of the last recorded levels
+  int64_t recorded_waiting_ = 0;   // turns that waited at recorded_s_, plus arrivals since
   double checked_s_ = 0, checked_progress_s_ = 0;  // at the last check()
 };
 

@@ -1,4 +1,5 @@
-// InstanceParts: what an engine needs from its fleet: its model, node, store and clock, and callbacks.
+// InstanceParts: everything that an engine gets from its fleet, i.e. its model, node, store, clock and
+// callbacks.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@
 
 namespace kvcap {
 
-// Times closer than this are equal: the resolution of the World.
+// Times that differ by at most this are treated as equal, because the World's clock has a finite resolution.
 inline constexpr double kTimeResolution_s = 2e-9;
 
 // Callbacks from an instance to its fleet.
@@ -56,8 +57,8 @@ struct InstanceParts {
   std::atomic<int64_t>* finished_turns = nullptr;  // for a progress bar
   std::size_t number = 0;                          // index of the node in its fleet
   const HandoverPlan* handover = nullptr;          // set for nodes that compute prompts for others
-  // True: this is the fleet's only node and never fails; it reads the arrivals itself and need not be called
-  // for them.
+  // True if this is the fleet's only node and never fails. It then reads the arrivals itself and need not be
+  // called for them.
   bool sees_arrivals = false;
   FleetCallbacks fleet;
 };

@@ -121,7 +121,7 @@ void Steps::check(double now_s) const {
     KVCAP_INVARIANT("INV-TOKENS", slice.tokens > 0);
     tokens += slice.tokens;
   }
-  // A rank without work runs empty steps along with others.
+  // A rank without work runs empty steps together with the other ranks.
   const bool alone = engine_.cost->placement().ranks == 1;
   KVCAP_INVARIANT("INV-TOKENS", (tokens > 0 || !alone) && tokens <= serving_.max_num_batched_tokens);
 }

@@ -39,7 +39,7 @@ struct KeepingOptions {
   double load_enqueue_s = 0;           // time to enqueue all layers; a blocking load takes at least this long
   bool polled_loads = false;           // the scheduler learns of the end of a load only some steps later
   double remote_copies = 1;            // copies per write to a remote tier
-  double lookup_s = 0;                 // time of a lookup in the remote tier's index, once per turn
+  double lookup_s = 0;                 // duration of a lookup in the remote tier's index; one per turn
   double write_queue_s = 0;            // limit of a tier's write queue in seconds of work; 0: no limit
 
   bool prefetches_arrivals() const {

@@ -76,7 +76,7 @@ Order NextUses::after(Key key, const Arrival& turn, double now_s) {
   return std::min(other_s, of_own_session(found->second, turn, now_s, other_s));
 }
 
-// Looks only at uses before `before_s`.
+// Considers only uses before `before_s`.
 Order NextUses::of_own_session(const Uses& uses, const Arrival& turn, double now_s, Order before_s) const {
   const double least_s = least_s_[workload_.sessions[turn.session].first_turn + turn.turn];
   const auto begin = workload_.concurrency > 0

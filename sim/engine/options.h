@@ -1,4 +1,4 @@
-// ServingOptions: how an engine serves requests; the names are vLLM's.
+// ServingOptions: how an engine serves requests. Most options are named as in vLLM.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace kvcap {
 
-// Serving engine whose behaviour and defaults apply where a scenario gives none (engines.h).
+// The simulated serving engine. Its defaults apply to options that a scenario does not set
+// (versions/engines.h).
 enum class EngineKind : uint8_t { vllm, sglang, trtllm };
 inline constexpr std::string_view kEngineNames[] = {"vllm", "sglang", "trtllm"};
 constexpr Names names_of(EngineKind) { return kEngineNames; }
@@ -27,8 +28,8 @@ constexpr Names names_of(Overflow) { return kOverflowNames; }
 
 // How many blocks must be free or evictable to admit a request. full_prompt: for the whole prompt; chunk: for
 // its first slice; reserve_output: for the prompt and the whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT);
-// reserve_share: for the prompt and the answer plus a share of what running requests have still to generate.
-// The share falls with every decode step and rises with each preemption (SGLang's new_token_ratio).
+// reserve_share: for the prompt and the answer plus a share of the tokens that running requests still have to
+// generate. The share falls with every decode step and rises with each preemption (SGLang's new_token_ratio).
 enum class Admission : uint8_t { full_prompt, chunk, reserve_output, reserve_share };
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output",
                                                        "reserve_share"};
@@ -76,7 +77,7 @@ struct ServingOptions {
   EngineKind engine = EngineKind::vllm;
   int64_t tensor_parallel_size = 1;
   int64_t pipeline_parallel_size = 1;  // stages, each with tensor_parallel_size GPUs and a part of the layers
-  // Number of tensor-parallel GPUs that divide the tokens of their KV among them instead of each holding a
+  // Number of tensor-parallel GPUs that divide the KV of a sequence by tokens, instead of each storing a
   // copy.
   int64_t decode_context_parallel_size = 1;
   // Ranks per replica; each is an engine with tensor_parallel_size GPUs. Ranks of a model with experts share
@@ -107,7 +108,8 @@ struct ServingOptions {
   bool allow_impossible = false;              // simulate settings with which the engine would not start
   // Absent: `engine` if the profile has gpu.reported_memory_bytes, else `simple`.
   std::optional<KvCapacityModel> kv_capacity_model;
-  // Default: the newest vLLM (kNewestVllm). Determines the memory besides KV, and the host times.
+  // Default: the newest vLLM (kNewestVllm). Determines the host times and the GPU memory that is not
+  // available for KV.
   std::string engine_version = "0.30";
   Overflow overflow = Overflow::truncate;  // truncate: drop the older half of the history until it fits
 

@@ -27,13 +27,14 @@
 
 namespace kvcap {
 
-// Part of a piece or text of node_tokens tokens: `tokens` tokens from `first_token` on.
+// A range of a text or piece: the `tokens` tokens from `first_token` on. The whole text has node_tokens
+// tokens.
 struct Part : Item {
   int64_t node_tokens = 0;
   int64_t first_token = 0;
 };
 
-// Whose text a run belongs to: the session's own, or a shared document or piece.
+// The kind of text to which a run belongs: the session's own text, or a shared document or piece.
 enum class TextOwner : uint8_t { session, document, piece };
 struct SequenceRun : TextRun {
   TextOwner owner = TextOwner::session;

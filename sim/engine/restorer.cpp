@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// Work that takes the share `rate` of the GPU from `since_s` to `until_s`.
+// Restoration work that takes the share `rate` of the GPU's time from `since_s` to `until_s`.
 struct Share {
   double since_s = 0, until_s = 0, rate = 0;
   uint64_t number = 0;
@@ -89,8 +89,9 @@ class RequestRestorer : public AnyRestorer {
   // Once all loads have ended, the times of the computation are known.
   bool may_surprise() const override { return loading_ > 0 && AnyRestorer::may_surprise(); }
 
-  // Work that arrives faster than the GPU serves it waits, and progress is constant meanwhile. So progress is
-  // the maximum of left_s so far, and maxima occur where shares begin.
+  // If restoration work arrives faster than the GPU serves it, the excess is queued and progress stands still
+  // meanwhile. So progress at a time is the maximum of left_s up to that time, and maxima occur where shares
+  // begin.
   double progress_s(double at_s) const override {
     double most_s = std::max(progress_s_, left_s(at_s));
     for (const Share& share : shares_) {
@@ -137,7 +138,7 @@ class RequestRestorer : public AnyRestorer {
   };
   using RunPtr = std::shared_ptr<Run>;
 
-  // Returns the time up to `at_s` minus the work that has arrived by then.
+  // Returns the time up to `at_s` minus the restoration work that has arrived by then.
   double left_s(double at_s) const {
     double taken_s = taken_s_;
     for (const Share& share : shares_) taken_s += share.taken_s(at_s);
@@ -161,7 +162,7 @@ class RequestRestorer : public AnyRestorer {
     return leading_s;
   }
 
-  // Adds an estimated share: `seconds` of the run's work between two times.
+  // Adds an estimated share: `seconds` of the run's work, spread evenly between two times.
   void expect(Run& run, double since_s, double until_s, double seconds) {
     if (seconds <= 0 || until_s - since_s <= 1e-9) return;
     run.shares.push_back({since_s, until_s, seconds / (until_s - since_s), next_share_++});

@@ -5,7 +5,7 @@
 // GPU time available to steps up to t: a step that begins at progress p and needs W seconds ends at progress
 // p + W.
 //
-//   layer    every load and computation of a layer is an activity of the World. The reference.
+//   layer    every load and computation of a layer is an activity of the World; this is the reference.
 //   request  one transfer per tier; after the last one, makespan_s with the measured rates gives the end of
 //            the restoration. Layers without loads are computed at its start, after those of earlier
 //            restorations; the rest of its computation is spread evenly from the first byte to the end. Where
@@ -22,7 +22,7 @@
 namespace kvcap {
 
 struct RestoreTimes {
-  double loaded_s = 0;    // end of the last transfer (without transfers: the start)
+  double loaded_s = 0;    // end of the last transfer; without transfers, the start of the restoration
   double restored_s = 0;  // may be later than the reporting call
   // Request fidelity: GPU seconds between computes_from_s and restored_s that have not been reported yet.
   double compute_s = 0, computes_from_s = 0;

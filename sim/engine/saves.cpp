@@ -127,7 +127,7 @@ std::function<void()> Saves::keep_blocks_until_called(Request& request) {
 }
 
 // Releases the blocks if their request has ended. The steps of the current run have already taken their
-// blocks, so these are released when it ends.
+// blocks, so the lease's blocks are released when the run ends.
 void Saves::end_lease(const std::shared_ptr<KvLease>& lease) {
   if (std::find(kept_.begin(), kept_.end(), &lease->holding) == kept_.end()) return;
   const bool in_run = steps_.in_long_run();

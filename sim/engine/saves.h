@@ -14,10 +14,11 @@
 
 namespace kvcap {
 
-// What Saves reports.
+// Callbacks of Saves.
 struct SaveCallbacks {
   std::function<void()> fetched;  // a move towards the GPU has ended
-  // Blocks of an ended request are free. in_run: they are released only when the current run of steps ends.
+  // The blocks of an ended request are no longer needed. in_run: they are released only when the current run
+  // of steps ends.
   std::function<void(bool in_run)> freed;
 };
 

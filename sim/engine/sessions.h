@@ -21,13 +21,13 @@ namespace kvcap {
 // Sequence of a turn that is about to be served.
 struct TurnText {
   std::vector<SequenceRun> runs;  // whole sequence: history, new tokens, answer
-  std::vector<Part> prompt;       // parts of its prompt that tiers may hold, from the beginning
-  std::vector<Part> answer;       // pieces that its answer completes
-  int64_t history_tokens = 0;     // prompt tokens that earlier turns may have left
+  std::vector<Part> prompt;       // parts of the prompt that tiers may hold, from its beginning
+  std::vector<Part> answer;       // pieces that the answer completes
+  int64_t history_tokens = 0;     // prompt tokens whose state earlier turns may have left
   int64_t input_tokens = 0;       // remaining prompt tokens
   int64_t output_tokens = 0;
-  bool cold = true;              // no earlier turn has left any part of its history
-  std::size_t history_runs = 0;  // number of runs in its history
+  bool cold = true;              // no earlier turn has left any part of the history
+  std::size_t history_runs = 0;  // number of runs in the history
   bool was_cut = false;          // the history lost its front at this turn
   bool truncated = false;        // the history, the input or the answer was shortened
 };
@@ -59,10 +59,10 @@ class Sessions {
   }
   // Notes that no later turn of the session arrives.
   void end(uint32_t session);
-  // Returns what is known of a turn before it is served.
+  // Returns the turn's record with the fields that are known before it is served.
   TurnRecord record_of(const Arrival& arrival, const TurnText& text) const;
-  // Records `record` of a turn that was rejected or has failed, and the turns that never arrive because of
-  // it. Returns the number of the latter.
+  // Records a turn that was rejected or has failed, and the turns that never arrive as a consequence. Returns
+  // the number of turns that never arrive.
   uint32_t end_unanswered(const Arrival& arrival, TurnRecord record, double now_s, Recorder& recorder);
 
   Arrivals arrivals;
@@ -79,15 +79,16 @@ class Sessions {
   Key own_text(uint32_t session, uint32_t number) const;
   void cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid, std::vector<Cut>* cuts) const;
   void remember(const Arrival& arrival, Runs runs);
-  // Returns the length of the turn's answer. With serving.overflow truncate, the answer to a prompt that the
-  // source gives as a whole ends at max_model_len, as engines end it unless the request sets a length.
+  // Returns the length of the turn's answer. With serving.overflow `truncate`, if the workload's source gives
+  // whole prompts, the answer ends at max_model_len, as in engines unless the request sets a length.
   int64_t output_tokens(const Turn& turn, int64_t prompt_tokens, bool is_whole_prompt) const;
 
   const Workload& workload_;
   ServingOptions serving_;
   KeepingOptions keeping_;
   int64_t max_model_len_;
-  // Sequence at the end of each session's last turn; of_turns_: of every turn of sessions that branch.
+  // Sequence at the end of each session's latest turn. of_turns_ has one for every turn of sessions that
+  // branch.
   std::vector<uint32_t> slot_of_session_;
   std::vector<Runs> slots_;
   std::vector<uint32_t> free_slots_;

@@ -137,7 +137,7 @@ DecodeRun StepTime::decode(int64_t decoding, int64_t context_tokens, double extr
   const auto growth = static_cast<double>(decoding);  // growth of the context per step
 
   // The layers of step j last max(floor, linear + attention(context + j growth)). Attention is piecewise
-  // linear; a ramp ends with its piece, or where the sum crosses a floor.
+  // linear; a ramp ends where its linear piece ends, or where the layer's time crosses a floor.
   std::vector<Ramp> ramps;
   int64_t begin = 0;
   while (begin != kUnlimitedSteps) {

@@ -46,7 +46,7 @@ class DecodeRun {
   DecodeRun at_least(double seconds) const;
 
  private:
-  std::vector<Ramp> ramps_;  // the last one never ends
+  std::vector<Ramp> ramps_;  // the last ramp never ends
 };
 
 class StepTime {
@@ -54,7 +54,7 @@ class StepTime {
   // `speculation`: null if a step yields one token per sequence. All arguments outlive it.
   StepTime(const CostModel& cost, std::vector<SaveFloor> floors, const ServingOptions& serving,
            const Speculation* speculation = nullptr);
-  // Without host times.
+  // Times steps without host times.
   StepTime(const CostModel& cost, std::vector<SaveFloor> floors);
 
   // Sets how many rows other ranks have in the steps timed from now on (CostModel::linear_layer_s); initially

@@ -50,7 +50,7 @@ void Steps::begin(double now_s) {
   time_step();
 }
 
-// Ranks in lockstep begin their steps together, so their numbers agree.
+// Ranks in lockstep begin their steps together, so their step numbers agree.
 bool Steps::throttles(int64_t number) const {
   return engine_.cost->placement().ranks > 1 && number % serving_.prefill_schedule_interval != 0;
 }
@@ -270,7 +270,7 @@ void Steps::skip_before(int64_t step) {
     step_.skipped += steps;
   }
   if (ends && step_.skipped == step - 2) {
-    // The last step but one, and the plan made when the last one begins.
+    // Ends the last step but one and makes the plan that is due when the last step begins.
     for (const Slice& slice : current_.slices) {
       scheduler_.finish(slice);
       if (on_.computed) on_.computed(*slice.request);
@@ -367,7 +367,7 @@ void Steps::record_gaps(const Batch& batch) const {
   }
 }
 
-// Records the gaps between tokens of decoding requests. Those after prompts are not known here.
+// Records the gaps between tokens of decoding requests. Instance::token() records those after prompt slices.
 void Steps::record_gaps(double now_s) const {
   int64_t steady = 0;
   for (const Slice& slice : current_.slices) {

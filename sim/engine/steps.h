@@ -1,9 +1,10 @@
 // Steps: plans the steps of one engine and determines how long they take and when they end.
 //
-// A run of decode steps that no event interrupts is one step here (request fidelity). With speculative
-// decoding there are no such runs because the number of tokens that a step yields per sequence is random.
+// A run of decode steps that no event interrupts is simulated as one step (with request fidelity). With
+// speculative decoding there are no such runs because the number of tokens that a step yields per sequence is
+// random.
 //
-// Under pipeline parallelism the step here is that of the first stage. When it ends, its batch passes on to
+// Under pipeline parallelism, a step here is a step of the first stage. When it ends, its batch passes on to
 // the other stages; land() ends the batch. As in vLLM V1 (engine/core.py, step_with_batch_queue) there are at
 // most as many batches as stages, and a sequence whose token is awaited is in no other batch.
 #pragma once
@@ -41,14 +42,14 @@ class Steps {
   bool plan();
   // Keeps the plan for the next step.
   void withdraw();
-  // Begins the planned step; without a plan, the step of one row with which an idle rank accompanies the
-  // others.
+  // Begins the planned step. Without a plan, begins the step of one row that an idle rank computes together
+  // with the other ranks.
   void begin(double now_s);
   // Returns the end of the step as known now. `event_s`: time of the next event that cuts a run short.
   // REQUIRES: is_running().
   double end_s(double now_s, double event_s);
-  // Ends the step: end() counts what it took and returns how many steps it was; then end_slices() yields its
-  // tokens.
+  // Ends the step or run of steps: end() records its time and returns its number of steps; then end_slices()
+  // yields its tokens.
   int64_t end(double now_s);
   void end_slices(double now_s);
   // Pipeline parallelism: ends the batches that have left the last stage by `now_s`, and returns their
@@ -75,15 +76,15 @@ class Steps {
   bool is_running() const { return step_.running; }
   // True during a run of decode steps that an event may cut short.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
-  // Called on an event: the engine is called soon, unless a single step runs, whose end handles the event.
+  // Called on an event: wakes the engine, unless a single step runs, whose end handles the event.
   void wake() const;
   const StepPlan& current() const { return current_; }
   // Returns the end of the first layer of the step if nothing delays it.
   double first_layer_end_s() const;
   // True iff a step that runs or is planned computes the request.
   bool computes(const Request& request) const;
-  // Returns the time of the current evictions: that of the step that takes the evicted blocks. A run of steps
-  // takes the blocks of all its steps afterwards, at once.
+  // Returns the simulated time of evictions that happen now: that of the step that takes the evicted blocks.
+  // A run takes the blocks of all its steps only afterwards.
   double eviction_s() const;
 
   // Return the GPU seconds of a plan, and of its decodes alone.
@@ -97,7 +98,7 @@ class Steps {
   struct Step {
     bool running = false;
     double start_s = 0;
-    double progress_s = 0;  // Restorer::progress_s at its beginning
+    double progress_s = 0;  // Restorer::progress_s at the step's beginning
     double work_s = 0;      // duration, without delays by the computation of restorations
     double gpu_s = 0;       // part of work_s in which the GPU computes
     int64_t steps = 1;
@@ -148,7 +149,7 @@ class Steps {
   std::deque<Batch> batches_;  // in the order of their ends
   StepPlan current_, following_;
   Step step_;
-  int64_t step_number_ = 0;               // of the step that begins next
+  int64_t step_number_ = 0;               // number of the step that begins next
   std::optional<int64_t> evicting_step_;  // step of the run that causes the current evictions
   std::vector<PrefillChunk> chunks_;      // scratch: avoids an allocation per step
   Decodes decodes_;                       // scratch, with chunks_

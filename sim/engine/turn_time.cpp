@@ -46,10 +46,10 @@ double linear_of_steps_s(double decode_rows, double prompt_rows, double slice_ro
 }  // namespace
 
 // With b concurrent requests, o output tokens and c computed prompt tokens per turn (means over turns), a
-// step computes b decoding rows and b c / o rows of prompts, and b / o turns end with it. So a turn takes o /
-// b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and the step's
+// step computes b decoding rows and b c / o rows of prompts, and b / o turns end per step. So a turn takes
+// o/b steps of that size. b is the largest batch: the minimum of max_num_seqs, the KV capacity and the step's
 // token budget. Pipeline stages divide the sequences into as many batches, and the slowest stage determines
-// how often one ends.
+// how often a batch ends.
 double StepTime::turn_s(const MeanTurn& turn,
                         const std::function<double(double tokens)>& sequences_at_once) const {
   const int64_t at_once = std::llround(sequences_at_once(turn.prompt_tokens + turn.output_tokens / 2));

@@ -38,7 +38,7 @@ Fleet::Fleet(const FleetParts& parts)
     changes_.push_back({failure.at_s, node, false});
     changes_.push_back({failure.at_s + failure.down_s, node, true});
   }
-  // At the same time, recoveries precede failures: a node may fail again as soon as it is up.
+  // If changes have the same time, recoveries precede failures: a node may fail again as soon as it is up.
   std::stable_sort(changes_.begin(), changes_.end(), [](const Change& a, const Change& b) {
     return a.at_s != b.at_s ? a.at_s < b.at_s : a.up > b.up;
   });
@@ -117,7 +117,7 @@ double Fleet::advance(double now_s) {
   if (alone()) return advance_only(now_s);
   at_work_.clear();
   change_nodes(now_s);
-  // At the same time, steps end first, then turns arrive, then the next steps begin.
+  // If events have the same time, steps end first, then turns arrive, then the next steps begin.
   for (Slot unit = due_.first(); unit != kNoSlot && due_.first_rank().value <= now_s + kTimeResolution_s;
        unit = due_.first()) {
     call_again_or_work(unit, now_s);
@@ -139,7 +139,7 @@ double Fleet::advance(double now_s) {
   return next_s;
 }
 
-// Advances a single node, which handles arrivals itself while a step runs.
+// Advances a fleet of a single node, which handles arrivals itself while a step runs.
 double Fleet::advance_only(double now_s) {
   Instance& only = *members_.front().instance;
   if (const std::optional<double> busy_until_s = only.finish(now_s)) return *busy_until_s;
@@ -199,7 +199,7 @@ std::vector<Part> Fleet::prompt_parts(const TurnText& text) const {
                   parts_.instance.engine->keeping->chunk_tokens);
 }
 
-// A step of the unit has ended, and its servers update their metrics.
+// Called when a step of the unit has ended: the unit's servers update their metrics.
 void Fleet::report_metrics(Slot unit, double now_s) {
   if (!pools_.front().router.scrapes()) return;
   for (Member& member : members_of(unit)) {
@@ -208,7 +208,7 @@ void Fleet::report_metrics(Slot unit, double now_s) {
   }
 }
 
-// Sets the queue and KV usage to those of the last scrape.
+// Sets the queue length and KV usage in `facts` to their values at the last scrape.
 void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
   Member& member = members_[node];
   const double period_s = parts_.options.router.metrics_period_s;
@@ -226,7 +226,7 @@ void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
   facts.held_share = metrics.held_share;
 }
 
-// Updates what the router knows of each node, including the indexed tokens of this prompt.
+// Updates the router's facts about each node, including how many tokens of this prompt the index lists.
 void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
   const bool looks = parts_.options.router.index == IndexKind::exact;
   for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
@@ -249,8 +249,8 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     } else {
       facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
     }
-    // All caches fill up, so the number of cached tokens does not distinguish nodes. They are compared by the
-    // tokens sent to them, or by the KV tokens of their requests.
+    // All caches fill up, so the number of cached tokens does not distinguish nodes. Nodes are compared by
+    // the tokens that were sent to them, or by the KV tokens of their requests.
     const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
     facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
   }
@@ -324,7 +324,7 @@ std::optional<std::size_t> Fleet::choose_rank(Pool& pool, std::optional<std::siz
   return least_loaded(pool.first + *node * pool.ranks, pool.ranks) - pool.first;
 }
 
-// Returns the least loaded of `ranks` members.
+// Returns the least loaded of the `ranks` members from `first` on.
 std::size_t Fleet::least_loaded(std::size_t first, std::size_t ranks) const {
   const auto load = [this](std::size_t member) {
     const Instance& instance = *members_[member].instance;
@@ -347,7 +347,7 @@ void Fleet::route(Arrival arrival, double now_s) {
   tell(*chosen, now_s);
 }
 
-// Informs the unit of an arrival, which may end its running steps earlier.
+// Informs the member's unit of an arrival, which may end the unit's running steps earlier.
 void Fleet::tell(std::size_t member, double now_s) {
   const Slot unit = unit_of(member);
   if (std::find(at_work_.begin(), at_work_.end(), unit) != at_work_.end()) return;
@@ -374,7 +374,7 @@ void Fleet::hand_over(const HandedOver& turn, double now_s) {
   tell(*chosen, now_s);
 }
 
-// Records the held turns as waiting on the first node of a pool, none of whose nodes is up.
+// If no node of a pool is up, records the turns held for the pool as waiting on its first node.
 void Fleet::level_held(double now_s) const {
   Recorder& recorder = *parts_.instance.recorder;
   const auto level = [&](const Pool& pool, std::size_t held) {
@@ -405,7 +405,7 @@ void Fleet::give_up_one(double now_s) {
   if (parts_.instance.finished_turns) *parts_.instance.finished_turns += 1 + unborn;
 }
 
-// Drops a turn that waits while no node is up.
+// Drops the turn if it waits because no node is up.
 void Fleet::drop_held(const Arrival& given_up, double now_s) {
   const auto same = [&](const Arrival& one) { return one.number == given_up.number; };
   bool is_dropped = std::erase_if(held_, same) > 0;

@@ -1,5 +1,5 @@
-// Fleet: the nodes that serve a workload, as a passive state machine: its owner has the clock and calls
-// advance(). Its router sends each arriving turn to a node; nodes fail and recover.
+// Fleet: the nodes that serve a workload. Its router sends each arriving turn to a node; nodes fail and
+// recover. A fleet is a passive state machine: its owner has the clock and calls advance().
 //
 // A failing node loses its turns, its own tiers and all transfers on its links. Its turns are immediately
 // routed again in order of arrival and start over from their prompts: TTFT counts from the first arrival to
@@ -17,7 +17,7 @@
 // as it can (engine/turn_ends.cpp). The run ends when all engines have done so.
 //
 // With disaggregated prefill and decode a turn is routed twice by the same rule: to a node that computes its
-// prompt, and from there to a node that decodes it. It counts as a turn of both.
+// prompt, and from there to a node that decodes it. It counts as a turn of both nodes.
 //
 // A single node that never fails reads the arrivals itself, so routing them costs no events.
 #pragma once
@@ -71,8 +71,8 @@ class Fleet {
  public:
   explicit Fleet(const FleetParts& parts);
 
-  // Processes what is due at `now_s`. Returns the time of the next call (infinity: the fleet is woken), or a
-  // negative number once every session has ended.
+  // Processes the events that are due at `now_s`. Returns the time of the next call, infinity if only a
+  // wake-up leads to one, or a negative number once every session has ended.
   double advance(double now_s);
   double ended_s() const { return ended_s_; }
 
@@ -95,7 +95,7 @@ class Fleet {
   struct Pool {
     const EngineModel* engine = nullptr;
     std::size_t first = 0, members = 0;
-    std::size_t ranks = 1, step_ranks = 1;  // members of a node; those that step together
+    std::size_t ranks = 1, step_ranks = 1;  // members per node; members that step together
     Router router;
     // by session: the member that served its last turn; kNowhere before its first turn
     std::vector<uint32_t> last_node;
@@ -123,7 +123,8 @@ class Fleet {
   void call_again_or_work(Slot unit, double now_s);
   std::optional<double> finish(Slot unit, double now_s);
   double proceed(Slot unit, double now_s);
-  // Returns the member of a pool that gets the turn. `moved`: another member served its session before.
+  // Returns the member of a pool that gets the turn. Sets `moved` if another member served the session's
+  // previous turn.
   std::optional<std::size_t> assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s);
   std::optional<std::size_t> choose_node(const Arrival& arrival, Pool& pool,
                                          std::optional<std::size_t> before, double now_s);
@@ -171,7 +172,7 @@ class Fleet {
   std::size_t next_change_ = 0;
   std::deque<Arrival> held_;                // turns that wait while no node is up
   std::vector<HandedOver> handed_over_;     // turns that need a decode node
-  std::deque<HandedOver> held_for_decode_;  // those that wait while no decode node is up
+  std::deque<HandedOver> held_for_decode_;  // turns that wait while no decode node is up
   std::vector<Arrival> lost_;               // turns that start over because their decode nodes have failed
   int64_t most_decoded_tokens_ = 0;         // longest sequence that a decode node can ever hold
   SlotHeap due_;                            // units by the time of their next call

@@ -1,11 +1,11 @@
-// Steps of a unit: a single engine, or the ranks of a node that share experts and step together.
+// Runs the steps of a unit: a single engine, or the ranks of a node that share experts and step together.
 #include <algorithm>
 #include <limits>
 
 #include "fleet/fleet.h"
 
 namespace kvcap {
-// Ends the step if it is over on all members; otherwise returns the end on the slowest one.
+// Ends the step if it is over on all members; otherwise returns the time at which the slowest member ends it.
 std::optional<double> Fleet::finish(Slot unit, double now_s) {
   const std::span<Member> members = members_of(unit);
   if (members.size() == 1) return members.front().instance->finish(now_s);

@@ -11,8 +11,8 @@
 
 namespace kvcap {
 
-// What a router knows about the nodes' contents. exact: what they store; events: what nodes have reported,
-// with a delay; approximate: the prompts that it has sent to them recently.
+// How a router knows what the nodes store. exact: it reads their stores; events: nodes report changes, with a
+// delay; approximate: it remembers the prompts that it has recently sent to each node.
 enum class IndexKind : uint8_t { exact, events, approximate };
 inline constexpr std::string_view kIndexNames[] = {"exact", "events", "approximate"};
 constexpr Names names_of(IndexKind) { return kIndexNames; }
@@ -29,7 +29,7 @@ enum class Picker : uint8_t { max_score, weighted_random };
 inline constexpr std::string_view kPickerNames[] = {"max_score", "weighted_random"};
 constexpr Names names_of(Picker) { return kPickerNames; }
 
-// Options of production routers and their weights (router.h). Defaults and sources:
+// Options and weights of the routers that model production routers (router.h). Defaults and sources:
 //   dynamo       docs router-concepts.md@03037af, router-configuration.md@057096c; dynamo#11714 (no floor,
 //                credits above 1), #10574 (decay)
 //   weighted     llm-d-router, below pkg/epp: plugins/scheduling/scorer/queuedepth/queue.go@2342697,

@@ -1,4 +1,4 @@
-// Router: chooses the node of a fleet that serves a turn from facts about the nodes.
+// Router: decides which node of a fleet serves a turn, based on facts about the nodes.
 //
 //   round_robin       the nodes in turn
 //   random            any node
@@ -41,16 +41,16 @@ namespace kvcap {
 // State of a node that the router uses.
 struct NodeFacts {
   bool up = true;
-  int64_t turns = 0;    // sent to it and not yet answered
-  int64_t waiting = 0;  // those of `turns` that are not admitted yet; weighted: as of the last scrape
+  int64_t turns = 0;    // turns sent to the node and not yet answered
+  int64_t waiting = 0;  // part of `turns` that is not admitted yet; weighted: at the last scrape
   // Prompt tokens that the index lists for the node, each in its nearest tier. Set if needs_beliefs().
   std::array<int64_t, kTiers.size()> found_tokens{};
   int64_t indexed_tokens = 0;  // tokens of all texts that the index lists for the node
-  double held_share = 0;       // share of its KV blocks that requests hold; weighted: as of the last scrape
-  int64_t prefill_tokens = 0;  // prompt tokens sent to it and not computed yet
+  double held_share = 0;       // share of the KV blocks that requests hold; weighted: at the last scrape
+  int64_t prefill_tokens = 0;  // prompt tokens sent to the node and not computed yet
   int64_t decode_tokens = 0;   // tokens of sequences that decode there
-  // Prompt tokens of turns that have no first token yet, without those that the router found on the node when
-  // it sent them.
+  // Prompt tokens of turns that have no first token yet, not counting tokens that the router found on the
+  // node when it sent the turns.
   int64_t tokens_in_flight = 0;
   int64_t all_found() const { return std::accumulate(found_tokens.begin(), found_tokens.end(), int64_t{0}); }
   int64_t found_beyond_dram() const {
@@ -58,7 +58,7 @@ struct NodeFacts {
   }
 };
 
-// What routers remember from one turn to the next.
+// State that a router keeps from one turn to the next.
 struct RouterMemory {
   RandomStream random;
   uint64_t draws = 0;
@@ -77,7 +77,8 @@ struct RouterCall {
   bool stays = false;  // the session stays on its node; round robin does not advance
 };
 
-// Returns the best of the nodes that are up; of equals, the first from memory.next on. nullopt if none is up.
+// Returns the best of the nodes that are up; among equally good nodes, the first from memory.next on. Returns
+// nullopt if no node is up.
 template <class Better>
 std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
   const std::span<const NodeFacts> nodes = call.nodes;
@@ -89,7 +90,7 @@ std::optional<std::size_t> best_node(const RouterCall& call, Better better) {
   return chosen;
 }
 
-// Like best_node(), for the node with the lowest cost.
+// Like best_node(), but returns the node with the lowest cost.
 template <class Cost>
 std::optional<std::size_t> cheapest_node(const RouterCall& call, Cost cost) {
   return best_node(call, [&](const NodeFacts& a, const NodeFacts& b) { return cost(a) < cost(b); });

@@ -18,7 +18,7 @@ int64_t RouterIndex::believed_tokens(std::size_t node, std::span<const Part> pro
   return believed;
 }
 
-// Adds the last part first: earlier parts become more recently used and are dropped later.
+// Adds the parts from last to first, so that earlier parts are more recently used and are dropped later.
 void RouterIndex::routed(std::size_t node, std::span<const Part> prompt, double now_s) {
   if (options_.index != IndexKind::approximate) return;
   for (auto part = prompt.rbegin(); part != prompt.rend(); ++part) {
@@ -65,7 +65,7 @@ void RouterIndex::keep(Node& node, Key part, int64_t tokens, double now_s) {
   node.order.insert(slot, ++node.uses);
 }
 
-// Keeps the first `tokens` tokens of the entry, which may be kNoSlot.
+// Shortens the entry in `slot`, if there is one, to its first `tokens` tokens.
 void RouterIndex::cut(Node& node, Slot slot, int64_t tokens) {
   if (slot == kNoSlot || node.entries[slot].tokens < tokens) return;
   Entry& entry = node.entries[slot];

@@ -1,12 +1,12 @@
-// RouterIndex: a router's assumed contents of each node, for routers that do not read the stores.
+// RouterIndex: the tokens that a router believes each node stores, for routers that do not read the stores.
 //
 //   approximate  prompts sent to a node, dropped least recently used first beyond index_tokens tokens, or
 //                after index_ttl_s without a use. It misses evictions on the node, and answers.
 //   events       what a node reports, with a delay: parts of prompts when they have been computed, contexts
 //                when turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
 //
-// For each part (prompt.h) the index holds how many of its first tokens are stored. A prompt is found up to
-// its first token that is not indexed.
+// For each part (prompt.h) the index holds how many of its first tokens are stored. A lookup finds a prompt's
+// tokens up to the first one that is not indexed.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ class RouterIndex {
   // Returns how many tokens of all texts are indexed on the node.
   int64_t indexed_tokens(std::size_t node) const { return nodes_[node].tokens; }
 
-  // approximate: notes that the prompt is sent to the node.
+  // For `approximate`: notes that the prompt is sent to the node.
   void routed(std::size_t node, std::span<const Part> prompt, double now_s);
-  // events: note what happened on the node at `now_s`. REQUIRES: the times of a node do not decrease.
+  // For `events`: note that the node has stored or evicted parts at `now_s`. REQUIRES: the times of a node's
+  // events do not decrease.
   void stored(std::size_t node, std::span<const Part> parts, double now_s);
   void evicted(std::size_t node, Key part, int64_t first_token, double now_s);
   // Clears a failed node's entries; all routers notice a failure immediately.

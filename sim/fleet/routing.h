@@ -1,5 +1,5 @@
-// The table of routers. A new router is a function in a file of its own and, here, a name, the function and a
-// row.
+// The table of routers. To add a router, write its function in a file of its own, and add an enumerator, the
+// function and a row here.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
-// ServerView: the load of one server as a router sees it: metrics as of the last scrape, and the prompt
-// tokens of turns that it sent there.
+// ServerView: the load of one server as a router sees it: metrics at the last scrape, and the prompt tokens
+// of turns that the router sent to the server.
 //
 // A server updates its metrics at the end of a step (vLLM: update_from_output calls make_stats): the turns
-// that the step's plan left in the queue, and the KV blocks in use. Turns that arrive during a step do not
-// count before the end of the next one. All servers are scraped at the multiples of a period.
+// that the step's plan left in the queue, and the KV blocks in use. Turns that arrive during a step are not
+// counted before the end of the next step. All servers are scraped at the multiples of a period.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ class ServerView {
     reported_s_ = now_s;
   }
   double reported_s() const { return reported_s_; }
-  // Returns the metrics as of the last scrape, which comes after a report at the same time.
+  // Returns the metrics at the last scrape. A scrape sees a report of the same time.
   const ServerMetrics& scraped(double now_s, double period_s) {
     if (scrape_s(now_s, period_s) >= reported_s_) seen_ = reported_;
     return seen_;

@@ -1,4 +1,4 @@
-// weighted: llm-d's router.
+// The router `weighted`, which models llm-d's.
 //
 // The prefix-affinity filter keeps the nodes that hold at least affinity_threshold of the prompt, unless each
 // of them has affinity_penalty_tokens more tokens in flight than some other node. The score of a remaining
@@ -6,8 +6,8 @@
 //   prefix      share of the prompt by tier, times the tier's weight
 //   KV          share of blocks that no request holds
 //   queue       (longest - waiting) / (longest - shortest) queue, 1 if all are equal; or load_aware
-//   no hit      for a prompt without hits, from 1 for the node whose last such prompt is the oldest, or that
-//               had none, to 0; else 0.5
+//   no hit      for a prompt that no node has cached: 1 for the node that got such a prompt least recently or
+//               never, down to 0 for the node that got one most recently; for other prompts 0.5
 //   token load  1 - (tokens in flight + those of the prompt that the node lacks) / 4,194,304
 #include <algorithm>
 #include <vector>
@@ -17,14 +17,14 @@
 namespace kvcap {
 namespace {
 
-constexpr double kLongQueue = 128;       // turns; the load-aware score is 0
-constexpr double kFullLoad = 4'194'304;  // tokens; the token load's score is 0
+constexpr double kLongQueue = 128;       // waiting turns at which the load-aware score is 0
+constexpr double kFullLoad = 4'194'304;  // tokens at which the token-load score is 0
 
 double share_of(double tokens, const RouterCall& call) {
   return tokens / static_cast<double>(call.prompt_tokens);
 }
 
-// The nodes that are scored.
+// The nodes that pass the filter, and their scores.
 class Candidates {
  public:
   explicit Candidates(const RouterCall& call) : call_(call), kept_(call.nodes.size()) {

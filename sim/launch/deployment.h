@@ -1,5 +1,5 @@
-// Deployments: the settings of a scenario as a launch line, Helm values or a Dynamo graph. read_from() reads
-// them back as the same settings.
+// Deployments: writes the settings of a scenario as a launch line, Helm values or a Dynamo graph. read_from()
+// converts them back to the same settings.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ inline constexpr std::string_view kDeploymentForms[] = {"launch", "helm", "dynam
 // Returns the form of this name. REQUIRES: one of kDeploymentForms.
 DeploymentForm deployment_form(std::string_view name);
 
-// Returns the text, which ends with a newline. Throws InputError, which begins with "--emit", if the form
-// cannot express the scenario.
+// Returns the text of the deployment, which ends with a newline. Throws InputError, with a message that
+// begins with "--emit", if the form cannot express the scenario.
 std::string deployment_of(const Scenario& scenario, DeploymentForm form);
 
 }  // namespace kvcap

@@ -12,7 +12,7 @@ namespace kvcap {
 
 std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfile& hardware) {
   std::vector<std::string> defaults;
-  // Returns the line's value of a field; empty: none.
+  // Returns the value that the line sets for a field; empty if it sets none.
   const auto said = [&](const std::string& start) -> std::string {
     for (const std::string& one : line.overrides) {
       if (one.starts_with(start)) return one.substr(start.size());
@@ -33,14 +33,15 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
     const std::string tokens = said("serving.max_num_batched_tokens=");
     if (!tokens.empty()) sequences = std::min(sequences, integer_value("--max-num-batched-tokens", tokens));
     add("serving.max_num_seqs", std::to_string(sequences));
-    // The default is the model's whole window; one sequence must fit.
+    // By default, a sequence may be as long as the model's context window. vLLM starts only if one such
+    // sequence fits.
     if (!line.has_longest_that_fits && !line.model.empty()) {
       const std::string window = said("model.max_position_embeddings=");
       const int64_t own = load_model(line.model).max_position_embeddings;
       add("serving.max_model_len", window.empty() ? std::to_string(own) : window);
     }
-    // Without chunked prefill the token budget of a step is the longest prompt, but at least the usual
-    // budget.
+    // Without chunked prefill, the token budget of a step is the length of the longest prompt, but at least
+    // the usual budget.
     if (said("serving.chunked_prefill=") == "false" && !line.model.empty()) {
       std::string longest = said("serving.max_model_len=");
       if (longest.empty()) longest = said("model.max_position_embeddings=");
@@ -50,8 +51,8 @@ std::vector<std::string> defaults_on(const LaunchLine& line, const HardwareProfi
     }
   }
   if (line.engine == Stack::sglang) {
-    // python/sglang/srt/server_args.py: chunks by memory; reserves 1.5 MB per token of a chunk for
-    // activations and 2 MB per sequence of the largest CUDA graph.
+    // python/sglang/srt/server_args.py derives the chunk size from the GPU's memory, and reserves 1.5 MB per
+    // token of a chunk for activations and 2 MB per sequence of the largest CUDA graph.
     const double gib = hardware.gpu.memory_bytes / kGibBytes;
     const int64_t chunk = gib < 35 ? 2048 : gib < 60 ? 4096 : gib < 160 ? 8192 : 16384;
     const double graph = gib < 20 ? 8 : gib < 35 ? 24 : gib < 60 ? 32 : gib < 160 ? 256 : 512;

@@ -1,5 +1,6 @@
-// Reads --from: chooses the engine of a manifest, and sets what surrounds its launch line: instances, GPUs,
-// and servers for prefill and decode.
+// Reads the value of --from: a launch line or a file. In a manifest, chooses the engine and adds settings
+// that its launch line does not contain: the number of instances, the GPUs, and the pair of prefill and
+// decode servers.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -26,7 +27,7 @@ bool is_file(const std::string& path) {
   return std::filesystem::exists(path, ignored) && !std::filesystem::is_directory(path, ignored);
 }
 
-// Returns the file that --from names; nothing if it is a launch line.
+// Returns the file that the value of --from names; nullopt if the value is a launch line.
 std::optional<FileName> file_of(const std::string& text) {
   if (is_file(text)) return FileName{text, ""};
   const std::size_t hash = text.rfind('#');
@@ -52,7 +53,7 @@ std::string names_of(const std::vector<ManifestEngine>& engines) {
       "DynamoGraphDeployment that runs an engine, or values of vLLM's production stack or of llm-d");
 }
 
-// Returns the engine that `file` names, or the only one.
+// Returns the engine that `file` names, or the manifest's only engine.
 const ManifestEngine& chosen(const Manifest& manifest, const FileName& file) {
   const std::vector<ManifestEngine>& engines = manifest.engines;
   if (engines.empty()) refuse_without_engine(manifest, file.path);
@@ -125,7 +126,7 @@ void refuse_nodes(const ManifestEngine& engine, const Texts& ignored, LaunchLine
   });
   if (engine.nodes.count == 1) return;
   if (!is_in(ignored, kNodes)) {
-    throw InputError("--from: " + engine.nodes.place + ": found an engine over " +
+    throw InputError("--from: " + engine.nodes.place + ": found an engine that spans " +
                      std::to_string(engine.nodes.count) + " nodes, allowed: one node; --ignore-flags " +
                      kNodes + " simulates one node with the GPUs of all");
   }
@@ -151,7 +152,7 @@ LaunchLine read_one(const ManifestEngine& engine, const Manifest& manifest, cons
 
 // ---- servers for prefill and decode ----
 
-// Removes flags that only say which server this is and how it sends KV.
+// Removes flags that only tell whether the server prefills or decodes and how it sends KV.
 std::vector<LineWord> without_role(const std::vector<LineWord>& words) {
   constexpr std::string_view kSwitches[] = {"--is-prefill-worker", "--is-decode-worker"};
   constexpr std::string_view kValues[] = {"--disaggregation-mode", "--disaggregation-transfer-backend",
@@ -180,7 +181,8 @@ std::map<std::string, std::string> fields_of(const LaunchLine& line) {
   return fields;
 }
 
-// Servers for prefill and decode may differ in these fields of `serving`: batches, and the GPUs of a server.
+// Servers for prefill and decode may differ in these fields of `serving`: the limits of a batch, and the GPUs
+// of a server.
 constexpr const char* kOfBatch[] = {"max_num_seqs", "max_num_batched_tokens"};
 constexpr const char* kOfGpus[] = {"tensor_parallel_size", "data_parallel_size"};
 
@@ -194,8 +196,8 @@ void refuse_difference(const LaunchLine& prefill, const LaunchLine& decode, cons
     others.erase(field);
   }
   for (auto* fields : {&ours, &others}) {
-    // With idle GPUs the pod's GPU count is set, and then the parallelism must be the same, too: the options
-    // of a pool have no count of idle GPUs.
+    // The GPU count is set if the pod has idle GPUs. The parallelism must then be the same for both servers,
+    // because the options of a pool have no count of idle GPUs.
     if (fields->contains("hardware.gpu.count")) continue;
     for (const char* name : kOfGpus) fields->erase(std::string("serving.") + name);
   }
@@ -214,7 +216,7 @@ void refuse_difference(const LaunchLine& prefill, const LaunchLine& decode, cons
   }
 }
 
-// Sets the batches and the GPUs of each pool where the two servers differ.
+// Sets the batch limits and the GPUs of each pool where the two servers differ.
 void set_pools(LaunchLine& line, const LaunchLine& prefill, const std::string& place) {
   const std::string group = "fleet.disaggregation.";
   for (const char* name : kOfBatch) {
@@ -231,7 +233,7 @@ void set_pools(LaunchLine& line, const LaunchLine& prefill, const std::string& p
   }
 }
 
-// Reads a pair of servers as fleet.disaggregation.
+// Reads a prefill server and a decode server as one scenario with fleet.disaggregation.
 LaunchLine read_pair(const ManifestEngine& prefill, const ManifestEngine& decode, const Manifest& manifest,
                      const FileName& file, const Texts& ignored) {
   const auto line_without_role = [&](ManifestEngine engine) {

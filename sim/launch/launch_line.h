@@ -29,11 +29,11 @@
 
 namespace kvcap {
 
-// A flag in the spelling of the line or file ("serve.yaml:3: max-num-seqs"), and the fields that it sets.
+// A flag as written on the line or in the file ("serve.yaml:3: max-num-seqs"), and the fields that it sets.
 struct TakenFlag {
   std::string flag, value;
   std::vector<std::string> fields;  // "serving.max_num_seqs"
-  std::string place = {};           // of a manifest's word, with ": "; empty on a line
+  std::string place = {};           // place in a manifest, followed by ": "; empty for a launch line
 };
 
 struct LaunchLine {
@@ -48,18 +48,19 @@ struct LaunchLine {
   std::vector<std::string> notes;
   std::vector<TakenFlag> flags;
   std::vector<std::string> left_out;  // flags that the caller ignores
-  // Values that depend on the machine: KV bytes per GPU, blocks of the host cache, and whether the maximum
-  // sequence length is as long as fits.
+  // Settings that depend on the machine: KV bytes per GPU, blocks of the host cache, and whether the maximum
+  // sequence length is the longest that fits the memory.
   std::optional<double> kv_bytes;
   std::optional<int64_t> host_blocks;
   bool has_longest_that_fits = false;
 
-  // Returns the tokens that one rank computes of a chunk of `tokens`.
+  // Returns how many tokens of a prefill chunk of `tokens` tokens one rank computes.
   int64_t rank_chunk(int64_t tokens) const { return std::max<int64_t>(1, tokens / attention_ranks); }
 };
 
-// Throws InputError if the line has no known engine, the model is not in the catalogue, a value cannot be
-// read or a flag is not simulated. `ignored`: names of flags to skip, "enforce-eager" or "--enforce-eager".
+// Converts a launch line. Throws InputError if the line has no known engine, the model is not in the
+// catalogue, a value cannot be read or a flag is not simulated. `ignored`: names of flags to skip,
+// "enforce-eager" or "--enforce-eager".
 LaunchLine read_launch_line(std::string_view line, const std::vector<std::string>& ignored = {});
 
 struct LineInput {

@@ -1,4 +1,4 @@
-// The parts of a launch line that write_line.cpp joins.
+// Functions that write parts of a launch line; write_line.cpp joins the parts.
 #pragma once
 
 #include <string>
@@ -11,10 +11,11 @@
 namespace kvcap {
 
 struct LineParts {
-  std::vector<std::string> variables, words;  // each with its value
+  std::vector<std::string> variables, words;  // environment variables and flags, each with its value
 };
 
-// Returns the name by which an engine loads the model: its first name on Hugging Face, else its own.
+// Returns the name by which an engine loads the model: its first name on Hugging Face, or else its name in
+// kvcap.
 std::string served_name(const ModelSpec& model);
 // True iff the engine's line divides its tensor parallel GPUs among the ranks.
 bool divides_gpus(const Scenario& scenario, Stack engine);
@@ -24,7 +25,7 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts);
 // scenario.
 bool add_storage(const Scenario& scenario, Stack engine, LineParts& parts);
 
-// Returns a value in the spelling of a line: a JSON string without its quotes.
+// Returns a value as written on a command line: a string loses its JSON quotes.
 std::string plain_text(const Json& value);
 
 }  // namespace kvcap

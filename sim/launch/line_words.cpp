@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-// True for words that are followed by another command or by an output file.
+// True for shell operators that end a command: another command or an output file follows them.
 bool ends_command(const std::string& word) {
   constexpr std::string_view kEnds[] = {"&", "&&", "|", "||", ";"};
   if (std::find(std::begin(kEnds), std::end(kEnds), word) != std::end(kEnds)) return true;
@@ -19,7 +19,8 @@ bool ends_command(const std::string& word) {
 
 std::string program_of(const std::string& word) { return word.substr(word.rfind('/') + 1); }
 
-// True for an image that starts the engine, unless a program follows it.
+// True for a container image whose entrypoint starts vLLM. The caller checks whether the command line names
+// another program.
 bool is_vllm_image(const std::string& program) {
   return program == "vllm-openai" || program.starts_with("vllm-openai:");
 }
@@ -41,7 +42,8 @@ std::string version_of_image(const std::string& image) {
 
 std::optional<Stack> stack_of_program(const std::string& word, bool serves, bool is_last) {
   const std::string program = program_of(word);
-  // A single word may be the name of a container or the end of a path.
+  // If more words follow and the next one is not "serve", the word may be the name of a container or the end
+  // of a path.
   if (program == "vllm" && (serves || is_last)) return Stack::vllm;
   if (program == "sglang" && (serves || is_last)) return Stack::sglang;
   if (program == "trtllm-serve" || program == "tensorrt_llm.commands.serve" || program == "dynamo.trtllm") {

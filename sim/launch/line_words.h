@@ -33,7 +33,7 @@ struct EngineWords {
   Stack engine = Stack::vllm;
   std::size_t first_flag = 0;  // index of the first word after the program
   bool is_image = false;       // a container image starts the engine; no program is named
-  std::string version = {};    // of a container image, if its tag is a version of the engine
+  std::string version = {};    // the engine's version, if the tag of a container image gives it
 };
 std::optional<EngineWords> find_engine(const std::vector<LineWord>& words);
 

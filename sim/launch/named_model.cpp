@@ -40,7 +40,7 @@ bool is_quantised(const std::string& name) {
                    model.attention_weight_bytes_per_element.value_or(2)}) < 2;
 }
 
-// Finds a model by its name without organisation and suffixes.
+// Finds the catalogue's model whose name equals `written` without organisation and suffixes.
 NamedModel nearest_model(const std::string& written) {
   std::vector<std::string_view> names;
   for (const CatalogueEntry& entry : catalogue(Catalogue::models)) names.push_back(entry.name);

@@ -9,12 +9,12 @@ namespace kvcap {
 
 struct NamedModel {
   std::string name;       // name in the catalogue, or path of a config.json
-  bool is_8bit = false;   // 8-bit weights; the catalogue's have more bits
+  bool is_8bit = false;   // the weights have 8 bits, but those of the catalogue's model have more
   int64_t positions = 0;  // max_position_embeddings if it differs from the catalogue's; else 0
-  std::string note = {};  // given if the catalogue has no model of exactly this name
+  std::string note = {};  // note to the user; empty if the catalogue has a model of exactly this name
 };
 
-// Throws InputError if the catalogue has no such model.
+// Returns the model that `written` names. Throws InputError if the catalogue has no such model.
 NamedModel named_model(const std::string& written);
 
 }  // namespace kvcap

@@ -1,4 +1,4 @@
-// Quantization methods and KV formats that model configurations and engine flags name.
+// Compares quantization methods and KV formats that model configurations and engine flags name.
 #pragma once
 
 #include <string>
@@ -8,16 +8,17 @@
 
 namespace kvcap {
 
-// Returns the quant_method of a config.json, such as "awq"; empty for a name of the catalogue and for a
-// config.json without one. REQUIRES: load_model() accepts `model`.
+// Returns the quant_method of a model's config.json, such as "awq"; empty if the config.json has none or
+// `model` is a name of the catalogue. REQUIRES: load_model() accepts `model`.
 std::string quantization_of(const std::string& model);
 
-// True iff a flag names the method of the configuration, or kernels for it: awq_marlin for awq.
+// True iff the flag's value names the configuration's method or kernels for this method, e.g. awq_marlin for
+// awq.
 bool is_same_quantization(std::string_view of_config, std::string_view of_flag);
 
-// The flag table's value for formats of --kv-cache-dtype with a scale per token and head, and their bytes per
-// element: one byte, plus the element's share of the 4-byte scale of its head
-// (vllm/v1/kv_cache_interface.py@001cabc).
+// kPerTokenHead: the flag table's value for formats of --kv-cache-dtype with a scale per token and head.
+// per_token_head_bytes() returns their bytes per element: one byte, plus the element's share of the 4-byte
+// scale of its head (vllm/v1/kv_cache_interface.py@001cabc).
 inline constexpr std::string_view kPerTokenHead = "per_token_head";
 double per_token_head_bytes(const ModelSpec& model);
 

@@ -1,4 +1,4 @@
-// Reads a launch line: finds the engine, and converts words and keys of files to settings.
+// Reads a launch line: finds the engine, and converts the line's words and the keys of its files to settings.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -47,7 +47,8 @@ std::string plain_flag(std::string flag) {
   return name.starts_with(extra) || name.starts_with(std::string(kTransfer) + ".") ? name : flag;
 }
 
-// True iff the object configures a connector that moves KV between servers, or a MultiConnector with one.
+// True iff the object configures a connector that moves KV between servers, or a MultiConnector that contains
+// one.
 bool is_mover(const nlohmann::json& transfer) {
   const auto connector = transfer.find("kv_connector");
   if (connector == transfer.end() || !connector->is_string()) return false;
@@ -61,8 +62,8 @@ bool is_mover(const nlohmann::json& transfer) {
 // A flag with its value.
 struct Given {
   std::string flag, value;
-  std::string place;        // of a manifest's word, with ": "; empty on a line
-  std::string shown;        // place and flag as spelled on the line or in the file
+  std::string place;        // place in a manifest, followed by ": "; empty for a launch line
+  std::string shown;        // place and flag as written on the line or in the file
   bool is_negated = false;  // --no-async-scheduling
   bool is_of_file = false;
   bool is_variable = false;  // an environment variable
@@ -89,8 +90,8 @@ class Reader {
     }
   }
 
-  // Takes the flags of `lmcache server`, a command before the engine's or arguments in the connector's
-  // configuration. `shown`: the place, with a space.
+  // Takes the flags of `lmcache server`, which are in a command before the engine's or in the connector's
+  // configuration. `shown`: the place, for messages.
   void take_server(const std::vector<LineWord>& words, const std::string& shown) {
     for (std::size_t i = 0; i < words.size();) {
       Given one{.flag = words[i].text, .value = {}, .place = place_of(words[i]), .shown = {}};
@@ -106,7 +107,7 @@ class Reader {
     }
   }
 
-  // Takes the word at words[i] and its value. Returns the index of the next word.
+  // Takes the flag at words[i] with its value, or the model. Returns the index of the next word.
   std::size_t take_at(const std::vector<LineWord>& words, std::size_t i) {
     const std::string place = place_of(words[i]);
     Given one{.flag = words[i].text, .value = {}, .place = place, .shown = place + words[i].text};
@@ -141,13 +142,13 @@ class Reader {
     }
   }
 
-  // Returns the settings; those of the line come last, so that they override files. Throws InputError for
-  // flags that are not simulated.
+  // Returns the settings. Settings of the line come after those of files, so that they override them. Throws
+  // InputError for flags that are not simulated.
   std::vector<FlagSetting> finish() {
     refuse_conditional();
     refuse();
     for (const std::string& name : ignored_) {
-      if (!used_.contains(name)) note("--ignore-flags " + name + ": the line does not have this flag");
+      if (!used_.contains(name)) note("--ignore-flags " + name + ": the launch line does not have this flag");
     }
     std::vector<FlagSetting> all = std::move(file_settings_);
     all.insert(all.end(), settings_.begin(), settings_.end());
@@ -170,7 +171,7 @@ class Reader {
     return found == input_.files.end() ? read_file(path, kMaxBytes) : found->second;
   }
 
-  // True iff the name has a prefix that only engines use.
+  // True iff the name has a prefix that only engines and KV stores use.
   static bool is_engines(const std::string& name) {
     constexpr std::string_view kPrefixes[] = {"VLLM_",   "LMCACHE_", "SGLANG_", "SGL_",
                                               "TRTLLM_", "TLLM_",    "DYN_"};
@@ -224,7 +225,8 @@ class Reader {
     return is_switch ? FlagForm::present : rows.front()->form;
   }
 
-  // True iff the caller ignores the flag. A key of a file may be named without its prefix in the table.
+  // True iff the user asked to ignore the flag. The user may name a key of a file without the prefix that it
+  // has in the table.
   bool is_ignored(const std::string& flag) {
     for (const std::string& name : ignored_) {
       const std::string spellings[] = {name, "--" + name, "-" + name, std::string(kTrtllmFile) + "." + name,
@@ -262,7 +264,7 @@ class Reader {
       if (fault.is_refused_json) throw InputError("--from: " + one.shown + ": " + fault.reason);
     }
     if (json.is_object()) return take_object(one, json);
-    // In older versions a number sets the level.
+    // In older versions of vLLM, a number sets the level.
     if (first_name(row) == "--compilation-config" && json.is_number_integer()) {
       Given level = one;
       level.flag = "--compilation-config.level";
@@ -301,13 +303,13 @@ class Reader {
     }
   }
 
-  // A server that only computes prompts or only decodes is simulated as one that does both.
+  // Adds a note that a server that only computes prompts or only decodes is simulated as one that does both.
   void note_role(const Given& transfer, const std::string& role) {
     line_.flags.push_back(
         {transfer.shown.substr(transfer.place.size()) + ".kv_role", role, {}, transfer.place});
     note(transfer.shown + ".kv_role " + role + ": this server only " +
          (role == "kv_producer" ? "computes prompts" : "decodes") +
-         "; it is simulated as one that does both, use fleet.disaggregation for servers of both kinds");
+         "; kvcap simulates it as one that does both; use fleet.disaggregation for separate servers");
   }
 
   void take_entry(const std::string& file, Stack stack, const YamlEntry& entry) {
@@ -357,7 +359,8 @@ class Reader {
       if (row->form == FlagForm::yaml_file) files_.push_back(one);
       if (row->effect == FlagEffect::not_simulated && changes_answer(*row, one)) refused_.push_back(one);
       if (row->effect == FlagEffect::kernels && changes_answer(*row, one)) {
-        note(one.shown + " selects kernels, graphs or threads; times are those of the engine's default");
+        note(one.shown +
+             " selects kernels, graphs or threads; kvcap uses the step times of the engine's default");
       }
       if (row->effect == FlagEffect::of_hybrids || row->effect == FlagEffect::of_length)
         conditional_.emplace_back(one, row->effect);
@@ -428,7 +431,7 @@ class Reader {
     };
     std::erase_if(refused_, [&](const Given& one) {
       const std::vector<const FlagRow*> rows = find_flags(line_.engine, one.flag);
-      // SGLang verifies the drafts of a chain and one more token. All ranks on one node form one server.
+      // The expected values: SGLang verifies one token more than it drafts, and all ranks are on one node.
       if (first_name(*rows[0]) == "--speculative-num-draft-tokens")
         return is_number(one, value_of("serving.speculative.draft_tokens"), 1);
       if (first_name(*rows[0]) == "--data-parallel-size-local")
@@ -446,7 +449,7 @@ class Reader {
     }
   }
 
-  // Returns the names of the refused flags in the form of --ignore-flags, without duplicates.
+  // Returns the names of the refused flags as --ignore-flags accepts them, without duplicates.
   std::vector<std::string> refused_names() const {
     std::vector<std::string> names;
     const auto add = [&](const std::string& flag) {
@@ -461,8 +464,8 @@ class Reader {
     return names;
   }
 
-  // Returns, in parentheses, what the simulation lacks to simulate the flag's parallelism; empty for other
-  // flags.
+  // Returns, in parentheses, the missing feature because of which the flag's parallelism is not simulated;
+  // empty for other flags.
   std::string missing_part(const std::string& flag) const {
     constexpr std::string_view kOfPrompts =
         "--prefill-context-parallel-size --attention-context-parallel-size --attn-cp-size";
@@ -472,8 +475,8 @@ class Reader {
         const std::vector<Word> words = words_of(names);
         return std::ranges::any_of(words, [&](const Word& one) { return one.word == first_name(*row); });
       };
-      if (is_in(kOfPrompts)) return " (missing: the division of a prompt's queries among GPUs of their own)";
-      if (is_in(kOfStages)) return " (missing: a batch of its own requests for each stage)";
+      if (is_in(kOfPrompts)) return " (missing: dividing a prompt's queries among additional GPUs)";
+      if (is_in(kOfStages)) return " (missing: separate batches for the stages)";
     }
     return "";
   }
@@ -515,7 +518,7 @@ class Reader {
                      " out");
   }
 
-  static constexpr std::size_t kMaxNamed = 3;  // named flags of each kind
+  static constexpr std::size_t kMaxNamed = 3;  // how many flags of each kind an error names
 
   LaunchLine& line_;
   const LineInput& input_;
@@ -529,7 +532,7 @@ class Reader {
   std::vector<Given> strays_;  // words that belong to no flag
 };
 
-// Returns the flags of `lmcache server`, if this command stands before the engine's.
+// Returns the flags of `lmcache server` if this command precedes the engine's command.
 std::vector<LineWord> server_words(const std::vector<LineWord>& words, std::size_t begin) {
   for (std::size_t i = 0; i + 1 < begin; ++i) {
     const std::string& program = words[i].text;

@@ -46,20 +46,22 @@ double bytes_of(const FlagSetting& setting) {
   return bytes;
 }
 
-// True iff the line's image has a vLLM before this version; a line without a version means the newest one.
+// True iff the line's image contains a vLLM older than `version`. A line without a version means the newest
+// vLLM.
 bool is_before(const LaunchLine& line, EngineVersion version) {
   return parse_engine_version(line.engine_version).value_or(version) < version;
 }
 
-// Since this vLLM, --kv-offloading-backend lmcache means LMCache's server (vllm#42865, merged after 0.22).
+// From this version of vLLM on, --kv-offloading-backend lmcache means LMCache's server (vllm#42865, merged
+// after 0.22).
 constexpr EngineVersion kLmcacheServerVllm{0, 23};
-// Formats of --kv-cache-dtype, and the first vLLM that has them (vllm#38378, vllm#40177).
+// Formats of --kv-cache-dtype, and the first version of vLLM that has each (vllm#38378, vllm#40177).
 constexpr std::pair<std::string_view, EngineVersion> kNewKvFormats[] = {{"fp8_inc", {0, 10}},
                                                                         {"fp8_per_token_head", {0, 20}},
                                                                         {"int8_per_token_head", {0, 20}},
                                                                         {"nvfp4", {0, 21}}};
 
-// Returns the policy that the settings enable; empty if none.
+// Returns the name of the policy that the settings enable; empty if they enable none.
 std::string policy_of(std::span<const FlagSetting> settings, const LaunchLine& line) {
   std::string connector, backend, started;
   for (const FlagSetting& one : settings) {
@@ -103,7 +105,8 @@ class LineOverrides {
   }
 
   void finish() {
-    if (line_.model.empty()) throw InputError("--from: found no model, allowed: a line that names one");
+    if (line_.model.empty())
+      throw InputError("--from: found no model, allowed: a launch line that names one");
     settle_quantization();
     settle_kv_format();
     settle_drafter();
@@ -232,7 +235,8 @@ class LineOverrides {
     }
   }
 
-  // vllm/v1/spec_decode/dynamic/utils.py@14b450c: batches between two rows have the drafts of the row before.
+  // vllm/v1/spec_decode/dynamic/utils.py@14b450c: batch sizes between two rows use the drafts of the
+  // preceding row.
   static std::string drafts_by_batch(const std::string& flag, const std::string& value) {
     const nlohmann::json rows = nlohmann::json::parse(value, nullptr, false);
     nlohmann::json result = nlohmann::json::array();
@@ -275,7 +279,8 @@ class LineOverrides {
   }
   int64_t count_of(const std::string& field) const { return integer_of(field).value_or(1); }
 
-  // Applies quantization at load time; checks it against the format of a quantised checkpoint.
+  // Applies a flag that quantises weights at load time. If the checkpoint is quantised already, checks that
+  // the flag names its format.
   void settle_quantization() {
     if (!quantization_) return;
     const FlagSetting& said = *quantization_;
@@ -306,8 +311,9 @@ class LineOverrides {
     for (const auto& [format, version] : kNewKvFormats) {
       if (lower_case(setting.value) != format || !is_before(line_, version)) continue;
       refuse_value(setting.flag, setting.value,
-                   "this format in vLLM " + std::to_string(version.major) + "." +
-                       std::to_string(version.minor) + " and newer, the line has " + line_.engine_version);
+                   "this format only in vLLM " + std::to_string(version.major) + "." +
+                       std::to_string(version.minor) + " and newer; the launch line has " +
+                       line_.engine_version);
     }
     kv_format_ = setting;
   }
@@ -345,7 +351,8 @@ class LineOverrides {
       if (said == "draft_model") throw;
       note(drafter_->flag + " " + drafter_->value +
            " is not in the catalogue; one additional layer of the model drafts");
-      // Not for layers that are part of the model's own checkpoint.
+      // For an assistant, draft_layers stays unset: its layers are treated as part of the model's own
+      // checkpoint.
       if (!is_assistant) fields_.try_emplace("serving.speculative.draft_layers", "1");
     }
   }
@@ -417,7 +424,8 @@ class LineOverrides {
     fields_["serving.kv_capacity_tokens"] = std::to_string(tokens * *blocks_);
   }
 
-  // Each data parallel rank is an engine with its own host cache; LMCache's server is one for all ranks.
+  // Each data parallel rank is an engine with its own host cache. LMCache's server is a single one for all
+  // ranks.
   void settle_bytes() {
     const int64_t engines = count_of("serving.data_parallel_size");
     const int64_t gpus =
@@ -427,7 +435,7 @@ class LineOverrides {
       return has_server && one.row->storage == policy_;
     });
     if (has_server && !is_server_sized && !bytes_.empty()) {
-      note("the line gives no size for LMCache's server; it gets that of " +
+      note("the launch line gives no size for LMCache's server; kvcap uses that of " +
            std::string(first_name(*bytes_.back().row)) + ", which vLLM does not pass on");
     }
     for (const Bytes& one : bytes_) {
@@ -440,20 +448,20 @@ class LineOverrides {
   void settle_tiers() {
     note_ignored();
     if (policy_ == "hicache") settle_hicache();
-    if (line_.host_blocks) tiers_["dram"];  // its size depends on the model and is set later
+    if (line_.host_blocks) tiers_["dram"];  // the size depends on the model and is set later
     if (policy_ == "vllm_offload" && tiers_.contains("mooncake_store")) {
       has_host_cache_ = false;
-      note("the line gives no size for Mooncake Store; it gets all remote storage of the hardware");
+      note("the launch line gives no size for Mooncake Store; it gets all remote storage of the hardware");
     }
     if (!has_host_cache_) tiers_.erase("dram");
     if (policy_ == "lmcache" && !has_host_cache_ && tiers_.empty())
-      keep_nothing("LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; it keeps nothing");
+      keep_nothing("LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; nothing is kept");
     const auto dram = tiers_.find("dram");
     const bool is_sized = (dram != tiers_.end() && !dram->second.empty()) || line_.host_blocks;
     if (is_simple_ && policy_ == "vllm_offload") return settle_simple(is_sized);
     const bool has_no_default = policy_ == "vllm_offload" || policy_ == "kvbm" || policy_ == "lmcache_mp";
     if (has_no_default && has_host_cache_ && !is_sized) {
-      note("the line gives no size for the host cache; it gets all DRAM of the hardware");
+      note("the launch line gives no size for the host cache; it gets all DRAM of the hardware");
     }
   }
 
@@ -461,11 +469,11 @@ class LineOverrides {
   void settle_simple(bool is_sized) {
     const auto caching = fields_.find("serving.prefix_caching");
     if (caching != fields_.end() && caching->second == "false") {
-      keep_nothing("SimpleCPUOffloadConnector needs prefix caching; it keeps nothing");
+      keep_nothing("SimpleCPUOffloadConnector needs prefix caching, which is off; nothing is kept");
     } else if (!is_sized) {
       const double bytes = 8 * 1073741824.0 * static_cast<double>(count_of("serving.data_parallel_size"));
       tiers_["dram"]["capacity_bytes"] = number_json(bytes);
-      note("the line gives no size for the host cache; SimpleCPUOffloadConnector has 8 GiB");
+      note("the launch line gives no size for the host cache; SimpleCPUOffloadConnector has 8 GiB");
     }
   }
 
@@ -497,13 +505,13 @@ class LineOverrides {
   void note_ignored() {
     if (ignored_.empty()) return;
     if (policy_.empty()) {
-      note("host cache settings are ignored: the line enables no connector");
+      note("host cache settings are ignored: the launch line enables no connector");
       return;
     }
-    for (const std::string& flag : ignored_) note(flag + " is ignored: the line enables " + policy_);
+    for (const std::string& flag : ignored_) note(flag + " is ignored: the launch line enables " + policy_);
   }
 
-  // Returns the tiers from near to far; null means the policy's tiers.
+  // Returns the tiers as JSON, from near to far; "null" means the policy's default tiers.
   std::string tiers_json() {
     if (policy_.empty() || (tiers_.empty() && has_host_cache_)) return "null";
     if (has_host_cache_) tiers_["dram"];
@@ -520,7 +528,7 @@ class LineOverrides {
 
   LaunchLine& line_;
   std::string policy_;
-  std::map<std::string, std::string> fields_;                        // JSON texts by path
+  std::map<std::string, std::string> fields_;                        // JSON texts by path of the field
   std::map<std::string, std::map<std::string, std::string>> tiers_;  // JSON texts by kind and key
   bool has_host_cache_ = true;
   bool divides_gpus_ = false;

@@ -1,4 +1,5 @@
-// Shell variables that a launch line sets before the engine's program, and their values inside its words.
+// ShellVariables: the shell variables that a launch line sets before the engine's program. Replaces them in
+// the line's words.
 #pragma once
 
 #include <functional>

@@ -11,7 +11,8 @@
 
 namespace kvcap {
 
-// Throws InputError: the value is not allowed or, for "$TP", the line does not set the variable.
+// Throws InputError with a message that the value is not allowed or, for a value such as "$TP", that the line
+// does not set the variable.
 [[noreturn]] void refuse_value(std::string_view flag, const std::string& value, const std::string& allowed);
 
 // Parses "8192", "0.92", vLLM's "8k" (8000) and "8K" (8192).
@@ -24,12 +25,13 @@ bool has_variable(std::string_view value);
 // True iff the value contains a placeholder of a Helm template: "{{ .Values.tp }}".
 bool has_placeholder(std::string_view value);
 int64_t integer_value(std::string_view flag, const std::string& value);
-// Returns the value of a word in the row's `words`; nothing if the word does not set the field.
+// Returns the value that the row's `words` give to a word; nullopt if the word does not set the field. Throws
+// InputError for an unknown word.
 std::optional<std::string> word_value(const FlagRow& row, const std::string& word);
-// Returns the first word of a row with this value.
+// Returns the row's first word that stands for this value; nullopt if there is none.
 std::optional<std::string_view> word_for(const FlagRow& row, std::string_view value);
 
-// Return JSON texts: with all digits, and rounded to an integer.
+// Return a number as JSON text: with all digits, or rounded to an integer.
 std::string number_json(double number);
 std::string integer_json(double number);
 

@@ -1,5 +1,5 @@
-// Writes Helm values and Dynamo graphs: the words of the scenario's launch line in the charts' and the
-// graph's own fields.
+// Writes Helm values and Dynamo graphs: puts the words of the scenario's launch line into the fields of the
+// charts and the graph.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ std::string yaml(const Json& value) {
   return std::string(out.c_str()) + "\n";
 }
 
-// Returns the value of a flag as YAML has it: a number, true, or a text.
+// Returns the value of a flag as a YAML value: a number, a Boolean, an object or a text.
 Json yaml_value(const std::string& text) {
   Json json = Json::parse(text, nullptr, false);
   return json.is_discarded() ? Json(text) : json;
@@ -133,7 +133,7 @@ int64_t gpus_of(const Scenario& scenario) {
   return scenario.serving.gpus() * scenario.serving.data_parallel_size;
 }
 
-// Requires vLLM, which both charts start.
+// Throws InputError unless the engine is vLLM, which both charts start.
 void require_vllm(const Scenario& scenario, DeploymentForm form, const std::string& chart) {
   if (scenario.serving.engine == EngineKind::vllm) return;
   throw InputError(form_name(form) + ": found " +
@@ -170,7 +170,7 @@ std::pair<std::string, std::string> image_of(const Scenario& scenario, bool has_
   return {"vllm/vllm-openai", image_tag(scenario.serving.engine_version)};
 }
 
-// Memory to request: the host cache, and an assumed amount for the engine.
+// Returns the memory to request for a pod: that of the host cache, and an assumed amount for the engine.
 std::string requested_memory(const Scenario& scenario) {
   constexpr double kGib = 1073741824, kEngine_gib = 32;
   double bytes = 0;
@@ -326,7 +326,7 @@ std::pair<std::string, Json> trtllm_key(const std::string& flag, const std::opti
   throw InputError("--emit dynamo: " + flag + " has no key in TensorRT-LLM's file");
 }
 
-// Returns the arguments of a worker; `file` receives what TensorRT-LLM reads from a file.
+// Returns the arguments of a worker. `file` receives the options that TensorRT-LLM reads from a file.
 Json worker_arguments(const ServerWords& server, EngineKind engine, Json& file) {
   Json arguments = {engine == EngineKind::sglang ? "--model-path" : "--model", server.model};
   for (const auto& [flag, value] : server.flags) {
@@ -343,7 +343,7 @@ Json worker_arguments(const ServerWords& server, EngineKind engine, Json& file) 
 
 constexpr const char* kFileName = "engine.yaml";
 
-// Returns the ConfigMap of TensorRT-LLM's file.
+// Returns the ConfigMap that contains TensorRT-LLM's file.
 std::string config_map(const std::string& name, const Json& file) {
   std::string text = yaml(file);
   text.pop_back();
@@ -398,7 +398,7 @@ DeploymentForm deployment_form(std::string_view name) {
 std::string deployment_of(const Scenario& scenario, DeploymentForm form) {
   if (scenario.fleet.disaggregation) {
     throw InputError(form_name(form) +
-                     ": found fleet.disaggregation, allowed: servers that do prefill and decode");
+                     ": found fleet.disaggregation, allowed: servers that both prefill and decode");
   }
   if (form == DeploymentForm::helm) return helm_values(scenario);
   if (form == DeploymentForm::llm_d) return modelservice_values(scenario);

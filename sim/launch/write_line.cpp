@@ -45,7 +45,7 @@ bool has_line_for_ranks(const Scenario& scenario, Stack engine) {
   return divides_gpus(scenario, engine) && scenario.serving.tensor_parallel_size == 1;
 }
 
-// Returns the model that an engine loads by this name without flags; nothing if the name is unknown.
+// Returns the model that an engine loads by this name if no flag changes it; nullopt if the name is unknown.
 std::optional<ModelSpec> model_without_flags(const std::string& served) {
   try {
     const NamedModel named = named_model(served);
@@ -66,8 +66,8 @@ const FlagRow* row_of(Stack engine, std::string_view field) {
   return nullptr;
 }
 
-// Adds the flags for formats and a window that differ from those that the engine reads from the checkpoint.
-// Returns false if the engine has no flag for a format.
+// Adds the flags for the formats and the context window if they differ from those that the engine reads from
+// the checkpoint. Returns false if the engine has no flag for a format.
 bool add_model(const Scenario& scenario, Stack engine, LineParts& parts) {
   const std::optional<ModelSpec> own = model_without_flags(served_name(scenario.model));
   const bool has_head_scales = scenario.model.kv_bytes_per_element == per_token_head_bytes(scenario.model);
@@ -102,7 +102,7 @@ void add_peer(const Scenario& scenario, LineParts& parts) {
   try {
     if (load_hardware(scenario.hardware.name).peer == Peer::host) return;
   } catch (const InputError&) {
-    return;  // a profile of the user, whose file is unknown here
+    return;  // the user's own profile, whose file is unknown here
   }
   parts.variables.emplace_back("NCCL_P2P_DISABLE=1");
 }

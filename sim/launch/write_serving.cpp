@@ -1,4 +1,4 @@
-// Writes the flags of `serving`.
+// Writes the flags for the fields of `serving`.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -34,7 +34,7 @@ bool is_default(const FlagRow& row, std::string_view word) {
   return default_value(row) == DefaultValue(word);
 }
 
-// Returns the flag of a field of `serving`; nothing if the value is the engine's default.
+// Returns the flag, with its value, for a field of `serving`; nullopt if the value is the engine's default.
 std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_of_line,
                                         const Scenario& scenario) {
   const Json& value = *at(serving_of_line, row.field);
@@ -48,7 +48,7 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
     case FlagForm::words: {
       const std::optional<std::string_view> word = word_for(row, text);
       if (!word || is_default(row, *word)) return std::nullopt;
-      // "*" stands for the number of GPUs, which is that of the whole line.
+      // The word "*" is written as the number of the line's GPUs.
       return flag + " " +
              (*word == "*" ? plain_text(*at(serving_of_line, "serving.tensor_parallel_size"))
                            : std::string(*word));
@@ -68,7 +68,7 @@ std::optional<std::string> serving_flag(const FlagRow& row, const Json& serving_
   }
 }
 
-// Returns the flag for sampling that differs from the model's generation_config.json.
+// Returns the flag that sets the sampling if it differs from the model's generation_config.json.
 std::optional<std::string> sampling_flag(const Scenario& scenario, Stack engine) {
   const Sampling own = scenario.model.sampling.value_or(Sampling{});
   Sampling ours = scenario.serving.sampling.value_or(own);
@@ -92,8 +92,8 @@ std::string_view method_word(const FlagRow& row, const SpeculativeOptions& optio
   return word_for(row, kDraftMethodNames[static_cast<std::size_t>(options.method)]).value();
 }
 
-// Returns the value of the flag for the drafter's checkpoint; nothing if the model drafts itself. A scenario
-// has no names for draft heads, because no catalogue lists them.
+// Returns the name of the drafter's checkpoint for its flag; nullopt if the model drafts with its own layers.
+// The result for draft heads is a placeholder, because no catalogue lists their names.
 std::optional<std::string> drafter_name(const SpeculativeOptions& options) {
   if (options.draft_model) return served_name(*options.draft_model);
   return options.draft_layers ? std::optional<std::string>("DRAFT_HEAD") : std::nullopt;
@@ -147,7 +147,7 @@ void add_serving(const Scenario& scenario, Stack engine, LineParts& parts) {
       serving["max_num_batched_tokens"] = ranks * scenario.serving.max_num_batched_tokens;
     }
   }
-  std::set<std::string_view> written;  // because several flags may set one field
+  std::set<std::string_view> written;  // fields whose flag is written, as several flags may set one field
   for (const FlagRow& row : flag_table()) {
     const bool is_plain = row.stack == engine && row.effect == FlagEffect::sets &&
                           row.field.starts_with("serving.") && row.names.starts_with("--") &&

@@ -1,4 +1,4 @@
-// Writes the flags of the policy's stack and its tiers.
+// Writes the flags that set the policy and its tiers.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,8 +21,8 @@ using Words = std::vector<std::string>;
 
 constexpr double kGib = 1073741824, kGb = 1e9;
 
-// Returns "100" for 100 GiB; a placeholder for a size that the user must choose. More digits are truncated,
-// so that no tier exceeds the hardware's size.
+// Returns a size in units, e.g. "100" for 100 GiB; a placeholder for a size that the user must choose. A size
+// with many digits is rounded down, so that no tier exceeds the hardware's size.
 std::string size_text(double bytes, double unit_bytes) {
   if (std::isnan(bytes)) return unit_bytes == kGib ? "SIZE_GIB" : "SIZE_GB";
   const double units = bytes / unit_bytes;
@@ -32,12 +32,13 @@ std::string size_text(double bytes, double unit_bytes) {
   return number_json(units < 1 ? units : std::floor(100 * units) / 100);
 }
 
-// Returns whole bytes; a placeholder for a size that the user must choose.
+// Returns a size in whole bytes; a placeholder for a size that the user must choose.
 Json whole_bytes(double bytes) { return std::isnan(bytes) ? Json("SIZE_BYTES") : Json(std::llround(bytes)); }
 
 using TierBytes = std::map<std::string_view, double>;  // key: kind of the tier; NaN: no size is given
 
-// Returns nothing if the stack has no flag for one of the tiers or for its size.
+// Returns the sizes of the scenario's tiers; nullopt if the stack has no flag for one of the tiers or for its
+// size.
 std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
   TierBytes bytes;
   for (const TierOptions& tier : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
@@ -55,7 +56,7 @@ std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
   return bytes;
 }
 
-// Clears a tier's eviction order if it equals that of the policy.
+// Clears a tier's eviction order if it equals the policy's order.
 void drop_eviction_of_policy(TierOptions& tier, const PolicyOptions& policy) {
   if (tier.eviction == policy.eviction.value_or(EvictionKind::lru)) tier.eviction.reset();
 }
@@ -90,8 +91,8 @@ Json given_policy(Scenario scenario) {
 }
 
 // Adds the scenario's options that differ from the stack's defaults; `extra` receives the options that vLLM's
-// connector reads, `server` those of `lmcache server`. Returns false if the stack has no flag for one of
-// them.
+// connector reads; `server` receives the flags of `lmcache server`. Returns false if the stack has no flag
+// for one of the options.
 bool add_options(const Scenario& scenario, LineParts& parts, Json& extra, std::string& server) {
   const Json stock = stock_policy(scenario), given = given_policy(scenario);
   const std::vector<const FlagRow*> rows = flags_of_policy(scenario.policy.name);
@@ -123,7 +124,7 @@ bool add_options(const Scenario& scenario, LineParts& parts, Json& extra, std::s
   return true;
 }
 
-// `module`: where vLLM finds an external connector.
+// `module`: the Python module from which vLLM imports an external connector.
 std::string transfer_config(const char* connector, const Json& extra, const char* module = nullptr) {
   Json config = {{"kv_connector", connector}, {"kv_role", "kv_both"}};
   if (module) config["kv_connector_module_path"] = module;
@@ -131,8 +132,8 @@ std::string transfer_config(const char* connector, const Json& extra, const char
   return "--kv-transfer-config '" + config.dump() + "'";
 }
 
-// Each function below adds the flags of one stack. It returns false if the stack cannot do what the scenario
-// sets. Sizes are sums over all data parallel ranks.
+// Each function below adds the flags of one stack. It returns false if the stack cannot express the
+// scenario's policy. The sizes in `tiers` are sums over all data parallel ranks.
 
 bool add_vllm_offload(const TierBytes& tiers, double engines, Json extra, Words& words) {
   if (tiers.contains("mooncake_store")) {

@@ -11,10 +11,10 @@
 namespace kvcap {
 namespace {
 
-// Limits against aliases, which may form cycles or repeat one node many times.
+// Limits of what is read, because aliases may form cycles or repeat one node many times.
 constexpr int kMaxNodes = 100'000, kDeepest = 50;
 
-// Unquoted words in YAML 1.1, as in PyYAML, with which the engines read files.
+// Unquoted words that are Booleans in YAML 1.1 and in PyYAML, with which the engines read files.
 constexpr std::string_view kTrue[] = {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"};
 constexpr std::string_view kFalse[] = {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"};
 

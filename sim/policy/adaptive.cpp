@@ -1,4 +1,5 @@
-// Adaptive: the stored form is fixed when a run begins; each turn chooses how to restore it.
+// Adaptive: stores contexts in a form that is fixed when a run begins, and chooses for each turn how to
+// restore them.
 //
 // Stored: hidden states of the first layers and KV of the rest, divided so that a history of split_tokens is
 // restored fastest on an idle machine; KV of every layer if hidden states are not smaller (grouped queries,

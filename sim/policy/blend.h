@@ -18,8 +18,8 @@ namespace kvcap {
 inline constexpr double kLeastRecomputeRatio = 0.15;
 
 // Returns T_recompute(r) = r Prefill / efficiency, at most Prefill: in the worst case all tokens are
-// computed. Efficiency 1 is the paper's estimate. 0 < efficiency <= 1 is the speed of scattered tokens
-// relative to a whole prefill.
+// computed. `efficiency`, above 0 and at most 1, is the speed of recomputing scattered tokens relative to a
+// whole prefill; the paper's estimate assumes 1.
 double recompute_s(double ratio, double prefill_s, double efficiency);
 
 // Returns the loading controller's ratio, min(1, max(r*, the greatest r with T_recompute(r) <= T_load)).
@@ -30,14 +30,14 @@ double controlled_ratio(double load_s, double prefill_s, double efficiency);
 // ratios are assumed to fall from 1.2 to 0.8 of the mean.
 std::vector<double> filtered_ratios(double ratio, int64_t layers);
 
-// A tier for chunks, with their load time and storage price.
+// A tier that can store chunks, with the time to load them and the price of storing them.
 struct StorageDevice {
   Tier tier = Tier::ssd;
   double load_s = 0;
   double store_usd = 0;
 };
-// Returns the cheapest device that loads within `recompute_s`, the faster one if prices are equal; an empty
-// optional if none is fast enough.
+// Returns the cheapest device that loads within `recompute_s`; of equally cheap devices, the fastest. Returns
+// nullopt if no device is fast enough.
 std::optional<Tier> cheapest_device(std::span<const StorageDevice> devices, double recompute_s);
 
 }  // namespace kvcap

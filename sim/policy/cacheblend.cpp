@@ -100,13 +100,12 @@ class CacheBlend : public Policy {
     char text[320];
     const Estimate planned = estimate(planned_tokens_, planned_tier_);
     const double again_s = recompute_s(planned.ratio, planned.prefill_s, efficiency_);
-    std::snprintf(
-        text, sizeof text,
-        "cacheblend recomputes %.3g %% of the hits that follow other text (%s): a layer of %lld tokens on %s "
-        "takes %.3g ms to load and %.3g ms to recompute",
-        100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",
-        static_cast<long long>(planned_tokens_), std::string(name(planned_tier_)).c_str(),
-        1e3 * planned.load_s, 1e3 * again_s);
+    std::snprintf(text, sizeof text,
+                  "cacheblend recomputes %.3g %% of the hit tokens that now follow different text (%s): a "
+                  "layer of %lld tokens on %s takes %.3g ms to load and %.3g ms to recompute",
+                  100 * planned.ratio, ratio_ ? "recompute_ratio" : "the loading controller's choice",
+                  static_cast<long long>(planned_tokens_), std::string(name(planned_tier_)).c_str(),
+                  1e3 * planned.load_s, 1e3 * again_s);
     std::vector<std::string> notes = {text};
     const std::vector<StorageDevice> places = devices();
     const bool priced = std::any_of(places.begin(), places.end(),
@@ -178,15 +177,16 @@ class CacheBlend : public Policy {
     const std::optional<Tier> tier = cheapest_device(all, again_s);
     char text[200];
     if (!tier) {
-      std::snprintf(text, sizeof text, "no device loads as fast as %.3g %% of the tokens are recomputed",
+      std::snprintf(text, sizeof text,
+                    "no storage device loads the tokens in the time that recomputing %.3g %% of them takes",
                     100 * ratio);
       return text;
     }
     const auto chosen =
         std::find_if(all.begin(), all.end(), [&](const StorageDevice& one) { return one.tier == *tier; });
     std::snprintf(text, sizeof text,
-                  "the cheapest device that hides its loads behind recomputing %.3g %% is %s (%lld tokens "
-                  "for an hour: $%.2g)",
+                  "the cheapest storage device whose loads are hidden by recomputing %.3g %% of the tokens "
+                  "is %s (storing %lld tokens for an hour costs $%.2g)",
                   100 * ratio, std::string(name(*tier)).c_str(), static_cast<long long>(planned_tokens_),
                   chosen->store_usd);
     return text;

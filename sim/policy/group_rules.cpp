@@ -12,11 +12,12 @@ bool has_windows(const std::vector<LayerGroup>& groups) {
                      [](const LayerGroup& group) { return group.keeps_window(); });
 }
 
-// Returns the requirement of a restoration that layers with a window or a state do not meet; empty: none.
+// Returns the requirement of the restoration that layers with a window or a recurrent state do not meet;
+// empty if there is none.
 std::string_view asks(Restore restore) {
   switch (restore) {
     case Restore::blend:
-      return "it recomputes single tokens between keys and values of all others";
+      return "it recomputes individual tokens, which attend to the keys and values of all other tokens";
     case Restore::important:
       return "it chooses among the keys of all tokens in every layer";
     case Restore::copy:

@@ -6,10 +6,10 @@
 // C_tok (recomputation), section 4.1.2 divides the L layers:
 //   C_H > IO_H   hidden, then KV:         L_H = ceil(L IO_KV / (IO_KV + C_H - IO_H))
 //   C_H <= IO_H  recompute, then hidden:  L_H = ceil(L C_tok / (C_tok + IO_H - C_H))
-// `split: paper` is this formula, `best` the least makespan over all L_H of both families. The forms are
-// fixed when a run begins, for histories of split_tokens and the tiers that are expected to serve hits:
-// makespan and times are means over these tiers, weighted by their shares. With `best`, a context is not
-// restored if prefilling it in one pass with the new tokens is faster.
+// With `split: paper`, this formula is used; with `best`, the L_H of either family with the least makespan.
+// The forms are fixed when a run begins, for histories of split_tokens and the tiers that are expected to
+// serve hits: makespan and times are means over these tiers, weighted by their shares. With `best`, a context
+// is not restored if prefilling it in one pass with the new tokens is faster.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -21,14 +21,15 @@
 namespace kvcap {
 namespace {
 
-constexpr int64_t kUsualNewTokens = 64;   // assumed after a history when forms are chosen
+constexpr int64_t kUsualNewTokens = 64;   // assumed new tokens after a history when forms are chosen
 constexpr double kTokenBytes = 4;         // a token id, kept for recomputed layers
 constexpr int64_t kGemmTileTokens = 128;  // token_rounded: whole tiles of the projection (HCache 6.3.2)
 
 // Division of a context's layers, or of the tokens of each layer.
 struct Division {
   int64_t recomputed = 0, hidden = 0, kv = 0;  // layers, in this order
-  // Token-wise: in every layer this share of the tokens is kept as hidden states, the others as `rest`.
+  // Token-wise division: in every layer, `hidden_share` of the tokens is kept as hidden states and the rest
+  // in the form `rest`.
   bool tokenwise = false;
   double hidden_share = 1;
   LayerForm rest = LayerForm::kv;
@@ -103,7 +104,7 @@ class HCache : public Policy {
   }
 
   std::vector<SaveFloor> save_floors() const {
-    // The form of a layer determines the copy that overlaps its computation and the write before the next
+    // A layer's form determines how many bytes are copied during its computation and written before the next
     // layer.
     const auto floor = [&](int64_t layers, double bytes, double writes) {
       return SaveFloor{layers, bytes / copy_bytes_per_s_, writes * sync_write_s_};
@@ -197,8 +198,8 @@ class HCache : public Policy {
                      std::to_string(layers_) + " layers of " + cost_.model().name);
   }
 
-  // Returns how many of `total` units to keep as hidden states if the other method takes `other_s` per unit,
-  // and loading and projecting a unit differ by `gap_s`.
+  // Returns how many of `total` units (layers or tokens) to keep as hidden states. `other_s`: time per unit
+  // of the other method; `gap_s`: difference between loading and projecting a unit of hidden states.
   static double balanced(double total, double other_s, double gap_s) {
     return std::clamp(std::ceil(total * other_s / (other_s + gap_s) - 1e-9), 0.0, total);
   }
@@ -261,8 +262,8 @@ class HCache : public Policy {
     return in_one_pass_s < restored_s ? Division{.recomputed = layers_} : least;
   }
 
-  // Returns the forms in which this context, stored as `stored_`, is restored. If hidden states of every
-  // layer are stored, any leading run of layers may be recomputed instead.
+  // Returns how a context that is stored as `stored_` is divided for its restoration. If hidden states of
+  // every layer are stored, any leading run of layers may be recomputed instead.
   Division division_for(std::span<const Hit> hits, const LoadRates& rates, int64_t resident) const {
     if (!hidden_everywhere_ || stored_.tokenwise) return stored_;
     if (split_ == Split::paper) {
@@ -272,7 +273,7 @@ class HCache : public Policy {
       return {.recomputed = here.recomputed, .hidden = layers_ - here.recomputed};
     }
     // The makespan is a maximum of linear functions of the run's length, so the search ends at the first
-    // length that is not better.
+    // length that is not better than the one before.
     Division least;
     double least_s = std::numeric_limits<double>::infinity();
     for (int64_t recomputed = 0; recomputed + stored_.kv <= layers_; ++recomputed) {
@@ -314,8 +315,8 @@ class HCache : public Policy {
     return restoration;
   }
 
-  // Returns the work of layers that restore the leading tokens by the other method and the rest from hidden
-  // states.
+  // Returns the work of layers that restore the leading tokens by the method `division.rest` and the other
+  // tokens from hidden states.
   LayerWork mixed_layers(const Division& division, std::span<const Hit> hits, int64_t tokens,
                          int64_t resident) const {
     LayerWork work{.layers = layers_, .form = LayerForm::mixed};

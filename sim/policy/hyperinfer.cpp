@@ -3,8 +3,9 @@
 // the paper's baselines: as_like (loads everything), h2o_lru and h2o_lfu (load all keys and important
 // values).
 //
-// Keys and values of 64 tokens of a node of the prefix tree are a chunk. With n tokens found, k = retention
-// n, and P of h heads as probes, a layer loads in sequence
+// Keys and values of 64 tokens of a node of the prefix tree are a chunk. If n tokens are found, k = retention
+// n of them are important, and P of h heads serve as probes, a layer loads these vectors
+// (cost/identification.h) over PCIe, in sequence:
 //
 //   as_like     2 h n                    n keys and values
 //   h2o         h n + h k                n keys; once its queries are computed, every head's k values
@@ -12,15 +13,15 @@
 //                                        probe heads agree, k keys and values, the same for all heads
 //               P n + (h - P) n + h k    if they disagree: the other keys, then every head's k values
 //
-// vectors (cost/identification.h), which cross PCIe. SSD and remote storage are read in whole chunks. If all
-// heads share one set, these are the chunks with at least one important token; ordering a node by mean
-// importance (`reorder`) reduces their number. With a set per head, they are all chunks. PCIe is charged for
-// whole chunks, although only vectors cross it; it is never slower than such a tier. The keys of the probe
+// SSD and remote storage are read in whole chunks. If all heads share one set of important tokens, only
+// chunks with at least one important token are read; ordering a node by mean importance (`reorder`) reduces
+// their number. With a set per head, all chunks are read. Reads from these tiers are charged for whole chunks
+// on PCIe, too, although only vectors cross it; PCIe is never slower than such a tier. The keys of the probe
 // heads are stored a second time, in one piece per node. State that is on the GPU is not loaded.
 //
-// `prefetch`: while a layer computes, its set serves as the guess for the next layer, and as much of it is
-// loaded as the computation hides; the share adjacent_recall of this part is right and need not be loaded
-// again (IV-C).
+// `prefetch`: while a layer computes, its set of important tokens serves as the guess for the next layer, and
+// as much of the guess is loaded as the computation hides. The share adjacent_recall of the loaded part is
+// right and need not be loaded again (IV-C).
 //
 // Not modelled: the rewriting every 10 minutes, which runs in the background (nodes are in order from the
 // start), and the look-up in mapping lists, under 2 % of the TTFT (IV-D1, VI-E).
@@ -114,7 +115,7 @@ class HyperInfer : public Policy {
         prefill.cached_tokens - context.resident_tokens + restoration.unused_tokens[index(Tier::hbm)];
     const double layer_s =
         stored_.expand_kv_s(loaded_tokens) + (restoration.fused ? cost_.prefill_layer_s(prefill) : 0);
-    // Queries are also scored against the keys of tokens that turn out to be unimportant, which is half of
+    // Queries are also scored against the keys of tokens that turn out to be unimportant. Scoring is half of
     // the work of attention.
     double scores_s = 0;
     if (restoration.fused) {
@@ -189,7 +190,7 @@ class HyperInfer : public Policy {
     return {tokens, identification_.retention * static_cast<double>(tokens), 1};
   }
 
-  // Returns the loads from all host tiers; `bytes` and `requests` compute the part of a tier from its use.
+  // Returns the loads from all host tiers. `bytes` and `requests` compute those of a tier from its PartUse.
   template <class Bytes, class Requests>
   static LayerWork loaded(const Context& context, LayerForm form, Bytes bytes, Requests requests) {
     LayerWork work{.form = form};
@@ -259,7 +260,7 @@ class HyperInfer : public Policy {
 
   // Models the prefetch for a layer, whose probe keys and needed state are the last two entries of `work`:
   // the part of the needed state that can be loaded during the `window_s` seconds of the previous layer moves
-  // to the first entry, together with what is loaded in vain.
+  // to the first entry, together with the loads of wrong guesses.
   void guess(double window_s, const LoadRates& rates, std::vector<LayerWork>& work) const {
     LayerWork& keys = work[work.size() - 2];
     LayerWork& needed = work.back();

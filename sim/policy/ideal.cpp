@@ -1,6 +1,6 @@
-// Ideal: all history is on the GPU, at no cost and without taking memory. It bounds what loads cost under the
-// engine's own schedule, as in HCache's figures; it does not bound policies that schedule prompts
-// differently.
+// Ideal: a bound for which all history is on the GPU, at no cost and without taking memory. Policies that
+// load contexts under the engine's own schedule cannot be faster (as in HCache's figures), but policies that
+// schedule prompts differently can.
 #include "policy/table.h"
 
 namespace kvcap {

@@ -1,6 +1,6 @@
 // The table of policy keys: one row for each option except `name`, with its meaning, allowed values, default,
-// and the condition under which it has an effect. Loader, help, schema and the notes on unused keys read the
-// table; a new key needs a member of PolicyOptions and a row here.
+// and the condition under which it has an effect. The loader, the help, the schema and the notes on unused
+// keys read the table. A new key needs a member of PolicyOptions and a row here.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The keys of a scenario's policy, and their use by each policy. Every policy accepts every key, so that one
+// Tells which keys of a scenario's policy have an effect. Every policy accepts every key, so that one
 // scenario serves several policies; a note of the result names keys that have no effect.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace kvcap {
 
 // Conditions outside the policy that determine which keys have an effect.
 struct KeySurroundings {
-  bool keeps = false;       // some tier stores contexts, the GPU's own included
-  bool host_tiers = false;  // at least one of these is a host tier
+  bool keeps = false;       // some tier, possibly on the GPU, stores contexts
+  bool host_tiers = false;  // some host tier stores contexts
   bool scores = false;      // some tier evicts by score
   bool pieces = false;      // prompts consist of pieces
-  bool texts = false;       // pieces are texts that one call each can ask about
+  bool texts = false;       // pieces are texts, so separate calls can ask about each
 };
 
 // Returns the names of all keys except `name`.

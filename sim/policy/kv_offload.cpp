@@ -1,8 +1,8 @@
-// KV offload: keeps keys and values of every layer in the host tiers and loads them.
+// KV offload: keeps keys and values of every layer in the host tiers, and restores a context by loading them.
 //
-// Restoration first, then prefill of the new tokens (`preload: none`, HCache's baseline), or layer by layer:
-// a layer's new tokens are computed as soon as its history has arrived (`preload: layerwise`, CachedAttention
-// 3.2.1), with loads at most read_buffer_layers ahead of computation.
+// With `preload: none` (HCache's baseline), the whole context is restored before the new tokens are
+// prefilled. With `preload: layerwise` (CachedAttention 3.2.1), a layer's new tokens are computed as soon as
+// the layer's history has arrived, and loads run at most read_buffer_layers ahead of computation.
 //
 // The size of one copy depends on the layout of KV in host memory (`block_layout`): 64 tokens of a layer as
 // in HCache 4.2, a block of the engine per layer, or one block of all layers, as in vLLM's offloading

@@ -1,6 +1,7 @@
 // KV buffers of a static-graph NPU: the graph reads keys and values of a whole window of S - 1 tokens, padded
-// on the left, as one contiguous buffer per head and layer, and outputs those of one new token. Appending it
-// moves the window by one token (S: serving.max_model_len; KV Cache Implementation for inference on HTP).
+// on the left, as one contiguous buffer per head and layer, and outputs those of one new token. Appending
+// that token moves the window by one. S is serving.max_model_len (source: KV Cache Implementation for
+// inference on HTP).
 //
 //   npu_copy          S slots: every decoded token copies the window
 //   npu_reserve_2x    2 (S - 1) slots: the window is a moving pointer; within S tokens it never copies
@@ -8,7 +9,7 @@
 //
 // A copy moves the whole window, including padding, at the speed of device memory, reading and writing it.
 // Stored contexts are KV in host tiers; a hit is copied into the window before the new tokens are prefilled.
-// Prefill writes its KV directly into the window. Not charged: attention over padding.
+// Prefill writes its KV directly into the window. The time of attention over padding is not counted.
 #include <cmath>
 #include <cstdio>
 
@@ -29,7 +30,7 @@ class NpuBuffers : public Policy {
     const auto window = static_cast<double>(window_tokens_);
     const double windows = inputs.options.reserved_windows.value_or(1);
     buffer_.reserved_tokens = std::max(window + 1, windows * window);
-    const auto moves = static_cast<int64_t>(std::floor((windows - 1) * window));  // without a copy
+    const auto moves = static_cast<int64_t>(std::floor((windows - 1) * window));  // moves between copies
     buffer_.copy_every_tokens = moves + 1;
     buffer_.copy_bytes = window * inputs.cost->model().kv_bytes_per_token();
     buffer_.copy_s = inputs.cost->device_copy_s(buffer_.copy_bytes);

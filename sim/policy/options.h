@@ -1,5 +1,5 @@
-// PolicyOptions: a policy as a scenario describes it: a name, which is a preset, and the options that the
-// scenario sets. An absent field means the preset's value.
+// PolicyOptions: a policy as a scenario describes it. It consists of a name, which selects a preset, and of
+// the options that the scenario sets. An absent field has the preset's value.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ constexpr Names names_of(Keep) { return kKeepNames; }
 constexpr std::string_view name(Keep keep) { return kKeepNames[static_cast<std::size_t>(keep)]; }
 // Restoration of a context: none; prefill of the prompt; loading KV, or copying it into the window of a
 // static graph; projection of hidden states (HCache); the fastest method per turn; recomputing a share of the
-// loaded tokens (CacheBlend); loading what the turn attends to most (HyperInfer).
+// loaded tokens (CacheBlend); loading the tokens to which the turn attends most (HyperInfer).
 enum class Restore : uint8_t { none, recompute, load, copy, project, fastest, blend, important };
 inline constexpr std::array<std::string_view, 8> kRestoreNames = {
     "none", "recompute", "load", "copy", "project", "fastest", "blend", "important"};
@@ -60,9 +60,9 @@ enum class Score : uint8_t { frequency, importance };
 inline constexpr std::string_view kScoreNames[] = {"frequency", "importance"};
 constexpr Names names_of(Score) { return kScoreNames; }
 
-// What waits while a context is loaded. parked: only its own request (vLLM's offloading connector). blocking:
-// the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has arrived
-// (HiCache), as with preload: layerwise.
+// Which work waits while a context is loaded. parked: only its own request (vLLM's offloading connector).
+// blocking: the whole engine (LMCache's default). layerwise: a layer is computed as soon as its KV has
+// arrived (HiCache), as with preload: layerwise.
 enum class LoadMode : uint8_t { parked, blocking, layerwise };
 inline constexpr std::string_view kLoadModeNames[] = {"parked", "blocking", "layerwise"};
 constexpr Names names_of(LoadMode) { return kLoadModeNames; }
@@ -124,7 +124,7 @@ struct PolicyOptions {
   std::optional<bool> prefetch;
   std::optional<Score> score;
   std::optional<int64_t> stored_bits;  // bits per element in host tiers: 16, 8 or 4
-  bool unbounded = false;              // a bound: host tiers never fill; their cost is that of their capacity
+  bool unbounded = false;              // a bound: host tiers never fill, at the cost of their real capacity
   std::optional<bool> ideal_load;      // loads take no time
   // CacheBlend: share of the found tokens that every layer recomputes (absent: the loading controller chooses
   // for each request), leading layers that compute all tokens, and the speed of scattered tokens in other
@@ -145,25 +145,25 @@ struct PolicyOptions {
   std::optional<PrefetchOnArrival> prefetch_on_arrival;
   std::optional<double> prefetch_timeout_s;
   std::optional<double> prefetch_timeout_s_per_token;  // additional timeout per token of the prompt
-  std::optional<double> prefetch_timeout_max_s;        // limit of the sum
+  std::optional<double> prefetch_timeout_max_s;        // limit of the total timeout
   std::optional<int64_t> prefetch_min_tokens;          // fewer tokens in farther tiers are not prefetched
   // No prefetch begins while waiting requests prefetch this share of the tokens that DRAM holds beyond the
   // GPU's cache; absent: no limit.
   std::optional<double> prefetch_capacity_share;
-  // Load only from the first host tier; state in farther tiers has to be prefetched there first.
+  // Load only from the first host tier; state in farther tiers must first be prefetched to that tier.
   std::optional<bool> loads_first_tier_only;
   std::optional<int64_t> load_min_tokens;  // fewer tokens are computed instead
   // Blocking loads: time per layer in which the scheduler enqueues the copies of a load (HiCache with
   // page_first_direct: sglang#38472).
   std::optional<double> load_enqueue_s;
-  // Once per step, while it launches the step, the worker asks which loads have ended, and reports them with
-  // the result of the step (vLLM's KV connectors: kv_connector_model_runner_mixin.py@00f4240).
+  // The worker asks only once per step, while it launches the step, which loads have ended, and reports these
+  // with the step's result (vLLM's KV connectors: kv_connector_model_runner_mixin.py@00f4240).
   std::optional<bool> polled_loads;
   std::optional<WritePolicy> write_policy;
   std::optional<int64_t> store_after_hits;   // lookups of a context before it is saved
-  std::optional<bool> store_once;            // store KV that several ranks hold only once
+  std::optional<bool> store_once;            // store only one copy of KV that several ranks hold
   std::optional<int64_t> checkpoint_tokens;  // tokens between stored states of recurrent layers
-  std::optional<double> write_queue_s;       // most seconds of work in a tier's write queue
+  std::optional<double> write_queue_s;       // maximum seconds of work in a tier's write queue
   std::optional<Split> split;
   // HCache, instead of split: leading layers that are recomputed and last layers that are kept as KV; the
   // other layers are kept as hidden states.
@@ -173,7 +173,7 @@ struct PolicyOptions {
   std::optional<double> reserved_windows;  // npu_*: KV buffer per sequence, in windows of max_model_len - 1
 };
 
-// Values of options that neither the scenario nor the preset sets.
+// Default values of options that neither the scenario nor the preset sets.
 struct PolicyDefaults {
   EvictionKind eviction = EvictionKind::lru;
   EvictionUnit eviction_unit = EvictionUnit::block;

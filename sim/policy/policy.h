@@ -1,6 +1,6 @@
-// Policy: base class of the restoration methods of papers and production stacks, as pure functions. A policy
-// uses the cost model and the routes of the machine, but neither clock nor queues; the engine calls it and
-// performs the result.
+// Policy: base class of the policies that decide how contexts are stored and restored, after papers and
+// production stacks. Its functions are pure: they use the cost model and the routes of the machine, but no
+// clock and no queues. The engine calls them and performs the resulting restorations.
 //
 //   traits()         properties for the whole run: a plain value, set by the constructor
 //   restore()        how each layer is restored, given the context's tiers and the load of the links
@@ -43,20 +43,20 @@ struct PolicyInputs {
   const HardwareProfile* hardware = nullptr;
   PolicyOptions options;
   LoadRates idle_rates{};          // loads to the GPU on an idle machine, from the tiers in use
-  std::vector<TierShare> planned;  // tiers expected to serve hits; shares sum to 1; empty: no host tier
+  std::vector<TierShare> planned;  // tiers expected to serve hits; shares sum to 1; empty without a host tier
   int64_t step_tokens = 0;         // the engine's token budget per step
   int64_t split_tokens = 0;        // history length for which stored forms are chosen
   int64_t max_model_len = 0;       // tokens of the longest sequence
-  int64_t block_tokens = 16;       // per KV block
+  int64_t block_tokens = 16;       // tokens per KV block
   uint64_t seed = 1;               // for the policy's random draws
 };
 
-// Work of the engine apart from the turn that is about to be restored.
+// Load of the engine, not counting the turn that is about to be restored.
 struct EngineLoad {
-  double next_step_s = 0;  // next step without the turn; 0: no other requests
+  double next_step_s = 0;  // time of the next step without the turn; 0: no other requests
   int64_t next_rows = 0;   // tokens that the next step computes
   double decode_step_s = 0;
-  int64_t decode_rows = 0;  // sequences that decode concurrently; decode_step_s is the time of their step
+  int64_t decode_rows = 0;  // sequences that decode concurrently; a step of these takes decode_step_s
   // Other turns without a first token: they are being restored or prefilled, or wait for admission.
   int64_t waiting_turns = 0;
 };
@@ -69,8 +69,8 @@ struct Stretch {
   int64_t tokens = 0;
 };
 
-// Expected use of found state by a turn: of `tokens` tokens in `chunks` chunks of `nodes` nodes, important
-// tokens take part in the turn; touched chunks hold at least one important token.
+// How a turn is expected to use found state, which consists of `tokens` tokens in `chunks` chunks of `nodes`
+// nodes. Important tokens take part in the turn; touched chunks contain at least one important token.
 struct PartUse {
   double tokens = 0, important_tokens = 0, touched_tokens = 0;
   double chunks = 0, touched_chunks = 0;
@@ -86,24 +86,24 @@ struct PartUse {
   }
 };
 
-// A turn's context: `history_tokens` could be reused, `new_tokens` are computed in any case;
-// `resident_tokens` of the history are on the GPU.
+// A turn's context. `history_tokens` tokens could be reused, and `new_tokens` tokens are computed in any
+// case. `resident_tokens` tokens of the history are on the GPU.
 struct Context {
   int64_t history_tokens = 0;
   int64_t new_tokens = 0;
   int64_t resident_tokens = 0;
-  int64_t leading_tokens = 0;                   // found, and computed after the same text as now
+  int64_t leading_tokens = 0;                   // found tokens that were computed after the same text as now
   uint64_t turn = 0;                            // unique number, for random draws
-  std::array<PartUse, kTiers.size()> use = {};  // of the tokens found in each tier; for policies that select
+  std::array<PartUse, kTiers.size()> use = {};  // by tier: use of the found tokens; for policies that select
   // The turn's prompt may be computed concurrently with the engine's steps. False if prompts are computed one
   // after another and another prompt, which this one would overtake, is in progress.
   bool may_compute_beside = true;
   EngineLoad engine;
 };
 
-// Cost of saving for the step that produces the tokens, for `layers` equal layers: a layer lasts at least
-// copy_s_per_token * tokens (the device-to-host copy of the layer before must have ended) and at least
-// write_s_per_sequence * sequences (writes on the critical path).
+// How much saving may delay a step, for `layers` equal layers. A layer lasts at least copy_s_per_token *
+// tokens, because the device-to-host copy of the layer before must have ended, and at least
+// write_s_per_sequence * sequences, the time of writes on the critical path.
 struct SaveFloor {
   int64_t layers = 0;
   double copy_s_per_token = 0;
@@ -130,12 +130,12 @@ struct Schedule {
 // Properties of a policy for the whole run.
 struct PolicyTraits {
   Reuse reuse = Reuse::nothing;       // state that a turn can reuse
-  double stored_bytes_per_token = 0;  // context in a host tier
+  double stored_bytes_per_token = 0;  // size of a context in a host tier
   // Models with recurrent layers: a hit in host tiers ends at a multiple of this number, where a state was
   // stored, or in the last block of a session's context, where its last turn left one.
   int64_t checkpoint_tokens = 1;
-  // Only the important part of a hit takes part in a turn, and policy.retention is its share. If false,
-  // policy.retention is the share of a context that is kept after a turn.
+  // If true, only the important part of a hit takes part in a turn, and policy.retention is the share of this
+  // part. If false, policy.retention is the share of a context that is kept after a turn.
   bool selects = false;
   int64_t read_buffer_layers = kUnlimited;  // layers by which loads may run ahead of computation
   bool heeds_engine = false;                // restore() reads context.engine, which is filled only if true
@@ -143,7 +143,7 @@ struct PolicyTraits {
   std::vector<SaveFloor> save_floors;       // empty if saving never delays a step
   KvBuffer kv_buffer;
   std::vector<std::string> notes;  // assumptions and decisions, shown to the user
-  std::string quality_note;        // how the quality of answers suffers; empty: not at all
+  std::string quality_note;        // how the quality of answers suffers; empty if it does not
 };
 
 class Policy {
@@ -151,14 +151,15 @@ class Policy {
   virtual ~Policy() = default;
 
   const PolicyTraits& traits() const { return traits_; }
-  // Returns the restoration. It is empty if restoring does not pay; the steps then compute the hits with the
-  // new tokens. REQUIRES: hits are in host tiers, at most one per tier; their tokens and the resident ones
-  // add up to at least 1 and at most context.history_tokens.
+  // Returns the restoration. It is empty if restoring does not pay off; the engine's steps then compute the
+  // hits together with the new tokens. REQUIRES: hits are in host tiers, at most one per tier; their tokens
+  // and the resident ones add up to at least 1 and at most context.history_tokens.
   virtual Restoration restore(const Context& context, std::span<const Hit> hits,
                               const LoadRates& rates) const;
-  // Returns the used part of a Stretch; by default all of it.
+  // Returns which part of a Stretch a turn uses; by default, the whole Stretch.
   virtual PartUse use(const Stretch& part) const;
-  // Returns the value of one use of a part in tiers that evict by score (uses x mean weight).
+  // Returns the value of one use of a part, for tiers that evict by score. A part's score is its number of
+  // uses times their mean weight.
   virtual double weight(const PartUse&) const { return 1; }
   // Returns the number of pieces in which a save or a demotion writes `tokens` tokens.
   virtual double save_requests(int64_t tokens) const;
@@ -177,7 +178,7 @@ class Policy {
 Tier main_tier(std::span<const TierShare> planned);
 // Returns "ssd", or "dram (83 %) and ssd (17 %)".
 std::string tiers_text(std::span<const TierShare> planned);
-// Returns two notes as one; either may be empty.
+// Returns the two notes joined into one; either may be empty.
 std::string joined_notes(const std::string& note, const std::string& more);
 
 // Tokens per chunk: the unit in which hidden states or KV of one layer are read and written (HCache 4.2).

@@ -11,9 +11,9 @@ double layers_of(const LayerWork& work) { return static_cast<double>(work.layers
 
 double gpu_delay_s(const LoadRates& rates) { return rates[index(Tier::hbm)].delay_s; }
 
-// Returns the makespan without a limit on loads ahead. For a group of n equal layers, with load time a_t per
-// layer from tier t and computation c, that starts when tier t is at l_t and the GPU at f, the last layer is
-// computed at
+// Returns the makespan if loads may run ahead of computation without limit. For a group of n equal layers,
+// with load time a_t per layer from tier t and computation c, that starts when tier t is at l_t and the GPU
+// at f, the last layer is computed at
 //   max(f + n c, max over t of max(l_t + a_t + n c, l_t + n a_t + c)),
 // because the path through load j and the computations after it is linear in j, so its maximum is at an end.
 double unlimited_makespan_s(const Restoration& restoration, const LoadRates& rates) {

@@ -13,7 +13,7 @@
 //   cacheblend             L x {load KV, recompute a share of it, compute the new tokens}  (fused)
 //   hyperinfer             L x [{load probe keys, identify}, {wait; load important KV, prefill}]  (fused)
 //
-// makespan_s is the closed form of all of them and the only formula of request fidelity.
+// makespan_s() computes the duration of all of them in closed form; request fidelity uses no other formula.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@
 
 namespace kvcap {
 
-// Form in which a layer is kept, which determines its restoration. keys: the first part of a layer, whose
-// other part is the next entry.
+// Form in which a layer is kept, which determines its restoration. keys: the entry is the first part of a
+// layer; the next entry is the other part.
 enum class LayerForm : uint8_t { hidden, kv, tokens, mixed, head, keys };
 constexpr std::string_view name(LayerForm form) {
   constexpr std::array<std::string_view, 6> kNames = {"hidden", "kv", "recompute", "mixed", "head", "keys"};
@@ -41,11 +41,11 @@ struct LayerWork {
   PerTier load_bytes{};
   PerTier load_requests{};
   double compute_s = 0;
-  // Parts of compute_s besides expansion: the prefill of the context itself, and the tokens whose hidden
-  // states are projected to keys and values. For reports.
+  // For reports, the work that compute_s contains besides expansion: the prefill of the context itself, and
+  // the tokens whose hidden states are projected to keys and values.
   PrefillChunk recomputed{};
   int64_t projected_tokens = 0;
-  bool waits = false;  // its loads are known only once everything before it is computed
+  bool waits = false;  // the loads are known only once all preceding entries are computed
 };
 
 inline constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
@@ -62,8 +62,8 @@ struct Restoration {
   double total_compute_s() const;
 };
 
-// Load of one tier: the route when it is idle, the factor by which other traffic slows it down, and the delay
-// of the first byte after the restoration's start.
+// Speed of loads from one tier: the idle route, the factor by which other traffic slows it down, and the
+// delay of the first byte after the restoration's start.
 struct LoadRate {
   const Route* route = nullptr;
   double stretch = 1;  // measured seconds / seconds on an idle route
@@ -80,7 +80,7 @@ double total_load_s(const Restoration& restoration, Tier tier, const Route& rout
 // Returns the time from the start to the end of the last layer, with overlapping loads and computation.
 double makespan_s(const Restoration& restoration, const LoadRates& rates);
 
-// Load and computation times of one layer, from the restoration's start. For reports and for checking.
+// Load and computation times of one layer, from the restoration's start; for reports and checks.
 struct LayerSpan {
   int64_t layer = 0;
   LayerForm form = LayerForm::kv;

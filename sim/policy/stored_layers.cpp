@@ -20,8 +20,8 @@ double copies_of_kv(const CostModel& cost, bool latent, int64_t heads) {
   return static_cast<double>(gpus * ((heads + gpus - 1) / gpus)) / static_cast<double>(heads) / parts;
 }
 
-// Returns the tokens between stored states, in whole blocks; by default one state at the end of each full
-// step.
+// Returns the tokens between stored states, a multiple of the block size. By default, a state is stored at
+// the end of each full step.
 int64_t tokens_between_states(const PolicyInputs& inputs) {
   const int64_t block = std::max<int64_t>(1, inputs.block_tokens);
   if (!inputs.options.checkpoint_tokens) return std::max(block, inputs.step_tokens / block * block);

@@ -4,8 +4,8 @@
 // loading. A group of 64 elements shares a scale and a zero point of 16 bits each (FlexGen's group size), so
 // an element takes 8.5 or 4.5 bits. Elements that do not have more bits than that in the model, such as 8-bit
 // KV, are stored unchanged. Expansion reads the stored and writes the model's format, as one element-wise
-// kernel per layer if the profile has these; quantisation during saves is not charged, because a step has few
-// new tokens.
+// kernel per layer if the profile has these; quantisation during saves takes no time here, because a step has
+// few new tokens.
 //
 // Layers of a model with groups are stored as their mean: KV (or hidden states) of all tokens, and for
 // recurrent layers a state every checkpoint_tokens. A restoration loads less: only the tokens in the window
@@ -25,13 +25,14 @@ namespace kvcap {
 
 int64_t total_tokens(std::span<const Hit> hits);
 
-// Unit of a copy: `tokens` tokens of one layer, or of `layers` layers, each of which counts for its share of
+// Size of a copied piece: `tokens` tokens of `layers` layers. Each of these layers counts for its share of
 // the piece.
 struct PieceShape {
   int64_t tokens = kChunkTokens;
   int64_t layers = 1;
 
-  // Returns how many pieces contain a layer of `of_tokens` tokens, each counted by the layer's share of it.
+  // Returns how many pieces a layer of `of_tokens` tokens takes; a piece of several layers counts by the
+  // layer's share.
   double per_layer(int64_t of_tokens) const {
     return static_cast<double>((of_tokens + tokens - 1) / tokens) / static_cast<double>(layers);
   }
@@ -41,8 +42,8 @@ class StoredLayers {
  public:
   // `bits`: bits per element; with 16 or more, elements are stored as in the model. KV that several
   // tensor-parallel ranks hold, because there are fewer KV heads than ranks or all heads share a latent, is
-  // stored by each rank unless `once`. `checkpoint_tokens`: tokens between stored recurrent states, at least
-  // 1; the additional state at the end of a turn is not counted. `cost` outlives this object.
+  // stored by each rank, or only once if `once`. `checkpoint_tokens`: tokens between stored recurrent states,
+  // at least 1; the additional state at the end of a turn is not counted. `cost` outlives this object.
   StoredLayers(const CostModel& cost, int64_t bits, bool once = false, int64_t checkpoint_tokens = 1);
   explicit StoredLayers(const PolicyInputs& inputs);
   // Returns 1 if no layer is recurrent.
@@ -57,8 +58,8 @@ class StoredLayers {
   double expand_hidden_s(int64_t tokens) const { return expand_s(hidden_, tokens); }
   double expand_kv_s(int64_t tokens) const { return expand_s(kv_, tokens); }
 
-  // Return the work of `layers` equal layers: load, expand and project hidden states, or load and expand KV,
-  // from the tiers of the hits. The hits follow `resident` tokens, which the GPU has.
+  // Return the work to restore `layers` equal layers from the tiers of the hits: hidden() loads, expands and
+  // projects hidden states; kv() loads and expands KV. The hits follow `resident` tokens, which the GPU has.
   LayerWork hidden(int64_t layers, std::span<const Hit> hits, int64_t resident = 0) const;
   LayerWork kv(int64_t layers, std::span<const Hit> hits, PieceShape pieces = {}, int64_t resident = 0) const;
 

@@ -48,7 +48,7 @@ void prefer_chunks(PolicyOptions& options, EvictionKind eviction) {
   prefer(options.chunk_tokens, kChunkTokens);
   prefer(options.eviction, eviction);
 }
-// The baselines load everything that is important to at least one head.
+// Options of HyperInfer's baselines, which load everything that is important to at least one head.
 void prefer_all_keys(PolicyOptions& options) {
   prefer(options.identification, false);
   prefer(options.reorder, false);
@@ -62,7 +62,8 @@ constexpr auto kReserve = [](PolicyOptions& options) { prefer(options.reserved_w
 
 constexpr TierOptions kAllOfDram[] = {{.kind = Tier::dram}};
 constexpr TierOptions kLmcacheTiers[] = {{.kind = Tier::dram, .capacity_per_gpu_bytes = 5368709120}};
-// The server's L1 has no default size. Above 80 % it evicts 20 % of its keys: mp/configuration.rst@0039822.
+// The server's L1 (its DRAM) has no default size. When more than 80 % of it is full, it evicts 20 % of its
+// keys: mp/configuration.rst@0039822.
 constexpr TierOptions kLmcacheMpTiers[] = {{.kind = Tier::dram, .evict_at = 0.8, .evict_share = 0.16}};
 constexpr TierOptions kHicacheTiers[] = {{.kind = Tier::dram, .capacity_over_gpu = 2}};
 // KVBM's SSD filters by frequency: kvbm-guide.md@04521f4.
@@ -161,13 +162,13 @@ void settle_write_policy(PolicyOptions& options) {
 }
 
 constexpr std::array kPolicies = {
-    PolicyRow{"recompute", "keep nothing below the GPU: the engine and its own prefix cache", "nothing",
-              "prefill of history and new tokens together",
+    PolicyRow{"recompute", "keep nothing below the GPU: only the engine's own prefix cache reuses state",
+              "nothing", "prefill of history and new tokens together",
               "wins with short turns, slow or expensive storage, or an idle GPU; loses with long histories, "
               "because its work grows faster than their length",
               Keep::none, Restore::recompute, kAsIs},
     PolicyRow{
-        "ideal", "all history on the GPU at no cost: the bound on loads",
+        "ideal", "all history on the GPU at no cost: a bound on the cost of loads",
         "everything, in memory without cost", "no restoration; only the new tokens are prefilled",
         "bounds loads under the engine's own schedule; a policy that computes restored prompts in steps of "
         "their own (preload: layerwise) may have a lower TTFT",
@@ -177,22 +178,23 @@ constexpr std::array kPolicies = {
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
               "when KV is twice the hidden state and the link is the bottleneck",
               Keep::kv, Restore::load, kAsIs},
-    PolicyRow{"cached_attention",
-              "keep the KV of sessions in DRAM and SSD; prefetch and evict by the waiting queue",
-              "keys and values of every layer, without positions",
-              "layer by layer during the prefill of the new tokens, from DRAM, into which "
-              "look-ahead has prefetched it",
-              "wins with a queue, which shows the next uses, and with DRAM much faster than SSD; with an "
-              "empty queue it is LRU, and with grouped queries or short histories loads are short anyway",
-              Keep::kv, Restore::load,
-              [](PolicyOptions& options) {
-                prefer(options.preload, Preload::layerwise);
-                prefer(options.look_ahead, true);
-                prefer(options.write, WriteMode::back);
-                prefer(options.decoupled_positions, true);
-                prefer(options.eviction, EvictionKind::next_use);
-                prefer(options.eviction_unit, EvictionUnit::context);
-              }},
+    PolicyRow{
+        "cached_attention",
+        "keep the KV of sessions in DRAM and SSD; prefetch and evict by the waiting queue",
+        "keys and values of every layer, without positions",
+        "layer by layer during the prefill of the new tokens, from DRAM, into which "
+        "look-ahead has prefetched it",
+        "wins with a waiting queue, which reveals the next uses, and with DRAM much faster than SSD; with an "
+        "empty queue it evicts by LRU, and with grouped queries or short histories loads are short anyway",
+        Keep::kv, Restore::load,
+        [](PolicyOptions& options) {
+          prefer(options.preload, Preload::layerwise);
+          prefer(options.look_ahead, true);
+          prefer(options.write, WriteMode::back);
+          prefer(options.decoupled_positions, true);
+          prefer(options.eviction, EvictionKind::next_use);
+          prefer(options.eviction_unit, EvictionUnit::context);
+        }},
     PolicyRow{
         "hcache", "keep hidden states and project them to KV while loading",
         "hidden states of most layers, KV or tokens of the rest",
@@ -217,18 +219,18 @@ constexpr std::array kPolicies = {
     PolicyRow{"full_reuse", "load chunks at any position and use them unchanged",
               "keys and values of chunks, without positions",
               "layer by layer during the prefill of the other tokens, without recomputation",
-              "the fastest policy that loads; answers are worse, because chunks were computed without those "
-              "before them",
+              "the fastest policy that loads; answers are worse, because each chunk was computed without the "
+              "chunks before it",
               Keep::kv, Restore::load, kFullReuse},
     PolicyRow{"map_reduce", "one call per chunk for a summary, and one over the summaries",
-              "keys and values of chunks, each as the prefix of its own call",
-              "each call loads its chunk. The calls of the chunks arrive together, the last call after their "
-              "answers. A summary has map_tokens tokens; the prompt of the last call is the summaries and "
-              "the question",
+              "keys and values of chunks, each computed in a separate call without the chunks before it",
+              "each call loads its chunk. The calls for the chunks arrive together, and the last call "
+              "arrives after their answers. A summary has map_tokens tokens; the prompt of the last call "
+              "consists of the summaries and the question",
               "rarely wins: it generates a summary of every chunk before the answer", Keep::kv, Restore::load,
               kMapReduce},
     PolicyRow{"map_rerank", "one call per chunk, each with an answer and its score",
-              "keys and values of chunks, each as the prefix of its own call",
+              "keys and values of chunks, each computed in a separate call without the chunks before it",
               "each call loads its chunk, answers, and scores its answer. The calls arrive together; the "
               "chosen answer, and with it the first token, is known when the last call has ended",
               "wins with short answers that one chunk contains; other answers are worse", Keep::kv,
@@ -245,9 +247,9 @@ constexpr std::array kPolicies = {
                 prefer_chunks(options, EvictionKind::score);
                 prefer(options.score, Score::importance);
               },
-              "sorting and rewriting of chunks every 10 minutes, which takes the paper less than a minute in "
-              "the background (IV-D1, VI-E): tokens are always in order; the look-up in mapping lists, under "
-              "2 % of the TTFT"},
+              "sorting and rewriting of chunks every 10 minutes, which takes less than a minute in the "
+              "background in the paper (IV-D1, VI-E): tokens are always in order; the look-up in mapping "
+              "lists, under 2 % of the TTFT"},
     PolicyRow{"as_like", "load all of a shared prefix: HyperInfer's AS-like, without look-ahead",
               "keys and values of every layer in chunks",
               "layer by layer during the prefill of the new tokens",
@@ -302,25 +304,25 @@ constexpr std::array kPolicies = {
     PolicyRow{
         "vllm_offload", "vLLM's offloading connector: every full block of a prompt is copied to DRAM",
         "keys and values of prompts in the engine's blocks, with all layers",
-        "loads the blocks that the GPU does not have, while the request is parked and others run",
+        "loads the blocks that the GPU does not have, while the request is parked and other requests run",
         "wins if DRAM holds much more than the GPU's prefix cache; costs little without hits; answers "
         "are recomputed (save_generated)",
         Keep::kv, Restore::load, kVllmOffload,
-        "a load timeout, transfers between instances; of SimpleCPUOffloadConnector: lazy_offload copies "
-        "blocks some steps before the GPU evicts them, save_at: eviction when it does",
+        "a load timeout, transfers between instances; SimpleCPUOffloadConnector's lazy_offload copies blocks "
+        "some steps before the GPU evicts them, but save_at: eviction copies them when the GPU evicts them",
         kAllOfDram, kVllmOtherTiers,
         "vllm docs/features/kv_offloading_usage.md@0078e9d, v1/kv_offload/cpu/manager.py@0358cbb, "
         "tiering/manager.py@030ea52, offloading/scheduler.py@0072b0b, "
         "v1/simple_kv_offload/manager.py@0268d82",
-        "loads of 10,000 to 100,000 tokens on an H100 (vLLM's blog): TTFT within 6 %; throughput at hit "
-        "rates of 50 to 90 % 30 to 82 % too high (the order of hits is not published). llm-d on 16 "
-        "H100s: mean TTFT of a DRAM tier 13 to 60 % off at 5 to 40 requests/s, throughput within "
-        "11 %. Secondary tiers, SimpleCPUOffloadConnector: no published runs",
+        "loads of 10,000 to 100,000 tokens on an H100 (vLLM's blog): TTFT within 6 %; throughput 30 to 82 % "
+        "too high at hit rates of 50 to 90 % (the order of hits is not published). llm-d on 16 H100s: mean "
+        "TTFT of a DRAM tier 13 to 60 % off at 5 to 40 requests/s, throughput within 11 %. Secondary tiers, "
+        "SimpleCPUOffloadConnector: no published runs",
         EngineVersion{0, 25}},  // the first known release with tiering/async_lookup.py
     PolicyRow{"lmcache", "LMCache in vLLM's process: full chunks of 256 prompt tokens, 5 GiB per GPU",
               "keys and values of prompts in chunks, with all layers",
-              "loads before the step in which the request begins; all requests of the step wait (load: "
-              "parked is enable_async_loading)",
+              "loads before the step in which the request begins; all requests of the step wait "
+              "(enable_async_loading corresponds to load: parked)",
               "as vllm_offload, with farther tiers below DRAM; its default of 5 GiB per GPU holds little, "
               "and tokens after the last full chunk are recomputed",
               Keep::kv, Restore::load, kLmcache,
@@ -328,19 +330,19 @@ constexpr std::array kPolicies = {
               "whole)",
               kLmcacheTiers, kSsdAndRemote,
               "LMCache configurations.rst@0223da8, async_loading.rst@19e9790, vllm_v1_adapter.py@0043281",
-              "two vLLM 0.13 with one store (LLMServingSim): token hit rates within 1.5 points. Times: no "
-              "run whose servers and arrivals are published"},
+              "two vLLM 0.13 servers with one store (LLMServingSim): token hit rates within 1.5 percentage "
+              "points. Times are not compared, because no published run states its servers and arrivals"},
     PolicyRow{"lmcache_mp",
               "LMCache as a server of its own: chunks of 256 prompt tokens in its DRAM, asynchronous loads",
               "keys and values of prompts in chunks, with all layers",
-              "loads from the server's DRAM while the request is parked and others run; farther tiers are "
-              "prefetched to DRAM from the lookup on, or from the arrival (prefetch_on_arrival: wait is "
-              "lmcache.mp.eager_prefetch)",
+              "loads from the server's DRAM while the request is parked and other requests run; farther "
+              "tiers are prefetched to DRAM from the lookup on, or from the arrival (prefetch_on_arrival: "
+              "wait is lmcache.mp.eager_prefetch)",
               "as lmcache, but loads stop no other request; a fifth of its DRAM stays free for new chunks. "
               "Tokens after the last full chunk are recomputed",
               Keep::kv, Restore::load, kLmcacheMp,
-              "one L1 for several engines of a node: each has a share of its own and finds only its own "
-              "chunks (a remote tier with fleet.shared_remote is one store of all); the deletion of "
+              "one L1 shared by several engines of a node: here each engine has its own share and finds only "
+              "its own chunks (a remote tier with fleet.shared_remote is one store of all); the deletion of "
               "prefetched chunks after their use; the step that each lookup without a farther tier takes; "
               "lazy offload, P2P, compression",
               kLmcacheMpTiers, kSsdAndRemote,
@@ -360,14 +362,14 @@ constexpr std::array kPolicies = {
         "host copies that stay while the GPU has its own, blocking copies of write_back", kHicacheTiers,
         kSsdAndRemote,
         "sglang server_arguments.md@004813e, hiradix_cache.py@263bc85, sglang#23309 (April 2026)",
-        "the order of tiers by TTFT is the measured one. Qwen3-8B on an A100-40GB with Mooncake and SSDs: "
-        "mean TTFT 2 to 13 % too short (its attention is fitted to the run without a host cache); "
-        "Qwen3-14B on two A10 1 to 31 % too long, with a filled store 85 % too short (GPU from "
-        "a data sheet)"},
+        "tiers rank by TTFT as in the measurements. Qwen3-8B on an A100-40GB with Mooncake and SSDs: mean "
+        "TTFT 2 to 13 % too short (its attention is fitted to the run without a host cache); Qwen3-14B on "
+        "two A10 1 to 31 % too long, with a filled store 85 % too short (GPU from a data sheet)"},
     PolicyRow{"kvbm",
               "Dynamo's KVBM: full blocks go to DRAM, and to SSD at their second use",
               "keys and values of every layer, answers included",
-              "loads between two passes while others run; load: layerwise is its intra-pass onboarding",
+              "loads between two passes while other requests run; load: layerwise corresponds to its "
+              "intra-pass onboarding",
               "wins if some contexts return often: the SSD does not get contexts that are used once. DRAM "
               "has to be larger than the GPU's cache, and SSD larger than DRAM",
               Keep::kv,
@@ -388,14 +390,14 @@ constexpr std::array kPolicies = {
               Keep::kv,
               Restore::load,
               kTrtllmOffload,
-              "priorities in the host cache, whose blocks leave in LRU order (serving.retention has those of "
-              "the GPU's cache, and which blocks are offloaded)",
+              "priorities in the host cache, whose blocks leave in LRU order (serving.retention sets those "
+              "of the GPU's cache, and which blocks are offloaded)",
               kAllOfDram,
               {},
               "TensorRT-LLM docs/source/features/kvcache.md@0076e93, "
               "paged-attention-ifb-scheduler.md@0c6a62a",
-              "its host cache: not compared, because NVIDIA's runs do not name their prompts; the engine "
-              "alone: TPOT of 346 closed-loop points 7 % off in the median"},
+              "the host cache is not compared, because NVIDIA's runs do not state their prompts; the engine "
+              "alone: median TPOT error of 7 % over 346 closed-loop points"},
 };
 
 constexpr auto kNames = [] {
@@ -502,7 +504,8 @@ const RestoreRow& restore_row(Restore restore) { return kRestorations[static_cas
 
 PolicyOptions with_preset(PolicyOptions options) {
   const PolicyRow& row = policy_row(options.name);
-  // Another form needs another restoration, so that setting keep is enough.
+  // A different stored form needs a different restoration. It is chosen here, so that users need to set only
+  // `keep`.
   if (options.keep && !goes_together(*options.keep, options.restore.value_or(row.restore))) {
     prefer(options.restore, own_restoration(*options.keep));
   }

@@ -38,8 +38,8 @@ bool is_unsized(const Scenario& scenario, Tier tier) {
   return std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
 }
 
-// If nothing in the scenario sets a tier's size, bills what the run fills of it. Purchased SSDs, and all
-// tiers with billing.storage "provisioned", are billed whole, and a note says so.
+// If nothing in the scenario sets a tier's size, only the part that the run fills is billed. Purchased SSDs,
+// and all tiers with billing.storage "provisioned", are billed at full capacity. A note states either.
 void bill_unsized(const Scenario& scenario, Tier tier, RunFacts& facts) {
   if (!is_unsized(scenario, tier)) return;
   const double usd_per_hour = facts.tier_usd_per_hour[index(tier)];
@@ -63,7 +63,7 @@ std::string dated(std::string_view what, std::string_view date) {
   return std::string(what) + " " + (date.empty() ? "undated" : std::string(date));
 }
 
-// Adds a note on the price of a tier that the run uses, if the GPUs have one.
+// Adds a note on the price of a tier that the run uses, if the GPUs have a price.
 void note_price(const Scenario& scenario, Tier tier, RunFacts& facts) {
   const HardwareProfile& hardware = scenario.hardware;
   if (std::isnan(facts.gpu_usd_per_hour) || tier == Tier::hbm) return;
@@ -83,8 +83,8 @@ void note_price(const Scenario& scenario, Tier tier, RunFacts& facts) {
   }
 }
 
-// Returns the tier's bytes per engine, including all copies; if the policy is unbounded, its capacity without
-// that option.
+// Returns the tier's bytes per engine, including all copies. If the policy is unbounded, returns the capacity
+// that the tier has without that option.
 double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
   TierOptions options{.kind = tier.kind};
   for (const TierOptions& one : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
@@ -101,7 +101,7 @@ int64_t storing_replicas(const Scenario& scenario) {
   return disaggregation ? disaggregation->prefill_replicas : scenario.fleet.replicas;
 }
 
-// No two nodes share a server.
+// Counts the GPUs to bill; no two nodes share a server.
 void add_gpus(const Scenario& scenario, RunFacts& facts) {
   const auto add = [&](const Scenario& pool, int64_t nodes) {
     facts.gpus += nodes * billed_gpus(pool.hardware.gpu, pool.billing.whole_servers);
@@ -182,7 +182,7 @@ Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
   for (TierOptions& tier : *scenario.policy.tiers) {
     if (!is_unsized(scenario, tier.kind)) continue;
     const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
-    // A bill of the whole capacity says nothing about what was filled.
+    // If the whole capacity was billed, billed_bytes does not tell how much was filled.
     const bool is_filled = scenario.billing.storage == StorageBilled::filled;
     const std::string metric =
         (is_filled ? "billed_bytes." : "peak_stored_bytes.") + std::string(name(tier.kind));

@@ -1,6 +1,7 @@
-// Billing of a run: its GPUs, as a share of a server or as whole servers, and the tiers that its policy uses.
+// Computes what a run is billed for: its GPUs, as a share of a server or as whole servers, and the tiers that
+// its policy uses.
 //
-// A tier is billed with its whole capacity. If the scenario does not set its size, only what the run fills is
+// A tier is billed at its whole capacity. If the scenario does not set its size, only what the run fills is
 // billed; with billing.storage "provisioned" the profile's whole capacity is billed, and a note says so.
 // Storage that the GPUs' rent includes is not billed again.
 #pragma once

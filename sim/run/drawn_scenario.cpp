@@ -85,12 +85,12 @@ class Sentences {
   std::vector<std::string> all_;
 };
 
-// True iff the error depends on how the GPUs reach each other; add_links() reports it.
+// True iff the regime's error depends on how the GPUs reach each other; add_links() reports such errors.
 bool is_of_peers(const HardwareProfile& hardware, const Regime& regime) {
   return regime.name == "collectives" && peer_error(hardware);
 }
 
-// Adds the regimes for which the profile has only a default error, with its sigma.
+// Adds a sentence on the regimes for which the profile has only a default error, with the sigma of each.
 void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& hardware,
                  Sentences& sentences) {
   std::string assumed;
@@ -110,7 +110,7 @@ void add_assumed(const std::vector<Scenario>& scenarios, const HardwareProfile& 
       ") has no measured errors for some regimes; assumed standard deviations of ln(time): " + assumed);
 }
 
-// Adds links between GPUs whose times were not measured.
+// Adds a sentence on links between GPUs if no times were measured for them.
 void add_links(const Scenario& scenario, Sentences& sentences) {
   const HardwareProfile& hardware = scenario.hardware;
   const int64_t gpus = collective_gpus(scenario);

@@ -13,7 +13,8 @@
 namespace kvcap {
 namespace {
 
-// Returns the offered rate; 0 in a closed loop and if all sessions begin at the same time.
+// Returns the offered rate in turns per second; 0 in a closed loop, and if all sessions begin at the same
+// time.
 double offered_turns_per_s(const Workload& workload) {
   if (workload.concurrency > 0 || workload.sessions.empty()) return 0;
   const auto turns = static_cast<double>(workload.turns.size());

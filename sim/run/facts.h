@@ -1,4 +1,4 @@
-// RunFacts of a run: what the summary of a finished run needs in addition to the recorded data.
+// Computes the RunFacts of a run, which the summary of a finished run needs in addition to the recorded data.
 #pragma once
 
 #include "metrics/recorder.h"

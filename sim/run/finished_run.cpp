@@ -14,7 +14,7 @@ namespace kvcap {
 namespace {
 
 constexpr double kRounding = 1e-6;    // relative, for long sums
-constexpr double kRounding_s = 1e-5;  // parts of a TTFT are stored as floats
+constexpr double kRounding_s = 1e-5;  // absolute, because parts of a TTFT are stored as floats
 
 bool close(double a, double b) { return std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)); }
 bool at_most(double a, double b) { return a <= b + kRounding * std::abs(b); }
@@ -33,8 +33,8 @@ class FinishedRun {
     check_series();
     // A turn that is refused after the failure of its node has waited, but this wait is not recorded.
     const bool refused_late = !scenario_.fleet.failures.empty() && result_.number("rejected") > 0;
-    // A turn is on both nodes if its decode node has reserved blocks before the prompt is computed. A turn
-    // that starts over may not have left its decode node yet.
+    // A turn is on two nodes at once if its decode node reserves blocks before the prompt is computed, or if
+    // it starts over before it has left its decode node.
     const std::optional<DisaggregationOptions>& disaggregation = scenario_.fleet.disaggregation;
     const bool is_on_two =
         disaggregation && (disaggregation->transfer == KvTransfer::push || !scenario_.fleet.failures.empty());
@@ -42,8 +42,8 @@ class FinishedRun {
   }
 
  private:
-  // True iff turns are divided into several calls; a turn's times then cover only the calls for which it
-  // waits.
+  // True iff turns are divided into several calls; a turn's times then cover only the calls that it waits
+  // for.
   bool divided() const { return machine_.options().calls.value_or(Calls::single) != Calls::single; }
   double metric(std::string_view group, Tier tier) const {
     return result_.number(std::string(group) + "." + std::string(name(tier)));
@@ -96,8 +96,8 @@ class FinishedRun {
   }
 
   // Checks that found bytes are read at most once, and exactly once if all of them are restored. Skips runs
-  // in which failed nodes or abandoned turns cause more reads. Guessing important tokens may double the
-  // reads.
+  // in which failed nodes or abandoned turns cause additional reads. Prefetching tokens that are only guessed
+  // to be important may double the reads.
   void check_reads() const {
     if (result_.number("retried") > 0 || result_.number("abandoned") > 0) return;
     const Restore restore = *machine_.options().restore;

@@ -1,5 +1,6 @@
-// Checks invariants of every finished run: turns are conserved, the parts of a turn's time do not exceed the
-// whole, Little's law holds, the bytes read equal those found, and no tier or resource exceeds its capacity.
+// Checks invariants of a finished run: no turn is lost or duplicated, the parts of a turn's time do not
+// exceed the whole, Little's law holds, the bytes read agree with the hits, and no tier or resource exceeds
+// its capacity.
 #pragma once
 
 #include "metrics/result.h"

@@ -1,4 +1,4 @@
-// The restoration of one context on an idle machine, in closed form.
+// Computes the restoration of one context on an idle machine in closed form.
 #pragma once
 
 #include "run/machine.h"
@@ -12,9 +12,9 @@ namespace kvcap {
 void make_room(const StoredContexts& contexts, Tier tier, Scenario& scenario);
 
 struct LoneRestore {
-  Restoration restoration;  // empty: the context is computed, or there is nothing to do
-  double restore_s = 0;     // without the prefill of the new tokens
-  double prefill_s = 0;     // for the new tokens
+  Restoration restoration;  // empty if the context is recomputed or is already on the GPU
+  double restore_s = 0;     // not including the prefill of the new tokens
+  double prefill_s = 0;     // prefill of the new tokens
 };
 // Returns the restoration of one of the contexts from `tier`.
 LoneRestore lone_restore(const Machine& machine, const StoredContexts& contexts, Tier tier);

@@ -42,7 +42,8 @@ std::vector<TierOptions> tiers_of(const Scenario& scenario) {
   return tiers;
 }
 
-// True iff the prompts consist of texts, which separate calls can process. Other prompts take one call each.
+// True iff the prompts consist of pieces of text, which separate calls can process. Other prompts take one
+// call each.
 bool has_texts(const Workload& workload) {
   return !workload.piece_begin.empty() && workload.piece_keys == PieceKeys::text;
 }
@@ -146,9 +147,9 @@ Machine::Machine(const Scenario& scenario, const Expected& expected)
   }
 }
 
-// Returns which share of the hit tokens each host tier serves under LRU. Inclusive tiers: a hit is served by
-// the nearest tier whose own capacity holds the context. Exclusive tiers: capacities add up. Contexts on the
-// GPU need no restoration and are not counted. Nodes of a fleet divide the contexts evenly.
+// Returns which share of the hit tokens each host tier serves under LRU. If tiers are inclusive, the nearest
+// tier whose own capacity holds the context serves a hit. If they are exclusive, capacities add up. Contexts
+// on the GPU need no restoration and are not counted. Nodes of a fleet divide the contexts evenly.
 std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Expected& expected,
                                               double bytes_per_token) const {
   struct Rung {
@@ -182,7 +183,8 @@ std::vector<TierShare> Machine::planned_tiers(const Scenario& scenario, const Ex
     if (rung.hit_tokens > 0) shares.push_back({rung.tier, rung.hit_tokens / hit_tokens});
   }
   if (!shares.empty()) return shares;
-  // If the hits are unknown, plans for the nearest tier with room for all contexts, else for the farthest.
+  // If the hits are unknown, plans for the nearest tier with room for all contexts or, if there is none, for
+  // the farthest.
   const double context_bytes =
       static_cast<double>(expected.context_tokens) * scenario.model.kv_bytes_per_token();
   for (const StoreTier& tier : tiers_) {
@@ -297,8 +299,9 @@ static double over_gpu_bytes(const Scenario& scenario, const TierOptions& tier, 
                   name(tier.kind), *tier.capacity_over_gpu, bytes / 1e9, there_bytes / 1e9));
 }
 
-// Returns the eviction order of a tier. A preset's scores are for caches (HyperInfer IV-D2): they never age,
-// and in the tier below, which stores everything, they would keep contexts that were important long ago.
+// Returns the eviction order of a tier. A preset's eviction by score applies only to caches (HyperInfer
+// IV-D2): scores never age, and in the tier below, which stores everything, contexts that were important long
+// ago would stay.
 static EvictionKind eviction_of(const TierOptions& tier, const PolicyOptions& given,
                                 const PolicyOptions& whole) {
   if (tier.eviction) return *tier.eviction;
@@ -466,7 +469,7 @@ void Machine::align_checkpoints(const Scenario& scenario) {
       scenario.model.name, block_tokens));
 }
 
-// Subtracts the tier on the GPU, if there is one, from the KV capacity for running requests.
+// Subtracts the size of the tier on the GPU, if there is one, from the KV capacity for running requests.
 void Machine::set_hbm_tier_apart(const Scenario& scenario) {
   if (tiers_.empty() || tiers_.front().kind != Tier::hbm) return;
   const double kv_bytes = scenario.model.kv_bytes_per_token();
@@ -482,7 +485,7 @@ void Machine::set_hbm_tier_apart(const Scenario& scenario) {
   kv_capacity_tokens_ -= tier_tokens;
 }
 
-// Adds notes on what ranks share, and on GPUs that are paid for but not used.
+// Adds notes on the parts of a node that its ranks get, and on GPUs that are paid for but not used.
 void Machine::note_shares(const Scenario& scenario) {
   const ServingOptions& serving = scenario.serving;
   const int64_t used_gpus = serving.gpus() * serving.data_parallel_size;

@@ -19,16 +19,16 @@ namespace kvcap {
 
 class Machine {
  public:
-  // Chooses stored forms for histories of `mean_history_tokens` and for the nearest tier that holds
-  // `context_tokens`, the sum over all contexts. Throws InputError like simulate().
+  // Chooses the stored forms for histories of `mean_history_tokens` tokens and for the nearest tier that can
+  // hold all contexts, `context_tokens` tokens in total. Throws InputError like simulate().
   Machine(const Scenario& scenario, int64_t mean_history_tokens, int64_t context_tokens);
-  // Chooses stored forms for the tiers that serve this workload's hits. Also notes policy options that have
-  // no effect.
+  // Chooses stored forms for the tiers that serve this workload's hits. Also adds a note on policy options
+  // that have no effect.
   Machine(const Scenario& scenario, const Workload& workload);
 
   const HardwareProfile& hardware() const { return hardware_; }
   const CostModel& cost() const { return cost_; }
-  // Null if a step yields one token per sequence.
+  // Returns null if a step yields one token per sequence.
   const Speculation* speculation() const { return speculation_.get(); }
   // Returns the step times with these options; `serving` must outlive them.
   StepTime step_time(const ServingOptions& serving) const {
@@ -39,7 +39,7 @@ class Machine {
   const Route& route(Tier from, Tier to) const;
   const std::vector<StoreTier>& tiers() const { return tiers_; }
   std::string quality_note() const { return kvcap::quality_note(options_, *policy_); }
-  // Returns how this workload's prompts are matched.
+  // Returns the condition for a hit of this workload's prompts.
   Match match() const { return match_; }
   // Returns the scenario's options with the policy's preset applied.
   const PolicyOptions& options() const { return options_; }
@@ -49,14 +49,14 @@ class Machine {
   bool keeps_scores() const;
   // True iff some tier evicts shared contexts later than others.
   bool soft_pins() const;
-  // True iff some tier evicts by future uses, which only bounds do.
+  // True iff some tier evicts by future uses, which only a bound can know.
   bool clairvoyant() const;
   // True iff loads run ahead of computation by fewer layers than the model has, so that the link may idle
   // between layers.
   bool buffers_loads() const {
     return policy_->traits().read_buffer_layers < cost_.model().num_hidden_layers;
   }
-  double remote_copies() const { return remote_copies_; }  // per write to a remote tier
+  double remote_copies() const { return remote_copies_; }  // copies per write to a remote tier
   const KvLayout& kv_layout() const { return kv_layout_; }
   int64_t kv_capacity_tokens() const { return kv_capacity_tokens_; }
   // Returns how many sequences of `tokens` tokens the KV capacity holds at the same time.
@@ -65,7 +65,7 @@ class Machine {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // What the plan of a policy expects of the workload: the length of histories, and their reuse.
+  // Properties of the workload for which a policy plans: the length of histories, and their reuse.
   struct Expected {
     int64_t mean_history_tokens = 0;
     int64_t context_tokens = 0;        // sum over the contexts of one node
@@ -93,7 +93,7 @@ class Machine {
 
   PolicyOptions options_;
   Match match_ = Match::session;
-  HardwareProfile hardware_;  // one rank's share; SSD reads go through DRAM if the store has both tiers
+  HardwareProfile hardware_;  // one rank's share; SSD reads pass through DRAM if both tiers are used
   CostModel cost_;
   std::unique_ptr<Speculation> speculation_;
   std::vector<Route> routes_;  // index: from * kTiers.size() + to

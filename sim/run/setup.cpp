@@ -12,8 +12,7 @@
 namespace kvcap {
 namespace {
 
-// True iff contexts from farther tiers move to DRAM first. A machine without a DRAM tier loads them from
-// where they are.
+// True iff contexts from farther tiers move to DRAM first. A machine without a DRAM tier loads them directly.
 bool moves_to_dram(const Machine& machine) {
   return machine.uses(Tier::dram) && (machine.uses(Tier::ssd) || machine.uses(Tier::remote));
 }
@@ -129,7 +128,7 @@ Setup::Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload)
       storing_nodes(static_cast<std::size_t>(storing_engines(scenario))) {
   if (const std::optional<DisaggregationOptions>& disaggregation = scenario.fleet.disaggregation) {
     decode.emplace(decode_scenario(scenario), asked);
-    decode->model.max_model_len = engine.model.max_model_len;  // prefill nodes limit the length of sequences
+    decode->model.max_model_len = engine.model.max_model_len;  // the prefill nodes' limit applies
     interconnect = {.senders = storing_nodes, .sends = end_of_link(engine), .receives = end_of_link(*decode)};
     const std::optional<ModelSpec> drafter =
         drafter_of(scenario.serving.speculative.value_or(SpeculativeOptions()), scenario.model);

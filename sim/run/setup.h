@@ -1,4 +1,4 @@
-// Setup: everything that a run derives from its scenario and workload; each value is derived once.
+// Setup: everything that a run derives from its scenario and workload. Each value is derived once.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace kvcap {
 
-// What engines of one kind share: their scenario, the machine of each, and the EngineModel.
+// The properties that all engines of one kind share: their scenario, their Machine, and the EngineModel.
 struct EngineSetup {
   EngineSetup(Scenario scenario_of_kind, const Workload& workload);
   EngineSetup(const EngineSetup&) = delete;  // `model` refers to the other members
@@ -29,20 +29,20 @@ struct EngineSetup {
 };
 
 struct Setup {
-  // Both arguments outlive it. Throws InputError like simulate().
+  // Both arguments outlive the Setup. Throws InputError like simulate().
   Setup(const Scenario& scenario_of_fleet, const Workload& asked_workload);
 
   const Scenario& scenario;
   const Workload& asked;
-  const EngineSetup engine;             // of the nodes that compute prompts (without disaggregation, all)
-  std::optional<EngineSetup> decode;    // of the nodes that only decode
-  const std::optional<Workload> calls;  // `asked`, if the policy divides its turns into several model calls
+  const EngineSetup engine;             // for nodes that compute prompts (all, without disaggregation)
+  std::optional<EngineSetup> decode;    // for nodes that only decode
+  const std::optional<Workload> calls;  // `asked` divided into calls, if a turn takes several model calls
   const Workload& workload;             // the workload to serve: `calls` or `asked`
   const std::size_t nodes, storing_nodes;
   std::optional<HandoverPlan> handover;
   std::optional<Interconnect> interconnect;
   StoreOptions store;
-  std::vector<StoreTier> own_tiers, shared_tiers;  // of each storing node; shared by all of them
+  std::vector<StoreTier> own_tiers, shared_tiers;  // tiers of each storing node; tiers that these share
 };
 
 }  // namespace kvcap

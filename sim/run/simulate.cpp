@@ -30,12 +30,12 @@ constexpr bool kCheckAlways = true;
 constexpr bool kCheckAlways = false;
 #endif
 
-// Latest time in scenarios and traces; up to here doubles resolve microseconds.
+// Latest time in scenarios and traces; up to this time, doubles resolve microseconds.
 constexpr double kLongestRun_s = 1e10;
 
 // Fills the stores as if the system had run for a long time (a warm start). Contexts are stored in order of
-// their sessions, each on its home node. Parts of prompts are stored on every node, those with the highest
-// scores over all turns first (by default, the most used ones).
+// their sessions, each on its home node. Parts of prompts are stored on every node, in descending order of
+// their scores over all turns (by default, their number of uses).
 void preload(const Setup& setup, std::span<Store> stores) {
   const Workload& workload = setup.workload;
   const Machine& machine = setup.engine.machine;
@@ -82,7 +82,7 @@ std::vector<Store> stores_of(const Setup& setup, Store* shared) {
   return stores;
 }
 
-// Returns the nodes of `engines` engines.
+// Returns the pool of nodes that `engines` engines form.
 PoolParts pool_of(const EngineSetup& setup, std::size_t engines) {
   const auto ranks = static_cast<std::size_t>(setup.scenario.serving.data_parallel_size);
   return {.engine = &setup.model,

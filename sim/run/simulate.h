@@ -1,5 +1,5 @@
-// simulate: builds a machine from a Scenario, runs it until the last session has ended, and returns the
-// recorded results.
+// simulate() builds the simulated machines of a Scenario, runs them until the last session has ended, and
+// returns the recorded results.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,14 @@ namespace kvcap {
 
 struct SimulateHooks {
   std::atomic<int64_t>* finished_turns = nullptr;                   // progress counter
-  bool check_invariants = false;                                    // after every event, and at the end
+  bool check_invariants = false;                                    // check after every event and at the end
   std::function<void(const RestoreActivity&)> on_restore_activity;  // fidelity layer only
   TraceEvents* trace = nullptr;                                     // timeline of the machine's activities
 };
 
-// REQUIRES: the first call in this process (SimGrid allows one engine per process). Throws InputError if the
-// scenario cannot run, e.g. because the model does not fit the GPUs, or if it would simulate centuries.
+// REQUIRES: this is the first call in the process (SimGrid allows one engine per process). Throws InputError
+// if the scenario cannot run, e.g. because the model does not fit the GPUs, or if it would simulate
+// centuries.
 RunResult simulate(const Scenario& scenario, const Workload& workload, const SimulateHooks& hooks = {});
 
 }  // namespace kvcap

@@ -50,7 +50,7 @@ Handover::Handover(const HandoverPlan& plan, const Node& clock, Recorder& record
                    int64_t prompt_tokens)
     : plan_(plan), clock_(clock), recorder_(recorder), sender_(sender), prompt_tokens_(prompt_tokens) {}
 
-// computed_ never decreases: a preempted request may compute tokens again.
+// A preempted request may compute tokens again, but computed_ never decreases.
 void Handover::begins(int64_t first, int64_t tokens, double layer_s) {
   computed_ = std::max(computed_, first);
   step_first_ = first;

@@ -1,8 +1,8 @@
 // Handover: the transfer of a prompt's KV from the node that computes it to the node that decodes
 // (prefill-decode disaggregation, FleetOptions::disaggregation).
 //
-// It moves the tokens that the decode node's prefix cache lacks, once that node has blocks for the whole
-// prompt:
+// It moves the KV of the tokens that the decode node's prefix cache lacks, once that node has blocks for the
+// whole prompt. The granularity (TransferGranularity) decides when:
 //
 //   end        in one transfer, after the prompt is computed
 //   layerwise  layer by layer during each step. The step's tokens move in all layers but the last once the
@@ -11,10 +11,11 @@
 //              layer moved as soon as it was computed. Tokens computed before the step move when the step
 //              begins.
 //
-// Layer groups with a window or a recurrent state are final once the last token is computed, and move then.
+// The KV of layers with a sliding window and recurrent states are final only when the last token is computed,
+// and move then.
 //
 // The prefill node keeps the blocks until the last byte has arrived or its lease has ended. It reports its
-// progress to the Handover, and the decode node reports its room; the nodes do not know each other.
+// progress to the Handover, and the decode node reports when it has blocks; neither node knows the other.
 #pragma once
 
 #include <cstdint>
@@ -36,20 +37,21 @@ namespace kvcap {
 struct HandoverPlan {
   DisaggregationOptions options;
   Route route;
-  // Layers of a decode node's GPU, of which there are `gpus`. If there are fewer KV heads than GPUs, every
-  // GPU gets a copy of a head; latents are always copied to every GPU.
+  // KV layers on each of a decode node's `gpus` GPUs. If there are fewer KV heads than GPUs, every GPU gets a
+  // copy of a head; latents are always copied to every GPU.
   std::vector<KvLayers> kinds;
   int64_t gpus = 1;
   int64_t layers = 1;
 
   // Returns the bytes of `tokens` tokens in the layers that keep every token.
   double bytes(int64_t tokens) const;
-  // Returns the bytes of the windows and states after a prompt of which the decode node lacks `missing`
-  // tokens.
+  // Returns the bytes of the KV windows and recurrent states at the end of a prompt, of which the decode node
+  // lacks the last `missing` tokens.
   double last_bytes(int64_t prompt_tokens, int64_t missing) const;
 };
 
-// `tensor_parallel_size`: of a decode node. `drafter`: its KV moves, too (nullptr: there is none).
+// `tensor_parallel_size`: that of a decode node. `drafter`: the model that drafts, whose KV moves, too;
+// nullptr if there is none.
 HandoverPlan handover_plan(const DisaggregationOptions& options, const ModelSpec& model,
                            int64_t tensor_parallel_size, const Route& route,
                            const ModelSpec* drafter = nullptr);
@@ -71,8 +73,8 @@ class Handover {
   // Notes that the whole prompt is computed. The handover calls `release` when the prefill node may release
   // its blocks.
   void ended(const TurnRecord& record, double admitted_s, std::function<void()> release);
-  // Returns the time at which the prefill node drops a prompt that is not fetched; infinity: never. REQUIRES:
-  // ended.
+  // Returns the time at which the prefill node drops the prompt's KV if no fetch has begun; infinity if
+  // never. REQUIRES: ended.
   double lease_end_s() const;
   // Drops the prompt's KV unless a fetch has begun.
   void give_up();
@@ -81,8 +83,8 @@ class Handover {
 
   // Abandons the turn: both nodes release their blocks when the running transfers have ended.
   void abandon();
-  // Called when one of the nodes has failed: the other one releases its blocks, the prefill node as soon as
-  // it has computed the prompt. REQUIRES: the World drops the transfers of the failed node.
+  // Called when one of the nodes has failed: the other node releases its blocks. A prefill node does so as
+  // soon as it has computed the prompt. REQUIRES: the World drops the transfers of the failed node.
   void sender_failed();
   void receiver_failed();
   bool has_failed() const { return has_failed_; }
@@ -90,8 +92,8 @@ class Handover {
   // ---- the decode node ----
 
   void send_through(Lane& lane) { lane_ = &lane; }
-  // Notes that the decode node has blocks for the whole prompt, and already the KV of the first `resident`
-  // tokens. `arrived` is called when it has the KV of all tokens.
+  // Notes that the decode node has blocks for the whole prompt and already stores the KV of the first
+  // `resident` tokens. `arrived` is called when the node has the KV of all tokens.
   void receive(int64_t resident, std::function<void()> arrived);
   bool received() const { return resident_ >= 0; }
   // True iff the prefill node released its blocks before a fetch, so that the prompt must be computed again.
@@ -114,7 +116,7 @@ class Handover {
   std::size_t sender_;
   int64_t prompt_tokens_;
 
-  // Tokens of the prompt: computed; in the running step; and sent in all their layers.
+  // Token counts of the prompt: computed; in the running step; sent in all layers.
   int64_t computed_ = 0;
   int64_t step_first_ = 0, step_tokens_ = 0;
   double step_layer_s_ = 0;

@@ -24,7 +24,7 @@ enum class TransferLink : uint8_t { nic, nvlink };
 inline constexpr std::string_view kTransferLinkNames[] = {"nic", "nvlink"};
 constexpr Names names_of(TransferLink) { return kTransferLinkNames; }
 
-// Options of the nodes of one pool, which override `serving`; absent: those of `serving`.
+// Options of the nodes of one pool. A value that is present overrides the one in `serving`.
 struct PoolOptions {
   std::optional<int64_t> tensor_parallel_size, data_parallel_size;
   std::optional<int64_t> max_num_seqs;
@@ -33,12 +33,12 @@ struct PoolOptions {
 
 // Prefill-decode disaggregation: some nodes compute prompts, the others decode (handover.h).
 struct DisaggregationOptions {
-  int64_t prefill_replicas = 1;  // the first nodes; the others decode
+  int64_t prefill_replicas = 1;  // number of prefill nodes, which come first; the others decode
   KvTransfer transfer = KvTransfer::pull;
   TransferGranularity granularity = TransferGranularity::end;
   TransferLink link = TransferLink::nic;
-  // pull: how long the prefill node keeps a prompt's KV for a fetch to begin. The decode node computes a
-  // dropped prompt. Absent: the decode node renews the lease while it waits.
+  // For `pull`: how long the prefill node keeps a prompt's KV until a fetch begins. If it drops the KV, the
+  // decode node computes the prompt. Absent: the decode node renews the lease while it waits.
   std::optional<double> lease_s;
   PoolOptions prefill, decode;
 };

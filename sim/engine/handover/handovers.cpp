@@ -7,7 +7,7 @@ namespace kvcap {
 
 // ---- the prefill node ----
 
-// The one token marks the end of the prompt's computation.
+// The single output token marks the end of the prompt's computation.
 void Handovers::open(Request& request) const {
   request.output_tokens = 1;
   request.handover = std::make_shared<Handover>(*parts_.handover, *parts_.node, *parts_.recorder,
@@ -47,7 +47,7 @@ double Handovers::next_lease_end_s() const {
 
 // ---- the decode node ----
 
-// A prompt that the prefill node gave up is computed here.
+// This node computes a prompt whose KV the prefill node has dropped.
 bool Handovers::receives(Request& request) const {
   if (!is_receiver(request)) return false;
   if (!request.handover->is_given_up()) return true;

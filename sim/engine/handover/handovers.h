@@ -25,7 +25,7 @@ class Handovers {
 
   // Turns the request into one for its prompt alone. REQUIRES: this node computes prompts for others.
   void open(Request& request) const;
-  // Looks for a decode node if prompts are pushed while they are computed.
+  // With push transfers, asks the fleet for a decode node when the prefill node admits the request.
   void admitted(const Request& request) const;
   // Reports the slices of the step that begins.
   void begin_step(const Steps& steps) const;
@@ -37,10 +37,10 @@ class Handovers {
 
   // ---- the decode node ----
 
-  // True iff another node computes the prompt of the request and has not given it up.
+  // True iff another node computes the request's prompt and has not dropped its KV.
   bool receives(Request& request) const;
-  // Receives the KV of the request's prompt; this node has the first `resident` tokens and blocks for all of
-  // them. `arrived` is called at the end.
+  // Receives the KV of the request's prompt. This node already stores the first `resident` tokens and has
+  // blocks for the whole prompt. `arrived` is called when all KV has arrived.
   void receive(Request& request, int64_t resident, std::function<void()> arrived) const;
   // True iff the KV of the request's prompt comes from another node and has not arrived.
   bool is_receiver(const Request& request) const { return !parts_.handover && request.handover; }
@@ -51,7 +51,7 @@ class Handovers {
   bool pushes() const { return parts_.handover && parts_.handover->options.transfer == KvTransfer::push; }
 
   const InstanceParts& parts_;
-  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the end of their leases
+  std::deque<std::shared_ptr<Handover>> handed_over_;  // ordered by the ends of their leases
 };
 
 }  // namespace kvcap

@@ -68,8 +68,8 @@ int64_t Scheduler::most_slots(int64_t tokens) const {
   return std::min(tokens - 1 + drafts + tokens_.lookahead_tokens, std::max(tokens, tokens_.max_model_len));
 }
 
-// Returns the planned tokens whose blocks are in use, without drafts: if these are rejected, tokens before
-// them are needed again.
+// Returns the number of planned tokens in blocks, not counting drafts: if drafts are rejected, the tokens
+// before them are needed again.
 int64_t Scheduler::in_pool(const Request& request) {
   return std::max<int64_t>(0, request.planned - request.drafts_ahead - request.free_tokens);
 }
@@ -181,17 +181,19 @@ void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int6
 }
 
 // Plans the running requests: with `decodes`, those that decode; with `prompts`, those whose prompts are not
-// computed.
+// completely computed.
 void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool prompts) {
   for (std::size_t i = 0; i < running_.size(); ++i) {
     Request& request = *running_[i];
     if (request.given_up || (serving_.pipeline_parallel_size > 1 && request.ahead > 0)) continue;
     const int64_t left = request.known_tokens() + request.ahead - request.planned;
     const int64_t tokens = slice_tokens(request, request.planned, budget);
-    // Least number of tokens that the answer will have, even if all drafts of the previous step are rejected.
+    // Number of answer tokens that are certain after the planned steps, even if all drafts of the previous
+    // step are rejected.
     const int64_t sure = request.generated + request.ahead - request.drafts_ahead;
     if (tokens <= 0 || sure >= request.output_tokens) continue;
-    // If these drafts are accepted, the sequence may become too long: the request waits for the step to end.
+    // If the previous step's drafts are accepted, the sequence may become too long: the request waits for
+    // that step to end.
     if (request.drafts_ahead > 0 && request.planned + tokens >= tokens_.max_model_len) continue;
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
@@ -265,7 +267,7 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   return true;
 }
 
-// True iff there are blocks for the request and, if it runs at once, `budget` for its first slice.
+// True iff there are blocks for the request and, if it runs immediately, enough `budget` for its first slice.
 bool Scheduler::fits(const Request& request, const Found& found, int64_t budget) {
   if (!has_room(request, found)) {
     lacks_blocks_ = true;
@@ -422,7 +424,7 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     }
     return needed <= pool_.free();
   };
-  // What an admission reserves falls with every step.
+  // The number of tokens that an admission reserves falls with every step.
   const double least = kLeastOfShare * serving_.reserved_output_share;
   if (lacks_blocks_ && serving_.admission == Admission::reserve_share && output_share_ > least) return 0;
   if (at_most <= 0) return 0;
@@ -479,7 +481,7 @@ int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
   if (request.phase != RequestPhase::running) return 0;
   request.computed += slice.tokens - slice.drafts;
   if (request.computed < request.known_tokens()) return 0;
-  // Drafts that were rejected or lie beyond the end were planned in vain.
+  // Takes back drafts that were rejected or lie beyond the end of the answer.
   request.ahead -= 1 + slice.drafts;
   request.drafts_ahead -= slice.drafts;
   request.planned -= 1 + slice.drafts - yielded;

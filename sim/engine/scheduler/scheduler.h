@@ -22,7 +22,7 @@
 //   - Contexts are restored from the tiers concurrently with steps. A request being restored holds blocks for
 //     the loaded tokens, takes no sequence slot, is not preempted and does not block following requests.
 //
-// Tokens and blocks of equally planned decode steps can be counted for many steps at once (skip()).
+// skip() counts the tokens and blocks of many identical decode steps at once.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ namespace kvcap {
 struct Slice {
   Request* request = nullptr;
   int64_t tokens = 0;
-  int64_t first = 0;    // tokens of its sequence that precede them
-  int64_t drafts = 0;   // how many of the tokens, at their end, are drafts
+  int64_t first = 0;    // tokens of the sequence that precede the slice
+  int64_t drafts = 0;   // how many of the slice's last tokens are drafts
   bool decode = false;  // one sampled token and its drafts
   bool yields = false;  // a token is sampled at the end
 };
@@ -55,14 +55,14 @@ struct StepPlan {
   int64_t context_tokens = 0;  // tokens of decoding sequences, including the new tokens
   int64_t drafts = 0;
   int64_t sampled = 0;
-  Decodes lost;  // computed although their requests ended after the planning
+  Decodes lost;  // decodes that are computed although their requests ended after the step was planned
   bool preempted = false;
   bool admitted = false;
 
   bool empty() const { return slices.empty(); }
   bool decodes_only() const { return decoding == static_cast<int64_t>(slices.size()); }
   void clear();
-  // Drops the slices that `keeps` rejects.
+  // Drops the slices for which `keeps` returns false.
   template <class Keeps>
   void keep(Keeps keeps) {
     if (std::erase_if(slices, [&](const Slice& slice) { return !keeps(slice); }) == 0) return;
@@ -77,20 +77,20 @@ struct StepPlan {
   void count();
 };
 
-// What becomes of a waiting request.
+// Result of an attempt to admit a waiting request.
 enum class Outcome : uint8_t {
-  runs,             // it holds its cached blocks and may run
-  loads,            // its context is being restored; takes no slot
-  computes_beside,  // fused: its restoration also computes its prompt; takes a slot
-  passes,           // it waits, but other requests may overtake it
-  waits,            // it waits, and so do the requests after it
+  runs,             // the request holds its cached blocks and may run
+  loads,            // the context is being restored; the request takes no slot
+  computes_beside,  // fused: the restoration also computes the prompt; takes a slot
+  passes,           // the request waits, but others may overtake it
+  waits,            // the request waits, and so do those after it
 };
 
 // Result of an admission; the Scheduler takes the blocks.
 struct Admitted {
   Outcome outcome = Outcome::waits;
-  int64_t held_tokens = 0;   // tokens in cached blocks, which it holds
-  int64_t tokens = 0;        // tokens that it has, once its restoration has ended
+  int64_t held_tokens = 0;   // tokens in cached blocks that the request holds
+  int64_t tokens = 0;        // tokens that the request has once its restoration has ended
   int64_t block_tokens = 0;  // tokens that the restored context needs blocks for
 };
 
@@ -99,7 +99,7 @@ struct Found {
   KvHits gpu;               // cached blocks
   int64_t load_tokens = 0;  // tokens on the GPU once the tiers' tokens are loaded; 0: nothing to load
 };
-// True iff there is room for what was found and the rest of the prompt.
+// True iff there is room for the found tokens and the rest of the prompt.
 using Fits = std::function<bool(const Found&)>;
 
 // Admits requests for a Scheduler: finds their contexts, and restores them.
@@ -107,16 +107,16 @@ class Admitter {
  public:
   virtual ~Admitter() = default;
   // Admits a queued request if it need not wait for its context and there is room for it (`fits`, called with
-  // what was found of the context). Starts its restoration if it needs one.
+  // the found parts of the context). Starts the restoration of the context if one is needed.
   virtual Admitted admit(Request& request, const Fits& fits) = 0;
   // Notes that the request has lost its blocks and starts over at the head of the queue.
   virtual void preempted(Request& request) = 0;
 };
 
-// Limits and tokens of a sequence besides those of its prompt and answer.
+// Limits of a sequence, and tokens that it needs in addition to its prompt and answer.
 struct SequenceTokens {
   int64_t least_tokens = 0;  // KV tokens that a sequence reserves (KvBuffer::reserved_tokens)
-  int64_t draft_tokens = 0;  // most drafts per decode
+  int64_t draft_tokens = 0;  // maximum number of drafts per decode
   // Returns the drafts per decode that a step prepares, by its number of slices; null: draft_tokens.
   std::function<int64_t(int64_t)> drafts_of_batch = nullptr;
   int64_t lookahead_tokens = 0;  // slots that a drafter writes after the drafts
@@ -134,12 +134,12 @@ class Scheduler {
   // Plans the next step. `throttles`: defer all prompts if a running request decodes, unless the last plan
   // that could admit requests left some waiting.
   void plan(StepPlan& step, bool throttles = false);
-  // Adds to a plan the restored requests for which it has room: their contexts were loaded before its step
+  // Adds restored requests to a plan while there is room; their contexts were loaded before the planned step
   // begins.
   void add_restored(StepPlan& step);
-  // Counts every slice of `step`, and of the `following` plan if any, `steps` more times. Calls `begins` with
-  // the number of a step, from 1 on, before the blocks of its plan are taken. REQUIRES: all slices decode,
-  // and most_steps() allows it.
+  // Repeats every slice of `step`, and of the `following` plan if there is one, `steps` more times. Calls
+  // `begins` with the number of a step, from 1 on, before the blocks of that step are taken. REQUIRES: all
+  // slices decode, and most_steps() allows it.
   void skip(StepPlan& step, StepPlan* following, int64_t steps,
             const std::function<void(int64_t)>& begins = nullptr);
   // Returns how many times the slices of a decode-only step can be repeated before a request ends or is
@@ -176,9 +176,9 @@ class Scheduler {
   }
   // Plans the next step as if no request were admitted.
   void outlook(StepPlan& step) const;
-  // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
+  // Returns the maximum number of blocks that a sequence of `tokens` tokens holds at any time.
   int64_t blocks_needed(int64_t tokens) const;
-  // Returns the most token slots of a request whose final sequence has `tokens` tokens.
+  // Returns the maximum number of token slots of a request whose final sequence has `tokens` tokens.
   int64_t most_slots(int64_t tokens) const;
   // Returns all holdings of requests, for checks of the pool.
   std::vector<const KvHolding*> holdings() const;

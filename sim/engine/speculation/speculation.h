@@ -2,20 +2,20 @@
 //
 // A step computes 1 + k rows per decoding sequence: its last known token and k drafts. Drafts are accepted
 // from the front up to the first rejection; the model's own token replaces the rejected draft or follows the
-// last one. A step yields at least i + 1 tokens with p_i, the acceptance probability of position i, so the
-// mean is 1 + p_1 + ... + p_k. If only this mean a is given, every draft after accepted ones has the same
-// probability r, and a = 1 + r + ... + r^k is solved for r.
+// last one. With probability p_i (the acceptance probability of position i) a step yields at least i + 1
+// tokens, so the mean is 1 + p_1 + ... + p_k. If only this mean a is given, every draft after accepted ones
+// has the same probability r, and a = 1 + r + ... + r^k is solved for r.
 //
 // Step N drafts the tokens that the sequence's next step verifies. If their number depends on the batch size,
-// that of step N counts, prompts included (vllm/v1/core/sched/scheduler.py, dynamic_sd_lookup).
+// the batch size of step N counts, prompts included (vllm/v1/core/sched/scheduler.py, dynamic_sd_lookup).
 //
-// The tokens per step are drawn, not rounded from the mean: the number of steps per answer varies, and with
-// it TPOT and E2EL (by 1/sqrt(steps)); a mean would hide their tails. A draw depends only on the seed, the
-// turn and the position in its answer. So draws do not shift each other, every policy sees the same answers,
-// and a preempted request repeats its draws.
+// The tokens per step are drawn, not rounded from the mean: the number of steps per answer varies (relatively
+// by 1/sqrt(steps)), and TPOT and E2EL vary with it. A mean would hide their tails. A draw depends only on
+// the seed, the turn and the position in its answer. So draws do not shift each other, every policy sees the
+// same answers, and a preempted request repeats its draws.
 //
 // A drafter's first pass in a step computes the same rows as the step, to update its own state; k - 1 more
-// passes compute one row per sequence. It computes the first pass even if it drafts nothing.
+// passes compute one row per sequence. The drafter computes the first pass even if it drafts nothing.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ class Speculation {
   // Returns the seconds of the drafter's passes in a step that computes `chunks` of prompts and verifies
   // `decodes`. Assumes that other ranks that share its experts have the same number of rows.
   double drafter_s(std::span<const PrefillChunk> chunks, const Decodes& decodes) const;
-  // Returns the seconds of drafting per step besides the drafter's passes.
+  // Returns the seconds of drafting per step in addition to the drafter's passes.
   double draft_step_s() const { return options_.draft_step_s; }
 
  private:

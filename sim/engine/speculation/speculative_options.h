@@ -13,9 +13,8 @@
 
 namespace kvcap {
 
-// What produces the drafts. ngram: the host, from the sequence itself. layers: additional layers of the
-// model's own kind (MTP, EAGLE), which share its embedding and output projection. draft_model: a smaller
-// model.
+// The source of drafts. ngram: the host, from the sequence itself. layers: additional layers of the model's
+// own kind (MTP, EAGLE), which share its embedding and output projection. draft_model: a smaller model.
 enum class DraftMethod : uint8_t { ngram, layers, draft_model };
 inline constexpr std::string_view kDraftMethodNames[] = {"ngram", "layers", "draft_model"};
 constexpr Names names_of(DraftMethod) { return kDraftMethodNames; }

@@ -1,5 +1,5 @@
-// Engines: the behaviour of serving engines as presets of ServingOptions. A preset is a set of defaults that
-// a scenario may override. `vllm` has the defaults of ServingOptions.
+// Engines: presets of ServingOptions that describe the behaviour of serving engines. A preset is a set of
+// defaults that a scenario may override. `vllm` has the defaults of ServingOptions.
 //
 // Each row names its sources; the values are those of versions from 2025 and 2026.
 #pragma once
@@ -29,8 +29,8 @@ const EngineRow& engine_row(EngineKind engine);
 // Returns the engine's default options.
 ServingOptions options_of(EngineKind engine);
 
-// Returns how an engine samples tokens if a request does not say: as the model's publisher recommends;
-// TensorRT-LLM samples greedily.
+// Returns how an engine samples tokens if a request does not specify it: as the model's publisher recommends,
+// except that TensorRT-LLM samples greedily.
 std::optional<Sampling> default_sampling(EngineKind engine, const ModelSpec& model);
 SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
 
@@ -38,7 +38,7 @@ SamplerKernel sampler_of(EngineKind engine, EngineVersion version);
 // kVllmLargeGpu_gib of memory and is not an A100.
 inline constexpr double kVllmLargeGpu_gib = 70;
 struct VllmDefaults {
-  int64_t max_num_seqs = 256;  // of the API server
+  int64_t max_num_seqs = 256;  // when started by the API server
   int64_t max_num_batched_tokens = 2048;
   double gpu_memory_utilization = 0.9;
   bool async_scheduling = true;

@@ -7,8 +7,8 @@
 namespace kvcap {
 namespace {
 
-// Means over models of a family on a kind of GPU. Runs on B200 were used only to test the intervals, not to
-// select values.
+// Each error is a mean over the models of a family on one kind of GPU. Runs on B200 were used only to test
+// the intervals, not to select values.
 constexpr std::string_view kDense =
     "TPOT on H100: Llama-3.1-70B in FP8 0.06; vLLM 0.15.1: Llama-2-7B -0.05, Llama-2-70B 0.05, CodeLlama-34B "
     "0.03; on an RTX 4090 -0.005";

@@ -15,12 +15,12 @@ namespace kvcap {
 
 struct StepErrorRow {
   EngineKind engine = EngineKind::vllm;
-  EngineVersion from;    // up to the next row of its kind
+  EngineVersion from;    // valid up to the version of the next row of the same kind
   bool experts = false;  // true: for models with experts
   // ln(measured / simulated), without host times: mean, and standard deviation over models and machines.
   double bias = 0;
   double sigma = 0;
-  std::string_view source;   // the runs from which it is derived
+  std::string_view source;   // the runs from which the row is derived
   std::string_view outside;  // what the row covers although it was not measured; "": nothing
 };
 

@@ -1,4 +1,4 @@
-// The parts of the flag table, one file each, which flag_table.cpp joins.
+// The parts of the flag table. Each is in a file of its own; flag_table.cpp joins them.
 #pragma once
 
 #include <span>
@@ -29,9 +29,10 @@ inline constexpr std::string_view kDramOverGpu = "policy.tiers.dram.capacity_ove
 inline constexpr std::string_view kSsdBytes = "policy.tiers.ssd.capacity_bytes";
 inline constexpr std::string_view kKvDtypes =
     "auto= bfloat16=2 bf16=2 float16=2 fp8=1 fp8_e4m3=1 fp8_e5m2=1 fp8_ds_mla=";
-// Flags of `lmcache server`, which kvcap reads from its own command or from lmcache.mp.autostart.server_args.
+// Prefix of the flags of `lmcache server`. kvcap reads these flags from that command, or from
+// lmcache.mp.autostart.server_args.
 inline constexpr std::string_view kLmcacheServer = "--lmcache-server.";
-// Keys that vLLM's connectors read.
+// Prefix of the keys that vLLM's connectors read.
 inline constexpr std::string_view kConnectorExtra = "--kv-transfer-config.kv_connector_extra_config.";
 inline constexpr std::string_view kYesNo = "true=true false=false";
 

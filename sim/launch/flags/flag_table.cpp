@@ -60,7 +60,7 @@ std::vector<FlagRow> all_rows() {
   return rows;
 }
 
-// Returns the `serving` object of a scenario with the options of an engine's server.
+// Returns the `serving` object of a scenario that has the default options of an engine's server.
 Json server_json(Stack engine, const Gpu& gpu) {
   Scenario scenario;
   scenario.serving = server_options(static_cast<EngineKind>(engine), gpu);
@@ -96,7 +96,7 @@ std::string value_text(const DefaultValue& value) {
   return std::visit(Text(), value);
 }
 
-// Returns the default that the policy gives to the field.
+// Returns the default of the row's field under the row's policy.
 std::string stock_text(const FlagRow& row) {
   if (row.field == kDramBytes) {
     return integer_json(stack_tier(row.storage, "dram")->capacity_per_gpu_bytes.value() / row.unit);

@@ -26,13 +26,13 @@ std::string_view first_name(const FlagRow& row) { return row.names.substr(0, row
 std::string normal_flag(std::string_view spelling) {
   std::string flag(spelling);
   if (!flag.starts_with("--")) return flag;
-  // Members of JSON and YAML keep their underscores.
+  // Keys of JSON and YAML keep their underscores.
   const std::size_t end = std::min(flag.find('.'), flag.size());
   std::replace(flag.begin(), flag.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
   return flag;
 }
 
-// Any engine's line may have variables of LMCache and Dynamo.
+// The launch line of any engine may contain variables of LMCache and Dynamo.
 static bool is_read_by(const FlagRow& row, Stack engine) {
   return row.stack == engine || row.stack == Stack::lmcache || row.stack == Stack::dynamo;
 }

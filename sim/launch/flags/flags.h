@@ -17,13 +17,13 @@
 
 namespace kvcap {
 
-// The software that reads a flag. lmcache and dynamo read environment variables in addition to the engine's
-// line.
+// The software that reads a flag. An engine's launch line may also contain flags and variables that lmcache
+// and dynamo read.
 enum class Stack : uint8_t { vllm, sglang, trtllm, lmcache, dynamo };
 inline constexpr std::string_view kStackNames[] = {"vllm", "sglang", "trtllm", "lmcache", "dynamo"};
 constexpr std::string_view name(Stack stack) { return kStackNames[static_cast<std::size_t>(stack)]; }
 
-// What a flag does. sets: sets a field. none: does not affect the result. not_simulated: changes the result
+// Effect of a flag. sets: sets a field. none: does not affect the result. not_simulated: changes the result
 // unless its value is one of FlagRow::words (the engine's default). kernels: selects kernels, graphs or host
 // threads; measured step times hold for the engine's own choice, so another choice adds a note but is not
 // refused. of_hybrids: changes the result of models with layers of several kinds. of_length: changes the
@@ -36,7 +36,7 @@ enum class FlagForm : uint8_t {
   number,        // 0.92, times FlagRow::unit
   words,         // FlagRow::words maps words to values
   present,       // no value: the flag alone sets FlagRow::words
-  bytes,         // times FlagRow::unit, per engine or per rank
+  bytes,         // a size in units of FlagRow::unit bytes, per engine or per rank
   blocks,        // KV blocks; sets tokens
   ranks,         // divides the tensor parallel GPUs among data parallel ranks; words: on or off
   tier,          // words map the value to a tier
@@ -49,7 +49,7 @@ enum class FlagForm : uint8_t {
   json,          // a JSON object; its members have rows, or are handled like the flag itself
   kv_bytes,      // KV bytes per GPU; sets tokens
   host_blocks,   // KV blocks; sets the bytes of a tier
-  quantization,  // words: formats it quantises to at load; otherwise the format of the checkpoint
+  quantization,  // words: formats to which the engine quantises at load; others: the checkpoint's format
   batches        // [[1,64,3],[65,512,0]]: the first and last size of a batch, and its drafts per sequence
 };
 
@@ -63,22 +63,23 @@ struct FlagDefault {
 
 struct FlagRow {
   Stack stack = Stack::vllm;
-  // Separated by spaces: "--tensor-parallel-size -tp"; lines are written with the first. Capitals: an
-  // environment variable.
+  // The flag's names, separated by spaces: "--tensor-parallel-size -tp". Written lines use the first name. A
+  // name in capitals is an environment variable.
   std::string_view names;
   // "serving.max_num_seqs"; for a tier "policy.tiers.dram.capacity_bytes".
   std::string_view field = {};
   FlagForm form = FlagForm::text;
-  // Separated by spaces, "fp8=1 auto=": a word without a value does not set the field; a word that ends with
-  // * matches every word with this prefix.
+  // The flag's values and what they set the field to, separated by spaces: "fp8=1 auto=". A word without a
+  // value does not set the field; a word that ends with * matches every word with this prefix.
   std::string_view words = {};
   double unit = 1;
   bool is_per_rank = false;       // bytes: per tensor-parallel rank
   std::string_view storage = {};  // the policy that reads the flag; empty: every policy
-  // True: the flag enables a policy: `storage` or, with FlagForm::storage, the value of its word. A flag with
-  // FlagForm::storage that does not enable a policy only selects which policy another flag enables.
+  // True if the flag enables a policy: the policy in `storage` or, with FlagForm::storage, the one that the
+  // flag's word selects. A flag with FlagForm::storage that does not enable a policy only selects which
+  // policy another flag enables.
   bool starts_storage = false;
-  FlagDefault engine_default = {};  // none: for fields of a policy, the default of the policy's row
+  FlagDefault engine_default = {};  // empty, for a field of a policy: the policy's default
   std::string_view source = {};     // key of source_text()
   FlagEffect effect = FlagEffect::sets;
 };
@@ -96,9 +97,10 @@ bool is_flag_or_member(Stack engine, const std::string& flag, const std::string&
 // Returns every spelling that a line of this engine may contain.
 std::vector<std::string_view> flag_names(Stack engine);
 std::string_view first_name(const FlagRow& row);
-// Returns the value of a default; nothing if the engine derives it.
+// Returns the default value of the row's flag; empty if the engine derives it.
 DefaultValue default_value(const FlagRow& row);
-// Returns a default in the style of the engine's pages: "1024; 256 below 70 GiB and on A100". Empty: unknown.
+// Returns a default as a page would print it: "1024; 256 below 70 GiB and on A100". Empty if the default is
+// unknown.
 std::string default_text(const FlagRow& row);
 
 // A word and its value, parsed from "a=1 b="; a text without = is a word without a value.

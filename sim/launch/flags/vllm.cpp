@@ -292,7 +292,7 @@ constexpr FlagRow kVllmRows[] = {
      .starts_storage = true,
      .engine_default = {"none"},
      .source = "v-off"},
-    // Mooncake Store replaces the connector's DRAM; loads and saves are those of the connector.
+    // Mooncake Store replaces the connector's DRAM; loads and saves work as with the connector.
     {.stack = vllm,
      .names = "--kv-transfer-config.kv_connector",
      .field = "policy.tiers",

@@ -32,7 +32,7 @@ class ContainerWords {
     }
   }
 
-  // Adds the variables of ConfigMaps. Variables of Secrets do not configure engines.
+  // Adds the variables of ConfigMaps. Secrets are skipped because their variables do not configure engines.
   void add_sources(const ManifestItem& list) {
     for (const ManifestItem& one : list.elements()) {
       const ManifestItem reference = one["configMapRef"];
@@ -93,7 +93,7 @@ std::optional<PlacedCount> gpus_of(const ManifestItem& resources) {
   return std::nullopt;
 }
 
-// Returns the role that the engine's flags name; else `role`.
+// Returns the role that the engine's flags give, or `role` if they give none.
 ServerRole role_in(const std::vector<LineWord>& words, ServerRole role) {
   constexpr std::string_view kMode = "--disaggregation-mode";
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -67,7 +67,7 @@ std::vector<std::pair<std::string, ManifestItem>> ManifestItem::members() const 
 std::vector<ManifestItem> ManifestItem::elements() const {
   std::vector<ManifestItem> all;
   if (!exists()) return all;
-  if (!node_.IsSequence()) refuse("no list", "a list");
+  if (!node_.IsSequence()) refuse("a value that is not a list", "a list");
   visit();
   for (const YAML::Node& one : node_) {
     if (all.size() == kMostMembers) refuse("more than 10,000 elements", "a manifest");

@@ -23,10 +23,10 @@ class ManifestItem {
   // Assigning a YAML::Node would change the document.
   ManifestItem& operator=(const ManifestItem&) = delete;
 
-  // Returns false for null, too.
+  // False if the value is absent or null.
   bool exists() const { return node_.IsDefined() && !node_.IsNull(); }
   bool is_map() const { return node_.IsDefined() && node_.IsMap(); }
-  // Also looks in merged maps ("<<").
+  // Returns the member with this key; also searches merged maps ("<<").
   ManifestItem operator[](const std::string& key) const { return member(key, 0); }
   // "modelArtifacts.name"
   ManifestItem at(const std::string& path) const;

@@ -11,13 +11,13 @@
 namespace kvcap {
 namespace {
 
-constexpr int kDeepestList = 5;             // a list in a list: aliases may form cycles
-constexpr std::size_t kMostObjects = 1000;  // aliases may repeat one object many times
+constexpr int kDeepestList = 5;             // lists within lists are limited because aliases may form cycles
+constexpr std::size_t kMostObjects = 1000;  // objects are limited because aliases may repeat them many times
 
-// Returns the objects of all documents and lists.
+// Adds the object, or the objects of a list, to `all`.
 void collect(const ManifestItem& object, int depth, std::vector<ManifestItem>& all) {
   if (!object.exists()) return;
-  if (!object.is_map()) object.refuse("no map", "objects of Kubernetes, or Helm values");
+  if (!object.is_map()) object.refuse("a value that is not a map", "Kubernetes objects or Helm values");
   if (!object["kind"].text().ends_with("List")) {
     if (all.size() == kMostObjects) object.refuse("more than 1,000 objects", "a manifest");
     all.push_back(object);

@@ -1,4 +1,5 @@
-// Manifests: the engines of Kubernetes objects, Helm values and Dynamo graphs, as words of launch lines.
+// Manifests: converts the engines in Kubernetes objects, Helm values and Dynamo graphs to words of launch
+// lines.
 //
 //   Pod, Deployment, StatefulSet, LeaderWorkerSet, ...   image, command, args, env and GPUs of a container
 //   DynamoGraphDeployment                               spec.services, or spec.components from v1beta1 on
@@ -21,7 +22,7 @@ namespace kvcap {
 
 enum class ServerRole : uint8_t { both, prefill, decode };
 
-// A number with its place, for messages.
+// A number and its place in the file, for messages.
 struct PlacedCount {
   int64_t count = 1;
   std::string place = {};
@@ -40,10 +41,11 @@ struct ManifestEngine {
 struct Manifest {
   std::vector<ManifestEngine> engines;
   std::vector<std::string> others;           // kinds of objects without an engine
-  std::map<std::string, std::string> files;  // of ConfigMaps: texts by name
+  std::map<std::string, std::string> files;  // contents of files in ConfigMaps, by file name
 };
 
-// Throws InputError ("file:line: ...") if the text is not YAML or a field is not what its object requires.
+// Throws InputError, with the file and line, if the text is not YAML or a field is not what its object
+// requires.
 Manifest parse_manifest(std::string_view text, const std::string& file);
 
 }  // namespace kvcap

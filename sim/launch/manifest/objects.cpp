@@ -1,4 +1,4 @@
-// Finds the engines of objects of Kubernetes and Dynamo.
+// Finds the engines in Kubernetes and Dynamo objects.
 #include "launch/manifest/parts.h"
 
 namespace kvcap {

@@ -1,4 +1,4 @@
-// The parts of parse_manifest(), one file each.
+// Functions of parse_manifest(), which are implemented in several files.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ namespace kvcap {
 // ConfigMaps of a manifest by name, and the texts of each by key.
 using ConfigMaps = std::map<std::string, std::map<std::string, std::string>>;
 
-// What surrounds a container: its object's name, counts and variables.
+// Settings of the object that contains a container: its name, counts and variables.
 struct ContainerFrame {
   std::string name;
   PlacedCount instances = {}, nodes = {};
@@ -25,15 +25,15 @@ struct ContainerFrame {
   std::optional<ManifestItem> resources = {};                     // replaces the container's own
 };
 
-// Returns the engine that a container runs; nothing if it runs none. `program`: the words before `args`,
-// instead of those of `command`.
+// Returns the engine that a container runs; nullopt if it runs none. `program`: if not empty, the words that
+// replace the container's `command`.
 std::optional<ManifestEngine> engine_of(const ManifestItem& container, const ContainerFrame& frame,
                                         const ConfigMaps& maps = {},
                                         const std::vector<LineWord>& program = {});
 
 ServerRole role_of(const std::string& word);
 
-// Add the engines of an object of Kubernetes or Dynamo. Return false if its kind has none.
+// Add the engines of a Kubernetes or Dynamo object. Return false if the object has none.
 bool add_kubernetes(const ManifestItem& object, const ConfigMaps& maps, Manifest& manifest);
 bool add_dynamo(const ManifestItem& object, const ConfigMaps& maps, Manifest& manifest);
 // Add the engines of Helm values. Return false for values of another chart.

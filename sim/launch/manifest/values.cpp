@@ -1,4 +1,4 @@
-// Finds the engines of Helm values, following the templates of the charts.
+// Finds the engines in Helm values, as the templates of the charts render them.
 #include <algorithm>
 
 #include "base/input_error.h"
@@ -8,7 +8,7 @@
 namespace kvcap {
 namespace {
 
-// Words of a launch line, each with the place of the value that it comes from.
+// Words of a launch line, each with the place in the file of the chart value that it comes from.
 class ChartWords {
  public:
   void add(const std::string& word, const ManifestItem& from) { words.push_back({word, from.place()}); }
@@ -18,7 +18,7 @@ class ChartWords {
     add(flag, from);
     add(from.text(true), from);
   }
-  // Adds one of two flags without a value.
+  // Adds a flag without a value: "--FLAG" if the chart's value is on, else "--no-FLAG".
   void add_switch(const std::string& flag, const ManifestItem& from) {
     add((from.is_on() ? "--" : "--no-") + flag, from);
   }
@@ -129,7 +129,7 @@ std::optional<ManifestEngine> stack_engine(const ManifestItem& values, const Man
 
 // ---- llm-d's modelservice: charts/llm-d-modelservice/templates/_helpers.tpl ----
 
-// Replaces {{ .Values.a.b }} in a text by the value.
+// Returns the item's text with {{ .Values.a.b }} replaced by the value.
 std::string rendered(const ManifestItem& values, const ManifestItem& item) {
   std::string text = item.text(true);
   constexpr std::string_view kValues = ".Values.";
@@ -158,7 +158,8 @@ std::string model_of_uri(const std::string& uri) {
   return uri.starts_with("pvc") ? path.substr(last == std::string::npos ? 0 : last + 1) : path;
 }
 
-// Returns the words that the chart writes before a container's args; none if it has a command of its own.
+// Returns the words that the chart writes before a container's args; none if the container has a command of
+// its own.
 std::vector<LineWord> chart_program(const ManifestItem& values, const ManifestItem& part,
                                     const ManifestItem& container) {
   const std::string command = container["modelCommand"].text();
@@ -196,7 +197,7 @@ bool add_modelservice(const ManifestItem& values, Manifest& manifest) {
   for (const char* name : {"decode", "prefill"}) {
     const ManifestItem part = values[name], create = part["create"], replicas = part["replicas"];
     const ManifestItem sizes = part["parallelism"], workers = sizes["workers"];
-    // The chart starts one decode server and no prefill server by itself.
+    // By default, the chart starts one decode server and no prefill server.
     const int64_t count = replicas.count(role_of(name) == ServerRole::decode ? 1 : 0);
     if (!part.exists() || (create.exists() && !create.is_on()) || count == 0) continue;
     ContainerFrame frame{.name = name,

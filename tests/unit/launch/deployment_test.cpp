@@ -213,7 +213,7 @@ TEST_F(Deployments, ThatAFormCannotExpressAreRefused) {
   Scenario pair = scenario_of("vllm serve Qwen/Qwen3-8B");
   pair.fleet.disaggregation.emplace();
   EXPECT_EQ(refused(pair, DeploymentForm::dynamo),
-            "--emit dynamo: found fleet.disaggregation, allowed: servers that do prefill and decode");
+            "--emit dynamo: found fleet.disaggregation, allowed: servers that both prefill and decode");
 }
 
 TEST_F(Deployments, AreAllThatPlanPrints) {

@@ -91,7 +91,7 @@ TEST(IgnoredFlags, AreNamedByAnyOfTheirSpellings) {
     EXPECT_EQ(read.left_out, (Texts{"-pp", "--enforce_eager", "--speculative-config"})) << name;
   }
   EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B", {"enforce-eager"}).notes,
-            Texts{"--ignore-flags enforce-eager: the line does not have this flag"});
+            Texts{"--ignore-flags enforce-eager: the launch line does not have this flag"});
 }
 
 // ---- spellings ----
@@ -271,10 +271,9 @@ TEST(Connectors, ThatMoveKvBetweenServersAreNotedWithTheRoleOfTheServer) {
     const LaunchLine read = read_launch_line(line(mover, "LMCacheConnectorV1", "kv_producer"));
     EXPECT_EQ(value_of(read, "policy.name"), "lmcache");
     ASSERT_EQ(read.notes.size(), 2U) << mover;
-    EXPECT_EQ(
-        read.notes[0],
-        "--kv-transfer-config.kv_role kv_producer: this server only computes prompts; it is simulated as "
-        "one that does both, use fleet.disaggregation for servers of both kinds");
+    EXPECT_EQ(read.notes[0],
+              "--kv-transfer-config.kv_role kv_producer: this server only computes prompts; kvcap simulates "
+              "it as one that does both; use fleet.disaggregation for separate servers");
     EXPECT_TRUE(has(read.notes[1], std::string(mover) + " moves KV between servers"));
   }
   EXPECT_TRUE(has(read_launch_line(line("NixlConnector", "DynamoConnector", "kv_consumer")).notes[0],
@@ -305,8 +304,8 @@ TEST(KvFormats, HaveTheirScalesAndTheVersionsOfVllmThatReadThem) {
                     format);
   };
   EXPECT_EQ(of_image("v0.19.1", "int8_per_token_head"),
-            "--from: --kv-cache-dtype: found \"int8_per_token_head\", allowed: this format in vLLM 0.20 and "
-            "newer, the line has 0.19.1");
+            "--from: --kv-cache-dtype: found \"int8_per_token_head\", allowed: this format only in vLLM 0.20 "
+            "and newer; the launch line has 0.19.1");
   EXPECT_EQ(of_image("v0.20.0", "fp8_per_token_head"), "accepted");
   EXPECT_TRUE(has(of_image("v0.20.2", "nvfp4"), "vLLM 0.21 and newer"));
   EXPECT_EQ(of_image("v0.21.0", "nvfp4"), "accepted");
@@ -346,7 +345,7 @@ TEST(Connectors, OfSimpleOffloadingSaveAnswersInDramOfAFixedSize) {
   EXPECT_EQ(value_of(line, "policy.save_generated"), "true");
   EXPECT_TRUE(has(value_of(line, "policy.tiers"), "17179869184"));
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line gives no size for the host cache; SimpleCPUOffloadConnector has 8 GiB"});
+            Texts{"the launch line gives no size for the host cache; SimpleCPUOffloadConnector has 8 GiB"});
   EXPECT_EQ(value_of(line + " --no-enable-prefix-caching", "policy.name"), "recompute");
   EXPECT_EQ(
       value_of("VLLM_USE_SIMPLE_KV_OFFLOAD=1 " + serve + "--kv-offloading-size 40", "policy.save_generated"),

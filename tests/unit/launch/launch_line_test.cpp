@@ -192,13 +192,12 @@ TEST(LaunchLine, OfAnImageHasTheDefaultsOfItsVersion) {
 
 TEST(LaunchLine, RefusesWhatWouldBeAnotherMachine) {
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B -tp 4 -pcp 2"),
-            "--from: -pcp 2 affects the result and is not simulated (missing: the division of a prompt's "
-            "queries among GPUs of their own); --ignore-flags pcp leaves it out");
+            "--from: -pcp 2 affects the result and is not simulated (missing: dividing a prompt's queries "
+            "among additional GPUs); --ignore-flags pcp leaves it out");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --prefill-context-parallel-size 1"), "accepted");
-  EXPECT_EQ(
-      error_of("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --pp 2"),
-      "--from: --pp 2 affects the result and is not simulated (missing: a batch of its own requests for "
-      "each stage); --ignore-flags pp leaves it out");
+  EXPECT_EQ(error_of("python -m sglang.launch_server --model-path Qwen/Qwen3-8B --pp 2"),
+            "--from: --pp 2 affects the result and is not simulated (missing: separate batches for the "
+            "stages); --ignore-flags pp leaves it out");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --enforce-eager"),
             "--from: --enforce-eager affects the result and is not simulated; --ignore-flags enforce-eager "
             "leaves it out");
@@ -389,7 +388,7 @@ TEST(LaunchLine, ThatCannotBeReadIsRefusedInOneLine) {
       {"",
        "--from: found no engine, allowed: a line with vllm serve, sglang.launch_server, sglang serve or "
        "trtllm-serve, or a manifest (FILE.yaml)"},
-      {"vllm serve", "--from: found no model, allowed: a line that names one"},
+      {"vllm serve", "--from: found no model, allowed: a launch line that names one"},
       {"vllm serve Qwen/Qwen3-8C",
        "--from: found model \"Qwen/Qwen3-8C\", allowed: a name of kvcap show models or the path of a "
        "config.json; kvcap show models Qwen/Qwen3-8C --fetch reads it from Hugging Face; did you mean "

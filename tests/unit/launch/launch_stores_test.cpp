@@ -78,7 +78,7 @@ TEST(LaunchLine, OfLmcacheWithoutAnyTierKeepsNothing) {
       "LMCACHE_LOCAL_CPU=False LMCACHE_CHUNK_SIZE=512 vllm serve Qwen/Qwen3-8B "
       "--kv-transfer-config.kv_connector LMCacheConnectorV1";
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; it keeps nothing"});
+            Texts{"LMCACHE_LOCAL_CPU=False leaves LMCache without a tier; nothing is kept"});
   EXPECT_EQ(scenario_of(line).policy.name, "recompute");
   EXPECT_FALSE(scenario_of(line).policy.chunk_tokens);
 }
@@ -99,7 +99,7 @@ TEST(LaunchLine, OfVllmsBackendAloneTurnsNothingOn) {
                           "--kv-offloading-size 0 --kv-offloading-backend native"}) {
     EXPECT_EQ(scenario_of(line + off).policy.name, "recompute") << off;
     EXPECT_EQ(read_launch_line(line + off).notes,
-              Texts{"host cache settings are ignored: the line enables no connector"})
+              Texts{"host cache settings are ignored: the launch line enables no connector"})
         << off;
   }
   EXPECT_EQ(scenario_of(line + "--kv-offloading-size 0").policy.name, "recompute");
@@ -123,10 +123,9 @@ TEST(LaunchLine, OfVllmsLmcacheBackendMeansTheServerSinceVllm0Point23) {
     EXPECT_EQ(scenario.policy.name, "lmcache_mp");
     ASSERT_EQ(scenario.policy.tiers->size(), 1U);
     EXPECT_EQ(scenario.policy.tiers->front().capacity_bytes, 40 * 1073741824.0) << "one server of all ranks";
-    EXPECT_EQ(
-        read_launch_line(line).notes,
-        Texts{"the line gives no size for LMCache's server; it gets that of --kv-offloading-size, which vLLM "
-              "does not pass on"});
+    EXPECT_EQ(read_launch_line(line).notes,
+              Texts{"the launch line gives no size for LMCache's server; kvcap uses that of "
+                    "--kv-offloading-size, which vLLM does not pass on"});
   }
 }
 
@@ -159,7 +158,7 @@ TEST(LaunchLine, OfLmcachesServerIsReadBeforeTheEnginesAndInItsConnector) {
   const std::string line = connector + "}}'";
   EXPECT_EQ(with_preset(scenario_of(line).policy).load, LoadMode::parked);
   EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line gives no size for the host cache; it gets all DRAM of the hardware"});
+            Texts{"the launch line gives no size for the host cache; it gets all DRAM of the hardware"});
   EXPECT_EQ(error_of("lmcache server --l1-size-gb 9 --l2-store-policy skip_l1 & " + line),
             "--from: --l2-store-policy skip_l1 affects the result and is not simulated; --ignore-flags "
             "lmcache-server.l2-store-policy leaves it out");
@@ -177,8 +176,9 @@ TEST(LaunchLine, OfMooncakesConnectorHasNoHostCache) {
   ASSERT_EQ(scenario.policy.tiers->size(), 1U);
   EXPECT_EQ(scenario.policy.tiers->front().kind, Tier::remote);
   EXPECT_EQ(scenario.policy.tiers->front().eviction, EvictionKind::sharded_lru);
-  EXPECT_EQ(read_launch_line(line).notes,
-            Texts{"the line gives no size for Mooncake Store; it gets all remote storage of the hardware"});
+  EXPECT_EQ(
+      read_launch_line(line).notes,
+      Texts{"the launch line gives no size for Mooncake Store; it gets all remote storage of the hardware"});
 }
 
 TEST(LaunchLine, TellsMooncakesUrlFromOtherServersOfLmcache) {
@@ -218,17 +218,17 @@ TEST(LaunchLine, IgnoresSettingsOfStacksThatItDoesNotTurnOn) {
   EXPECT_FALSE(offload.policy.chunk_tokens);
   EXPECT_EQ(offload.policy.tiers->front().kind, Tier::dram);
   EXPECT_EQ(read_launch_line(line + " --kv-offloading-size 40").notes,
-            (Texts{"LMCACHE_CHUNK_SIZE is ignored: the line enables vllm_offload",
-                   "LMCACHE_LOCAL_CPU is ignored: the line enables vllm_offload"}));
+            (Texts{"LMCACHE_CHUNK_SIZE is ignored: the launch line enables vllm_offload",
+                   "LMCACHE_LOCAL_CPU is ignored: the launch line enables vllm_offload"}));
 }
 
 TEST(LaunchLine, SaysWhereAHostCacheHasNoSizeOrNothingBeginsIt) {
   EXPECT_EQ(read_launch_line("vllm serve Qwen/Qwen3-8B --kv-transfer-config.kv_connector OffloadingConnector")
                 .notes,
-            Texts{"the line gives no size for the host cache; it gets all DRAM of the hardware"});
+            Texts{"the launch line gives no size for the host cache; it gets all DRAM of the hardware"});
   const LaunchLine alone =
       read_launch_line("DYN_KVBM_CPU_CACHE_GB=100 python -m dynamo.vllm --model Qwen/Qwen3-8B");
-  EXPECT_EQ(alone.notes, Texts{"host cache settings are ignored: the line enables no connector"});
+  EXPECT_EQ(alone.notes, Texts{"host cache settings are ignored: the launch line enables no connector"});
 }
 
 }  // namespace

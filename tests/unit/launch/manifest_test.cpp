@@ -156,10 +156,9 @@ TEST_F(Manifests, OfListsStatefulSetsAndLeaderWorkerSetsAreFound) {
   const std::string workers = "    workerTemplate: ", worker = "{spec: {containers: [{image: busybox}]}}";
   led.replace(led.find(workers), workers.size(), workers + worker + "\n    leaderTemplate: ");
   EXPECT_EQ(value_of(read(led), "serving.tensor_parallel_size"), "4");
-  EXPECT_EQ(
-      refused(set(2)),
-      "--from: a.yaml:6: spec.leaderWorkerTemplate.size: found an engine over 2 nodes, allowed: one node; "
-      "--ignore-flags nnodes simulates one node with the GPUs of all");
+  EXPECT_EQ(refused(set(2)),
+            "--from: a.yaml:6: spec.leaderWorkerTemplate.size: found an engine that spans 2 nodes, allowed: "
+            "one node; --ignore-flags nnodes simulates one node with the GPUs of all");
   const LaunchLine two = read(set(2), "", {"nnodes"});
   EXPECT_EQ(value_of(two, "hardware.gpu.count"), "8");
   EXPECT_EQ(two.left_out, Texts{"nnodes"});
@@ -393,7 +392,7 @@ TEST_F(Manifests, OfDynamoStartItsWorkers) {
                        "resources.limits.gpu: the engine uses 1 of 2 GPUs; the others are idle"));
   EXPECT_TRUE(has(refused(graph(worker("W", "dynamo.vllm", "--model, Qwen/Qwen3-8B",
                                        "      multinode: {nodeCount: 2}\n"))),
-                  "spec.services.W.multinode.nodeCount: found an engine over 2 nodes"));
+                  "spec.services.W.multinode.nodeCount: found an engine that spans 2 nodes"));
 }
 
 TEST_F(Manifests, OfDynamoMayHaveWorkersForPrefillAndDecode) {
@@ -433,11 +432,11 @@ TEST_F(Manifests, WithoutAnEngineAreRefusedWithTheirKinds) {
   EXPECT_EQ(refused("kind: Service\n---\na: 1\n---\n" + pod("image: nginx")),
             "--from: a.yaml: found no engine (Service, values of another chart, Pod)" + allowed);
   EXPECT_EQ(refused("hello\n"),
-            "--from: a.yaml:1: found no map, allowed: objects of Kubernetes, or Helm values");
+            "--from: a.yaml:1: found a value that is not a map, allowed: Kubernetes objects or Helm values");
   EXPECT_EQ(refused("kind: [a\n"), "--from: a.yaml:2: not valid YAML: end of sequence flow not found");
   EXPECT_EQ(refused("kind: {a: b}\n"), "--from: a.yaml:1: kind: found a map, allowed: a text");
-  EXPECT_TRUE(
-      has(refused(pod("command: vllm serve x")), "containers[0].command: found no list, allowed: a list"));
+  EXPECT_TRUE(has(refused(pod("command: vllm serve x")),
+                  "containers[0].command: found a value that is not a list, allowed: a list"));
   EXPECT_TRUE(has(refused("servingEngineSpec: {modelSpec: [{name: a}]}\n"),
                   "modelSpec[0].modelURL: found no value, allowed: the name of a model"));
 }

@@ -233,20 +233,18 @@ TEST(CacheBlend, SaysWhatItsControllerChoseAndWhereChunksShouldLie) {
   Scenario scenario = blend(0.16);
   const std::vector<std::string> notes = Machine(scenario, kFound, kFound).policy().traits().notes;
   ASSERT_EQ(notes.size(), 2u);
-  EXPECT_NE(
-      notes[0].find(
-          "recomputes 16 % of the hits that follow other text (recompute_ratio): a layer of 3072 tokens on "
-          "ssd takes 1.94 ms to load"),
-      std::string::npos)
+  EXPECT_NE(notes[0].find("recomputes 16 % of the hit tokens that now follow different text "
+                          "(recompute_ratio): a layer of 3072 tokens on ssd takes 1.94 ms to load"),
+            std::string::npos)
       << notes[0];
   EXPECT_EQ(notes[1],
-            "the cheapest device that hides its loads behind recomputing 16 % is ssd (3072 tokens for an "
-            "hour: $0.00013)");
+            "the cheapest storage device whose loads are hidden by recomputing 16 % of the tokens is ssd "
+            "(storing 3072 tokens for an hour costs $0.00013)");
   scenario.hardware.ssd->count = 1;
   EXPECT_NE(Machine(scenario, kFound, kFound).policy().traits().notes[1].find("is dram"), std::string::npos);
   scenario.hardware.pcie.h2d_bandwidth_bytes_per_s = 5e9;
   EXPECT_EQ(Machine(scenario, kFound, kFound).policy().traits().notes[1],
-            "no device loads as fast as 16 % of the tokens are recomputed");
+            "no storage device loads the tokens in the time that recomputing 16 % of them takes");
 }
 
 TEST(RagBaselines, SayThatTheirAnswersSuffer) {
