@@ -82,8 +82,8 @@ struct Input {
   uint64_t seed = 1;
 };
 
-// Reads the options by way of a scenario, so that --set has its usual names, ranges and messages. The model
-// and hardware are not used.
+// Puts the options into a scenario and loads it, so that --set has its usual names, ranges and messages. The
+// model and hardware of this scenario are not used.
 Input input_of(const TraceArgs& args) {
   const SourceRow& kind = kind_of(args);
   const std::string path = kind.is_generated ? "" : args.files.front();
