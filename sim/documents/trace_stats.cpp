@@ -15,7 +15,7 @@ std::vector<std::string> trace_sentences(const Json& stats) {
     said.push_back(
         fmt::format("A store that keeps everything finds {} of all prompt tokens; history is {} of them.",
                     format_percent(found), format_percent(number_of(stats, "history_token_share"))));
-  // The smallest capacity of the curve whose hits are 90 % of those of an unlimited store.
+  // States the smallest capacity on the curve that has at least 90 % of the hits of an unlimited store.
   constexpr double kMost = 0.9;
   for (const Json& point : list_of(stats, "miss_ratio_curve")) {
     const double hits = 1 - number_of(point, "token_miss_ratio");
