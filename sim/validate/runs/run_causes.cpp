@@ -109,15 +109,15 @@ Explained tier_is_off(const Question& q) {
   const Both& lower = q.e.lower_hit_rate;
   const bool found_nothing = std::isnan(lower.measured) || lower.measured < kSomeHits / 10;
   if (is(q, FigureGroup::itl) || !(lower.simulated > kSomeHits) || !found_nothing) return {};
-  return "The server found nothing below GPU memory; " + format_percent(lower.simulated) +
-         " of the tokens are simulated to come from there. Its offload tier is off or still empty.";
+  return "The server has no hits below GPU memory, but " + format_percent(lower.simulated) +
+         " of the simulated tokens come from lower tiers. The server's offload tier is off or still empty.";
 }
 
 Explained tier_is_missing(const Question& q) {
   const Both& lower = q.e.lower_hit_rate;
   if (is(q, FigureGroup::itl) || !(lower.measured > kSomeHits) || lower.simulated > kSomeHits / 10) return {};
-  return "The server found " + format_percent(lower.measured) +
-         " of the tokens below GPU memory; the simulated policy has no such tier, or found nothing in it.";
+  return "The server has hits on " + format_percent(lower.measured) +
+         " of the tokens below GPU memory; the simulated policy has no such tier, or no hits in it.";
 }
 
 Explained other_capacity(const Question& q) {
