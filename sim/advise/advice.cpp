@@ -11,7 +11,7 @@ Advice advise(const Plan& plan, const PlanResult& result, Judge& judge, int64_t 
     const Scenario answer = load_scenario(plan.base, result.best->changes);
     advice.stresses = stress(result, answer.workload.arrivals, judge);
     advice.flips = find_flips(plan, result, answer.workload.arrivals, judge);
-    // A search simulates far more turns than its finalists' draws.
+    // Draws the full number of machines, because even that takes far fewer turns than the search did.
     advice.draws = draw_finalists(plan, result, {.draws = draws});
   } catch (const Interrupted&) {
     advice.is_interrupted = true;

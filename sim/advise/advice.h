@@ -1,5 +1,6 @@
-// Advice: what kvcap plan reports in addition to the answer. It is based on the judged runs of the search and
-// on runs of perturbed answers (perturb.h) by the same judge.
+// Advice: what kvcap plan reports in addition to the answer, such as why the answer wins and where it flips.
+// It is computed from the runs of the search and from runs of perturbed answers (perturb.h), judged by the
+// same Judge.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct Advice {
   bool is_interrupted = false;  // by Ctrl-C: unfinished members are empty
 };
 
-// `draws`: the number of drawn machines. REQUIRES: result.best.
+// Returns the advice on a plan's answer. `draws`: the number of plausible machines to draw. REQUIRES:
+// result.best.
 Advice advise(const Plan& plan, const PlanResult& result, Judge& judge, int64_t draws);
 
 }  // namespace kvcap

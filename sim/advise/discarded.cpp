@@ -1,4 +1,4 @@
-// Explains why the answer of a plan does not use a list value.
+// Explains why the answer of a plan does not use a value of the plan's lists.
 #include <functional>
 #include <optional>
 
@@ -11,8 +11,8 @@ namespace {
 using Why = Discarded::Why;
 using HasValue = std::function<bool(const Point&)>;
 
-// Returns the cheapest configuration that meets the targets; if there is none, the cheapest one that meets
-// them on a short workload.
+// Returns the cheapest configuration with the value that meets the targets; if there is none, the cheapest
+// one that meets them on a short workload.
 std::optional<Discarded> dearer(const Plan& plan, const JudgedPoints& judged, const Screening& screening,
                                 const HasValue& has_value) {
   std::optional<Discarded> found;
@@ -35,7 +35,7 @@ std::optional<Discarded> dearer(const Plan& plan, const JudgedPoints& judged, co
   return found;
 }
 
-// Returns the judged configuration that misses the targets by least.
+// Returns the judged configuration with the value that misses the targets by least.
 std::optional<Discarded> nearest(const Plan& plan, const JudgedPoints& judged, const HasValue& has_value) {
   const Candidate* nearest = nullptr;
   for (const auto& [point, one] : judged) {
@@ -50,7 +50,7 @@ std::optional<Discarded> nearest(const Plan& plan, const JudgedPoints& judged, c
                    .changes = nearest->changes};
 }
 
-// Returns the configuration that misses the targets by least on short workloads.
+// Returns the configuration with the value that misses the targets by least on short workloads.
 Discarded nearest_on_short(const Plan& plan, const Screening& screening, const HasValue& has_value) {
   Discarded found{.why = Why::cannot_run};
   double least = kInfinity;

@@ -24,8 +24,8 @@ struct DrawVerdict {
 // Returns a metric of a finalist on a drawn machine.
 using MetricOn = std::function<double(const std::string& metric, const RunResult& drawn)>;
 
-// Short runs often do not show whether a finalist is stable. Unlike Judge, this function then assumes that it
-// is.
+// Returns the verdict on a finalist from its run on a drawn machine. Short runs often do not show whether the
+// finalist is stable; unlike Judge, this function then assumes so.
 DrawVerdict verdict_on(const Plan& plan, const RunResult& drawn, const MetricOn& metric_on) {
   if (drawn.turn_count == 0) return {};  // the machine cannot run the candidate
   const bool meets = std::all_of(plan.meet.begin(), plan.meet.end(), [&](const Target& target) {

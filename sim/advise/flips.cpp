@@ -50,13 +50,14 @@ Trial with_traffic(const Candidate& candidate, const ArrivalOptions& arrivals, d
   return trial;
 }
 
-// A walk from 1 in one direction, until the answer flips or the limit is reached.
+// A search for a flip: the factor moves from 1 in one direction until the answer flips or the limit is
+// reached.
 struct Walk {
   Flip flip;
   std::vector<const Candidate*> candidates;  // candidates to run at each factor, the answer first
   bool is_scale = false;                     // true: scales prompts; false: traffic
-  double step = kStep;                       // below 1: the walk goes downwards
-  bool brackets = false;                     // the answer flips at flip.factor
+  double step = kStep;                       // below 1: the factor decreases
+  bool brackets = false;                     // the answer holds at flip.holds and flips at flip.factor
   bool has_ended = false;                    // no factor is left to run
   bool is_possible = true;
 
@@ -123,7 +124,7 @@ std::vector<Walk> all_walks(const Plan& plan, const PlanResult& result, const Ar
   return walks;
 }
 
-// `there`: the walk's candidates at its next factor.
+// Continues a walk with the verdicts at its next factor. `there`: the walk's candidates, run at that factor.
 void advance(const Plan& plan, Walk& walk, const std::vector<Candidate>& there) {
   if (there.front().verdict == Judgement::cannot_run) {
     walk.has_ended = true;
@@ -175,8 +176,9 @@ std::vector<Flip> load_flips(const Plan& plan, const PlanResult& result, const A
   return flips;
 }
 
-// Returns the factors of each part's price at which another candidate costs as much as the answer. If the
-// part contributes p to the answer's objective and q to the other's: best + (f - 1) p = other + (f - 1) q.
+// Returns, for the price of each part of a machine, the factors f at which another candidate costs as much as
+// the answer. If the part contributes p to the objective `best` of the answer and q to the objective `other`
+// of the candidate, f solves best + (f - 1) p = other + (f - 1) q.
 std::vector<Flip> price_flips(const Plan& plan, const PlanResult& result) {
   std::vector<Flip> flips;
   if (!minimizes_cost(plan)) return flips;

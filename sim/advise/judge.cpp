@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFirstReplications = 3;
 constexpr double kConfigurationError = 0.05;  // error probability of all looks at one configuration together
-// If one seed misses a target by more than this share of its bound, no further seeds are needed.
+// If the run of one seed misses a target by more than this share of the target's bound, no further seeds run.
 constexpr double kHopeless = 1;
 
 std::vector<int64_t> looks_up_to(int64_t most) {
@@ -69,8 +69,8 @@ Candidate& Judge::own(const Candidate& candidate) {
   return candidates_.at({candidate.changes, candidate.context_scale});
 }
 
-// Runs `asks`, lengthens the runs until they represent the steady state or miss by far, and updates the
-// shares in `asks`.
+// Runs `asks`, and lengthens each run until it represents the steady state or misses a target by far. Updates
+// the shares in `asks`.
 std::vector<Answer> Judge::long_enough(std::vector<Ask>& asks) {
   std::vector<Answer> answers = evaluator_.run(asks);
   KVCAP_CHECK(answers.size() == asks.size());

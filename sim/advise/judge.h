@@ -1,15 +1,19 @@
-// Judge: decides whether a plan's configurations meet its targets. It runs them through an Evaluator: the one
-// of kvcap plan simulates, those of tests compute formulas.
+// Judge: decides whether a plan's configurations meet its targets. It runs configurations through an
+// Evaluator: that of kvcap plan simulates them; those of tests compute formulas.
 //
-// A configuration runs on the whole workload, which is lengthened until the run represents the steady state
-// (replicate.h); further seeds start with the length of the first run. If the configuration is saturated or
-// misses a target by more than the bound itself under the first seed, no further seeds run. Rejected, failed
-// or truncated turns are a miss unless a target bounds them. If even the longest run does not decide whether
-// the configuration is saturated, the verdict is `unclear`. All other configurations run under 3, 6, 12, ...
-// seeds until the interval of every metric lies on one side of its bound, or until the plan's limit is
-// reached; then the verdict is `unclear`, which counts as missed. Each of these looks may err, so they share
-// the error of 5 % per configuration (Bonferroni). A candidate's intervals have the same confidence wherever
-// they are printed.
+// A configuration first runs on the whole workload under one seed. The workload is lengthened until the run
+// represents the steady state (replicate.h); further seeds start with that length.
+//
+// - If the configuration is saturated, or misses a target by more than the bound itself, no further seeds
+//   run.
+// - Rejected, failed or truncated turns are a miss unless a target bounds them.
+// - If even the longest run does not decide whether the configuration is saturated, the verdict is `unclear`.
+// - All other configurations run under 3, 6, 12, ... seeds until the interval of every metric lies on one
+//   side of its bound. If that does not happen within the plan's limit, the verdict is `unclear`, which
+//   counts as missed.
+//
+// Each of these looks at a configuration may err, so together they share an error probability of 5 %
+// (Bonferroni). A candidate's intervals have the same confidence wherever they are printed.
 #pragma once
 
 #include <compare>
@@ -36,7 +40,7 @@ struct Ask {
 struct Answer {
   std::string reason;  // why the configuration cannot run; empty: it can
   RunResult result;
-  bool may_be_longer = false;  // twice the share is allowed
+  bool may_be_longer = false;  // true: a run with twice the share is allowed
 };
 
 class Evaluator {
@@ -44,11 +48,11 @@ class Evaluator {
   virtual ~Evaluator() = default;
   // Returns one answer per Ask, in the same order; equal Asks have equal answers.
   virtual std::vector<Answer> run(const std::vector<Ask>& asks) = 0;
-  // Tells waiting users what the next runs are for.
+  // Called before a step of the search, with a text that tells waiting users what the next runs are for.
   virtual void begin(const std::string& /*step*/) {}
 };
 
-// What a Judge judges: a configuration, with all prompts of the workload scaled.
+// What a Judge judges: a configuration, possibly with all prompts of the workload scaled.
 struct Trial {
   Changes changes;
   double context_scale = 1;
@@ -72,7 +76,7 @@ struct Candidate {
   bool stable() const;
 };
 
-// Returns the mean of one - other over the seeds that both have run.
+// Returns the mean of the difference one - other over the seeds under which both have run.
 MeanInterval paired_difference(const Candidate& one, const Candidate& other,
                                const std::function<double(const RunResult&)>& value);
 
@@ -82,7 +86,7 @@ inline double objective(const Plan& plan, const Candidate& one) { return one.met
 // True iff `one` is lower than `other` by more than the rounding error of equal prices.
 bool is_lower(double one, double other);
 
-// How many seeds a first look runs.
+// How many seeds the first look at a trial runs.
 enum class Look : uint8_t {
   one_seed,   // for by_first_seed()
   verdict,    // 3 seeds, or one if that shows the trial to be hopeless
@@ -101,7 +105,8 @@ class Judge {
   void look_again(const Candidate& candidate);
   // True iff another look may decide the candidate's verdict.
   bool is_open(const Candidate& candidate) const;
-  // Runs candidates that were judged by a single run under all seeds of a first look.
+  // Runs candidates that were judged by a single run under all seeds of a first look, so that their metrics
+  // get intervals.
   void give_intervals(const std::vector<const Candidate*>& candidates);
   // Doubles the number of runs, up to the plan's limit, and judges again. Returns false at the limit.
   bool replicate(const Candidate& candidate);

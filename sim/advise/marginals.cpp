@@ -30,7 +30,7 @@ std::string step_text(const std::string& path, double from, double to) {
   return path + " " + number_text(from) + " -> " + number_text(to);
 }
 
-// Returns probes of the next larger value of each numeric dimension.
+// Returns a probe for each numeric dimension: the answer with the next larger value.
 std::vector<Probe> searched(const Plan& plan, const PlanResult& result) {
   std::vector<Probe> probes;
   for (std::size_t d = 0; d < plan.search.size(); ++d) {
@@ -50,7 +50,8 @@ std::vector<Probe> searched(const Plan& plan, const PlanResult& result) {
   return probes;
 }
 
-// Returns probes of the priced resources that the plan does not search, and of the links that move state.
+// Returns a probe for each priced resource that the plan does not search, and for each link that moves stored
+// state.
 std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
   const Scenario scenario = load_scenario(plan.base, answer);
   const HardwareProfile& hardware = scenario.hardware;
@@ -120,8 +121,8 @@ Resources resources_of(const Plan& plan, const Changes& changes) {
           nodes * bytes_per_s / 1e9};
 }
 
-// Sets the unit and the added amount. If several resources grow, the first in the order of units counts,
-// because a GPU may add links and an SSD adds storage.
+// Sets the unit and the added amount of a marginal. If several resources grow, counts the first one in the
+// order of ResourceUnit, because a GPU may bring links and an SSD brings storage.
 void count_units(const Resources& now, const Resources& then, Marginal& marginal) {
   for (std::size_t unit = 1; unit < now.size(); ++unit) {
     if (!(then[unit] > now[unit])) continue;
@@ -131,8 +132,8 @@ void count_units(const Resources& now, const Resources& then, Marginal& marginal
   }
 }
 
-// Returns how a candidate differs from the answer; nothing if it cannot run, or if nothing changes because
-// the added resource is unused.
+// Returns how a candidate differs from the answer. Returns nothing if the candidate cannot run, or if nothing
+// changes because the added resource is unused.
 std::optional<Marginal> effect(const Plan& plan, const Candidate& best, const Candidate& candidate) {
   if (candidate.verdict == Judgement::cannot_run) return {};
   const auto change_of = [&](const std::string& metric) {

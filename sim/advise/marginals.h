@@ -1,4 +1,5 @@
-// The marginal value of each resource: the effect of adding more of it.
+// The marginal value of each resource: how cost and latency of the answer change with a little more of the
+// resource.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@ std::string gpus_text(const Scenario& scenario) {
   return gpus;
 }
 
-// True iff the configuration pays this price. It does not pay for wear, which is not part of the total, or
-// for power if machines are rented.
+// True iff this price is part of the configuration's cost. Wear is not part of the total, and power is not if
+// machines are rented.
 bool is_paid(const Scenario& scenario, const std::string& field) {
   for (Tier tier : kHostTiers) {
     if (field.starts_with(std::string(name(tier)) + ".")) {

@@ -1,4 +1,5 @@
-// Formats the purchase of a plan's answer: machines and storage, searched sizes, and sources of the prices.
+// Describes what to buy or rent for a plan's answer: machines and storage, the searched sizes, and the
+// sources of the prices.
 #pragma once
 
 #include <string>
@@ -9,10 +10,11 @@
 namespace kvcap {
 
 // Returns "1x H100 80GB SXM5 with 64 GB of DRAM and 7.68 TB on 1 SSD for stored state, serving llama-2-13b
-// with kv_offload". If whole servers are billed, names them.
+// with kv_offload". If whole servers are billed, the text names them.
 std::string purchase(const Plan& plan, const Changes& changes);
 
-// Returns notes on searched sizes, on billing by share of a server, and on the file of each price.
+// Returns notes on the searched sizes, on bills for a part of a server, and on the file that each price comes
+// from.
 std::vector<std::string> purchase_notes(const Plan& plan, const Changes& changes);
 
 }  // namespace kvcap

@@ -9,7 +9,8 @@ namespace kvcap {
 namespace {
 
 constexpr double kScreenShares[] = {kShortestShare, kLongestShortShare};
-// A combination is dropped if its violation exceeds that of the best one by more than this share of a bound.
+// A combination is dropped if its violation exceeds that of the best combination by more than this share of a
+// bound.
 constexpr double kWidely = 0.5;
 
 std::vector<Combination> all_combinations(const Plan& plan) {
@@ -25,7 +26,8 @@ std::vector<Combination> all_combinations(const Plan& plan) {
   return all;
 }
 
-// Runs every combination at its top and at its bottom. The bottom is better if more of a resource hurts.
+// Runs every combination at its top and at its bottom. Usually the top is better; the bottom is if more of a
+// resource hurts.
 void glance(const Plan& plan, Judge& judge, double share, std::vector<Combination>& combinations) {
   std::vector<Point> points;
   for (const Combination& one : combinations) {
@@ -50,7 +52,7 @@ void drop_what_cannot_run(Screening& screening) {
   std::erase_if(screening.left, [](const Combination& one) { return !can_run(one); });
 }
 
-// Returns the violation at the better end.
+// Returns the total violation of a combination at the better of its two ends.
 double misses(const Plan& plan, const Combination& one) {
   const auto at = [&](const Answer& answer) {
     return answer.reason.empty() ? total_violation(plan, answer.result) : kInfinity;

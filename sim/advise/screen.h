@@ -1,6 +1,7 @@
 // The first stage of a search (successive halving): runs every combination of list values on short workloads,
-// once with all ranges at their top and once at their bottom. Each round drops the combinations in the worse
-// half that miss the targets by far more than the best one, and runs the rest on a longer workload.
+// once with all ranges at their last value (the top) and once at their first value (the bottom). Each round
+// drops the combinations of the worse half that miss the targets by far more than the best combination, and
+// runs the rest on a longer workload.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace kvcap {
 // A combination of list values.
 struct Combination {
   Point top, bottom;  // with all ranges at their last value, and at their first
-  // Results on the longest short workload so far.
+  // The results of the latest round.
   Answer at_top, at_bottom;
 };
 
@@ -31,14 +32,14 @@ Screening screen(const Plan& plan, Judge& judge);
 // Shares of the workload's sessions in the first and in the last round.
 inline constexpr double kShortestShare = 1.0 / 16, kLongestShortShare = 1.0 / 4;
 
-// Return the sum of all violations: of one run, infinite if it is saturated; or of a candidate's means, large
-// but finite if it is saturated.
+// Return the sum of the violations of all targets. For a single run, the sum is infinite if the run is
+// saturated; for a candidate, whose means count, it is then large but finite.
 double total_violation(const Plan& plan, const RunResult& result);
 double total_violation(const Plan& plan, const Candidate& candidate);
 // Returns the target with the largest violation; null: none.
 const Target* worst_target(const Plan& plan, const RunResult& result);
 
-// Returns all points from `from` on that next_point() reaches.
+// Returns `from` and all points that next_point() reaches from there.
 std::vector<Point> grid(const Plan& plan, Point from, const Varies& varies);
 
 std::vector<Trial> trials_of(const Plan& plan, const std::vector<Point>& points);

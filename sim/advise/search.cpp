@@ -19,11 +19,13 @@ namespace {
 constexpr double kObjectiveError = 0.1;
 constexpr std::size_t kWave = 8;  // combinations that are searched concurrently
 constexpr int64_t kFewSeeds = 3;  // an answer with at most this many seeds gets another look
-// At most this many configurations that cost as much as the answer are judged for their latency.
+// Limit on the configurations that cost as much as the answer and are judged because they may have a lower
+// latency.
 constexpr std::size_t kMostTies = 3;
 constexpr double kEqual = 1e-9;  // relative rounding error of equal prices
 
-// Returns the entries that no other entry beats in both values, in ascending order of x.
+// Returns the Pareto front of the entries: those that no other entry beats in both x and y, in ascending
+// order of x.
 template <class T, class X, class Y>
 std::vector<T> non_dominated(std::vector<T> all, const X& x, const Y& y) {
   std::erase_if(all, [&](const T& one) { return !std::isfinite(x(one)) || !std::isfinite(y(one)); });
@@ -140,8 +142,8 @@ class PlanSearch {
     });
   }
 
-  // Judges the answer once more. Returns false if it fails; then the search must try the configurations that
-  // only the answer's price had ruled out.
+  // Judges the answer once more. Returns false if the answer then misses a target; the search must then try
+  // the configurations that only the price of this answer had ruled out.
   bool best_holds() {
     find_best();
     if (!result_.best) return true;
@@ -151,8 +153,9 @@ class PlanSearch {
     return result_.best->verdict == Judgement::meets;
   }
 
-  // Judges configurations that cost as much as the answer and were faster on a short workload: from each line
-  // the one with the most resources, and of these the fastest few. Returns false if there are none.
+  // Judges configurations that cost as much as the answer and were faster on a short workload. Of each line,
+  // considers the configuration with the most resources; of these, judges the fastest few. Returns false if
+  // there are none.
   bool judge_ties(const std::vector<Combination>& left) {
     if (!result_.best) return false;
     std::vector<Point> lines;
@@ -217,7 +220,7 @@ class PlanSearch {
     const double estimated = estimate(point);
     return !std::isfinite(estimated) || estimated <= best_objective_ + margin() + equal();
   }
-  // As may_be_best(), but false for a point that costs as much as the best so far.
+  // Like may_be_best(), but false for a point that costs as much as the best so far.
   bool may_be_cheaper(const Point& point) { return !std::isfinite(estimate(point)) || may_be_better(point); }
   bool may_be_better(const Point& point) {
     return estimate(point) <
@@ -233,7 +236,8 @@ class PlanSearch {
   // Searches combinations concurrently: runs their tops, then bisects their lines. A line is all points that
   // differ only in the longest range.
   void search(std::vector<const Combination*> wave) {
-    // A likely combination is expected to meet the targets at its top, so a top that is too dear is not run.
+    // The top of a likely combination is expected to meet the targets, so running it tells nothing if it is
+    // too dear to become the answer.
     const auto is_telling = [&](const Combination* one) { return !is_likely(*one) || may_be_best(one->top); };
     std::vector<Point> tops;
     for (const Combination* one : wave) {
@@ -268,7 +272,7 @@ class PlanSearch {
     return grid(plan_, one.bottom, [&](std::size_t d) { return plan_.search[d].is_range && d != bisected_; });
   }
 
-  // Returns for each line the smallest value that is too dear, or the line's end.
+  // Returns for each line the smallest value that is too dear, or the end of the line if no value is.
   std::vector<std::size_t> first_too_dear(const std::vector<Point>& lines) {
     const std::size_t top = bisected_ ? plan_.search[*bisected_].values.size() - 1 : 0;
     const auto is_too_dear = [&](const std::vector<Point>& points) {
@@ -283,8 +287,8 @@ class PlanSearch {
              [&](const std::vector<Point>& points) { return meets_or_saves_nothing(points); });
   }
 
-  // Returns for each line the smallest value from which on `holds` is true, or the line's end if there is
-  // none. Tests the last value first, then the first, then bisects. All lines advance concurrently.
+  // Returns for each line the smallest value from which on `holds` is true, or the end of the line if there
+  // is none. Tests the last value first, then the first, then bisects. All lines advance concurrently.
   template <class Holds>
   std::vector<std::size_t> smallest(const std::vector<Point>& lines, std::vector<std::size_t> ends,
                                     const Holds& holds) const {
@@ -324,8 +328,8 @@ class PlanSearch {
     return true;
   }
 
-  // Returns the verdict that judged points of the same combination imply, assuming that more resources never
-  // hurt and less never help; nothing if they imply none.
+  // Returns the verdict that judged points of the same combination imply for `point`, assuming that more
+  // resources never hurt and fewer never help; nothing if they imply no verdict.
   std::optional<bool> implied(const Point& point) const {
     for (const auto& [known, candidate] : judged_) {
       const bool good = candidate->verdict == Judgement::meets;
@@ -352,8 +356,8 @@ class PlanSearch {
     return each(points, [&](const Point& point) { return implied(point).value_or(true); });
   }
 
-  // As meets(), but treats a point as met, without a run, if a judged point with at least its resources meets
-  // the targets at no higher cost.
+  // Like meets(), but returns true without a run for a point that cannot save anything, because a judged
+  // point with at least its resources meets the targets at no higher cost.
   std::vector<bool> meets_or_saves_nothing(const std::vector<Point>& points) {
     know_estimates(points);
     const auto saves_nothing = [&](const Point& point) {
@@ -384,7 +388,7 @@ class PlanSearch {
     }
   }
 
-  // Adds looks at the cheapest unclear candidate that would beat the best, until its verdict is clear.
+  // Runs more seeds of the cheapest unclear candidate that would beat the best, until its verdict is clear.
   // Returns false if there is no such candidate.
   bool clear_up() {
     const auto is_worth = [&](const Candidate& one) {
@@ -420,7 +424,8 @@ class PlanSearch {
     }
   }
 
-  // Returns the Pareto front of the ends of all combinations, on the longest short workload.
+  // Returns the Pareto front of the tops and bottoms of all combinations, by their results on the longest
+  // short workload.
   std::vector<Point> likely_front(const std::vector<Combination>& combinations) const {
     std::vector<std::pair<const Point*, const Answer*>> seen;
     for (const Combination& one : combinations) {
@@ -455,9 +460,9 @@ class PlanSearch {
     return interval.mean > interval.half_width;
   }
 
-  // True iff `one` is a better answer than `best`: cheaper, or as cheap and faster with confidence. Otherwise
-  // the earlier one in the plan's lists stays, which is the simpler one: it has no offloading that gains
-  // nothing.
+  // True iff `one` is a better answer than `best`: cheaper, or as cheap and faster with confidence. If
+  // neither holds, the answer that comes first in the plan's lists stays; it is usually simpler, for example
+  // without an offloading that gains nothing.
   bool replaces(const Candidate& one, const Candidate& best) const {
     if (!better(one, best)) return false;
     if (is_lower(objective(one), objective(best))) return true;
@@ -551,7 +556,7 @@ class PlanSearch {
   std::set<Point> tried_ties_;
   double best_objective_ = kInfinity;
   std::set<Point> verified_;              // points that were run although others ruled them out
-  std::set<const Candidate*> confirmed_;  // candidates that had an additional look as the answer
+  std::set<const Candidate*> confirmed_;  // candidates that were judged once more as the answer
   PlanResult result_{.configurations = 1};
 };
 

@@ -1,15 +1,19 @@
 // Searches for the best configuration of a plan that meets every target.
 //
-// The combinations of list values that remain after screening (screen.h) run on the whole workload: those
-// that met the targets on short workloads first, then the others, each in ascending order of the objective.
-// If a combination misses with all ranges at their top, it is dropped; otherwise the longest range is
-// bisected for every choice of the other ranges. Configurations that cost more than the best so far are
-// skipped; short workloads estimate the objective accurately enough for that. Of the configurations that cost
-// as much as the best, the fastest on a short workload are judged, too. Candidates that are unclear after the
-// first look get more seeds last, cheapest first, and only if they would beat the best; the search then
-// continues with their verdicts. Configurations that would beat the answer but were ruled out without a run
-// are verified (verify.h). The answer gets one more look than its verdict needed; if it fails that look, the
-// search continues without it.
+// The search has these steps:
+//
+// 1. Screening (screen.h) drops combinations of list values on short workloads.
+// 2. The remaining combinations run on the whole workload: first those that met the targets on short
+//    workloads, then the others, each in ascending order of the objective. A combination that misses the
+//    targets with all ranges at their top is dropped; otherwise the longest range is bisected for every
+//    choice of the other ranges. Configurations that cost more than the best so far are skipped; short
+//    workloads estimate the objective accurately enough for that.
+// 3. Of the configurations that cost as much as the best, the fastest on a short workload are judged, too.
+// 4. Candidates whose verdict is unclear after the first look get more seeds, the cheapest first, and only if
+//    they would beat the best. The search then continues with their verdicts.
+// 5. Configurations that would beat the answer but were ruled out without a run are verified (verify.h).
+// 6. The answer is judged once more, with more seeds than its verdict needed. If it then fails, the search
+//    continues without it.
 #pragma once
 
 #include <cmath>
@@ -23,13 +27,12 @@
 
 namespace kvcap {
 
-// A list value that the answer does not use, and why. Of all configurations with this value, the most
-// informative one is shown.
+// A list value that the answer does not use, and the reason, which one configuration with this value shows.
 struct Discarded {
   enum class Why : uint8_t { dearer, unclear, misses, cannot_run };
   std::string value;  // "hardware=l40s"
   Why why = Why::cannot_run;
-  double objective = NAN;    // dearer: of the cheapest one; unclear, misses: of the one that misses least
+  double objective = NAN;    // objective of the configuration shown; NaN if it cannot run
   bool is_estimate = false;  // true: from a short workload only
   std::string reason;        // unclear, misses: the metric, "unstable" or "stable"; cannot_run: the error
   double found = NAN;        // value of the metric `reason`
@@ -38,11 +41,12 @@ struct Discarded {
 
 using JudgedPoints = std::map<Point, const Candidate*>;
 
-// Returns the values in the order of the plan's lists. `best`: the answer; null: none.
+// Returns the list values that the answer does not use, in the order of the plan's lists. `best`: the answer;
+// null: none.
 std::vector<Discarded> discarded_values(const Plan& plan, const JudgedPoints& judged, const Point* best,
                                         const Screening& screening);
 
-// Counts of configurations that would beat the answer but were ruled out by others without a run
+// Counts of configurations that would beat the answer but that the results of other configurations ruled out
 // (verify.h).
 struct Implied {
   int64_t verified = 0;       // run for verification
@@ -58,17 +62,18 @@ struct PlanResult {
   std::string cannot_run_reason;           // error of the first one
   const Candidate* best = nullptr;         // null: no configuration meets every target
   Point best_point;                        // point of `best`
-  std::vector<const Candidate*> rivals;    // cheaper but undecided, or not significantly dearer than the best
+  std::vector<const Candidate*> rivals;    // cheaper but undecided, or not significantly dearer than `best`
   const Candidate* nearest = nullptr;      // the judged candidate that misses by least
-  const Candidate* next_better = nullptr;  // the last judged candidate before the best, by objective
-  std::vector<const Candidate*> front;     // objective against p99_ttft_ms, in ascending order of cost
+  const Candidate* next_better = nullptr;  // judged candidate with the next lower objective
+  std::vector<const Candidate*> front;     // Pareto front: objective against kFrontMetric, ascending
   std::vector<const Candidate*> judged;    // candidates that ran on the whole workload, by objective
   std::vector<Discarded> discarded;        // values in the order of the plan's lists
   Implied implied;
   double confidence = 0.95;     // confidence of all intervals
   bool is_interrupted = false;  // by Ctrl-C: `best` is the best so far, and cheaper ones may exist
 
-  // False also if a single seed ran, because one seed does not show random variation.
+  // True iff there are no rivals and the answer ran under several seeds; a single seed does not show random
+  // variation.
   bool is_clear() const { return rivals.empty() && (!best || best->runs.size() > 1); }
 };
 

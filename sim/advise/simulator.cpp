@@ -22,13 +22,14 @@
 namespace kvcap {
 namespace {
 
-// A part of a workload with fewer sessions is not representative.
+// Least number of sessions in a part of a workload; fewer are not representative.
 constexpr double kLeastPlanSessions = 50;
 
 constexpr char kRan = 'R';
 constexpr char kRefused = 'X';
 
-// Returns the first sessions of the workload, or the workload with more sessions.
+// Returns the part of the workload that `share` asks for: its first sessions or, above 1, the workload with
+// more sessions.
 Workload part_of(const Scenario& scenario, double share, const Sources& sources) {
   Workload whole = sources.workload(scenario);
   if (share == 1) return whole;
@@ -76,8 +77,8 @@ bool has_hbm_tier(const Scenario& scenario) {
          scenario.policy.tiers->front().kind == Tier::hbm;
 }
 
-// Returns a key of everything that the run depends on: the scenario without unused storage. For SSDs that are
-// read through DRAM, the key keeps the DRAM's bandwidth but not its size.
+// Returns a key of everything that the run depends on: the scenario without unused storage. If SSDs are read
+// through DRAM that stores nothing, the key contains the bandwidth of the DRAM but not its size.
 std::string key_of(const Scenario& scenario, const Ask& ask) {
   nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
   nlohmann::json& hardware = key["hardware"];

@@ -15,8 +15,8 @@ class Simulator : public Evaluator {
  public:
   explicit Simulator(const Plan& plan, const FinishedRuns& finished = FinishedRuns("", false))
       : plan_(plan), finished_(finished) {}
-  // Returns results without turns and texts; the answer for a refused scenario contains the reason.
-  // Configurations that differ only in storage that neither uses share one run.
+  // Returns results without turns and texts. The answer for a configuration that cannot run contains the
+  // reason. Configurations that differ only in storage that neither of them uses share one run.
   std::vector<Answer> run(const std::vector<Ask>& asks) override;
   void begin(const std::string& step) override { step_ = step; }
   int64_t simulations() const { return simulations_; }

@@ -10,7 +10,7 @@ namespace kvcap {
 namespace {
 
 constexpr double kWholeWorkload = 1;
-// If two corners miss by more than this share of the bound, nothing between them is run.
+// If both corners of a box miss a target by more than this share of its bound, no point between them is run.
 constexpr double kByFarOfSeeds = 1;
 constexpr int64_t kMostRuns = 400;  // runs of configurations that others ruled out
 
@@ -97,7 +97,7 @@ class Verifier {
     for (std::size_t i = 0; i < points.size(); ++i) answers_.emplace(points[i], answers[i]);
   }
 
-  // Judges points with more slack than every point that rules them out.
+  // Judges the points that have more slack than every point that rules them out.
   void judge_promising() {
     const std::vector<bool> better = verdicts_.may_be_better(fresh_);
     std::vector<Point> promising, ruling;

@@ -1,6 +1,6 @@
-// Explains why the answer of a plan wins, using only the judged runs: its differences from the runner-up in
-// cost and time to first token, by part; the bottlenecks; the tightest target; and the effect of other
-// prices.
+// Explains why the answer of a plan wins: its differences from the runner-up in cost and time to first token,
+// by part; the bottlenecks; the tightest target; and the effect of other prices. Uses only runs that the
+// search has made.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace kvcap {
 
-// The answer minus the runner-up, paired by seed.
+// A difference between the answer and the runner-up (answer minus runner-up, paired by seed) in one part of
+// the cost or the TTFT.
 struct PartDifference {
   std::string name;  // part of the cost: "GPU"; of the TTFT: "queue", "lookup", ..., "prefill", "batching"
   MeanInterval difference;
@@ -20,15 +21,15 @@ struct Why {
   const Candidate* runner_up = nullptr;  // null: no other configuration was judged
   MeanInterval objective;
   std::vector<PartDifference> costs;  // empty unless the objective is a cost
-  // Difference of the mean TTFT; the parts add up to it. `prefill`: as on an idle engine; `batching`: the
-  // time added by sharing steps with other requests.
+  // The difference in mean TTFT, which is the sum of the differences in its parts. The part `prefill` is the
+  // prefill time on an idle engine, `batching` the time added by sharing steps with other requests.
   MeanInterval ttft_ms;
   std::vector<PartDifference> ttft_parts_ms;
 };
 
-// Compares the answer with the cheapest configuration that meets every target and differs in a non-numeric
-// choice, such as policy or machine; if there is none, with the cheapest other configuration that meets every
-// target; if there is none, with the last judged one before the answer, by objective.
+// Compares the answer with a runner-up: the cheapest configuration that meets every target and differs in a
+// non-numeric choice, such as policy or machine; if there is none, the cheapest other configuration that
+// meets every target; if there is none either, the judged configuration with the next lower objective.
 Why why(const Plan& plan, const PlanResult& result);
 
 struct BottleneckShare {
@@ -58,7 +59,7 @@ bool minimizes_cost(const Plan& plan);
 double part_of_objective(const Plan& plan, const RunResult& run, const PricedPart& part);
 double part_of_objective(const Plan& plan, const Candidate& candidate, const PricedPart& part);
 
-// The effect of a price that changes by 20 %. Computed only if the objective is a cost.
+// The effect of a price change of 20 % on the answer. Computed only if the objective is a cost.
 struct PriceChange {
   std::string what;                 // "GPU price +20 %"
   double objective = 0;             // objective of the answer

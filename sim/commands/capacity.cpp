@@ -43,8 +43,8 @@ struct CapacityArgs {
   bool explain = false;
 };
 
-// True iff the metric gets worse as the load grows. For other metrics, a search from low loads upwards would
-// not find the highest load that meets a target.
+// True iff the metric gets worse as the load grows. The search accepts targets only on such metrics: on
+// others, it would not find the highest load that meets the target.
 bool worsens_with_load(const std::string& metric) {
   return metric.ends_with("_ms") || metric.ends_with("hit_rate") || metric.starts_with("rejected") ||
          metric.starts_with("failed") || metric.starts_with("truncated");
@@ -116,7 +116,7 @@ Json point_object(const CapacityQuestion& question, const LoadPoint& point) {
           {"half_widths", half_widths}};
 }
 
-// Returns how the policy changes the model's answers; null for a lossless policy.
+// Returns the note on how a lossy policy changes the model's output; null for a lossless policy.
 Json quality_note_of(const CapacityAnswer& answer) {
   for (const LoadPoint& point : answer.points) {
     if (!point.runs.empty() && !point.runs.front().quality_note.empty())
@@ -125,8 +125,8 @@ Json quality_note_of(const CapacityAnswer& answer) {
   return {};
 }
 
-// Returns a total divided by the number of turns served, at the first load that was run; null if no turn was
-// served.
+// Returns the mean per served turn of the metric `total`, at the first load at which turns were served; null
+// if there is none.
 Json mean_of(const CapacityAnswer& answer, const char* total) {
   for (const LoadPoint& point : answer.points) {
     if (point.runs.empty()) continue;
@@ -137,7 +137,7 @@ Json mean_of(const CapacityAnswer& answer, const char* total) {
   return {};
 }
 
-// Returns the highest load that was run and does not exceed the capacity; null if there is none.
+// Returns the highest simulated load that does not exceed the capacity; null if there is none.
 const LoadPoint* at_capacity(const CapacityAnswer& answer) {
   const LoadPoint* found = nullptr;
   for (const LoadPoint& point : answer.points)
@@ -184,7 +184,8 @@ struct Alternative {
   CapacityAnswer answer;
 };
 
-// Returns the scenario in which each tier without a set size gets the size that the run at capacity fills.
+// Returns the scenario with a size for every tier that has none: the bytes that the run at capacity stores
+// there.
 Scenario sized(const Scenario& scenario, const CapacityAnswer& answer) {
   const LoadPoint* point = at_capacity(answer);
   return point ? with_filled_sizes(scenario, point->runs.front()) : scenario;
@@ -212,7 +213,7 @@ std::vector<Alternative> alternatives(const CapacityArgs& args, const Question& 
   return found;
 }
 
-// Returns the launch line of the answer, followed by the changes of flags that raise the capacity.
+// Returns the launch line of the answer, followed by the flag changes that raise the capacity.
 std::string flags_text(const Scenario& scenario, const CapacityQuestion& question,
                        const CapacityAnswer& answer, const std::vector<Alternative>& others) {
   const Scenario filled = sized(scenario, answer);
@@ -262,7 +263,7 @@ struct Answered {
   Json document;
 };
 
-// Adds the launch line of the answer, and the changes of flags that lead to each of the other policies.
+// Adds the launch line of the answer, and the flag changes that select each of the other policies.
 void add_launch(const Launched& from, Answered& one) {
   const Scenario filled = sized(one.scenario, one.answer);
   const std::string launch = launch_line_of(filled);
@@ -421,24 +422,23 @@ void add_capacity(CLI::App& app) {
   add_question(command, args->question);
   declare_model_options(command);
   command.value("--prices", args->question.prices,
-                "file of your prices, in place of the profiles' (kvcap.prices/1)");
+                "price file (kvcap.prices/1), in place of the profiles' prices");
   command.value("--policies", args->policies,
                 "find the capacity of each policy: a,b,c; exit code 3 if none meets the targets");
-  command.repeated("--meet", args->meet,
-                   "a target in place of slo, which bounds the 99th percentile: 'p99_ttft_ms<=500'");
+  command.repeated("--meet", args->meet, "a target, in place of the scenario's slo: 'p99_ttft_ms<=500'");
   command.value("--seeds", args->seeds, "seeds per load; a single seed gives no interval")
       .with_default()
       .within(1, 100);
   command.value("--out", args->out,
                 "folder for capacity.json, or capacity-POLICY.json for each of --policies");
   command.flag("--resume", args->resume,
-               "repeat no simulation that an interrupted command with this --out has finished");
+               "continue an interrupted command with this --out; keep its finished simulations");
   command.flag("--explain", args->explain, kExplainHelp);
   command.flag("--json", args->json, "print everything as JSON");
   command.footer(
       "The load is a rate of requests or, with workload.arrivals.process closed_loop, the number of\n"
       "sessions that are active at once. Runs are lengthened until they represent the steady state. A\n"
-      "percentile is met if few enough of all seeds' turns are late: 1 % for a 99th.\n\n"
+      "target on a 99th percentile is met if at most 1 % of the turns of all seeds exceed it.\n\n"
       "Example: kvcap capacity demo --set policy.name=kv_offload --seeds 2");
   command.runs([args] { run_resumable(args->out, [args] { capacity(*args); }); });
 }

@@ -55,7 +55,7 @@ Declared& Declared::one_of(std::vector<std::string> allowed) {
 
 namespace {
 
-// CLI11 accepts "nan" and "inf" as numbers; no option does.
+// Rejects "nan" and "inf", which CLI11 accepts as numbers.
 std::string refuse_infinite(const std::string& text) {
   const double value = std::strtod(text.c_str(), nullptr);
   return std::isfinite(value) ? "" : "found " + text + ", allowed: a finite number";

@@ -1,5 +1,6 @@
-// Command: a subcommand with its arguments, options and flags, each bound to a variable that parsing fills,
-// an example for --help, and its action. A name without dashes is a positional argument.
+// Command declares a subcommand of kvcap: its arguments, options and flags, the example that --help prints,
+// and the function that it runs. Parsing the command line stores each value in the variable that the
+// declaration names. A name without dashes declares a positional argument.
 //
 // CLI11 parses the command line. It adds seconds to the compilation of every file that includes it, so
 // commands use this header instead.
@@ -23,10 +24,11 @@ inline constexpr const char* kScenarioHelp =
 
 // Returns the items of "a, b,c" without spaces around them; an empty list has one empty item.
 std::vector<std::string> list_items(const std::string& list);
-// Like list_items(), but throws InputError, which names the option, for an empty or repeated item.
+// Like list_items(), but throws InputError for an empty or repeated item. `option`: its name, for the
+// message.
 std::vector<std::string> distinct_items(const std::string& option, const std::string& list);
 
-// A declared argument or option; its functions refine the declaration.
+// A declared argument or option. Its functions add constraints and defaults to the declaration.
 class Declared {
  public:
   explicit Declared(CLI::Option* option) : option_(option) {}
@@ -44,16 +46,17 @@ class Command {
  public:
   Command(CLI::App& app, const std::string& name, const std::string& meaning);
 
-  // REQUIRES for all: `to` outlives the parsing.
+  // Declare arguments or options whose value is stored in `to`. REQUIRES, here and below: `to` outlives the
+  // parsing.
   Declared value(const std::string& name, std::string& to, const std::string& meaning);
   Declared value(const std::string& name, int& to, const std::string& meaning);
   Declared value(const std::string& name, int64_t& to, const std::string& meaning);
   Declared value(const std::string& name, double& to, const std::string& meaning);
   Declared value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning);
   Declared value(const std::string& name, std::optional<double>& to, const std::string& meaning);
-  // Takes all values up to the next option: --before a b.
+  // Declares an option that takes all values up to the next option: --before a b.
   Declared values(const std::string& name, std::vector<std::string>& to, const std::string& meaning);
-  // Takes one value per occurrence: --set a --set b.
+  // Declares an option that may be repeated, with one value each time: --set a --set b.
   Declared repeated(const std::string& name, std::vector<std::string>& to, const std::string& meaning);
   void flag(const std::string& name, bool& to, const std::string& meaning);
 

@@ -43,7 +43,7 @@ namespace {
 
 constexpr int kGatedReplications = 5;  // default number of seeds if --require bounds a difference
 
-// Returns the differences of setting `one` against setting `other`, under their labels.
+// Returns the paired differences of setting `one` from setting `other`, with the labels of both.
 std::vector<Difference> differences_of(const std::vector<Compared>& columns,
                                        const std::vector<std::vector<RunResult>>& runs, std::size_t one,
                                        std::size_t other) {
@@ -55,8 +55,8 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// True iff the setting's mean TTFT is not lower than that of the first setting by more than chance and
-// kNoticeableShare.
+// True unless the setting's mean TTFT is lower than that of the first setting by more than chance and by more
+// than kNoticeableShare.
 bool gains_nothing(const std::string& setting, const RunResult& first,
                    const std::vector<Difference>& differences) {
   const auto found = std::find_if(differences.begin(), differences.end(), [&](const Difference& one) {
@@ -108,8 +108,8 @@ std::vector<std::string> facts_of(const std::string& line) {
   return facts;
 }
 
-// Returns the heading of a comparison of files: the facts that all files share, then those in which each
-// differs.
+// Returns the heading of a comparison of files: first the facts that all files share, then those that are
+// particular to each file.
 std::string heading_of(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                        const std::vector<RunResult>& results) {
   std::vector<std::vector<std::string>> facts;
@@ -136,7 +136,7 @@ bool sets_seeds(const CompareArgs& args) {
                      [](const std::string& one) { return one.starts_with("replications="); });
 }
 
-// A combination of values that is not possible, and the reason.
+// A combination of values that cannot be simulated, and the error that says why.
 struct LeftOut {
   Compared column;
   std::string reason;
@@ -198,14 +198,14 @@ void require_equal_seeds(const std::vector<Compared>& columns, const std::vector
   for (std::size_t i = 1; i < scenarios.size(); ++i) {
     const int64_t first = scenarios[0].replications, other = scenarios[i].replications;
     if (first == other) continue;
-    throw InputError(
-        "compare: found replications " + std::to_string(first) + " (" + columns[0].label + ") and " +
-        std::to_string(other) + " (" + columns[i].label +
-        "), allowed: the same of all; --set replications=" + std::to_string(std::max(first, other)));
+    throw InputError("compare: found replications " + std::to_string(first) + " (" + columns[0].label +
+                     ") and " + std::to_string(other) + " (" + columns[i].label +
+                     "), allowed: the same number for all settings; --set replications=" +
+                     std::to_string(std::max(first, other)));
   }
 }
 
-constexpr int64_t kCheckedTokens = 1024;  // of a context; any length tells whether an engine starts
+constexpr int64_t kCheckedTokens = 1024;  // context length; whether an engine starts does not depend on it
 
 // Throws InputError if an engine of the scenario would not start, e.g. because the model does not fit.
 void refuse_machine(const Scenario& scenario) {
@@ -232,8 +232,8 @@ std::string dry_run_text(const std::vector<Compared>& columns, const std::vector
          format_count(scenarios.front().replications, "seed") + " each\n";
 }
 
-// Reports a finished run to the program that reads --progress: {"finished": "hcache", "seed": 1, "metrics":
-// {...}}.
+// Reports a finished run to the program that reads the output of --progress: {"finished": "hcache", "seed":
+// 1, "metrics": {...}}.
 void tell_finished(const std::string& label, uint64_t seed, const RunResult& result) {
   nlohmann::ordered_json metrics = nlohmann::ordered_json::object();
   for (const char* metric : {"mean_ttft_ms", "p99_ttft_ms", "p99_tpot_ms", "output_throughput"}) {
@@ -368,25 +368,25 @@ void add_compare(CLI::App& app) {
       "--policies", args->policies,
       "policies to compare, separated by commas; with their tiers: kv_offload:dram+ssd; with --over: each "
       "policy with every combination");
-  command.repeated(
-      "--over", args->over,
-      "any field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; given again: every combination");
+  command.repeated("--over", args->over,
+                   "field to vary: PATH=v1,v2,..., e.g. hardware.ssd.count=1,2,4; if given several times: "
+                   "all combinations");
   command.value(
       "--layouts", args->layouts,
       "layouts to compare: 4,2+2,1+3 are four nodes that prefill and decode, two that prefill and two "
       "that decode, and one that prefills and three that decode");
   command.flag("--bounds", args->bounds,
-               "also: nothing kept, everything kept, and eviction that knows the future (Belady)");
+               "also compare with bounds: no cache, unlimited storage, and optimal eviction (Belady)");
   add_draws(command, args->draws);
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless this holds: 'p99_ttft_ms<=500' for every setting, "
                    "'p99_ttft_ms<=+2%' against the first one, over 5 seeds by default");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
-                "file of your prices, in place of the profiles' (kvcap.prices/1)");
+                "price file (kvcap.prices/1), in place of the profiles' prices");
   command.value("--out", args->out, "folder for compare.json, table.txt and one folder per setting");
   command.flag("--resume", args->resume,
-               "repeat no simulation that an interrupted command with this --out has finished");
+               "continue an interrupted command with this --out; keep its finished simulations");
   command.flag("--dry-run", args->dry_run, "check the settings and print what would run, but run nothing");
   command.flag("--progress", args->progress,
                "for programs: progress and each finished run as lines of JSON on stderr");

@@ -16,7 +16,8 @@
 namespace kvcap {
 namespace {
 
-// Returns the end of the part that begins at `begin`: the next comma outside JSON brackets and quotes.
+// Returns where the list item that begins at `begin` ends: at the next comma outside JSON brackets and
+// quotes, or at the end of the text.
 std::size_t end_of_part(const std::string& text, std::size_t begin) {
   int depth = 0;
   bool is_quoted = false;
@@ -52,8 +53,8 @@ void add(Compared& column, const std::string& change, const std::string& option)
 }
 
 constexpr const char* kLaunched = "as launched";
-// Returns the value itself if it is a name ("hcache"), otherwise the last word of the path with it
-// ("count=4").
+// Returns the label of a setting: the value alone if it is a name ("hcache"), otherwise the last name in the
+// path and the value ("count=4").
 std::string label_of(const std::string& path, const std::string& value) {
   constexpr std::string_view kNoNames[] = {"true", "false", "null"};
   const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value.front())) != 0 &&
@@ -61,7 +62,8 @@ std::string label_of(const std::string& path, const std::string& value) {
   return is_name ? value : path.substr(path.rfind('.') + 1) + "=" + value;
 }
 
-// Returns the tiers of "kv_offload:dram+ssd"; empty for a policy alone.
+// Returns the tiers that an item of --policies names, e.g. DRAM and SSD for "kv_offload:dram+ssd"; empty for
+// a policy without tiers.
 std::vector<Tier> tiers_of_policy(const std::string& item) {
   std::vector<Tier> tiers;
   const std::size_t colon = item.find(':');
@@ -121,7 +123,7 @@ Compared column_of_layout(const std::string& item) {
   return column;
 }
 
-// A limit, because every pair of settings is compared.
+// Limits the work, because every pair of settings is compared.
 constexpr std::size_t kMostSettings = 500;
 
 [[noreturn]] void refuse_more_settings() {
@@ -199,8 +201,8 @@ std::vector<Compared> with_sizes(const Compared& policy, const std::string& item
   return columns.empty() ? std::vector<Compared>{policy} : columns;
 }
 
-// Throws InputError for sizes that no policy uses, because they would silently change nothing. Unknown policy
-// names are refused later, when they are loaded.
+// Throws InputError for sizes of --dram or --ssd that none of the policies uses; they would silently change
+// nothing. Unknown policy names are refused later, when they are loaded.
 void refuse_unused_sizes(const std::vector<std::string>& items, const std::vector<Storage>& storages) {
   const auto is_size = [](const Storage::Size& size) { return size.bytes > 0; };
   const auto takes = [&](const std::string& item) {
@@ -221,8 +223,9 @@ void refuse_unused_sizes(const std::vector<std::string>& items, const std::vecto
   }
 }
 
-// Returns the columns of --policies; by default, those of the engine's own policies. With a launch line, the
-// line's own policy gets a column only if --over or sizes are given, and keeps the line's tiers.
+// Returns a column per item of --policies or, without that option, per policy that the engine offers. With
+// --from, the policy of the launch line gets a column only if --over or sizes are given; that column keeps
+// the tiers of the launch line.
 std::vector<Compared> columns_of_policies(const CompareArgs& args, const Question& question) {
   const std::vector<std::string>& launched = question.from().overrides;
   const bool is_launched = question.from().is_given();
@@ -353,7 +356,8 @@ void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& c
   add("infinite", {"policy.unbounded=true"});
   add("belady", {"policy.look_ahead=false", "policy.eviction=belady"});
   if (!last->policy.tiers) return;
-  // Also sets the eviction of the tiers that the policy's name implies.
+  // The resolved scenario also contains the tiers that the policy's name implies, so their eviction is set,
+  // too.
   nlohmann::json tiers = nlohmann::json::parse(last->resolved_json).at("policy").at("tiers");
   for (nlohmann::json& tier : tiers) tier["eviction"] = "belady";
   columns.back().overrides.push_back(override_of("policy.tiers=" + tiers.dump()));

@@ -1,4 +1,5 @@
-// Compared: one of the settings that kvcap compare runs side by side, and how its options give them.
+// Compared: one of the settings that kvcap compare runs side by side. columns_of() derives the settings from
+// the options of the command.
 #pragma once
 
 #include <string>
@@ -26,24 +27,24 @@ struct CompareArgs {
   bool progress = false;  // report progress as lines of JSON on stderr
 };
 
-// One column: its label and its overrides.
+// One setting, which is one column of the printed table.
 struct Compared {
   std::string label;
-  Overrides overrides;  // error messages name the option that each comes from
+  Overrides overrides;  // each names the option that it comes from, for error messages
   bool is_bound = false;
-  bool is_launched{};    // the launch line without changes
+  bool is_launched{};    // true: the launch line of --from without changes
   std::string folder{};  // name of the column's folder under --out; empty: derived from its overrides
   std::string file{};    // the column's own scenario file; empty: the question's
 };
 
 // Returns the settings that the options ask for, at least one. Throws InputError.
 std::vector<Compared> columns_of(const CompareArgs& args, const Question& question);
-// Throws InputError, which names the option, if two settings are the same.
+// Throws InputError if two settings are the same. `option`: its name, for the message.
 void refuse_twice(const std::vector<Compared>& columns, const char* option);
 // Returns the name of the column's folder: "hcache", "hardware.ssd.count=8".
 std::string folder_name(const Compared& column);
 // Adds bounds for the last setting that stores state: no cache, unlimited storage, and Belady's eviction.
-// Each bound is a set of overrides, so that --set can reproduce its result.
+// Each bound consists of overrides, so a user can reproduce its result with --set.
 void add_bounds(const std::vector<Scenario>& scenarios, std::vector<Compared>& columns);
 
 }  // namespace kvcap

@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-// Returns one description for each of the option's names.
+// Returns the option's description once for each of its names.
 std::vector<OptionText> described(const CLI::Option& option) {
   OptionText text;
   text.meaning = option.get_description();
@@ -39,8 +39,8 @@ std::vector<OptionText> described(const CLI::Option& option) {
   return {text};
 }
 
-// Returns, by option, the names that its value may be. Where the names are those of files, paths are allowed,
-// too.
+// Returns, for each option that takes a name of the catalogue, the allowed names. Options whose names stand
+// for files accept paths, too.
 std::map<std::string, OptionValues> catalogue_names() {
   const auto files = [](Catalogue which) {
     OptionValues values;

@@ -10,8 +10,8 @@ namespace kvcap {
 void add_draws(Command& command, std::string& draws) {
   command
       .value("--draws", draws,
-             "plausible machines to draw from the measured errors, for model intervals; 0: none; auto: up "
-             "to 32, which together simulate at most as many turns as the runs")
+             "number of plausible machines to simulate for model intervals; 0: none; auto: up to 32, as "
+             "long as they simulate no more turns than the runs")
       .with_default();
 }
 

@@ -69,15 +69,16 @@ std::vector<FitRun> read_runs(const FitArgs& args) {
   return runs;
 }
 
-// Returns the text of the fitted profile. Its provenance marks the file as one that a later fit may replace.
+// Returns the text of the fitted profile. Its provenance shows that kvcap fit wrote the file, so a later fit
+// may replace it.
 std::string text_of(const FitArgs& args, const std::vector<FitRun>& runs, const FitAnswer& answer) {
   const Scenario& base = runs.front().scenario;
   HardwareProfile profile = profile_at(runs.front(), answer.parameters, answer.x, answer.sigma);
   profile.name = std::filesystem::path(args.out).stem().string();
   profile.provenance_kind = "measured";
   profile.provenance_source = std::string(kSource) + " to " + std::to_string(answer.fitted_requests) +
-                              " requests that a server answered (notes); before that " + base.hardware.name +
-                              ": " + base.hardware.provenance_source;
+                              " measured requests (see notes), starting from " + base.hardware.name + ": " +
+                              base.hardware.provenance_source;
   return hardware_file_with(args.options.base, profile, fit_notes(runs, answer));
 }
 
@@ -132,7 +133,7 @@ void add_fit(CLI::App& app) {
       "for logs that do not show which prompts share text: the share of prompt tokens that the server "
       "found in its prefix cache, 0 to below 1; default: derived from TTFT");
   command.repeated("--judge", args->judged,
-                   "a run to evaluate the fit on, held out of it; may be given several times");
+                   "a run on which to evaluate the fit, and which is not fitted; may be given several times");
   command.repeated("--set", args->options.overrides,
                    "set a field of all scenarios: path=value, e.g. serving.tensor_parallel_size=2");
   command.flag("--json", args->json, "print parameters and errors as JSON");

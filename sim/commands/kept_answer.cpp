@@ -15,8 +15,9 @@
 namespace kvcap {
 namespace {
 
-// Returns points that together contain each value of each dimension, because a value may name a file. Ranges
-// contribute only their first value: they contain only numbers.
+// Returns points of the search space that together contain each listed value of each dimension, because a
+// value may name a file whose contents belong to the key. A range contributes only its first value: it
+// contains only numbers, which name no file.
 std::vector<Point> points_of(const Plan& plan) {
   std::vector<Point> points = {Point(plan.search.size(), 0)};
   for (std::size_t d = 0; d < plan.search.size(); ++d) {
@@ -49,7 +50,7 @@ std::string plan_key(const Plan& plan) {
       hash.add("\n" + keys.key(load_scenario(plan.base, changes_at(plan, point))));
       is_known = true;
     } catch (const InputError& error) {
-      hash.add(std::string("\n") + error.what());  // a configuration that cannot run
+      hash.add(std::string("\n") + error.what());  // the configuration cannot run
     }
   }
   return is_known ? hash.hex() : "";

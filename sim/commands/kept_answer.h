@@ -14,10 +14,11 @@ namespace kvcap {
 // kvcap. "" if no configuration can be loaded, e.g. because it names a file that can be read only once.
 std::string plan_key(const Plan& plan);
 
-// Returns the answer in each form of --emit; null for a form that cannot express it.
+// Returns the deployment of the answer in each form of --emit; null for a form that cannot express it.
 nlohmann::ordered_json deployments_of(const Scenario& answer);
 
-// Returns the deployment in this form from a plan_result.json whose key is `key`; nullopt if there is none.
+// Returns the deployment in this form from the plan_result.json `file`; nullopt if there is no such file, if
+// its key is not `key`, or if it has no deployment in this form.
 std::optional<std::string> kept_deployment(const std::string& file, const std::string& key,
                                            const std::string& form);
 

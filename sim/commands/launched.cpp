@@ -42,7 +42,7 @@ std::vector<std::string> names_of(const std::string& list) {
 std::string path_of(const std::string& change) { return change.substr(0, change.find('=')); }
 std::string value_of(const std::string& change) { return change.substr(change.find('=') + 1); }
 
-// Returns the flag that sets this field or one inside it; "" if none does.
+// Returns the flag of the launch line that sets this field or a field inside it; "" if none does.
 std::string flag_of(const LaunchLine& line, const std::string& path) {
   for (const TakenFlag& one : line.flags) {
     for (const std::string& field : one.fields) {
@@ -52,7 +52,7 @@ std::string flag_of(const LaunchLine& line, const std::string& path) {
   return "";
 }
 
-// Returns overrides for fields that the line sets; error messages about an override name its flag.
+// Returns overrides for fields that the launch line sets. Each names its flag, for error messages.
 Overrides placed(const LaunchLine& line, const std::vector<std::string>& fields) {
   Overrides overrides;
   for (const std::string& one : fields) {
@@ -63,7 +63,7 @@ Overrides placed(const LaunchLine& line, const std::vector<std::string>& fields)
   return overrides;
 }
 
-// Loads the scenario with the line's fields.
+// Loads the scenario with the fields that the launch line sets.
 Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, const LaunchLine& line,
                        const std::vector<std::string>& launched, const Overrides& given) {
   try {
@@ -76,8 +76,8 @@ Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, co
   }
 }
 
-// Returns overrides for sizes that the line gives in bytes or blocks, and for a maximum sequence length that
-// it leaves to the engine.
+// Returns overrides for the sizes that the launch line gives in bytes or blocks, and for the maximum sequence
+// length if the line leaves it to the engine.
 std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenario) {
   std::vector<std::string> sizes;
   const KvLayout layout = kv_layout(scenario);
@@ -261,7 +261,7 @@ std::string launched_text(const Launched& launched) {
     if (words.empty()) return;
     for (const std::string& one : wrap(title + words, text_columns() - 2, "  ")) text += "  " + one + "\n";
   };
-  list("change nothing here: ", unused);
+  list("without effect here: ", unused);
   std::string defaults, left_out;
   for (const std::string& one : launched.defaults)
     defaults += (defaults.empty() ? "" : ", ") + path_of(one) + " = " + value_of(one);

@@ -1,5 +1,6 @@
-// --from: reads the launch line that a command starts from, reports how it was read, and prints the flags of
-// an answer.
+// --from: a launch line, i.e. the command line that starts an engine, such as "vllm serve MODEL -tp 2". These
+// functions read the launch line that a question starts from, report how each flag was read, and print the
+// flags of an answer.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,7 @@ void add_from(Command& command, FromArgs& args);
 // Declares --emit, whose value is a form of deployment_form(). `what`: what is deployed, for the help text.
 void declare_emit(Command& command, std::string& emit, const std::string& what);
 
-// A launch line, read for the hardware of a scenario.
+// A launch line, resolved for the hardware of a scenario.
 struct Launched {
   std::string text;  // as given
   LaunchLine line;
@@ -37,18 +38,18 @@ struct Launched {
 
 // Reads the line or file of --from; nullopt if the option is not given.
 std::optional<LaunchLine> line_of(const FromArgs& args);
-// Resolves the line for the hardware that it runs on: adds the engine's defaults and converts sizes. `load`
-// loads the scenario with overrides; `given`: the overrides of other options and of --set. Also prints the
-// line's notes to stderr.
+// Resolves the launch line for the hardware that it runs on: adds the engine's defaults, converts sizes, and
+// prints the notes on the line to stderr. `load`: loads the scenario with overrides. `given`: the overrides
+// of --set and of other options.
 Launched launched(const FromArgs& args, std::optional<LaunchLine> line, const Overrides& given,
                   const std::function<Scenario(const Overrides&)>& load);
-// Returns the fields that the line sets; error messages about a field name its flag.
+// Returns the overrides for the fields that the line sets; each names its flag, for error messages.
 Overrides launched_overrides(const Launched& launched);
 // Joins the overrides of a line with those of options, which take precedence. An override of the whole
 // `hardware` comes first, because it would reset the fields of the hardware that the line sets.
 Overrides with_line(const Overrides& line, const Overrides& given);
 
-// Adds the line's notes to those of the scenario, so that results and pages contain them.
+// Adds the notes on the launch line to those of the scenario, so that results and pages contain them.
 void add_notes(const Launched& launched, Scenario& scenario);
 // Returns a table of the line's flags and the fields that they set, with all notes; "" without a line.
 std::string launched_text(const Launched& launched);
@@ -58,14 +59,14 @@ nlohmann::ordered_json launched_json(const Launched& launched);
 
 // Returns the policies that an engine offers: its prefix cache alone, and its offloading stacks.
 std::vector<std::string> policies_of(EngineKind engine);
-// Returns overrides that replace a line's policy with `policy` and its default tiers, and keep the other
-// policy options of `given` (texts of --set).
+// Returns overrides that replace the policy of a launch line with `policy` and its default tiers. They keep
+// the other policy options in `given` (texts of --set).
 Overrides overrides_beside(std::string_view policy, const std::vector<std::string>& given);
 
 // Returns "Launch: vllm serve ..." with a line end; "" if no flags of the engine express the scenario.
 std::string launch_text(const Scenario& scenario);
-// Returns the flags that change one scenario into another, as in "hicache: --enable-hierarchical-cache", or a
-// line that says that no flag does.
+// Returns a line with the flags that turn scenario `from` into `to`, as in "hicache:
+// --enable-hierarchical-cache", or a line that says that no flag does.
 std::string flags_line(const std::string& label, const Scenario& from, const Scenario& to);
 inline constexpr const char* kFlagsTitle = "\nFlags to change, with the predicted gain:\n";
 

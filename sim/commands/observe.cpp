@@ -231,7 +231,7 @@ void add_observe(CLI::App& app) {
   command
       .values("source", args->sources,
               "http://HOST:PORT of a vLLM or SGLang server, or files: saved /metrics, one scrape each, a "
-              "log, or answers of Prometheus")
+              "log, or saved query results of Prometheus")
       .required();
   command.value("--out", args->out, "new file for the log, which kvcap validate --run reads");
   command.value("--every", args->every_s, "seconds between scrapes").with_default();

@@ -44,7 +44,7 @@ class MadeFolders {
 // and for a folder that cannot be written.
 [[nodiscard]] MadeFolders prepare_folder(const std::string& folder, const std::string& option = "--out");
 
-// Runs a command. If Ctrl-C interrupts it, the message names --resume if the folder `out` has finished runs.
+// Runs a command. If Ctrl-C interrupts it and the folder `out` has finished runs, the message names --resume.
 void run_resumable(const std::string& out, const std::function<void()>& run);
 // Throws InputError for --resume without --out.
 void refuse_resume_without_folder(const std::string& command, bool resume, const std::string& out);
@@ -52,8 +52,8 @@ void refuse_resume_without_folder(const std::string& command, bool resume, const
 // Returns the paths of the files that add_run_files() writes.
 std::vector<std::filesystem::path> files_of_run(const std::string& folder);
 
-// If one of the runs was too short to be decided, prints to stderr how long longer runs would take. `wall_s`:
-// the time that these runs took together.
+// If one of the runs was too short to tell whether the load is served, prints to stderr how long runs with
+// kLongerRun times the sessions would take. `wall_s`: the time that these runs took together.
 void tell_longer_run(const std::vector<RunResult>& results, double wall_s);
 
 // Creates the folder and adds one run's result.json and run.log to `files`, and its requests.csv if the

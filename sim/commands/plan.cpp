@@ -83,7 +83,8 @@ Json candidate_object(const Plan& plan, const Candidate& candidate) {
     object["policy"] = run.policy;
     object["quality_note"] = run.quality_note.empty() ? Json() : Json(run.quality_note);
   }
-  // No command can repeat the runs of longer contexts, because no field of a scenario scales its prompts.
+  // The runs with scaled contexts have no command that repeats them, because no field of a scenario scales
+  // its prompts.
   object["command"] = candidate.context_scale == 1 ? Json(candidate_command(plan, candidate)) : Json();
   return object;
 }
@@ -166,8 +167,8 @@ Json draws_object(const PlanDraws& draws) {
   return object;
 }
 
-// Returns the candidate's scenario in which each tier without a set size gets the size that its first run
-// fills.
+// Returns the candidate's scenario with a size for every tier that has none: the bytes that the candidate's
+// first run stores there.
 Scenario sized(const Plan& plan, const Candidate& candidate) {
   Scenario scenario = load_scenario(plan.base, candidate.changes);
   return candidate.runs.empty() ? scenario : with_filled_sizes(std::move(scenario), candidate.runs.front());
@@ -300,7 +301,7 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& name,
   print(args.json ? json : break_even_text(plan, map, document_sentences(object)));
 }
 
-// Returns the launch line of the answer, and the flags that lead to its neighbours.
+// Returns the launch line of the answer, and the flags that turn the answer into each of its neighbours.
 std::string flags_text(const PlanReport& report) {
   const Plan& plan = *report.plan;
   if (!report.result.best) return "";
@@ -338,7 +339,7 @@ std::string deployment(const PlanReport& report, const std::string& emit) {
 struct AskedPlan {
   Launched from;
   Plan plan;
-  std::string searched = {};  // what a plan without a file searches, and what it leaves out
+  std::string searched = {};  // a sentence on what a plan without a file searches and leaves out
 };
 
 std::vector<std::string> changes_of(const Overrides& overrides) {
@@ -371,7 +372,8 @@ std::vector<std::string> rented_servers() {
   return names;
 }
 
-// Returns the policies with the tier sizes of --dram and --ssd; a policy that stores nothing is unchanged.
+// Returns the policies to search. A policy that can use the tier sizes of --dram and --ssd appears once per
+// combination of sizes, another policy once and unchanged.
 Json sized_policies(const std::vector<std::string>& policies, const std::vector<Storage>& storages) {
   Json all = Json::array();
   bool is_sized = false;
@@ -389,9 +391,9 @@ Json sized_policies(const std::vector<std::string>& policies, const std::vector<
                    " cannot store there; a plan file can search other policies");
 }
 
-// Returns the plan of a question without a file. It searches every server with a price or the given one,
-// every tensor parallel size within a server, the engine with and without its own offloading, and the tier
-// sizes.
+// Returns the plan of a question without a file. It searches the given server or every server with a price,
+// every tensor parallel size within a server, the engine with and without its own offloading, and the given
+// tier sizes.
 AskedPlan plan_of_options(const PlanArgs& args) {
   if (args.meet.empty()) {
     throw InputError(
@@ -547,10 +549,10 @@ void add_plan(CLI::App& app) {
                    "fail with exit code 3 unless this holds for the answer: 'cost.usd_per_hour<=6'");
   declare_model_options(command);
   command.value("--prices", args->question.prices,
-                "file of your prices, in place of the profiles' (kvcap.prices/1)");
+                "price file (kvcap.prices/1), in place of the profiles' prices");
   command.value("--out", args->out, "folder for plan_result.json, or break_even.json");
   command.flag("--resume", args->resume,
-               "repeat no simulation that an interrupted command with this --out has finished");
+               "continue an interrupted command with this --out; keep its finished simulations");
   add_draws(command, args->draws);
   command.flag(
       "--break-even", args->break_even,

@@ -101,8 +101,8 @@ Stack stack_of(EngineKind engine) {
   return static_cast<Stack>(found - std::begin(kStackNames));
 }
 
-// Returns the field's value in the resolved scenario if the given value is a text that the scenario resolves,
-// otherwise `given`.
+// Returns the value to write for a field: if `given` is a text, such as "4TB", the field's value in the
+// resolved scenario, otherwise `given`.
 Json resolved_value(const Json& resolved, const Json::json_pointer& place, const Json& given) {
   return given.is_string() && resolved.contains(place) ? resolved.at(place) : given;
 }
@@ -142,11 +142,11 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
   command.value(file, args.file, std::string(meaning) + "; without a file, use the options below");
   command.value("--model", args.model, "model: a name of kvcap show models or of Hugging Face, or a path");
   command.value("--gpu,--hardware", args.hardware, "GPU or server: a name of kvcap show hardware, or a path");
-  command.value("--gpus", args.gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
+  command.value("--gpus", args.gpus, "GPUs of one engine (tensor parallel size)").within(1, 1024);
   command.value("--engine", args.engine, "vllm, sglang or trtllm; with its version: vllm@0.19");
   command.value("--workload", args.workload, "chat, agents, rag, ..., or a trace file");
   command.value("--columns", args.columns, "columns of a CSV: arrival=timestamp,input=prompt_tokens,...");
-  command.value("--rate", args.requests_per_s, "requests per second, of a Poisson process");
+  command.value("--rate", args.requests_per_s, "requests per second, with Poisson arrivals");
   command.value("--concurrency", args.concurrency, "sessions that are active at once, in place of --rate")
       .within(1, 1000000);
   command.value("--dram", args.dram, "DRAM for KV: 250GB; compare and plan take several: 0GB,100GB");
@@ -158,7 +158,7 @@ void add_question(Command& command, QuestionArgs& args, const char* file, const 
       "override a field: path=value, e.g. workload.think_time.mean_s=40s; several: --set a=1 --set b=2");
 }
 
-// Returns the size given for the tier in bytes; nullopt if none is.
+// Returns the given size of the tier in bytes; nullopt if none is given.
 static std::optional<double> size_of(const Storage& storage, Tier tier) {
   for (const Storage::Size& one : storage.sizes) {
     if (one.tier == tier) return one.bytes;
@@ -166,7 +166,8 @@ static std::optional<double> size_of(const Storage& storage, Tier tier) {
   return std::nullopt;
 }
 
-// Returns the JSON of a tier for this policy: the stack's own options for it, with the size if one is given.
+// Returns a tier of this policy as JSON: the options that the policy's serving stack gives the tier, and the
+// size if one is given.
 static std::string sized_tier(std::string_view policy, Tier tier, std::optional<double> bytes) {
   const TierOptions* own = stack_tier(policy, name(tier));
   std::map<std::string, std::string> members;
@@ -297,7 +298,8 @@ Question::Question(const QuestionArgs& given, const Asker& asker, std::optional<
                   [&](const std::string& one) { return asker.chooses(one.substr(0, one.find('='))); });
   }
   if (asker.chooses && asker.chooses("hardware")) {
-    // These defaults hold for one machine; machine_defaults() gives those of each machine searched.
+    // Removes the engine's defaults for one machine, because machine_defaults() gives those for each machine
+    // that is searched.
     for (const std::string& one : std::exchange(from_.defaults, {})) std::erase(from_.overrides, one);
     if (from_.line.has_longest_that_fits) {
       std::erase_if(from_.overrides,
@@ -365,7 +367,7 @@ Overrides Question::options(const QuestionArgs& args, const Asker& asker) const 
   if (!args.workload.empty()) {
     const Json source = source_of(args);
     add("--workload", args.workload, "workload.source", source);
-    // A capacity search may start at any rate.
+    // A command without a load, such as a capacity search, chooses the rate itself; 1 is only a placeholder.
     const Json arrivals = asker.needs_load ? Json{{"process", "trace"}} : Json{{"requests_per_s", 1}};
     if (has_arrivals(source)) add("--workload", args.workload, "workload.arrivals", arrivals);
   }
@@ -456,8 +458,8 @@ Scenario Question::load(const Overrides& more, const std::string& file) const {
   return scenario;
 }
 
-// Loads the scenario without the --set options that change parts of tiers, because only some policies have
-// those tiers.
+// Loads the scenario without the --set options that change a part of a tier: the policy to run is not chosen
+// yet, and the scenario's own may lack that tier.
 Scenario Question::load_machine() const {
   Overrides all = overrides();
   std::erase_if(all, [](const Override& one) { return one.path.starts_with("policy.tiers."); });

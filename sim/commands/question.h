@@ -46,15 +46,15 @@ struct Storage {
   std::string label() const;  // "dram=100GB ssd=2TB"
 };
 
-// What a command needs of a question.
+// What a command needs from a question.
 struct Asker {
-  // True: the command itself handles --dram and --ssd, and takes several sizes. False: the question stores in
-  // the tiers of the one size given.
+  // True: the command itself handles --dram and --ssd and accepts several sizes. False: only one size per
+  // tier is allowed, and Question makes the scenario store in the tiers that have one.
   bool has_sizes = false;
   bool needs_load = true;  // without a file, --rate or --concurrency is required
   // The base scenario of a plan, in place of the file; null: no plan.
   const BaseScenario* plan_base = nullptr;
-  // Returns true iff the command itself chooses the field; launch lines then do not set it.
+  // Returns true iff the command itself chooses the field; a launch line then does not set it.
   std::function<bool(const std::string& path)> chooses = {};
 };
 
@@ -94,8 +94,8 @@ class Question {
   void add_gpus(const QuestionArgs& args, Overrides& all) const;
   void fill_in(const Asker& asker);
   Scenario load_machine() const;
-  // Makes the scenario use the tiers of --dram and --ssd: with its policy or, if that stores nothing, with
-  // the engine's own offloading.
+  // Makes the scenario store in the tiers of --dram and --ssd: with its own policy or, if that stores
+  // nothing, with the offloading that the engine offers.
   void store();
   void require_options(const Asker& asker) const;
   std::string text_of(const Scenario& scenario, const Overrides& written) const;

@@ -74,7 +74,7 @@ void report(const ReportArgs& args) {
   if (!args.out.empty() && args.out != "-") {
     std::vector<std::string> inputs = args.paths;
     inputs.insert(inputs.end(), args.before.begin(), args.before.end());
-    // These include files that were found in folders.
+    // The inputs include files that were found in folders.
     for (const ReportDocument& input : report.inputs) inputs.push_back(input.path);
     const std::string heading = args.title.empty() ? "" : "# " + valid_utf8(args.title) + "\n";
     refuse_to_replace("-o", args.out, inputs, format == "markdown" ? heading : "");
@@ -115,7 +115,7 @@ void add_report(CLI::App& app) {
                  "earlier results to compare with: files and folders, as for paths");
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless this holds against --before: 'p99_ttft_ms<=+2%'");
-  command.value("--title", args->title, "default: the names of the inputs");
+  command.value("--title", args->title, "title of the report; default: the names of the inputs");
   command.footer("Example: kvcap report build/demo -o report.html");
   command.runs([args] { report(*args); });
 }

@@ -104,8 +104,8 @@ CheckedRequirement check_value(const Requirement& requirement, double value, dou
   return checked;
 }
 
-// Adds a failure and returns true if a latency is required of a saturated machine, or of one that is offered
-// more than it can serve in a run that is too short to tell. Otherwise returns false.
+// Adds a failure and returns true if the requirement is on a latency, and the machine is saturated or is
+// offered more than it can serve in a run too short to show saturation. Otherwise returns false.
 bool refuse_saturated(const Requirement& requirement, const RunResult& result, const std::string& setting,
                       CheckedRequirements& checked) {
   const double stable = result.number("stable"), load = result.number("offered_load");
@@ -131,7 +131,7 @@ void check_value(const Requirement& requirement, const RunResult& result, const 
                                 half_width_of(result, requirement.metric), setting));
 }
 
-// Returns "from before (the first setting) to after". `first`: the remark on the setting compared with.
+// Returns "from NAME (the first setting) to NAME". `first`: " (the first setting)", or "".
 std::string change_text(const std::string& against, const char* first, const std::string& setting) {
   return "from " + against + first + " to " + setting;
 }
@@ -151,7 +151,7 @@ CheckedRequirement check_difference(const Requirement& requirement, double base,
                              .found = scale * found.difference,
                              .half_width = scale * found.half_width,
                              .is_share = requirement.is_share};
-  // A difference without an interval shows nothing, unless it is zero.
+  // Without an interval, a nonzero difference may be chance and meets no bound.
   const bool is_shown = !std::isnan(found.half_width) || found.difference == 0;
   if (is_shown && holds(requirement, found.difference, found.half_width, bound)) return checked;
   checked.failure = "required " + requirement.text + ", found " +

@@ -20,7 +20,7 @@ struct Requirement {
   std::string relation;  // <= >= < > ==
   double bound = 0;
   bool is_difference = false;  // "+20", "-3%": the bound is on the difference from the first setting
-  bool is_share = false;       // the bound is a share of the first setting's metric
+  bool is_share = false;       // "-3%": the bound is relative to the value of the first setting
 };
 
 // Parses conditions. Throws InputError unless they are METRIC RELATION NUMBER with the name of a metric.
@@ -32,7 +32,7 @@ std::vector<Requirement> parse_conditions(const char* option, const std::vector<
 std::vector<Target> parse_targets(const std::vector<std::string>& texts);
 // A condition and the value that was found for one setting, or the difference between two.
 struct CheckedRequirement {
-  std::string text;  // "p99_ttft_ms<=+2%"; empty: turns were not served, and no condition allows that
+  std::string text;  // "p99_ttft_ms<=+2%"; empty: the implicit condition that all turns are served
   std::string setting, against = {};
   double found = 0, half_width = 0;  // NaN: no interval
   bool is_share = false;             // `found` is in per cent
@@ -43,15 +43,16 @@ using CheckedRequirements = std::vector<CheckedRequirement>;
 // Check conditions on a run, and on the answer of a plan.
 CheckedRequirements check_requirements(const std::vector<Requirement>& requirements, const RunResult& result);
 CheckedRequirements check_requirements(const std::vector<Requirement>& requirements, const Candidate& answer);
-// Checks conditions on every setting of a comparison, except bounds. `differences` are relative to the first
-// of `results`.
+// Checks conditions on every setting of a comparison except the bounds of --bounds. `differences`: of each
+// setting from the first of `results`.
 CheckedRequirements check_requirements(const std::vector<Requirement>& requirements,
                                        const std::vector<RunResult>& results,
                                        const std::vector<Difference>& differences);
 
 // Returns an empty line and a line for each condition that holds; "" if none does.
 std::string holds_text(const CheckedRequirements& checked);
-// Adds the key "requirements" to the text of a JSON object; returns it unchanged without conditions.
+// Returns the text of a JSON object with the key "requirements" added. If there are no conditions, returns
+// `json` unchanged.
 std::string with_requirements(const std::string& json, const CheckedRequirements& checked);
 // Throws CheckFailed with the first condition that does not hold.
 void require_all(const CheckedRequirements& checked);

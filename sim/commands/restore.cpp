@@ -1,5 +1,5 @@
-// kvcap restore: restores one context on an idle machine with each policy. The restoration is simulated layer
-// by layer, and its time is printed together with that of the closed form.
+// kvcap restore: computes how long each policy takes to restore one context on an idle machine. Simulates the
+// restoration layer by layer, and prints the simulated time together with that of the closed form.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -90,7 +90,7 @@ std::vector<std::string> memory_notes(const Scenario& scenario) {
           format_number(memory_gb) + " GB: run refuses this machine; --gpus takes more GPUs"};
 }
 
-// Returns a note that names which limits the longest context exceeds: the model's positions, the GPU's
+// Returns a note that names the limits that the longest context exceeds: the model's positions or the GPU's
 // memory.
 std::vector<std::string> limit_notes(const RestoreArgs& args, const std::vector<int64_t>& lengths) {
   const Scenario scenario = machine_scenario(args, args.policy == "all" ? "ideal" : args.policy, {});
@@ -209,9 +209,9 @@ void add_restore(CLI::App& app) {
   Command command(app, "restore", "compute how long each policy takes to restore one context");
   command.value("--model", args->model, "catalogue name or file").required();
   command.value("--hardware,--gpu", args->hardware, "catalogue name or file").required();
-  command.value("--gpus", args->gpus, "GPUs of one engine, by tensor parallelism").within(1, 1024);
+  command.value("--gpus", args->gpus, "GPUs of one engine (tensor parallel size)").within(1, 1024);
   command.value("--tokens", args->lengths, "tokens of context, or several lengths: 4k,16k,64k").required();
-  command.value("--new-tokens", args->new_tokens, "tokens prefilled on top").with_default();
+  command.value("--new-tokens", args->new_tokens, "new tokens to prefill after the context").with_default();
   command.value("--policy", args->policy, "a policy, or all").with_default();
   command.value("--tier", args->tier, listed(kHostNames, " or ") + "; default: ssd if the hardware has one");
   command.repeated("--set", args->overrides, "override a field: path=value, e.g. policy.split=paper");

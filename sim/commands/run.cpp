@@ -131,7 +131,7 @@ void add_run(CLI::App& app) {
   add_question(command, args->question);
   declare_model_options(command);
   command.value("--prices", args->question.prices,
-                "file of your prices, in place of the profiles' (kvcap.prices/1)");
+                "price file (kvcap.prices/1), in place of the profiles' prices");
   command.value("--out", args->out, "folder for result.json, requests.csv, run.log");
   command.repeated("--require", args->requirements,
                    "fail with exit code 3 unless this holds: 'p99_ttft_ms<=500'");

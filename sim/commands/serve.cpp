@@ -34,8 +34,8 @@ struct ServeArgs {
 };
 
 // Blocks Ctrl-C and similar signals in this thread and in all threads that it starts later; wait() receives
-// the first one. The signals stay blocked afterwards, because some senders (timeout, an impatient user) send
-// two, and the second one must not break an orderly shutdown.
+// the first signal. The signals stay blocked afterwards, because some senders (timeout, an impatient user)
+// send a second signal, which must not disturb the orderly shutdown.
 class Interrupts {
  public:
   Interrupts() {

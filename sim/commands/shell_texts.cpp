@@ -49,8 +49,8 @@ std::vector<std::string> command_names(const ProgramText& program) {
   return names;
 }
 
-// bash splits --option=value into three words if COMP_WORDBREAKS contains "=" (the default). Otherwise it is
-// one word, and every reply must begin with the option.
+// If COMP_WORDBREAKS contains "=" (the default), bash splits --option=value into three words. Otherwise
+// --option=value is one word, and every reply must begin with "--option=".
 constexpr const char* kBashWords =
     "() {\n"
     "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} option=\n"

@@ -44,7 +44,7 @@ struct SweepArgs {
 
 std::string count(std::size_t number) { return format_count(static_cast<int64_t>(number)); }
 
-// Reads "3/8": shard 3 of 8, counted from 0.
+// Parses "3/8" as shard 3 of 8; shards are counted from 0.
 Shard shard_of(const std::string& text) {
   Shard shard;
   const char* end = text.data() + text.size();
@@ -184,7 +184,7 @@ void add_sweep(CLI::App& app) {
   command.repeated("--set", args->overrides,
                    "set a field of every point: path=value, e.g. workload.sessions=200");
   declare_model_options(command);
-  command.value("--prices", args->prices, "file of your prices, in place of the profiles' (kvcap.prices/1)");
+  command.value("--prices", args->prices, "price file (kvcap.prices/1), in place of the profiles' prices");
   command.value("--out", args->out, "folder for results.sqlite, whose view results has one row per point")
       .required();
   command

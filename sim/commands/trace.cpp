@@ -82,8 +82,8 @@ struct Input {
   uint64_t seed = 1;
 };
 
-// Reads the options by way of a scenario, so that --set has its usual names, ranges and messages. The model
-// and hardware are not used.
+// Puts the options into a scenario and loads it, so that --set has its usual names, ranges and messages. The
+// model and hardware of this scenario are not used.
 Input input_of(const TraceArgs& args) {
   const SourceRow& kind = kind_of(args);
   const std::string path = kind.is_generated ? "" : args.files.front();
@@ -203,19 +203,20 @@ void print_table(const std::string& name, const TraceStats& stats, const std::st
   print_format("\n");
   line("sessions of several turns", format_percent(stats.multi_turn_share));
   line("history's share of prompt tokens", format_percent(stats.history_token_share));
-  line("found by a store that keeps everything", format_percent(stats.infinite_cache_token_hit_rate));
-  line("  mean over the requests", format_percent(stats.mean_request_hit_rate));
+  line("token hit rate of an unlimited cache", format_percent(stats.infinite_cache_token_hit_rate));
+  line("  mean over requests", format_percent(stats.mean_request_hit_rate));
   const std::string size = format_count(stats.block_tokens) + " tokens";
   const bool pieces = stats.pieces > 0;
-  line(pieces ? "  of the pieces of prompts" : ("  of its blocks of " + size).c_str(),
+  line(pieces ? "  hit rate, pieces of prompts" : ("  hit rate, blocks of " + size).c_str(),
        format_percent(stats.infinite_cache_block_hit_rate));
   if (pieces && stats.block_tokens > 0) {
-    line(("  of full ones of " + size).c_str(), format_percent(stats.infinite_cache_full_block_hit_rate));
+    line(("  hit rate, full pieces of " + size).c_str(),
+         format_percent(stats.infinite_cache_full_block_hit_rate));
   }
-  line("which then holds, tokens", format_count(stats.total_context_tokens));
+  line("tokens in that cache at the end", format_count(stats.total_context_tokens));
   if (pieces) {
     line("pieces of prompts", format_count(stats.pieces));
-    line("  distinct ones", format_count(stats.unique_pieces));
+    line("  distinct pieces", format_count(stats.unique_pieces));
   }
   if (stats.request_gap_cv) line("variation of gaps between requests", format_number(*stats.request_gap_cv));
   print_format("\n");

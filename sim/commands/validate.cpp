@@ -140,7 +140,7 @@ void add_validate(CLI::App& app) {
                 "with --twin: the profile to predict the table with; default: the one that the table names. "
                 "With --run: the server's machine");
   command.value("--run", args->run,
-                "check that the simulator agrees with a server, from its log by kvcap observe, instead of "
+                "compare the simulator with a server, whose log kvcap observe has written, instead of "
                 "running the suites");
   command.value("--scenario", args->scenario,
                 "with --run: the scenario to simulate; default: the one that the log describes");

@@ -1,5 +1,5 @@
-// kvcap whatif: writes a page that shows what fits a machine, and answers the page's questions without a
-// browser.
+// kvcap whatif: writes an interactive page that shows what fits a machine and how fast contexts are restored,
+// or answers the questions of that page without a browser.
 #include "whatif/whatif.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // ReportDocument: a JSON document written by kvcap, as an input of a report.
 //
-// Other programs may have changed the document, so the functions of base/text/json_values.h read its values.
+// Other programs may have changed the document, so read its values with the functions of
+// base/text/json_values.h, which accept missing and mistyped values.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Finds the items of documents by name.
+// Finds items of JSON documents by name.
 #pragma once
 
 #include <map>
@@ -8,9 +8,9 @@
 
 namespace kvcap {
 
-inline constexpr double kNoticeable = 1.005;  // ratio; values closer than this count as equal
+inline constexpr double kNoticeable = 1.005;  // values whose ratio is below this count as equal
 
-// Returns the items of a list, by the text that each has under the key `name`.
+// Returns the items of a list by name: the text that each item has under the key `name`.
 inline std::map<std::string, const Json*> by_name(const Json& list, std::string_view name) {
   std::map<std::string, const Json*> items;
   for (const Json& item : list) items.try_emplace(text_of(item, name), &item);

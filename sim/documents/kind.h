@@ -31,24 +31,24 @@ struct DocumentPart {
   Json::value_t kind;
 };
 
-// The functions may be null.
+// Functions that a kind does not need are null.
 struct DocumentKind {
   std::string_view schema;
   std::string_view page;  // page of the report that shows the document's sentences
   std::span<const DocumentPart> parts;
   bool is_file = true;  // false: kvcap report builds the document from another file
-  // A list of documents inside this one: its key, and the kind of its documents.
+  // If a document contains a list of documents: the key of the list, and the kind of its documents.
   struct Items {
     const char* list;
     const DocumentKind* kind;
   };
   std::optional<Items> items = std::nullopt;
   void (*add_csv)(const ReportDocument& document, CsvRows& rows) = nullptr;
-  // Adds one document. Null for results, which are shown side by side (documents/results.h).
+  // Adds the view of one document. Null for results, which are shown side by side (documents/results.h).
   void (*add_markdown)(const ReportDocument& document, MarkdownPage& page) = nullptr;
   std::vector<std::string> (*sentences)(const Json& content) = nullptr;
-  // For comparisons of before and after: two documents with equal keys are compared, by figures and in
-  // sentences.
+  // For comparisons of before and after. A document is compared with the one that has the same key;
+  // add_changes() adds the changed numbers, add_change_sentences() the sentences about them.
   std::string (*key)(const Json& content) = nullptr;
   void (*add_changes)(const ReportDocument& then, const ReportDocument& now,
                       std::vector<Change>& changes) = nullptr;

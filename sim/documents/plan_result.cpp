@@ -32,7 +32,8 @@ std::string estimate_text(const Json& candidate, const std::string& metric) {
   return metric_text(metric, number_of(value, "mean"), half_width);
 }
 
-// Return a configuration in the words of the command line, and in titles for readers.
+// Return a configuration as overrides of the command line (changes_text), and with titles for readers
+// (setting_text).
 std::string changes_text(const Json& candidate) {
   return joined(texts_of(list_of(candidate, "changes")), " ");
 }
@@ -65,7 +66,8 @@ std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&);
 
 bool has_no_answer(const PlanSubject& s) { return s.answer().is_null(); }
 
-// An answer that meets the targets on a smaller share of the plausible machines is not called clear.
+// If the answer meets the targets on a smaller share of the plausible machines, the text does not call it
+// clear.
 constexpr double kSurely = 0.95;
 
 constexpr PlanSentence kPlanInterrupted[] = {

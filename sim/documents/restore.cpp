@@ -28,8 +28,8 @@ bool is_buildable(const Json& entry) {
 
 double restore_s(const Json& entry) { return number_of(entry, "restore_s"); }
 
-// The policies in order of their restoration times, and the one whose simulation is farthest from the closed
-// form.
+// The subject of sentences about a restoration: the policies in order of their restoration times, and the
+// policy whose simulated time differs most from the closed form.
 struct RestoreSubject {
   explicit RestoreSubject(const Json& restore) : json(restore) {
     for (const Json& entry : list_of(restore, "policies")) {

@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-// Adds metrics under dotted names: {"cost": {"total_usd": 1}} becomes "cost.total_usd".
+// Adds the metrics in nested objects under dotted names: {"cost": {"total_usd": 1}} becomes "cost.total_usd".
 void add_metrics(const Json& object, const std::string& prefix, std::vector<Metric>& metrics) {
   for (const auto& [key, value] : object.items()) {
     const std::string name = prefix + key;
@@ -142,7 +142,7 @@ std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& docume
 
 namespace {
 
-// Adds each note once. If only some of the settings have a note, it begins with their names.
+// Adds each note once. A note that only some of the settings have begins with their names.
 void add_notes(const ResultGroup& group, MarkdownPage& page) {
   std::vector<std::string> notes;
   std::map<std::string, std::vector<std::string>> labels;

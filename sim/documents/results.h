@@ -14,8 +14,8 @@
 
 namespace kvcap {
 
-// A group of comparable results: those of one compare.json, or single results of scenarios with the same
-// name.
+// A group of results that are shown side by side: those of one compare.json, or single results of scenarios
+// with the same name.
 struct ResultGroup {
   std::string name;                 // name of the input, or of the first one if there are several
   std::vector<std::string> labels;  // one per result, all different
@@ -26,15 +26,16 @@ struct ResultGroup {
 // Returns the groups of one side (before or after), in the order of the inputs.
 std::vector<ResultGroup> result_groups(const std::vector<ReportDocument>& inputs, bool is_before);
 
-// Returns the facts of a group, for sentences. REQUIRES: the group outlives the result.
+// Returns the facts that sentences about a group state. REQUIRES: the group outlives the returned object.
 Comparison comparison_of(const ResultGroup& group);
 
-// Reads a kvcap.result/1 document, without its turns. Missing values stay empty.
+// Reads a kvcap.result/1 document except its list of turns. Missing values stay empty.
 RunResult read_result(const Json& json);
-// Reads the differences of a kvcap.compare/1 document: against its first setting, and between the others.
+// Reads the differences between settings in a kvcap.compare/1 document: from the first setting, and between
+// the others.
 std::vector<Difference> read_differences(const Json& compare);
 
-// Adds the table of results and the notes as Markdown.
+// Adds the table of a group of results and their notes as Markdown.
 void add_results(const ResultGroup& group, MarkdownPage& page);
 
 // Adds the changes of these metrics for results that both sides have, matched by scenario and setting.

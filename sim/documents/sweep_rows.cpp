@@ -73,7 +73,7 @@ std::string best_text(const Json& sweep, const std::vector<SettingColumn>& param
   return fmt::format("The lowest {} is {}, the highest {}.", metric.title, at(*least), at(*most));
 }
 
-// Returns a sentence about the parameter that changes the median of the metric most, as a ratio.
+// Returns a sentence about the parameter whose values change the median of the metric by the largest ratio.
 std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
                            const Quantity& metric) {
   const Json& values = list_of(value_of(sweep, "columns"), metric.name);

@@ -13,14 +13,14 @@ std::vector<std::string> trace_sentences(const Json& stats) {
   const double found = number_of(stats, "infinite_cache_token_hit_rate");
   if (!std::isnan(found))
     said.push_back(
-        fmt::format("A store that keeps everything finds {} of all prompt tokens; history is {} of them.",
+        fmt::format("An unlimited cache has hits on {} of all prompt tokens; history is {} of them.",
                     format_percent(found), format_percent(number_of(stats, "history_token_share"))));
-  // The smallest capacity of the curve whose hits are 90 % of those of an unlimited store.
+  // States the smallest capacity on the curve that has at least 90 % of the hits of an unlimited store.
   constexpr double kMost = 0.9;
   for (const Json& point : list_of(stats, "miss_ratio_curve")) {
     const double hits = 1 - number_of(point, "token_miss_ratio");
     if (!(found > 0) || !(hits >= kMost * found)) continue;
-    said.push_back(fmt::format("An LRU cache of {} tokens finds {}; all contexts have {} tokens.",
+    said.push_back(fmt::format("An LRU cache of {} tokens has hits on {}; all contexts have {} tokens.",
                                format_number(number_of(point, "capacity_tokens")), format_percent(hits),
                                format_number(number_of(stats, "total_context_tokens"))));
     break;

@@ -20,7 +20,7 @@ std::vector<std::string> validation_sentences(const Json& validation) {
   const Json* worst = nullptr;
   for (const Json& check : list_of(validation, "checks")) {
     const std::string verdict = text_of(check, "verdict");
-    // Checks of fitted or given numbers are not evidence.
+    // Checks of numbers that were fitted or given are counted separately, because they are not evidence.
     const std::string role = text_of(check, "role");
     if (verdict != "not comparable" && (role == "fitted" || role == "input")) {
       ++no_tests;

@@ -13,8 +13,8 @@ constexpr double kSecondsPerHour = 3600;
 constexpr double kSecondsPerDay = 86400;
 constexpr double kDaysPerYear = 365;
 constexpr double kJoulesPerKwh = 3.6e6;
-// SSD makers state rated writes for a warranty of five years: JEDEC JESD218's "TBW" over 5 years equals the
-// drive writes per day of the same data sheet.
+// SSD makers state the rated writes ("TBW", JEDEC JESD218) for a warranty of five years: in their data
+// sheets, TBW over 5 years equals the stated drive writes per day.
 constexpr double kEnduranceDays = 5 * kDaysPerYear;
 
 // Returns amount / among; NaN if `among` is not positive, or so small that the quotient overflows.
@@ -39,7 +39,8 @@ int64_t storing_replicas(const RunFacts& facts) {
   return facts.prefill_replicas > 0 ? facts.prefill_replicas : facts.replicas;
 }
 
-// Returns the share of a tier's provisioned bytes that is billed: 1, or the part that the fullest node fills.
+// Returns the share of a tier's provisioned bytes that is billed: 1 or, if the tier is billed by use, the
+// share that the fullest node fills.
 double billed_share(const Recorded& recorded, const RunFacts& facts, Tier tier) {
   if (!facts.bills_filled[index(tier)]) return 1;
   const RecordedLevel& stored = recorded[stored_in(tier)];

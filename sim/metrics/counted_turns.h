@@ -1,5 +1,5 @@
-// Selects the turns that a result's latencies and hits cover: all turns, except those before the TTFTs settle
-// or outside a steady window if the scenario excludes them.
+// Selects the turns that count in a result's latencies and hits: all turns or, if the scenario asks for it,
+// only those after the TTFTs have settled or inside the steady window.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,19 @@
 
 namespace kvcap {
 
-// The point at which the TTFTs of the turns, in order of arrival, settle.
+// When the TTFTs of turns, in order of arrival, settle.
 struct Settling {
   bool can_tell = false;
-  std::size_t turns = 0;  // turns before the TTFTs settle, including unanswered ones
+  std::size_t turns = 0;  // number of turns before the TTFTs settle, including unanswered turns
   std::size_t served = 0;
   std::string method;
 };
 Settling settling_of(const std::vector<TurnRecord>& turns);
 
-// Marks the turns before the TTFTs settle as warm-up if `asked`. Returns a note, or "".
+// If `asked`, marks the turns before the TTFTs settle as warm-up. Returns a note on the warm-up for the
+// result; "" if there is nothing to say.
 std::string cut_warmup(const Settling& settling, bool asked, std::vector<TurnRecord>& turns);
-// Marks the turns outside the window as warm-up. Returns a note, or "".
+// Marks the turns outside the window as warm-up. Returns a note if there is no steady window, otherwise "".
 std::string cut_unsteady(const Window& window, std::vector<TurnRecord>& turns);
 
 }  // namespace kvcap

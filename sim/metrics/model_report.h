@@ -1,6 +1,6 @@
-// Model intervals: how results vary over plausible machines, which differ from the simulated one by errors
-// that are consistent with the measurements. An interval over seeds shows chance; an interval over machines
-// shows how well the machine is known.
+// Model intervals: how results vary over plausible machines, which differ from the simulated machine by
+// errors of the machine model that are consistent with measurements. An interval over seeds shows random
+// variation; an interval over machines shows how well the machine is known.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct Ranking {
 };
 
 struct ModelReport {
-  int64_t draws = 0;     // machines; 0: none were drawn
+  int64_t draws = 0;     // number of drawn machines
   int64_t sessions = 0;  // sessions of each run
   bool is_shortened = false;
-  bool is_too_long = false;  // no machine was drawn, because that would take longer than the runs
+  bool is_too_long = false;  // true: no machine was drawn, because that takes longer than the runs
   std::vector<Ranking> rankings;
   std::vector<std::pair<std::string, int64_t>> saturated;  // setting, number of machines that it saturates
   std::vector<std::string> outside;                        // assumptions outside the validated range:
@@ -34,17 +34,18 @@ struct ModelReport {
 // Returns the names of the metrics that have model intervals.
 const std::vector<std::string>& model_metrics();
 
-// Returns model_intervals of `result`. On each machine, a metric is its value in `result` times the ratio
-// `drawn` / `nominal`, both under the same seed. Machines that cannot run the scenario are excluded.
+// Returns the model intervals for `result`. `nominal` and `drawn`: runs under the same seed on the nominal
+// machine and on each drawn machine. The value of a metric on a machine is estimated by on_machine().
+// Machines that cannot run the scenario are excluded.
 std::vector<ModelInterval> model_intervals(const RunResult& result, const RunResult& nominal,
                                            const std::vector<RunResult>& drawn);
 
-// Returns the estimate of a metric on a drawn machine, `value` times `drawn` / `nominal`. The last two may
-// come from shorter runs than `value`.
+// Returns the estimate of a metric on a drawn machine: `value` x `drawn` / `nominal`. `drawn` and `nominal`
+// may come from shorter runs than `value`.
 double on_machine(double value, double nominal, double drawn);
 
-// Returns the rankings of all pairs of settings by on_machine() of `results[s]`, `nominal[s]` and
-// `drawn[s][d]`, the result of setting s on machine d. Ties count as half.
+// Returns the rankings of all pairs of settings. The value of setting s on machine d is on_machine() of
+// `results[s]`, `nominal[s]` and `drawn[s][d]`. Ties count as half.
 std::vector<Ranking> rankings(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                               const std::vector<RunResult>& nominal,
                               const std::vector<std::vector<RunResult>>& drawn);
@@ -55,8 +56,8 @@ bool can_win(const RunResult& result);
 // none.
 std::size_t best_of(const std::vector<RunResult>& results);
 
-// Returns a warning if the shorter runs rank another setting before best_of(), the setting with the least
-// mean TTFT; otherwise "".
+// Returns a warning if the shorter runs on the nominal machine rank another setting before best_of(results),
+// otherwise "".
 std::string reversed_ranking(const std::vector<std::string>& labels, const std::vector<RunResult>& results,
                              const std::vector<RunResult>& nominal, int64_t sessions);
 

@@ -30,8 +30,9 @@ using enum Better;
 using enum QuantityKind;
 using enum Visibility;
 
-// A row with <tier>, <resource> or <statistic> in its name becomes one row per tier, resource or statistic.
-// `members` lists those that are shown as `shown`; the others are details. Tables show rows in this order.
+// A row with <tier>, <resource> or <statistic> in its name stands for one row per tier, resource or
+// statistic. Of these, the ones in `members` have the visibility `shown`; the others are details. Tables show
+// the rows in this order.
 struct Row {
   std::string_view name, title;
   Unit unit;

@@ -1,7 +1,8 @@
-// Quantity: one row per metric with its title, its unit and its better direction.
+// Quantity: a metric of a result with its title, its unit, and whether more or less is better.
 //
-// Names are the dotted names of the JSON. A test fails if a result has a metric that this table lacks, or the
-// table has a metric that results lack. The report's page contains this table.
+// The table quantities() has one row per metric, under its dotted name in the JSON. A test fails if a result
+// has a metric that the table lacks, or the table has a metric that results lack. The page of a report
+// contains this table.
 #pragma once
 
 #include <span>
@@ -31,7 +32,7 @@ enum class QuantityKind {
 enum class Visibility {
   details,     // JSON, CSV and the page's tables of everything
   overview,    // Markdown and the page's first table
-  known,       // also the terminal; as the kinds above, only if some result has a value
+  known,       // also the terminal; like the kinds above, only if some result has a value
   headline,    // also the comparison of before and after
   everywhere,  // also if no result has a value
   alarm,       // whenever it is not 0

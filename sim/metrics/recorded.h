@@ -1,5 +1,5 @@
-// Recorded: everything that a Recorder collects, before the metrics are computed. It needs the memory of the
-// turn records plus about half a megabyte.
+// Recorded: everything that a Recorder collects during a run, from which summarise() computes the metrics.
+// Besides the turn records, it needs about half a megabyte of memory.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace kvcap {
 
 struct RecordedLevel {
   TimeSeries series;
-  double value = 0;  // sum over nodes since since_s
+  double value = 0;  // current sum over nodes, unchanged since since_s
   double since_s = 0;
   double peak = 0;
   double node_peak = 0;          // highest value of any node
@@ -62,7 +62,7 @@ struct Recorded {
   double waiting_save_bytes = 0, peak_waiting_save_bytes = 0;
   double copied_bytes = 0, copied_s = 0;               // within KV buffers
   double reused_prefill_s = 0, restore_compute_s = 0;  // see Recorder::reused
-  double restored_in_prefills_s = 0;                   // part of restore_compute_s
+  double restored_in_prefills_s = 0;                   // part of restore_compute_s that prefills contain
 
   void asked(Tier tier, double requests, double now_s) {
     if (tier == Tier::remote && requests > 0) remote_requests.add_at(requests, now_s);
@@ -72,9 +72,9 @@ struct Recorded {
   const RecordedLevel& operator[](Level which) const { return levels[static_cast<std::size_t>(which)]; }
 };
 
-// Computes the metrics. Latencies and hits exclude warm-up and unanswered turns. Totals, peaks and
-// inter-token latencies (which are not recorded by turn) cover the whole run with its warm-up. Rates,
-// utilizations and prices per hour or token cover the steady window (stability.h), if there is one.
+// Computes the metrics of a run. Latencies and hits exclude warm-up and unanswered turns. Totals, peaks and
+// inter-token latencies (which are not recorded per turn) cover the whole run including its warm-up. Rates,
+// utilizations and costs per hour or token cover the steady window (stability.h) if there is one.
 RunResult summarise(Recorded recorded, const RunFacts& facts);
 
 }  // namespace kvcap

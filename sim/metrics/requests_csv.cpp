@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-// Approximate size of the pieces in which rows are written.
+// Approximate size of the texts that are passed to `write`.
 constexpr std::size_t kPieceBytes = 1 << 20;
 
 // Appends the shortest digits that read back as the same double.

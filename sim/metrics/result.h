@@ -1,5 +1,5 @@
-// RunResult: the result of one simulation as a plain record. Everything that prints, writes, compares or
-// sweeps results reads it. Names and units are those of the result format (scenarios/results.md).
+// RunResult: the result of one simulation, as a plain record that all code which prints, writes, compares or
+// sweeps results reads. Names and units are those of the result format (scenarios/results.md).
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 
 namespace kvcap {
 
-// One turn, as in requests.csv. Its TTFT is earlier + queue + lookup + load + restore_compute + prefill,
-// where queue = ttft - service_ttft - earlier, and prefill is the rest.
+// The record of one turn, as in requests.csv. The TTFT is earlier + queue + lookup + load + restore_compute +
+// prefill, where queue = ttft - service_ttft - earlier, and prefill is the rest.
 struct TurnRecord {
   uint32_t session = 0;
   uint32_t turn = 0;  // index in its session, from 0
@@ -24,7 +24,7 @@ struct TurnRecord {
   uint32_t output_tokens = 0;
   uint32_t hit_tokens = 0;  // at the first admission
   std::array<uint32_t, kTiers.size()> tier_hit_tokens{};
-  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // hit tokens used (fewer with importance)
+  std::array<uint32_t, kTiers.size()> tier_used_tokens{};  // of these, tokens that attention uses
   bool cold = true;                                        // no part of its history was computed before
   bool rejected = false;
   bool truncated = false;  // the front of its history or input was cut off
@@ -35,25 +35,27 @@ struct TurnRecord {
   double earlier_s = 0;  // time from arrival_s to the attempt that was answered
   double ttft_s = 0;
   double service_ttft_s = 0;  // time from the first admission to the first token
-  double e2el_s = 0;          // end-to-end latency; failed: time until its client gave it up
-  // Phases of a disaggregated turn after the end of its prefill: until the decode node has room for its KV
-  // (decode_queue_s), until all KV has arrived (transfer_s), until the first token (first_step_s).
+  double e2el_s = 0;          // end-to-end latency; for a failed turn, time until its client gave up
+  // Phases of a disaggregated turn after the end of its prefill, each from the end of the previous one:
+  // decode_queue_s until the decode node has room for the KV, transfer_s until all KV has arrived,
+  // first_step_s until the first token.
   double transfer_s = 0;
   float restore_s = 0;  // time from admission to the end of the restoration
   float lookup_s = 0;
-  float load_s = 0;             // part of the restoration with transfers queued or in progress
-  float restore_compute_s = 0;  // part of the restoration after its last transfer
+  float load_s = 0;             // part of restore_s with transfers queued or in progress
+  float restore_compute_s = 0;  // part of restore_s after the last transfer
   float decode_queue_s = 0, first_step_s = 0;
   float api_s = 0;  // time in the API server and its tokenizer, before the queue
-  // Number of attempts that the client gave up. `failed`: the client gave up this turn, or an earlier turn of
-  // its session, for good.
+  // abandoned: number of attempts that the client gave up. failed: the client gave up this turn, or an
+  // earlier turn of the same session, for good.
   uint16_t abandoned = 0;
   bool failed = false;
 
   bool answered() const { return !rejected && !failed; }
 };
 
-// A metric under its dotted name, e.g. "p99_ttft_ms" or "utilization.gpu". Null doubles are NaN.
+// A metric with its dotted name, e.g. "p99_ttft_ms" or "utilization.gpu". A number that is null in the JSON
+// is NaN here.
 using MetricValue = std::variant<double, int64_t, bool, std::string>;
 struct Metric {
   std::string name;
@@ -97,11 +99,11 @@ struct HistoryBin {
 struct RunResult {
   std::string scenario_name;
   std::string scenario_json;  // resolved scenario
-  std::string from_json;      // how a launch line was read, as JSON; empty: no line
+  std::string from_json;      // how a launch line was read, as JSON; empty: no launch line
   std::string setting;        // column name in a comparison
   std::string policy;
   std::string policy_summary;                 // one line: what the policy does
-  bool is_bound = false;                      // an ideal that cannot be built or bought and serves as a bound
+  bool is_bound = false;                      // true: cannot be built or bought, and only serves as a bound
   double slo_ttft_ms = -1, slo_tpot_ms = -1;  // bounds on the 99th percentile; negative: none
   std::vector<Metric> metrics;
   NamedSeries distributions;           // 99 quantiles each (1 % .. 99 %)

@@ -9,7 +9,8 @@ namespace {
 // Keeps the order of insertion; writes NaN as null.
 using Json = nlohmann::ordered_json;
 
-// Returns the place of a dotted name: "cost.total_usd" is {"cost": {"total_usd": ...}}.
+// Returns the member for a dotted name, and creates it if necessary: "cost.total_usd" is {"cost":
+// {"total_usd": ...}}.
 Json& at_dotted(Json& object, std::string_view name) {
   Json* place = &object;
   for (std::size_t dot; (dot = name.find('.')) != std::string_view::npos; name.remove_prefix(dot + 1))
@@ -77,7 +78,8 @@ Json model_object(const ModelReport& model) {
           {"outside_validation", model.outside}};
 }
 
-// Adds an object on how a launch line was read, and the line's warnings at the top level of the result.
+// Adds the object "from" on how a launch line was read, and the warnings on the launch line at the top level
+// of the result.
 void add_from(const std::string& from_json, Json& object) {
   if (from_json.empty()) return;
   object["from"] = Json::parse(from_json);

@@ -75,8 +75,8 @@ NamedSeries samples_of_runs(const std::vector<RunResult>& runs) {
 double paired_half_width(const NamedSeries& against, const NamedSeries& setting, std::string_view metric) {
   const std::vector<double>*turns = find_samples(against, "turns"), *same = find_samples(setting, "turns");
   if (!turns || !same || turns->empty() || turns->size() != same->size()) return kNaN;
-  // Runs of the same seed pair whatever their lengths; stretches of single runs pair only if both have the
-  // same number of turns.
+  // Runs with equal seeds can be paired whatever their lengths. Stretches of single runs can be paired only
+  // if both runs have the same number of turns.
   if (turns->size() == 1 && *turns != *same) return kNaN;
   const std::vector<double>*before = find_samples(against, metric), *after = find_samples(setting, metric);
   if (!before || !after || before->size() != after->size()) return kNaN;

@@ -1,8 +1,8 @@
-// Samples: the data that pair a result with another result of the same workload, so that random variation
-// common to both cancels in their difference. The first entry of RunResult::samples is "turns", the number of
-// turns of every run. Each further entry belongs to a metric. With several runs, it contains the metric's
-// value in each run; with one run, the errors that consecutive stretches of its turns add to the metric
-// (metrics/statistics/batch_means.h).
+// Samples: what a result stores so that it can later be paired with another result of the same workload;
+// random variation common to both then cancels in their difference. The first entry of RunResult::samples is
+// "turns", the number of turns of every run. Each further entry belongs to a metric. If there are several
+// runs, the entry contains the value of the metric in each run; with a single run, the errors that
+// consecutive stretches of turns add to the metric (metrics/statistics/batch_means.h).
 #pragma once
 
 #include <string_view>

@@ -7,7 +7,7 @@
 namespace kvcap {
 namespace {
 
-// Layout constants that both ends must agree on.
+// The first bytes of a message: constants of the memory layout, on which both ends must agree.
 struct Preamble {
   char magic[8] = {'k', 'v', 'c', 'a', 'p', 'r', 'u', 'n'};
   uint64_t turn_record_bytes = sizeof(TurnRecord);

@@ -19,12 +19,13 @@ namespace kvcap {
 namespace {
 
 constexpr int kSeriesBins = 200;
-// If generating the answers alone loads a machine by more than this, it cannot serve them, whatever the
-// model's error.
+// If generating the answers alone takes more than this multiple of the available GPU time, the machine cannot
+// serve the load, whatever the error of the machine model.
 constexpr double kSurelyTooMuch = 1.5;
-// Below this load, a growing number of waiting requests while a run fills does not show an overload.
+// Below this offered load, a growing number of waiting requests does not show an overload while the run still
+// fills.
 constexpr double kSurelyServed = 0.9;
-// Largest share of failed turns at which a load counts as served; a 99th percentile also ignores 1 %.
+// Largest share of failed turns at which a load counts as served. A 99th percentile ignores 1 %, too.
 constexpr double kMostFailed = 0.01;
 // Number of parts of a window, for the busiest resource in each part.
 constexpr int kBottleneckParts = 1000;
@@ -82,7 +83,7 @@ class Summary {
       if (facts_.names_tier(tier)) add(name + "." + std::string(kvcap::name(tier)), values[index(tier)]);
   }
 
-  // Adds totals of the run, and rates over their window.
+  // Adds totals over the run, and rates over the window of the rates.
   void count_tokens() {
     int64_t completed = 0, rejected = 0, failed = 0, truncated = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -116,8 +117,8 @@ class Summary {
     add_rates();
   }
 
-  // Adds the rates of work inside the window: an answer counts when it is complete, a prompt at its first
-  // token, and the tokens of an answer are spread evenly from the first to the last.
+  // Adds the rates of the work inside the window. A turn counts when its answer is complete, its prompt at
+  // the first token, and its output tokens are spread evenly from the first to the last token.
   void add_rates() {
     double completed = 0, good = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -151,9 +152,9 @@ class Summary {
     std::string bound = "none";
   };
 
-  // Returns the work that arrives per second divided by the capacity per second, for the busiest resource.
-  // The work of a turn is gpu_s_of_turn and the computation of restorations for GPUs, and the mean work per
-  // turn in this run for a link.
+  // Returns the offered load of the busiest resource: the work that arrives per second divided by the work
+  // that the resource can do per second. For GPUs, the work of a turn is gpu_s_of_turn plus the computation
+  // of restorations; for a link, the mean work per turn in this run.
   Offered offered() const {
     const double served = answered_turns();
     Offered found;
@@ -195,8 +196,8 @@ class Summary {
     add("offered_bound_by", found.bound);
   }
 
-  // True iff enough turns end while sessions begin for this part of the run to be representative, even if a
-  // few sessions last for days.
+  // True iff so many turns end while sessions still begin that this part of the run is representative, even
+  // if a few sessions last for days.
   bool is_served_while_sessions_begin() const {
     // A rate over 2,000 answers has a standard error of some 2 %.
     constexpr double kEnough = 0.25, kLeastTurns = 2000;
@@ -209,8 +210,9 @@ class Summary {
     return !facts_.closed_loop && steady_.to_s > 0 && inside >= kLeastTurns && inside >= kEnough * all;
   }
 
-  // Returns the window of the rates. If the machine falls behind, it ends when the last session begins,
-  // because afterwards the machine drains a long queue without load.
+  // Returns the window over which rates are computed. If there is no steady window and the machine falls
+  // behind, the window ends when the last session begins, because afterwards the machine only works off a
+  // long queue.
   Window window_of_rates() const {
     if (facts_.rates_over_run) return {0, facts_.duration_s};
     if (steady_.is_steady || is_served_while_sessions_begin()) return steady_;
@@ -243,8 +245,8 @@ class Summary {
             "generating the answers alone takes " + format_percent(answers) + " of the available GPU time"};
   }
 
-  // Returns the share of the GPUs' time that generating the answers takes, no matter how much of the prompts
-  // caches keep; NaN if not known.
+  // Returns the share of the GPUs' time that generating the answers takes, without any prefill; NaN if not
+  // known.
   double generation_load() const {
     if (!(answered_turns() > 0) || !facts_.gpu_s_of_turn) return kNaN;
     MeanTurn mean = mean_turn();
@@ -252,8 +254,8 @@ class Summary {
     return facts_.offered_turns_per_s * facts_.gpu_s_of_turn(mean) / static_cast<double>(facts_.replicas);
   }
 
-  // Returns the failed share of the turns that arrive inside the steady window, or of all turns if there is
-  // none.
+  // Returns the share of failed turns among those that arrive inside the steady window, or among all turns if
+  // there is no steady window.
   double failed_share() const {
     double failed = 0, sent = 0;
     for (const TurnRecord& turn : recorded_.turns) {
@@ -302,7 +304,7 @@ class Summary {
       with_history += turn.history_tokens > 0;
       service_s += turn.history_tokens > 0 ? turn.service_ttft_s : 0;
     }
-    // The difference from the value under the policy `ideal` is the time of the restoration.
+    // Minus the value under the policy `ideal`, this is the time that restorations add.
     add("mean_service_ttft_with_history_ms", 1e3 * service_s / static_cast<double>(with_history));
     add("token_hit_rate", static_cast<double>(all_hit_tokens) / static_cast<double>(prompt_tokens));
     add("request_hit_rate", static_cast<double>(hit_turns) / static_cast<double>(measured));
@@ -324,8 +326,8 @@ class Summary {
       if (!is_named(i)) continue;
       // Saves may continue after the last session has ended; no window contains that work.
       const double busy_s = recorded_.busy[i].integral(window_.from_s, window_.to_s) / links_of(i);
-      // The work of a transfer is spread evenly over its time, so that the window may contain slightly more
-      // of the transfers at its edges than was done inside.
+      // The work of a transfer is spread evenly over its time, so the window may contain slightly more work
+      // of the transfers at its edges than was really done inside it.
       const double utilization = window_.length_s() > 0 ? std::min(1.0, busy_s / window_.length_s()) : 0;
       add("utilization." + std::string(kResourceNames[i]), utilization);
     }
@@ -345,8 +347,8 @@ class Summary {
     add("reloaded_bytes", recorded_.reloaded_bytes);
   }
 
-  // Splits the window into parts. The utilization of the busiest resource in a part counts for that resource,
-  // the rest of the part for none.
+  // Adds how often each resource is the bottleneck. In each part of the window, the utilization of the
+  // busiest resource counts for that resource, and the rest of the part for "none".
   void add_bottleneck() {
     std::array<std::vector<double>, kResourceCount> busy;
     for (std::size_t i = 0; i < kResourceCount; ++i) {
@@ -377,8 +379,8 @@ class Summary {
 
   bool is_disaggregated() const { return facts_.prefill_replicas > 0; }
 
-  // True iff results name the resource. They name NICs only if nodes exchange KV, and devices only of tiers
-  // that the machine has.
+  // True iff results contain the resource: NICs only if nodes exchange KV, and devices only of tiers that the
+  // machine has.
   bool is_named(std::size_t resource) const {
     if (resource == index(Resource::nic)) return is_disaggregated();
     return std::none_of(kTierRows.begin(), kTierRows.end(), [&](const TierRow& one) {
@@ -443,7 +445,7 @@ class Summary {
     add("kv_buffer.copy_ms_per_output_token", per_token(1e3 * recorded_.copied_s));
   }
 
-  // Counts as vLLM does: a draft is the drafted tokens of one sequence in one step.
+  // Adds speculation metrics, counted as in vLLM: a draft is the drafted tokens of one sequence in one step.
   void add_speculation() {
     const auto drafts = static_cast<double>(recorded_.drafts);
     const auto draft_tokens = static_cast<double>(recorded_.draft_tokens);
@@ -455,8 +457,9 @@ class Summary {
     add("speculation.acceptance_rate", draft_tokens > 0 ? accepted / draft_tokens : kNaN);
   }
 
-  // Adds exposed times only; "queue" is the wait in the queue after the API server. Prefill is the rest, so
-  // that the parts sum to mean_ttft_ms.
+  // Adds the parts of the mean TTFT. Only exposed times count, i.e. those that delay the first token. "queue"
+  // is the wait in the queue after the API server. "prefill" is the rest, so that the parts sum to
+  // mean_ttft_ms.
   void add_breakdown() {
     double count = 0, retries = 0, api = 0, queue = 0, lookup = 0, load = 0, restore_compute = 0;
     double decode_queue = 0, transfer = 0, first_step = 0;
@@ -492,9 +495,9 @@ class Summary {
     add("mean_batching_ms", facts_.idle_prefill_s ? 1e3 * mean_batching_s() : kNaN);
   }
 
-  // Returns by how much prefills last longer than on an idle engine, without the computation of restorations
-  // in them. A prefill that overlaps with loading may be shorter than that and counts as 0, so the result is
-  // a lower bound for policies that restore within prefills.
+  // Returns how much longer prefills last than on an idle engine, not counting the computation of
+  // restorations inside prefills. A prefill that overlaps with loading may be shorter than on an idle engine
+  // and then counts as 0, so for policies that restore within prefills the result is a lower bound.
   double mean_batching_s() const {
     std::vector<const TurnRecord*> measured;
     double served = 0;

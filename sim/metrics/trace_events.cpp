@@ -10,7 +10,7 @@
 namespace kvcap {
 namespace {
 
-// Process ids; further nodes have pairs of ids after these.
+// Process ids in the trace. Each further node has a pair of ids after these.
 constexpr int kMachine = 1, kLevels = 2, kRequests = 3;
 int machine_of(std::size_t node) { return node == 0 ? kMachine : 2 + 2 * static_cast<int>(node); }
 int levels_of(std::size_t node) { return node == 0 ? kLevels : machine_of(node) + 1; }

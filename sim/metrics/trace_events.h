@@ -1,5 +1,5 @@
-// TraceEvents: writes one run as a timeline for Perfetto (ui.perfetto.dev) and Chrome, in the Trace Event
-// Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h-I0nSsKchNAySU.
+// TraceEvents: collects one run and writes it as a timeline for Perfetto (ui.perfetto.dev) and Chrome, in the
+// Trace Event Format, https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h-I0nSsKchNAySU.
 //
 //   machine    one track of slices per GPU, link and disk; overlapping slices go to further tracks
 //   levels     counters: waiting and running turns, KV tokens, bytes stored in each tier

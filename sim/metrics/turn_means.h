@@ -1,5 +1,5 @@
-// The metrics that are means over turns: one definition for their values in a result, their intervals within
-// one run and their paired differences.
+// Defines the metrics that are means over turns. The same definition gives their values in a result, their
+// intervals within one run and their paired differences.
 #pragma once
 
 #include <string_view>
@@ -15,12 +15,12 @@ inline bool is_measured(const TurnRecord& turn) { return !turn.warmup && turn.an
 // the answered attempt spent in the queue after the API server.
 double before_service_s(const TurnRecord& turn);
 double queue_s(const TurnRecord& turn);
-// Time per output token after the first; turns with one output token have none.
+// The time per output token (TPOT) after the first token. Turns with a single output token have none.
 bool has_tpot(const TurnRecord& turn);
 double tpot_s(const TurnRecord& turn);
 
-// A metric that is a sum of values over a sum of weights of the measured turns. For a latency, each turn that
-// has the latency weighs 1.
+// A metric that is a sum of values divided by a sum of weights, over the measured turns. For a latency, each
+// turn that has the latency has the weight 1.
 struct TurnMean {
   std::string_view metric;
   std::string_view latency;  // the latency averaged, in ms; empty: not a reported latency
@@ -29,13 +29,13 @@ struct TurnMean {
 // Returns the means, latencies first, in the order of results.
 const std::vector<TurnMean>& turn_means();
 
-// Returns the intervals, from one run, of every mean over at least 300 turns. Means whose batches stay
-// correlated are excluded.
+// Returns intervals from a single run for the means over at least 300 turns. Leaves out means whose batches
+// stay correlated.
 std::vector<Interval> batch_intervals(const std::vector<TurnRecord>& turns);
 
-// Computes half-widths of the intervals of the differences setting - against. Common errors of the same turns
-// cancel. Both runs must have served the same workload: the same turns, in sessions that began at the same
-// times.
+// Computes intervals of the differences setting - against between two single runs. Errors that the same turns
+// have in common cancel. Both runs must have served the same workload: the same turns, in sessions that began
+// at the same times.
 class PairedTurns {
  public:
   PairedTurns(const std::vector<TurnRecord>& against, const std::vector<TurnRecord>& setting);

@@ -1,5 +1,6 @@
-// Turns that were rejected, failed or truncated. Latencies exclude unanswered turns, so a machine that serves
-// few turns may have good latencies: a bound on a latency needs a bound on the unserved turns as well.
+// Unserved turns, i.e. those that were rejected, failed or truncated. Latencies exclude unanswered turns, so
+// a machine that serves few turns may have good latencies. A bound on a latency is therefore meaningful only
+// together with a bound on unserved turns.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@
 namespace kvcap {
 namespace {
 
-// The setting and the contexts at one pair of values.
+// The changes of the scenario and the contexts in one cell of the map.
 struct Duel {
   Changes changes;
   StoredContexts contexts;
@@ -39,8 +39,8 @@ Duel duel_at(const BreakEven& asked, std::size_t row, std::size_t column) {
   return duel;
 }
 
-// Returns the tier that stores the contexts: the first one in the scenario, otherwise the SSDs, otherwise the
-// host tier nearest to the GPU.
+// Returns the tier that stores the contexts: the first tier of the scenario if it names any, otherwise the
+// SSDs if there are any, otherwise the host tier nearest to the GPU.
 Tier tier_of(const Scenario& scenario) {
   if (scenario.policy.tiers && !scenario.policy.tiers->empty()) return scenario.policy.tiers->front().kind;
   if (has_tier(scenario.hardware, Tier::ssd)) return Tier::ssd;
@@ -80,7 +80,8 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
   return contestant;
 }
 
-// Converts a result to bytes and back, between processes forked from one binary (as in metrics/serialize.h).
+// Convert a result to bytes and back, to pass it between processes forked from one binary (as in
+// metrics/serialize.h).
 std::string packed(const Contestant& one) {
   std::string bytes(2 * sizeof(double), '\0');
   std::memcpy(bytes.data(), &one.ttft_s, sizeof(double));
@@ -114,8 +115,8 @@ void judge(BreakEvenCell& cell) {
   cell.lead = cell.winner < 0 ? kNaN : second_s / cell.policies[static_cast<std::size_t>(cell.winner)].ttft_s;
 }
 
-// Returns the value on the axis `across` at which `to` becomes faster than `from`: the one nearest to `near`
-// if there are several, NaN if there is none.
+// Returns the value on the axis `across` at which policy `to` becomes faster than policy `from`. If there are
+// several such values, returns the one nearest to `near`; if there are none, NaN.
 double crossing(const std::vector<double>& across, const std::vector<BreakEvenCell>& row, int from, int to,
                 double Contestant::*time, double near) {
   const auto difference = [&](std::size_t i) {

@@ -1,6 +1,6 @@
-// Break-even maps: for each pair of values of two fields, a map shows the policy that restores a context
-// fastest and its lead over the second fastest, and the values at which the fastest policy changes. Each cell
-// is simulated layer by layer and compared with the closed form.
+// Break-even maps: each cell of a map belongs to a pair of values of two fields, and shows the policy that
+// restores a context fastest there and its lead over the second fastest. A map also shows the values at which
+// the fastest policy changes. Each cell is simulated layer by layer and compared with the closed form.
 #pragma once
 
 #include <string>

@@ -23,10 +23,11 @@ namespace kvcap {
 namespace {
 
 constexpr double kLoadError = 0.05;  // error probability of a load's verdict, over all targets together
-// A run that misses a target by more than this share of its bound is assumed to miss it in steady state, too.
+// A run that misses a target by more than this share of the target's bound is assumed to miss the target in
+// steady state, too.
 constexpr double kByFarOfLoads = 0.5;
-// Turns per seed, so that 100 of them lie beyond a 99th percentile. The tolerance allows for sessions of
-// different numbers of turns.
+// Least number of turns per seed, chosen so that 100 turns lie beyond a 99th percentile. The tolerance is
+// needed because sessions have different numbers of turns, so a run cannot have an exact number.
 constexpr int64_t kFewestTurns = 10'000;
 constexpr double kTolerance = 1.1;
 // Upper limit of the search, as a multiple of the guess.
@@ -37,13 +38,15 @@ constexpr double kFirstStep = 1.3;    // factor between the guess and the next l
 constexpr double kLeastShare = 1e-3;  // lowest load, as a share of the guess; if it misses, every load does
 constexpr double kCurve[] = {0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25};  // multiples of the capacity
 
-// Whether the means over the seeds miss a condition, and whether both ends of the interval agree with that.
+// How a load meets a condition: `missed` tells whether the means over the seeds miss it, `is_sure` whether
+// both ends of the interval give the same verdict.
 struct Finding {
   bool missed = false;
   bool is_sure = true;
 };
 
-// Converts a bound on a percentile into a bound on the share of turns beyond it, if the runs counted them.
+// Converts an upper bound on a percentile into a bound on the share of turns beyond the bound. Returns other
+// targets unchanged, and targets whose share the run does not contain.
 Target as_share(const Target& target, const RunResult& run) {
   const auto share = allowed_share(target.metric);
   const std::string name = beyond_share_name(target.metric);
@@ -60,7 +63,7 @@ Finding of_target(const Target& asked, const LoadPoint& point, double confidence
   return {missed, agrees(found.mean - half) && agrees(found.mean + half)};
 }
 
-// Judges stability: a load is stable if most of its runs are. The finding is sure if all runs are stable, or
+// Judges stability: a load is stable if most of its runs are. The verdict is sure if all runs are stable, or
 // if some are saturated and none is stable.
 Finding of_stability(const LoadPoint& point) {
   const auto count = [&](double stable) {
@@ -89,7 +92,7 @@ void judge(LoadPoint& point, const std::vector<Target>& meet) {
   point.verdict = sure_miss ? Judgement::misses : is_sure ? Judgement::meets : Judgement::unclear;
 }
 
-// True iff the run misses by so much that a longer run is assumed to miss, too.
+// True iff the run misses a target by so much that a longer run is assumed to miss it, too.
 bool misses_by_far(const RunResult& run, const std::vector<Target>& meet) {
   if (run.number("stable") == 0) return true;
   if (run.number("rates.steady") == 0) return false;
@@ -147,7 +150,8 @@ class CapacitySearch {
     }
   }
 
-  // Finds the ends of the interval and adds them to the curve, so that the curve shows the runs behind them.
+  // Finds the ends of the interval and adds both loads to the curve, so that the curve shows the runs that
+  // decided them.
   void add_ends(CapacityAnswer& answer) {
     answer.sure = lower_end(low_);
     answer.beyond = upper_end(high_);
@@ -168,7 +172,8 @@ class CapacitySearch {
     if (question_.closed_loop) return high - low <= std::max(1.0, question_.precision * low);
     return high <= low * (1 + question_.precision);
   }
-  // Returns a load between the two. In a closed loop it is a whole number of sessions that differs from both.
+  // Returns a load between `low` and `high`. In a closed loop, it is a whole number of sessions that differs
+  // from both.
   double between(double low, double high) const {
     const double load = std::sqrt(low * high);
     return question_.closed_loop ? std::clamp(std::round(load), low + 1, high - 1) : load;
@@ -197,15 +202,15 @@ class CapacitySearch {
     return points_.emplace(load, run_long_enough(load)).first->second;
   }
 
-  // True iff an end of the interval is known well enough: to the precision asked for or, in a wide interval
-  // of an open loop, to a quarter of its distance from the estimate.
+  // True iff the end of the interval between `low` and `high` is known well enough: to the requested
+  // precision or, in an open loop, to a quarter of its distance from the estimate.
   bool is_fine(double low, double high, double estimate) const {
     return are_close(low, high) ||
            (!question_.closed_loop && high - low <= kFine * std::max(high - estimate, estimate - low));
   }
 
-  // Returns the highest load up to which every condition is met with confidence; at most `load`, the highest
-  // one whose means meet every condition.
+  // Returns the highest load up to which every condition is met with confidence. `load`: the highest load
+  // whose means meet every condition, which is an upper limit.
   double lower_end(double load) {
     while (load > least()) {
       double sure = 0, above = load;
@@ -259,7 +264,7 @@ class CapacitySearch {
     }
     return point;
   }
-  // Returns the number of sessions of a load's first runs: the smaller of the numbers that the two
+  // Returns the number of sessions in the first runs of a load: the smaller of the numbers that the two
   // neighbouring loads needed, but at least question_.sessions.
   int64_t first_sessions(double load) const {
     const auto above = points_.lower_bound(load);
@@ -272,9 +277,10 @@ class CapacitySearch {
     return std::max(question_.sessions,
                     std::min(sessions(above->second), sessions(std::prev(above)->second)));
   }
-  // Returns the runs to lengthen. If targets are near or most runs have not settled, these are all runs, so
-  // that no lucky run is kept while an unlucky one is repeated; otherwise only the runs whose stability is
-  // unknown. The new length is the one that yields enough turns, and at least twice the old one.
+  // Returns the runs to repeat with more sessions. If a target is near or most runs have not settled, repeats
+  // all runs, so that no lucky run is kept while an unlucky run is repeated; otherwise repeats only the runs
+  // whose stability is unknown. The new number of sessions yields enough turns, and is at least twice the old
+  // one.
   std::vector<LoadAsk> to_be_longer(const LoadPoint& point, int64_t sessions) const {
     const auto all = [&](const auto& is_so) {
       return std::all_of(point.runs.begin(), point.runs.end(), is_so);

@@ -3,15 +3,15 @@
 // The load is a rate of requests (an open loop: users do not wait for each other) or, in a closed loop, the
 // number of concurrently active sessions. Every load runs under the same seeds (common random numbers). Each
 // run is lengthened until it represents the steady state (replicate.h). The search compares means over the
-// seeds with the targets, so that a single lucky run decides nothing. A percentile is judged by the share of
-// turns beyond its bound (metrics/statistics/percentile_share.h), which avoids the bias of percentiles of
-// short runs. The search bisects between a load whose means meet every target and one whose means miss one.
+// seeds with the targets, so that a single lucky run decides nothing. It bisects between a load whose means
+// meet every target and a load whose means miss a target. A percentile is judged by the share of turns beyond
+// its bound (metrics/statistics/percentile_share.h), which avoids the bias of percentiles of short runs.
 //
-// The interval inverts this test: it spans the loads at which the seeds are undecided. At every simulated
-// load up to its lower end, the whole interval of each metric (Student t over the seeds, 95 % for all targets
-// together) meets its target; at every simulated load from its upper end on, the whole interval of some
-// metric misses its target. It contains the true capacity in at least 95 of 100 searches if runs are long
-// enough to be unbiased.
+// The interval of the capacity spans the loads at which the seeds do not decide whether the targets are met.
+// At every simulated load up to its lower end, the whole interval of each metric (Student t over the seeds,
+// 95 % for all targets together) meets its target. At every simulated load from its upper end on, the whole
+// interval of some metric misses its target. The interval contains the true capacity in at least 95 of 100
+// searches if runs are long enough to be unbiased.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ using RunLoads = std::function<std::vector<RunResult>(const std::vector<LoadAsk>
 struct LoadPoint {
   double load = 0;
   std::vector<RunResult> runs;
-  // The first condition that the means miss (a target's metric, stable, rejected, failed, truncated); empty:
-  // none.
+  // The first condition that the means miss: the metric of a target, "stable", "rejected", "failed" or
+  // "truncated"; empty: none.
   std::string missed;
   Judgement verdict = Judgement::unclear;  // verdict of the intervals; for a single seed, of the means
 
@@ -64,8 +64,8 @@ struct LoadPoint {
 
 struct CapacityAnswer {
   double load = 0;  // the highest load whose means meet every target; 0: not even the lowest load does
-  // Every load up to `sure` meets the targets, and every load from `beyond` on misses one, with confidence
-  // (see above). For a single seed: the bracket.
+  // The ends of the interval: with confidence, every load up to `sure` meets the targets, and every load from
+  // `beyond` on misses one. With a single seed, the bracket of the bisection.
   double sure = 0, beyond = std::numeric_limits<double>::infinity();
   std::string limit;              // the condition that higher loads miss; empty: no simulated load misses any
   std::vector<LoadPoint> curve;   // ascending; at fixed multiples of the capacity and the interval's ends
@@ -78,12 +78,13 @@ CapacityAnswer find_capacity(const CapacityQuestion& question, const RunLoads& r
 
 // Returns the scenario's service level objectives as targets for the 99th percentile.
 std::vector<Target> targets_of(const SloOptions& slo);
-// Returns the scenario's own load in the unit of the search: active sessions, or requests per second. If
-// rates change over time, the highest one counts; without any rate, 0.1 sessions per second.
+// Returns the scenario's own load in the unit of the search: active sessions, or requests per second. If the
+// rate changes over time, returns the highest rate. If the scenario has no rate, assumes 0.1 sessions per
+// second.
 double load_of(const Scenario& scenario);
-// Returns a function that simulates the scenario at each load in worker processes and measures the steady
-// window. The metrics include the share of turns beyond each percentile target of `meet`. If a run needs more
-// sessions than the trace file has, sessions of the file are repeated.
+// Returns a function that simulates the scenario at the given loads in worker processes. Results cover the
+// steady window of each run. The metrics include the share of turns beyond each percentile target of `meet`.
+// If a run needs more sessions than the trace file has, sessions of the file are repeated.
 RunLoads simulated_loads(Scenario scenario, const std::vector<Target>& meet,
                          const FinishedRuns& finished = FinishedRuns("", false));
 

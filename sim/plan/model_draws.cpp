@@ -15,9 +15,9 @@ namespace kvcap {
 namespace {
 
 constexpr int64_t kLeastDrawSessions = 50;  // fewer sessions are not representative
-// A shortened run must still reach the load of the whole run. Its length is this multiple of the time before
-// the steady window, or of the active sessions of a closed loop, but at most kMostBeyond times the share that
-// DrawOptions::most_turns allows.
+// A shortened run must still reach the load of the whole run. So it covers at least kTimesToSteady times the
+// time before the steady window and, in a closed loop, kTimesToSteady times the active sessions; but at most
+// kMostBeyond times the share that DrawOptions::most_turns allows.
 constexpr double kTimesToSteady = 3;
 constexpr double kMostBeyond = 8;
 
@@ -27,7 +27,7 @@ struct Lengths {
   bool is_shortened = false;
 };
 
-// Returns the share of a run's sessions that it needs to reach its load.
+// Returns the share of its sessions that a shortened run needs to reach the load of the whole run.
 double telling_share(const Scenario& scenario, const RunResult& result) {
   const double sessions = std::max(1.0, static_cast<double>(result.session_count));
   const double at_once = static_cast<double>(scenario.workload.arrivals.concurrency.value_or(0));
@@ -56,8 +56,8 @@ Lengths lengths_of(const std::vector<Scenario>& scenarios, const std::vector<Run
   return lengths;
 }
 
-// Returns the scenario with all sessions of its file, because a steady run may have used more than
-// workload.sessions.
+// Returns the scenario with all sessions of its trace file, because a run that was lengthened to the steady
+// state may have used more than workload.sessions.
 Scenario source_of(Scenario scenario) {
   if (scenario.workload.run_length == RunLength::steady) scenario.workload.sessions.reset();
   return scenario;

@@ -1,5 +1,6 @@
-// Plan: the fields to choose, the targets to meet, and the metric to minimize. A configuration is the base
-// scenario with changes "path=value" in the form of --set, so that `kvcap run` can repeat it.
+// Plan: the question of kvcap plan, i.e. the fields to choose, the targets to meet, and the metric to
+// minimize. A configuration is the base scenario with changes "path=value" as for --set, so `kvcap run` can
+// repeat it.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +21,18 @@ namespace kvcap {
 
 using Changes = std::vector<std::string>;
 
-// One choice of a plan.
+// One choice of a plan: fields and the values to try.
 struct Dimension {
   std::vector<std::string> paths;   // fields that all get the same value
   std::vector<std::string> values;  // values in the form of --set
   std::vector<double> numbers;      // the values if all are numbers, otherwise empty
-  // Ascending amounts of a resource: a larger value never misses a target that a smaller one meets, and never
-  // costs less. Ranges are bisected; all other dimensions are searched.
+  // True: the values are ascending amounts of a resource, where a larger amount is assumed never to miss a
+  // target that a smaller amount meets, and never to cost less. The search bisects the longest range.
   bool is_range = false;
   // If set, the dimension is a ladder of sizes of this tier (sizes.h), not a field of a scenario.
   std::optional<Tier> size_of;
 
-  // "hardware.ssd.count"
+  // Returns the paths, joined by commas: "hardware.ssd.count".
   std::string name() const;
 };
 
@@ -43,15 +44,15 @@ struct Target {
 
 enum class Judgement : uint8_t { cannot_run, misses, unclear, meets };
 
-// Returns how far a value is beyond a target, as a share of the bound; 0 if the target is met, infinite for a
+// Returns how far a value is beyond a target, as a share of the bound; 0 if the target is met, infinity for
 // NaN.
 double violation(const Target& target, double value);
 // Returns the distance from a value to the bound, as a share of the bound; negative if the target is missed.
 double slack(const Target& target, double value);
 
 bool is_saturated(const RunResult& result);
-// Returns a kind of unserved turns (metrics/unserved.h) that occurs in the run and has no target; empty:
-// none.
+// Returns a kind of unserved turns (metrics/unserved.h) that occurs in the run and that no target bounds;
+// empty if there is none.
 std::string_view unserved(const RunResult& result, const std::vector<Target>& meet);
 
 // A request for a break-even map: every policy restores contexts on an otherwise idle machine at every pair
@@ -85,7 +86,7 @@ Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes
 // Throws InputError for the first value that no configuration accepts, because no answer could contain it.
 void check_values(const Plan& plan, const std::string& file);
 
-// The index of the chosen value, per dimension.
+// A configuration as the index of the chosen value in each dimension.
 using Point = std::vector<std::size_t>;
 
 using Varies = std::function<bool(std::size_t dimension)>;

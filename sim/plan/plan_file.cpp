@@ -89,7 +89,7 @@ void describe(FieldVisitor& v, PlanFile& o) {
   v.field("break_even", o.break_even, {.meaning = "map of the fastest policy over two fields"});
 }
 
-// One object of the plan and its path in the file.
+// One object of the plan file and its path in the file.
 struct Part {
   const std::string& file;
   std::string path;
@@ -175,7 +175,8 @@ Dimension read_dimension(const Part& part, const std::string& key, const Json& j
   return dimension;
 }
 
-// Returns the nesting depth. Dimensions are sorted by it, so that objects are set before their members.
+// Returns the nesting depth of a dimension's fields. Sorting dimensions by depth sets objects before their
+// members.
 std::ptrdiff_t depth(const Dimension& dimension) {
   std::ptrdiff_t most = 0;
   for (const std::string& path : dimension.paths) {
@@ -293,7 +294,7 @@ void refuse_searched(const Plan& plan) {
   }
 }
 
-// `path`: the file's name in messages.
+// Builds the plan. `path`: the name of the file in error messages.
 Plan plan_of(const PlanFile& file, const std::string& path, const BaseScenario& base, const Changes& set) {
   Plan plan{.name = file.name.empty() ? std::filesystem::path(path).stem().string() : file.name,
             .base = base,
@@ -317,8 +318,8 @@ Plan plan_of(const PlanFile& file, const std::string& path, const BaseScenario& 
   return plan;
 }
 
-// Throws InputError that names a value that no configuration accepts, or the field of another dimension that
-// causes the error.
+// Throws the InputError for a value that no configuration accepts. If the error `why` is about the field of
+// another dimension, the message names that field.
 [[noreturn]] void refuse(const Plan& plan, const std::string& file, std::size_t d, std::size_t value,
                          const std::string& why) {
   for (const Dimension& dimension : plan.search) {
@@ -346,8 +347,8 @@ Plan parse_plan(const std::string& text, const BaseScenario& base, const Changes
 void check_values(const Plan& plan, const std::string& file) {
   std::vector<std::vector<bool>> accepted;
   for (const Dimension& dimension : plan.search) accepted.emplace_back(dimension.values.size(), false);
-  // First advances all dimensions together, so that a few configurations try all values. Then tries each
-  // value that was not accepted with every combination of the lists. For a range, tries only the two ends.
+  // First advances all dimensions together, so that few configurations cover all values. Then tries each
+  // value that was not accepted with every combination of list values. Of a range, tries only the two ends.
   std::string why;
   const auto try_at = [&](const Point& point) {
     try {

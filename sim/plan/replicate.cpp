@@ -41,7 +41,7 @@ class Replications {
       grouped_[s].resize(static_cast<std::size_t>(scenarios[s].replications));
       most = std::max(most, scenarios[s].replications);
     }
-    // Seed by seed, so that after Ctrl-C all scenarios have finished about equally many seeds.
+    // Orders runs seed by seed, so that after Ctrl-C all scenarios have finished about equally many seeds.
     for (std::size_t r = 0; r < static_cast<std::size_t>(most); ++r) {
       for (std::size_t s = 0; s < scenarios.size(); ++s) {
         if (r < grouped_[s].size()) runs_.push_back({s, r});
@@ -75,7 +75,8 @@ class Replications {
     return sources_.workload(scenario, options_of(run));
   }
 
-  // All settings of a comparison serve the same sessions under the same seed.
+  // Under the same seed, all settings of a comparison serve the same sessions, so the runs of a seed are
+  // lengthened together.
   WorkloadOptions options_of(const Run& run) const {
     WorkloadOptions options = scenarios_[run.scenario].workload;
     const auto longer = sessions_.find(run.replication);
@@ -106,8 +107,8 @@ class Replications {
     try {
       results = run_in_workers(round.size(), job, workers, &results);
     } catch (const Interrupted&) {
-      // Lengthened runs serve other sessions than the shorter runs of their seed, which are complete and
-      // stay.
+      // If lengthened runs are interrupted, the shorter runs of the same seed stay, because they are complete
+      // and serve other sessions.
       if (sessions_.empty()) keep(round, results);
       throw;
     }

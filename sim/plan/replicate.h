@@ -1,4 +1,4 @@
-// Replications: runs scenarios concurrently, each under the seeds seed, seed + 1, ... With
+// Replications: runs scenarios concurrently, each under several seeds (its own seed, seed + 1, ...). With
 // workload.run_length "steady", a run is repeated with twice the sessions until it represents the steady
 // state.
 #pragma once
@@ -19,16 +19,16 @@ struct ReplicationOptions {
   NewFile* requests = nullptr;  // requests.csv of the first run
   bool keep_turns = false;      // keeps turns in the result of each scenario's first run
   const FinishedRuns* finished = nullptr;
-  // If given, Ctrl-C does not throw once every scenario has finished its first seed (before runs are
-  // lengthened): the result then contains the seeds that all scenarios have finished, and *is_interrupted
-  // becomes true.
+  // If not null: Ctrl-C does not throw if every scenario has finished its first seed. The result then
+  // contains the seeds that all scenarios have finished, and *is_interrupted becomes true. If Ctrl-C comes
+  // while runs are lengthened, the result contains the shorter runs.
   bool* is_interrupted = nullptr;
-  // Called with every run when it ends, and again when a lengthened run ends.
+  // Called when a run ends, and again when a longer run of the same seed ends.
   std::function<void(std::size_t scenario, std::size_t replication, const RunResult&)> on_finished = nullptr;
 };
 
-// The largest number of turns to which a run is lengthened (about 15 s of simulation); a search, which makes
-// hundreds of runs, has a smaller limit.
+// The largest number of turns to which a run is lengthened (about 15 s of simulation). Searches, which make
+// hundreds of runs, have a smaller limit.
 inline constexpr int64_t kMostTurns = 1 << 20;
 inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 
@@ -36,8 +36,8 @@ inline constexpr int64_t kMostSearchedTurns = kMostTurns / 4;
 // TTFTs (metrics/statistics/warmup.h).
 bool tells_the_long_run(const RunResult& result);
 
-// Returns the scenario with its settings changed to measure the steady window; for a trace, rates are those
-// of the whole run.
+// Returns the scenario, changed so that its metrics cover the steady window of the run. With a trace, rates
+// still cover the whole run.
 Scenario in_steady_state(Scenario scenario);
 
 // Returns runs[s][r]: scenario s under its seed + r. Throws as run_in_workers does.

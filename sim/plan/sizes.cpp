@@ -35,7 +35,7 @@ Changes ssd_settings(const Ssd& ssd, double share) {
   return changes;
 }
 
-// True iff a field of the dimension decides which tiers exist or which are used.
+// True iff a field of the dimension can change which tiers exist or which are used.
 bool matters(const Dimension& dimension) {
   return std::any_of(dimension.paths.begin(), dimension.paths.end(), [](const std::string& path) {
     for (Tier tier : kHostTiers) {
@@ -131,7 +131,7 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
       }
     }
     if (!plan.open_sizes) continue;
-    // Without the ladder settings, the configuration has the profile's size.
+    // Without the settings of the ladder, the tier has the size of the profile.
     Changes others = changes;
     const bool is_searched = std::any_of(plan.search.begin(), plan.search.end(),
                                          [tier](const Dimension& one) { return one.size_of == tier; });

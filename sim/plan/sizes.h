@@ -2,10 +2,10 @@
 // the profile's size, 1/64, 1/32, ... 1, for each tier that some configuration uses. Every rung is a set of
 // hardware settings, so that `kvcap run` can repeat it and bills only that size.
 //
-// DRAM, CXL memory and remote storage are divided by bytes, SSDs by devices. SSDs that are rented by the GB
-// are also divided into parts of a device, with the same share of its bandwidth and of its rated writes;
-// bought devices stay whole. Each rung has at most the resources and at most the cost of the next one, so
-// that a ladder is a range (Dimension::is_range).
+// DRAM, CXL memory and remote storage are sized in bytes, SSDs in devices. SSDs that are rented by the GB may
+// also be part of a device, with the same share of its bandwidth and of its rated writes; bought devices stay
+// whole. No rung has more resources or a higher cost than the next one, so a ladder is a range
+// (Dimension::is_range).
 #pragma once
 
 #include <map>
@@ -24,14 +24,15 @@ namespace kvcap {
 Changes size_settings(const HardwareProfile& hardware, Tier tier, double share);
 
 bool keeps_anything(const Scenario& scenario);
-// True iff contexts may be stored in this tier. Contexts that stay in GPU memory are in no host tier.
+// True iff the scenario may store contexts in this host tier.
 bool keeps_in(const Scenario& scenario, Tier tier);
 
-// Finds the tiers whose size a configuration leaves open. Resolves each configuration once.
+// Finds the tiers whose size a configuration leaves open, i.e. neither sets nor searches. Resolves each
+// configuration once.
 class OpenSizes {
  public:
   struct Open {
-    HardwareProfile hardware;  // of the plan's base with the changes
+    HardwareProfile hardware;  // hardware of the base scenario with the changes
     std::vector<Tier> tiers;   // empty if the changes are not a valid scenario
   };
   const Open& find(const Plan& plan, const Changes& changes);
@@ -40,11 +41,12 @@ class OpenSizes {
   std::map<Changes, Open> known_;
 };
 
-// Returns the ladder settings of a configuration whose other changes are `others`. REQUIRES: plan.open_sizes.
+// Returns the size settings that a configuration chooses from the ladders. `others`: its other changes.
+// REQUIRES: plan.open_sizes.
 Changes size_changes(const Plan& plan, const Point& point, const Changes& others);
 
-// Appends a ladder for each tier that some configuration leaves unsized. Does so only if a cost is minimized,
-// because otherwise the largest size is best.
+// Adds a ladder to the plan for each tier whose size some configuration leaves open. Does nothing unless a
+// cost is minimized, because otherwise the largest size is best.
 void add_size_ladders(Plan& plan);
 
 // The provisioned size of a tier in a configuration.

@@ -35,7 +35,7 @@ using Clock = std::chrono::steady_clock;
 volatile sig_atomic_t interrupted = 0;
 extern "C" void on_interrupt(int) { interrupted = 1; }
 
-// During the lifetime of this object, SIGINT and SIGTERM set `interrupted` instead of ending the process.
+// While an object of this class exists, SIGINT and SIGTERM set `interrupted` instead of ending the process.
 class InterruptGuard {
  public:
   InterruptGuard() {
@@ -124,8 +124,8 @@ std::string message_of(const Job& job, std::size_t which, std::atomic<int64_t>& 
   }
 }
 
-// Runs the job in a new thread, which has its own heap. On the heap inherited from the parent, every written
-// page would first be copied, which takes as long as a short simulation.
+// Runs the job in a new thread, because a new thread has its own heap. With the heap inherited from the
+// parent, the kernel would copy every page that the job writes, which takes as long as a short simulation.
 [[noreturn]] void work(int fd, const Job& job, std::size_t which, std::atomic<int64_t>& counter,
                        int64_t memory_bytes) {
   signal(SIGINT, SIG_IGN);  // the parent handles it
@@ -236,7 +236,7 @@ class Pool {
     }
   }
 
-  // Returns the time until the next redraw of the bar or the next deadline.
+  // Returns the time until the next redraw of the progress bar or the next deadline of a job.
   int patience_ms() const {
     double patience_s = 0.1;
     for (const Worker& worker : workers_) {
@@ -247,7 +247,7 @@ class Pool {
     return static_cast<int>(std::ceil(1e3 * patience_s));
   }
 
-  // Returns false at the end of the worker's message.
+  // Receives some bytes of a worker's message. Returns false at its end.
   static bool receive(Worker& worker) {
     char buffer[65536];
     const ssize_t got = read(worker.fd, buffer, sizeof buffer);
@@ -276,8 +276,9 @@ class Pool {
     const auto seconds = [](const timeval& time) {
       return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
     };
-    // The kernel kills processes if memory is short; with fewer concurrent workers the job may finish.
-    // SIGABRT comes from a failed check, which would fail again.
+    // The kernel kills processes if memory is short, so a killed job is run again: with fewer concurrent
+    // workers it may finish. A job that ends with SIGABRT is not, because the check that failed would fail
+    // again.
     const bool was_killed = WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT;
     if (!late && was_killed && killed_.insert(worker.job).second) {
       counters_[worker.job] = 0;

@@ -1,5 +1,6 @@
-// Runs jobs in forked processes. SimGrid allows only one engine per process, a crash ends only one run, and
-// all cores are used. Workers share the data that the parent has loaded, without a copy.
+// Runs jobs in forked processes (workers). Processes are needed because SimGrid allows only one engine per
+// process; they also use all cores, and a crash ends only one run. Workers share the data that the parent has
+// loaded, without a copy.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@ struct WorkerOptions {
   int64_t memory_bytes = 0;  // address space per worker; 0: no limit
   int64_t total_units = 0;   // units of all jobs, for the bar; 0: the bar counts jobs
   std::string label;         // text before the bar; empty: no bar
-  bool is_part = false;      // the jobs are part of a longer command, so the bar does not know the end
+  bool is_part = false;      // more jobs follow in other calls, so the bar cannot show the time left
   std::function<std::string()> remark = nullptr;  // text after the bar
   // Returns the name of a job for messages: its setting and seed. Null: every job is "a simulation".
   std::function<std::string(std::size_t job)> name = nullptr;
@@ -41,8 +42,8 @@ using Job = std::function<std::string(std::size_t job, std::atomic<int64_t>& don
 
 // Runs the jobs and returns the bytes of each, in order. Rethrows an InputError of a job. A job whose process
 // is killed runs once more; if it is killed again, throws std::runtime_error with the job and the signal.
-// Both errors stop the other workers. If Ctrl-C stops them, `finished`, if given, receives the bytes of the
-// jobs that ended and empty bytes for all others.
+// Both errors stop all workers. If Ctrl-C stops the workers and `finished` is given, it receives the bytes of
+// the jobs that ended and empty bytes for all others.
 std::vector<std::string> run_in_workers(std::size_t jobs, const Job& job, const WorkerOptions& options = {},
                                         std::vector<std::string>* finished = nullptr);
 

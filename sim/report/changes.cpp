@@ -40,7 +40,7 @@ std::string change_text(const Change& change) {
          format_number(change.after) + " against " + value_text(change.before, change.unit) + " before)";
 }
 
-// Returns the verdict after, together with the one before if it differs.
+// Returns the first sentence of the "after" side, together with that of the "before" side if the two differ.
 std::string verdict_text(const std::string& name, const std::vector<std::string>& then,
                          const std::vector<std::string>& now) {
   if (then.empty() || now.empty()) return "";
@@ -48,8 +48,8 @@ std::string verdict_text(const std::string& name, const std::vector<std::string>
   return name + ": " + now.front() + " Before: " + then.front();
 }
 
-// Adds the verdicts of both sides on results of the same scenario. If each side has a single group, the two
-// are compared even if their scenarios differ.
+// Adds the verdicts of both sides on each scenario. If each side has a single group of results, the two
+// groups are compared even if their scenarios differ.
 void add_result_verdicts(const std::vector<ReportDocument>& documents, std::vector<std::string>& texts) {
   const std::vector<ResultGroup> before = result_groups(documents, true),
                                  after = result_groups(documents, false);

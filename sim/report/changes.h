@@ -1,4 +1,4 @@
-// Compares the "before" and "after" documents of a report, figure by figure.
+// Compares the "before" and "after" documents of a report, number by number.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// File names that do not identify a result, so that the name of the folder replaces them.
+// File names that do not identify a result. The name of the folder is used instead.
 constexpr std::array<std::string_view, 5> kPlainNames = {"result", "results", "compare", "capacity", "index"};
 
 bool is_plain(const fs::path& stem) {

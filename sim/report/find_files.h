@@ -1,4 +1,4 @@
-// Finds the files in a folder that a report can show.
+// Finds the files that a report may show: those that the user names, and those in folders.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ struct FoundFile {
 };
 
 // Returns `path` itself if it is a file, otherwise the *.json and results.sqlite files below it, ordered by
-// path. Links that lead outside the folder are added to `skipped`. Throws InputError for a path that cannot
-// be read.
+// path. Links that lead outside the folder are skipped, with a message in `skipped`. Throws InputError for a
+// path that cannot be read.
 std::vector<FoundFile> find_files(const std::string& path, std::vector<std::string>& skipped);
 
 }  // namespace kvcap

@@ -1,5 +1,5 @@
-// The page of kvcap report, which the build makes from report/ and embeds: one HTML file with everything
-// inline.
+// The page of kvcap report: one HTML file with everything inline, which the build creates from the folder
+// report/ and embeds in the program.
 #pragma once
 
 #include <string_view>

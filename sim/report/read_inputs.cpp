@@ -70,8 +70,8 @@ bool is_about_point(const std::string& column) {
   return std::find(kNames.begin(), kNames.end(), column) != kNames.end();
 }
 
-// True iff row i is one of at most `most` evenly spaced rows: the first row with its value of i * most /
-// rows.
+// True iff row i is one of at most `most` evenly spaced rows: the first row with its value of floor(i * most
+// / rows).
 bool is_kept(int64_t i, int64_t rows, int64_t most) {
   return rows <= most || i == 0 || i * most / rows != (i - 1) * most / rows;
 }
@@ -198,7 +198,7 @@ Json read_sweep_rows(const std::string& path) {
           if (base.is_discarded()) base = nullptr;
         }
       });
-  // Parameters with a single value are left to `base`.
+  // Leaves out parameters with a single value, because `base` contains them.
   Json varying = Json::array();
   for (const Json& name : parameters) {
     const Json& values = columns[name.get<std::string>()];

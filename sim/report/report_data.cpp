@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kPlace = R"(<script type="application/json" id="kvcap-data"></script>)";
 constexpr std::string_view kEndOfPlace = "</script>";
 
-// Replaces the HTML characters < > & of an ASCII JSON text by JSON escapes; they can occur only inside
-// strings.
+// Replaces the characters <, > and & of an ASCII JSON text by JSON escapes, so that HTML does not interpret
+// them. In JSON they occur only inside strings.
 std::string script_text(const std::string& json) {
   std::string text;
   text.reserve(json.size());

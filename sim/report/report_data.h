@@ -1,5 +1,5 @@
-// Report: JSON documents of kvcap, unchanged, and sentences computed from them. The page, Markdown and CSV
-// are three views of a report.
+// Report: the data of kvcap report, i.e. JSON documents of kvcap, unchanged, and sentences computed from
+// them. The page, Markdown and CSV are three views of a report.
 //
 // The page of report/ reads the report as kvcap.report/1:
 //

@@ -27,8 +27,8 @@ constexpr std::array<const char*, 10> kPages = {"overview",    "latency", "cache
                                                 "restoration", "sweep",   "plan",  "capacity",
                                                 "validation",  "changes"};
 
-// Collects the sentences of each page. If a page has several inputs, each sentence begins with its input's
-// name.
+// Collects the sentences of each page. If several inputs have sentences on a page, each sentence begins with
+// the name of its input.
 class Pages {
  public:
   void add(const std::string& page, const std::string& input, const std::string& sentence) {

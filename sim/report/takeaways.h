@@ -1,5 +1,6 @@
-// Takeaways: sentences that summarise the documents of a report, page by page. Every name and figure in them
-// is computed. If the interval of a difference includes zero, the sentence says that it is not significant.
+// Takeaways: sentences that summarise the documents of a report, page by page. Every name and number in them
+// is computed from the documents. If the interval of a difference includes zero, the sentence says that it is
+// not significant.
 #pragma once
 
 #include <string>

@@ -25,8 +25,8 @@ std::string side_text(const Report& report, bool is_before) {
   return list_text(names);
 }
 
-// Adds sentences on what has changed, then a collapsed table of the significant changes, which keeps a
-// comment on a pull request short.
+// Adds sentences on what has changed, then a table of the significant changes. The table is collapsed to keep
+// comments on pull requests short.
 void add_changes(MarkdownPage& page, const Report& report) {
   page.list({"After: " + side_text(report, false), "Before: " + side_text(report, true)});
   std::vector<std::string> changed = change_sentences(report.inputs);

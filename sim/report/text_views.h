@@ -7,11 +7,11 @@
 
 namespace kvcap {
 
-// Returns the takeaways, the differences between the sides, and one table per input.
+// Returns the differences between the "before" and "after" sides, the takeaways, and the view of each input.
 std::string report_markdown(const Report& report);
 
-// Returns one row per figure: input, setting, metric, value and half the width of its 95 % interval (empty if
-// unknown). Numbers have all digits.
+// Returns one row per number: input, setting, metric, value and half the width of its 95 % interval (empty if
+// unknown). Numbers are written with all digits.
 std::string report_csv(const Report& report);
 
 }  // namespace kvcap

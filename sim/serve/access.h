@@ -1,5 +1,5 @@
-// Access control of kvcap serve: it answers only requests that carry its token and name an address of this
-// machine.
+// Access control of kvcap serve: the server answers only requests that carry its token and whose Host header
+// is a loopback address with its port.
 #pragma once
 
 #include <string>

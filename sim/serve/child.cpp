@@ -75,7 +75,8 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  // Waits for the leader to end, then kills the rest of its group before the leader's process ID is released.
+  // Waits for the leader to end and kills the rest of its group before the leader's process ID is released
+  // and could be reused.
   ChildEnd finish(bool was_stopped) {
     if (was_stopped) kill_all();
     siginfo_t ignored{};
@@ -111,11 +112,11 @@ pid_t start(const std::string& program, const std::vector<std::string>& argument
   const pid_t pid = fork();
   if (pid < 0) fail("a run's process");
   if (pid == 0) become(program.c_str(), words.data(), output.writer(), errors.writer(), parent);
-  setpgid(pid, pid);  // in the child, too: whichever runs first
+  setpgid(pid, pid);  // the child does the same, because either process may run first
   return pid;
 }
 
-// Reads a piece of output and passes it on. Returns false at the end of the output.
+// Reads some output from `file` and passes it to `take`. Returns false at the end of the output.
 bool receive(int file, const std::function<void(std::string_view)>& take) {
   std::array<char, 65536> buffer;
   const ssize_t got = read(file, buffer.data(), buffer.size());

@@ -15,7 +15,7 @@ struct ChildEnd {
 };
 
 struct ChildHooks {
-  // Called with pieces of stdout and stderr.
+  // Called with each piece of text that arrives on stdout or stderr.
   std::function<void(std::string_view text)> on_output, on_errors;
   // Called at least ten times a second; if it returns true, the child is killed.
   std::function<bool()> is_stopped;

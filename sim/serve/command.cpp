@@ -62,7 +62,7 @@ std::string policies_of(const Answers& answer) {
   return joined(chosen, ",");
 }
 
-// True iff the input of this name has an answer that is not empty.
+// True iff the form input with this name has an answer that is not empty.
 bool is_given(const Answers& answers, std::string_view name) {
   const auto found = answers.find(name);
   return found != answers.end() && !(found->is_string() && found->get_ref<const std::string&>().empty());

@@ -1,4 +1,5 @@
-// Translates the answers of a form into a kvcap compare command, and its errors back into inputs of the form.
+// Translates the values that a user enters in the form ("answers") into a kvcap compare command, and finds
+// the form input that an error message of the command is about.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +9,8 @@
 
 namespace kvcap {
 
-// Thrown for an answer that cannot be part of a command. input(): the name of its input, or empty.
+// Thrown for an answer that cannot be part of a command. input(): the name of the form input with that
+// answer; empty if the error concerns none.
 class AnswerError : public std::runtime_error {
  public:
   AnswerError(std::string input, const std::string& text)
@@ -20,14 +22,16 @@ class AnswerError : public std::runtime_error {
 };
 
 // Returns the arguments of kvcap: {"compare", "demo", "--rate", "3", ...}. `answers` is a JSON object whose
-// keys are names of inputs or paths of fields. Its values are texts; that of "policies" is a list of texts.
-// An absent or empty answer sets nothing. Only `scenarios` are allowed as the scenario. Throws AnswerError.
+// keys are names of form inputs or paths of scenario fields. Its values are strings, except that of
+// "policies", which is a list of strings. An absent or empty answer adds nothing to the command. The answer
+// "scenario" must be one of `scenarios`. Throws AnswerError.
 std::vector<std::string> command_words(std::string_view answers, const std::vector<std::string>& scenarios);
 
 // Returns the command as typed into a shell: "kvcap compare demo --rate 3".
 std::string command_text(const std::vector<std::string>& words);
 
-// Returns the name of the input or field that an error message of the command is about; empty if none.
+// Returns the name of the form input or the path of the field that an error message of the command is about;
+// empty if there is none.
 std::string input_of_error(const std::string& error);
 
 }  // namespace kvcap

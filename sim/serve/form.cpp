@@ -117,7 +117,7 @@ std::string size_text(double bytes) {
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// Adds the values of the fields below `path`. Of a list, adds only those of the first item.
+// Adds the values of the fields below `path`. For a list, adds only the values of its first item.
 void add_fields(const Json& json, const std::string& path, Json& values) {
   const auto add = [&](const std::string& key, const Json& value) {
     add_fields(value, path.empty() ? key : path + "." + key, values);

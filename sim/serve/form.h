@@ -1,5 +1,5 @@
-// The form of kvcap serve: its inputs, the values allowed in them, and the values that a scenario gives them.
-// The table of scenario fields describes most of the inputs.
+// Describes the form of kvcap serve: its inputs, their allowed values, and the values that a scenario gives
+// them. Most descriptions come from the table of scenario fields.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 namespace kvcap {
 
 struct FormInput {
-  std::string_view name;     // key of its answer; for an input without an option, the path of its field
+  std::string_view name;     // key of the answer; for an input without an option, the path of the field
   std::string_view option;   // option of kvcap compare: "--rate"; empty: the field is set with --set
   std::string_view field;    // scenario field that gives unit, values and meaning; empty: none
   std::string_view group;    // heading above the input
   std::string_view title;    // label
   std::string_view choices;  // list of choices from the catalogue: "models"; empty: none
-  std::string_view hint;     // empty: the field's meaning
+  std::string_view hint;     // text below the input; empty: the field's meaning
 };
 std::span<const FormInput> form_inputs();
 // Returns the input with this name; null if there is none.
@@ -30,8 +30,9 @@ std::vector<std::string> shipped_scenarios();
 // program.
 std::string form_json(const std::vector<std::string>& scenarios);
 
-// Returns as JSON the values of a scenario by the names of inputs and the paths of fields, hints for the
-// inputs that it leaves empty, and its policy. An empty name stands for no scenario. Throws InputError.
+// Returns as JSON the values of a scenario, by the names of inputs and the paths of fields; hints for the
+// inputs that stay empty; and the policy of the scenario. An empty name stands for no scenario. Throws
+// InputError.
 std::string scenario_values_json(const std::string& scenario);
 
 }  // namespace kvcap

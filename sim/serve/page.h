@@ -1,4 +1,4 @@
-// The page of kvcap serve, which the build makes from report/src/serve and embeds.
+// The page of kvcap serve, which the build creates from report/src/serve and embeds in the program.
 #pragma once
 
 #include <string_view>

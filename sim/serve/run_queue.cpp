@@ -32,7 +32,7 @@ void append_bounded(std::string& to, std::string_view text) {
   to.append(text.substr(0, kMostTextBytes - std::min(to.size(), kMostTextBytes)));
 }
 
-// Assembles pieces of text into lines and passes each complete line on.
+// Assembles lines from texts that may begin and end anywhere, and passes each complete line to `take`.
 class Lines {
  public:
   explicit Lines(std::function<void(const std::string&)> take) : take_(std::move(take)) {}

@@ -1,5 +1,5 @@
-// RunQueue: the queue of the comparisons that the page has started. One runs at a time, in a child process,
-// and a few more may wait. The results of each are in a folder of its own.
+// RunQueue: the queue of comparisons that users start on the page of kvcap serve. One comparison runs at a
+// time, in a child process, and a few more may wait. Each has a folder for its results.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ struct QueuedRun {
   std::filesystem::path folder;
   RunState state = RunState::waiting;
   std::string progress;               // current activity: "simulating"
-  double share = 0;                   // share of that activity that is done
+  double share = 0;                   // completed share of that activity
   std::vector<std::string> finished;  // a JSON object for each finished simulation
   std::string messages;               // other lines of stderr
   std::string answer;                 // stdout
@@ -50,8 +50,8 @@ class RunQueue {
   // Cancels a waiting or running run. Returns false if there is no such run, or it has ended.
   bool cancel(int64_t id);
 
-  // Return JSON: all runs with number, command and state, newest first; everything about one run ("" if there
-  // is no such run).
+  // Return JSON: list_json() all runs with number, command and state, newest first; run_json() everything
+  // about one run ("" if there is no such run).
   std::string list_json() const;
   std::string run_json(int64_t id) const;
   // Returns the report of a run's results; nullopt if there is none.
@@ -71,7 +71,7 @@ class RunQueue {
   std::deque<QueuedRun> runs_;  // references stay valid while others are added
   int64_t next_ = 1;
   std::atomic<bool> is_ending_ = false;
-  std::atomic<int64_t> cancelled_ = 0;  // the run to end; 0: none
+  std::atomic<int64_t> cancelled_ = 0;  // number of the run to cancel; 0: none
   std::thread worker_;                  // last member, because the thread uses the others
 };
 

@@ -37,8 +37,8 @@ constexpr std::chrono::seconds kLongestCheck{20};
 constexpr const char* kPagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// A report contains its script inline. Sandboxed without an origin, it can reach neither the form nor the
-// server.
+// A report contains its script inline. The sandbox has no origin, so the script can reach neither the form
+// nor the server.
 constexpr const char* kReportPolicy =
     "sandbox allow-scripts allow-downloads allow-modals; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
@@ -100,9 +100,9 @@ struct PageServer::State {
   std::thread thread;
 };
 
-// Requests that the page sends carry the token in a header; those that the browser makes by itself, in the
-// address. The script of a report can read the report's address, which therefore contains a key that is valid
-// only for reports.
+// Requests from the script of the page carry the token in a header; requests that the browser makes by itself
+// carry it in the address. The script of a report can read the report's address, which therefore contains a
+// key that is valid only for reports instead of the token.
 bool PageServer::State::knows_token(const Request& request) const {
   if (request.path.starts_with(kReports) && is_same_secret(request.get_param_value("key"), report_key))
     return true;
@@ -119,7 +119,8 @@ std::pair<int, std::string> PageServer::State::refusal(const Request& request) c
   if (request.method == "GET") return {};
   if (request.get_header_value("Content-Type") != kJson)
     return {415, std::string("allowed: a body of the type ") + kJson};
-  // The size limit cannot be enforced for bodies that are compressed or of unknown length.
+  // Bodies that are compressed or of unknown length are refused, because the size limit cannot be enforced
+  // for them.
   if (!request.has_header("Content-Length") || request.has_header("Transfer-Encoding") ||
       request.has_header("Content-Encoding"))
     return {411, "allowed: an uncompressed body with Content-Length"};

@@ -8,7 +8,8 @@
 namespace kvcap {
 namespace {
 
-// Notes of replications may differ only in their numbers; a reader needs one of them.
+// Removes digits and points, to recognize notes of replications that differ only in their numbers; of these,
+// only one is shown.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return (c >= '0' && c <= '9') || c == '.'; });
   return text;

@@ -1,4 +1,4 @@
-// AssumedLines: what a run assumed, in a few lines.
+// AssumedLines: the assumptions behind a run, as a few lines of text.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,9 @@ struct AssumedLines {
   std::size_t more = 0;            // number of further lines, which are left out
 };
 
-// Returns the notes that hold for the run, each once, assumptions first. Leaves out notes that are shown
-// elsewhere: on prices, on options without an effect, and on fields that have changed since.
+// Returns the notes on a run, each once, assumptions first. Leaves out notes that are shown elsewhere: those
+// on prices, on options without an effect, and the notes of the scenario file on fields that overrides have
+// changed.
 AssumedLines assumed_lines(const std::vector<std::string>& notes);
 
 }  // namespace kvcap

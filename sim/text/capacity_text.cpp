@@ -57,8 +57,8 @@ std::vector<CapacityColumn> capacity_columns(const std::vector<std::string>& tar
       *same = column_of(target);
     }
   }
-  // A target on a percentile is judged by the share of all turns beyond its bound. The mean of the seeds'
-  // percentiles does not show that share, so it gets a column.
+  // A target on a percentile is judged by the share of all turns beyond its bound, so that share gets a
+  // column. The mean of the seeds' percentiles does not show it.
   const auto latency_of = [](const std::string& metric) { return metric.substr(metric.find('_')); };
   const auto is_alone = [&](const std::string& target) {
     return std::count_if(targets.begin(), targets.end(), [&](const std::string& other) {
@@ -93,7 +93,7 @@ std::string curve_text(const CapacityQuestion& question, const CapacityAnswer& a
   std::vector<std::string> targets;
   for (const Target& one : question.meet) targets.push_back(one.metric);
   std::vector<CapacityColumn> columns = capacity_columns(targets);
-  // The goodput is shown by the bar and the number before it.
+  // The goodput needs no column: the bar and the number in front of the bar show it.
   columns.pop_back();
   std::erase_if(columns, [&](const CapacityColumn& one) {
     return one.is_alarm && std::none_of(answer.curve.begin(), answer.curve.end(),

@@ -11,8 +11,9 @@
 namespace kvcap {
 namespace {
 
-// The parts of the TTFT, as ttft_breakdown_ms names them, and what a request does in each. "batching" is
-// split off from "prefill".
+// The parts of the TTFT, with their names in ttft_breakdown_ms and what a request does in each part.
+// "batching" is not in ttft_breakdown_ms: it is the part of "prefill" that is due to other requests in the
+// same steps.
 struct Part {
   std::string_view name;
   const char* doing;

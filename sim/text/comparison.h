@@ -1,5 +1,5 @@
-// Comparison: the facts that sentences about results state: which settings may be compared, which one is
-// ahead, by how much, and in which part of a request.
+// Comparison: computes the facts that sentences about results state: which settings may be compared, which
+// one is ahead, by how much, and in which part of a request.
 #pragma once
 
 #include <optional>
@@ -38,16 +38,16 @@ enum class SloVerdict { meets, unclear, misses };  // unclear: the interval cont
 
 // Smaller relative differences are called equal.
 inline constexpr double kNoticeableShare = 0.005;
-// A run that is too short should be repeated with this many times its sessions.
+// The factor by which sentences propose to raise the number of sessions of a run that is too short.
 inline constexpr double kLongerRun = 4;
-// Shares of rejected and failed turns, or of truncated and abandoned turns, above which sentences mention
-// them before any latency.
+// Sentences mention unserved turns before any latency if the share of rejected and failed turns exceeds
+// kFewUnanswered, or that of truncated or abandoned turns exceeds kFewCut.
 inline constexpr double kFewUnanswered = 0.001, kFewCut = 0.01;
 
 inline constexpr std::string_view kOutputCost = "cost.usd_per_million_output_tokens";
-// The name of the resource `nvlink` for GPUs without NVLink.
+// The displayed name of the resource `nvlink` (the link between GPUs) if the GPUs have no NVLink.
 inline constexpr std::string_view kPcieBetweenGpus = "PCIe between the GPUs";
-// Mean time from admission to the first token, of turns with history.
+// The metric for the mean time from admission to the first token, over turns with history.
 inline constexpr std::string_view kHistoryService = "mean_service_ttft_with_history_ms";
 
 class Comparison {
@@ -58,8 +58,8 @@ class Comparison {
   const std::vector<Difference>& differences() const { return differences_; }
   const std::optional<Setting>& ideal() const { return ideal_; }
   // Returns the settings that may be called better than others: they can be built, their runs are long
-  // enough, they serve the load, and they leave almost no turns unserved. (A setting that answers few turns
-  // answers them fast.)
+  // enough, they serve the load, and they leave almost no turns unserved. (A setting that rejects most turns
+  // serves the others fast.)
   const std::vector<Setting>& eligible() const { return eligible_; }
   bool is_eligible(const Setting& setting) const;
   // Return the settings that can be built, and those of them that are not saturated.
@@ -84,7 +84,7 @@ class Comparison {
   // Returns the eligible settings that have a cost.
   std::vector<Setting> affordable() const;
 
-  // True iff there is an ideal setting and no eligible one serves turns with history faster.
+  // True iff there is an ideal setting, and no eligible setting serves turns with history faster than it.
   bool is_beside_ideal() const;
   // Returns the mean service TTFT of turns with history, minus that of the ideal setting if
   // is_beside_ideal().
@@ -104,9 +104,9 @@ class Comparison {
   double least_truncated_ = 1;
 };
 
-// Returns the parts of a setting's mean TTFT in ms, each with what a request does in it.
+// Returns the parts of a setting's mean TTFT: the time in ms and what a request does in that part.
 std::vector<std::pair<double, const char*>> ttft_parts(const Setting& setting);
-// Returns the differences one - other of these parts.
+// Returns the differences (one - other) in these parts.
 std::vector<std::pair<double, const char*>> ttft_parts_between(const Setting& one, const Setting& other);
 // Returns the noticeable parts of `whole_ms`, largest first: "20.0 loading, 6.10 less queueing". `more`: the
 // text between a positive part and what a request does in it.

@@ -15,10 +15,10 @@ class CsvRows {
   // Adds a row; none if `value` is NaN.
   void add(const std::string& input, const std::string& setting, const std::string& metric, double value,
            double half_width = kNaN);
-  // Adds every number of a JSON value, named by its dotted path; positions are the keys of a list.
+  // Adds every number in a JSON value, under the dotted path to it. In a list, the key is the position.
   void add_all(const std::string& input, const std::string& setting, const Json& value,
                const std::string& name);
-  // Adds the numbers of every item of a list; `key` names the field that identifies an item.
+  // Adds the numbers of every item of a list. `key`: the key whose value identifies an item.
   void add_list(const std::string& input, const Json& list, const char* key);
   std::string take() { return std::move(text_); }
 

@@ -23,7 +23,7 @@ std::string formatted(const char* pattern, auto... values) {
 
 std::string percent(double error) { return formatted("%+.1f %%", 100 * error); }
 
-// Returns a row for a fitted parameter: a factor without a unit, a time in ms.
+// Returns the row of a fitted parameter. Times are printed in ms; factors have no unit.
 std::string row_of(const FitEstimate& one) {
   const FitParameter& parameter = one.parameter;
   const char* unit = parameter.reference_s > 0 ? " ms" : "";
@@ -73,7 +73,8 @@ std::string sentences_of(const FitAnswer& answer) {
   return text;
 }
 
-// Describes how a run's hits are distributed over its prompts, and what that means for other workloads.
+// Describes how a run's prefix cache hits are distributed over its prompts, and says that they do not apply
+// to other workloads.
 std::string form_of(const PromptHits& hits) {
   const bool is_share = hits.shared == SharedText::share_of_each_prompt;
   return std::string(is_share ? ", the same share of every prompt"
@@ -89,7 +90,8 @@ std::string fitted_share(const FitEstimate& share, const PromptHits& hits) {
          format_percent(high) + ")" + form_of(hits);
 }
 
-// Describes how the fit treats the hits of a run whose log does not show them; "" if the log shows them.
+// Describes how the fit treats the prefix cache hits of a run whose log does not show them; "" if the log
+// shows them.
 std::string hits_text(const FitRun& run, const FitAnswer& answer) {
   const PromptHits& hits = run.hits;
   if (!hits.are_unknown) return "";

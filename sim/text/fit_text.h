@@ -1,4 +1,4 @@
-// The answer of a fit: a report for people, JSON, and the notes of the fitted profile.
+// Formats the result of kvcap fit: as a report for people, as JSON, and as notes of the fitted profile.
 #pragma once
 
 #include <string>

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kMostRows = 50;
 
-// Escapes a text for Markdown, so that it cannot form a cell, a line, a tag, a link in brackets or emphasis.
+// Escapes a text for Markdown, so that it cannot start a table cell, a line, a tag, a link in brackets or
+// emphasis.
 std::string plain(std::string_view text) {
   std::string safe;
   for (char c : plain_line(text)) {

@@ -1,5 +1,5 @@
-// MarkdownPage: builds a page of headings, lists and tables. All texts are escaped, so they cannot form a
-// line, cell, tag or emphasis.
+// MarkdownPage: builds a page of headings, lists and tables. All texts are escaped, so they cannot start a
+// line, a table cell, a tag or emphasis.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class MarkdownPage {
   void heading(int level, const std::string& text);
   void list(const std::vector<std::string>& items);
   // Adds a table whose first `texts` columns are left-aligned texts; the others are numbers. A long table is
-  // cut off, with a note.
+  // cut off, and a note counts the rows that are left out.
   void table(const Cells& head, const std::vector<Cells>& rows, std::size_t texts);
   // Begins a collapsible section with this title, which ends at end_fold().
   void fold(const std::string& title);

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kModelRows[] = {"mean_ttft_ms", "p99_ttft_ms", "p99_itl_ms",
                                       "cost.usd_per_million_output_tokens"};
 
-// Returns "low..high" for a metric; "-" without an interval, or for the cost of a bound, as in the results
-// table.
+// Returns "low..high" for a metric; "-" if there is no interval, or if the metric is a cost and the setting
+// is a bound that cannot be built.
 std::string cell(const RunResult& result, const char* metric) {
   if (find_quantity(metric)->is_real_only && result.is_bound) return std::string(kUnknown);
   for (const ModelInterval& one : result.model_intervals) {

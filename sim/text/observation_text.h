@@ -1,4 +1,4 @@
-// Writes what was observed of a server, as a table and as JSON.
+// Formats the summary of a server's metrics (kvcap observe) as a table and as JSON.
 #pragma once
 
 #include <string>

@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A group of policies that restore alike; the first one represents all.
+// A group of policies with the same restoration (restore_alike()). The first policy represents the group.
 struct Way {
-  std::size_t entry;  // in "policies"
+  std::size_t entry;  // index in the document's "policies"
   std::vector<std::string> policies;
 };
 
@@ -102,7 +102,8 @@ std::string alike_text(const std::vector<Way>& ways) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// Returns a line that names the bounds, whose times are 0; "" without any.
+// Returns a line that names the policies that are only bounds, with restoration times of 0; "" if there are
+// none.
 std::string bounds_text(const Json& policies) {
   std::vector<std::string> bounds;
   for (const Json& entry : policies)

@@ -1,4 +1,4 @@
-// The tables of all sentences about results. sentence.h explains how a row is read.
+// Tables of all sentences that kvcap can say about results. sentence.h explains how to read a row.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct ResultSubject {
   const Comparison& all;
   Setting one;
   std::optional<Setting> other = std::nullopt;
-  std::string_view latency = {};  // the metric, for sentences that serve any latency
+  std::string_view latency = {};  // the metric, for sentences that can state any latency
 
   double number(std::string_view metric) const { return one.number(metric); }
   double ratio(std::string_view metric) const { return number(metric) / other->number(metric); }
@@ -44,7 +44,7 @@ inline double restore_factor(const ResultSubject& s) {
 inline double saving(const ResultSubject& s) { return 1 - s.ratio(kOutputCost); }
 // Returns the difference in p99 TTFT.
 Difference tail_difference(const ResultSubject& s);
-// Whether the policy computes restored prompts in steps of their own.
+// Whether the policy computes the prompts of restored requests in engine steps of their own.
 bool has_own_steps(const Setting& one);
 // Whether `one` has a clearly lower mean TTFT than `other`, the ideal setting.
 bool is_below_ideal(const ResultSubject& s);
@@ -58,10 +58,9 @@ const ResourceRow* bottleneck_of(const ResultSubject& s, std::string_view metric
 double busy_share(const ResultSubject& s);
 double wear_usd_per_hour(const ResultSubject& s);
 // Returns the settings that wear out their SSDs within five years, or whose wear is a noticeable share of
-// their cost, the fastest first: "0.625 years with kv_offload (0.220 $ an hour)".
+// their cost, the shortest lifetime first: "0.625 years with kv_offload (0.220 $ an hour)".
 std::string worn(const ResultSubject& s);
-// Whether the total cost of some of these settings leaves out the price of the wear, as it does for rented
-// SSDs.
+// Whether the total cost of any setting in worn() excludes the price of the wear, as it does for rented SSDs.
 bool leaves_out_wear(const ResultSubject& s);
 // Whether another eligible setting stores anything.
 bool others_store(const ResultSubject& s);
@@ -70,15 +69,15 @@ bool all_cost_the_same(const ResultSubject& s);
 // have an interval.
 std::vector<std::string> differences_texts(const ResultSubject& s, std::string_view metric,
                                            bool with_interval);
-// Return the labels of the settings that are saturated, that are saturated because clients give up, and whose
-// run is too short to tell.
+// Return the labels of the settings that are saturated because more arrives than leaves (overloaded), that
+// are saturated because clients give up (left_by_clients), or whose run is too short to tell (undecided).
 std::string overloaded(const ResultSubject& s);
 std::string left_by_clients(const ResultSubject& s);
 std::string undecided(const ResultSubject& s);
 // Whether all settings that can be built are saturated because more arrives than leaves.
 bool all_overloaded(const ResultSubject& s);
-// Return settings with their shares of turns: "hcache rejects 60.0 %". few_unanswered(): only if no setting
-// has a noticeable share.
+// Return the settings with their shares of unserved turns: "hcache rejects 60.0 %". unanswered() is empty if
+// no setting has a noticeable share, and few_unanswered() is empty if one has.
 std::string unanswered(const ResultSubject& s);
 std::string few_unanswered(const ResultSubject& s);
 std::string abandoned(const ResultSubject& s);
@@ -91,8 +90,8 @@ struct ByTargets {
 };
 ByTargets by_targets(const ResultSubject& s);
 
-// The eligible settings in order of p99 TTFT, and how many of them lead: the runs do not tell these from the
-// first one, but tell each of them from all others. 0 leaders: no such split exists.
+// The eligible settings in order of p99 TTFT. The runs do not distinguish the first `leaders` settings from
+// the best one, but distinguish each of them from all later settings. 0 leaders: no such split exists.
 struct Ahead {
   std::vector<Setting> sorted;
   std::size_t leaders = 0;
@@ -119,8 +118,8 @@ inline constexpr ResultSentence kTroubles[] = {
      [](const ResultSubject& s) { return !undecided(s).empty(); }},
 };
 
-// Which settings meet the targets, and at what price. The sentence begins with the first clause that applies;
-// kOtherTargets follow.
+// Which settings meet the targets, and at what price. The sentence consists of the first clause of kTargets
+// that applies, and of all clauses of kOtherTargets that apply.
 inline constexpr ResultSentence kTargets[] = {
     {"{meeting} {targets}{price}", [](const ResultSubject& s) { return !by_targets(s).meeting.empty(); }},
     {"{so far} {targets} so far", [](const ResultSubject& s) { return !by_targets(s).so_far.empty(); }},
@@ -158,7 +157,8 @@ inline constexpr ResultSentence kPrice[] = {
     {"; the cheapest of them is {one} at {hourly} $/h", nullptr, {kHourly}},
 };
 
-// A single setting that serves the load, and the latencies of settings of which none may be called better.
+// Latencies without a verdict: of a single setting (kServes), or of several settings of which none may be
+// called better (kValues).
 inline constexpr ResultSentence kServes[] = {
     {"So far {one} has a mean TTFT of {mean with unit} and a p99 TTFT of {p99 with unit}.",
      [](const ResultSubject& s) { return s.one.is_undecided(); },
@@ -175,20 +175,20 @@ inline constexpr ResultSentence kValues[] = {
     {"{metric} is {latencies}."},
 };
 
-// Another latency that tells settings apart where TTFT does not, and one that favours a different setting
-// than TTFT.
+// Sentences about a latency other than TTFT: one that distinguishes settings although TTFT does not (kApart),
+// or one that favours a different setting than TTFT (kBut).
 inline constexpr ResultSentence kApart[] = {{"{metric} tells them apart: {latencies}."}};
 inline constexpr ResultSentence kBut[] = {
     {"; but {one} lowers {metric} by {saving of metric} against {other} ({value} against {other value})."},
 };
 
-// The settings with the lowest p99 TTFT, if the runs do not tell them apart, against all others.
+// Compares the settings with the lowest p99 TTFT, among which the runs do not distinguish, with all others.
 inline constexpr ResultSentence kAhead[] = {
     {"{leaders} have a lower p99 TTFT than {followers} ({p99 of leaders} against {p99 of followers} ms); "
      "these "
      "runs do not show which of them is lowest{; what it stores}."},
 };
-// The setting with the lowest p99 TTFT, against the next one.
+// Compares the setting with the lowest p99 TTFT with the next one.
 inline constexpr ResultSentence kVerdict[] = {
     {"These runs do not show whether {one} or {other} has the lower p99 TTFT ({p99} against {other p99} "
      "ms{p99 difference}){; what it stores}.",
@@ -213,8 +213,9 @@ inline constexpr ResultSentence kStores[] = {
     {"stores {bytes change} % more bytes"},
 };
 
-// The setting that serves turns with history fastest, against all others. The time in excess of ideal's
-// includes the time of sharing steps, so it is not called the restoration time, which is mean_restore_ms.
+// Compares the setting that serves turns with history fastest with all others. The time in excess of the
+// ideal setting's includes waiting for other requests in shared steps, so the sentence does not call it the
+// restoration time, which is mean_restore_ms.
 inline constexpr ResultSentence kFastest[] = {
     {"Turns with history take {restore} ms longer with {one} than with ideal{added factors}.",
      [](const ResultSubject& s) { return s.all.is_beside_ideal(); },
@@ -257,7 +258,7 @@ inline constexpr ResultSentence kBottleneck[] = {
      {"bound_by"}},
 };
 
-// A setting against the ideal one, and against the one with the next lowest mean TTFT.
+// Compare a setting with the ideal one (kLoss), and with the one that has the next lowest mean TTFT (kGain).
 inline constexpr ResultSentence kLoss[] = {
     {"The mean TTFT of {one} is {mean gain} ms lower than that of {other}{parts of gain}. {other} bounds "
      "what "
@@ -288,7 +289,7 @@ inline constexpr ResultSentence kGain[] = {
      {kMean}},
 };
 
-// All settings against the first one.
+// Differences of all settings from the first one.
 inline constexpr ResultSentence kDifferences[] = {
     {"p99 TTFT against {one}: {p99 intervals}.",
      [](const ResultSubject& s) { return !differences_texts(s, kTail, true).empty(); }},
@@ -319,7 +320,7 @@ inline constexpr ResultSentence kStorageCost[] = {
      {"cost.usd_per_saved_gpu_hour", "cost.usd_per_gpu_hour"}},
 };
 
-// One setting.
+// Sentences about a single setting.
 inline constexpr ResultSentence kHits[] = {
     {"Of every 100 prompt tokens (history and new) {hits} came from stored state; {reusing} of the turns "
      "reused some."},
@@ -342,7 +343,7 @@ inline constexpr ResultSentence kWear[] = {
      [](const ResultSubject& s) { return s.number("ssd_writes.lifetime_years") > 0; }},
 };
 
-// All settings.
+// Sentences about all settings together.
 inline constexpr ResultSentence kWorn[] = {
     {"The rated writes of the SSDs last {worn}; the cost does not contain this wear.", leaves_out_wear},
     {"The rated writes of the SSDs last {worn}.", [](const ResultSubject& s) { return !worn(s).empty(); }},

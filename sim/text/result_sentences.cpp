@@ -21,7 +21,7 @@ void add(std::vector<std::string>& paragraphs, const std::vector<std::string>& t
 
 ResultSubject first_of_all(const Comparison& all) { return {all, all.settings().front()}; }
 
-// Returns one sentence of clauses, the worst first; "" if nothing is wrong.
+// Returns one sentence that lists what is wrong with the settings, the worst first; "" if nothing is wrong.
 std::string trouble_of(const Comparison& all) {
   const std::vector<std::string> clauses = all_said(kTroubles, first_of_all(all));
   return clauses.empty() ? "" : joined(clauses, "; ") + ".";
@@ -33,8 +33,8 @@ std::string target_of(const Comparison& all) {
   return begin.empty() ? "" : begin + joined(all_said(kOtherTargets, first_of_all(all)), "") + ".";
 }
 
-// Returns the verdict on p99 TTFT against one other setting, together with another latency that tells
-// settings apart where p99 TTFT does not, or that favours a different setting.
+// Returns the verdict on p99 TTFT for a pair of settings. Adds another latency if it distinguishes settings
+// although p99 TTFT does not, or if it favours a different setting.
 std::vector<std::string> verdicts_against(const Comparison& all, const ResultSubject& pair, bool is_split) {
   const Setting& winner = pair.one;
   const std::string tail = is_split ? first_said(kAhead, pair) : first_said(kVerdict, pair);
@@ -129,7 +129,8 @@ std::string most_stored_text(const RunResult& result) {
   return listed(parts);
 }
 
-// Returns the bills of storage whose size was not set, each with the peak of the bytes stored.
+// Returns a text for each setting that is billed for storage without a set size: the bill and the peak of the
+// bytes stored.
 std::vector<std::string> unsized_texts(const Comparison& all) {
   std::vector<std::string> texts;
   for (const Setting& setting : all.settings()) {
@@ -193,7 +194,8 @@ void explain_several(const Comparison& all, std::vector<std::string>& paragraphs
   }
   add(paragraphs, {first_said(kDifferences, first_of_all(all))});
   if (!cheapest || !fastest || all.affordable().size() < 2) return;
-  // Explains the higher cost of the fastest setting by its storage, else the bottleneck of the cheapest one.
+  // If the storage cost of the fastest setting is known, states it as the reason for the higher cost;
+  // otherwise states the bottleneck of the cheapest setting.
   std::string reason = first_said(kStorageCost, ResultSubject{all, *fastest});
   if (reason.empty() && cheapest->label != fastest->label)
     reason = first_said(kBottleneck, ResultSubject{all, *cheapest});
@@ -328,7 +330,8 @@ std::vector<std::string> headlined_sentences(const Comparison& all) {
 
 std::vector<std::string> detail_notes(const Comparison& all) {
   std::vector<std::string> notes = notes_of(all, NoteKind::detail);
-  // A note that is outdated for one setting is not printed as true for all.
+  // Leaves out notes that are outdated for at least one setting, because they would be printed as true for
+  // all.
   const std::vector<std::string> old = outdated_notes(all);
   std::erase_if(notes, [&](const std::string& note) {
     return std::find(old.begin(), old.end(), noted(NoteKind::outdated, note)) != old.end();
@@ -353,7 +356,7 @@ std::string outdated_text(std::size_t notes) {
 
 std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more_assumptions) {
   if (all.settings().empty()) return {};
-  // Two sentences, besides the one on what is wrong.
+  // Two sentences, in addition to the one on what is wrong.
   const std::size_t most = trouble_of(all).empty() ? 2 : 3;
   std::vector<std::string> texts = answers(all);
   texts.resize(std::min(texts.size(), most));

@@ -1,4 +1,5 @@
-// Builds the sentences that summarise one or several results. Every name and figure in them is computed.
+// Builds the sentences that summarise one or several results. Every name and number in them is computed from
+// the results.
 #pragma once
 
 #include <string>
@@ -10,9 +11,9 @@
 
 namespace kvcap {
 
-// These functions return paragraphs without line breaks. answers(): the sentences that answer the question,
-// the most important first. sentences(): all sentences, beginning with the answers. The others: the sentences
-// on one subject.
+// These functions return paragraphs without line breaks. answers() returns the sentences that answer the
+// question, the most important first; sentences() returns all sentences, beginning with the answers; the
+// *_sentences() functions return those on one subject.
 //
 // The answers say first what is wrong with a setting (saturated, unserved turns, a run too short to tell),
 // then which settings meet the targets and at what price, then the difference that decides. A setting with
@@ -33,14 +34,16 @@ std::vector<std::string> resource_sentences(const Comparison& results);
 std::string left_out_text(std::size_t notes, std::size_t assumptions);
 // Returns "2 notes of the file may not hold for the changed fields: --explain shows them"; "" without any.
 std::string outdated_text(std::size_t notes);
-// Return the notes that no sentence contains, each once: those on details, and those of the file's author
-// that are outdated, with their label.
+// Return notes that no sentence contains, each once: the notes on details, and the outdated notes of the
+// scenario file with their label.
 std::vector<std::string> detail_notes(const Comparison& results);
 std::vector<std::string> outdated_notes(const Comparison& results);
 
-// Returns the notes that belong next to an answer, as sentences: defaults that moved, and assumed values.
+// Returns the notes that belong next to an answer, as sentences: those on assumed values, and on defaults
+// that have changed since an earlier version of kvcap.
 std::vector<std::string> assumptions(const std::vector<std::string>& notes);
-// Returns those of these notes that even a brief answer contains: on an engine version simulated as another.
+// Returns the notes that even a brief answer contains: those on an engine version that is simulated as
+// another version.
 std::vector<std::string> version_texts(const std::vector<std::string>& notes);
 
 // Returns "Answers of cacheblend differ: at least 15 % recomputed: F1 ...", or "" for a lossless policy.

@@ -15,7 +15,8 @@
 namespace kvcap {
 namespace {
 
-// Returns the sentence of `rows` about each other eligible setting for which `is_meant` holds.
+// Returns, for each other eligible setting for which `is_meant` holds, the first sentence of `rows` that
+// applies.
 template <std::size_t kRows, typename Meant>
 std::vector<std::string> beside_others(const ResultSubject& s, const ResultSentence (&rows)[kRows],
                                        Meant is_meant) {
@@ -29,7 +30,7 @@ std::vector<std::string> beside_others(const ResultSubject& s, const ResultSente
 bool stores_both(const ResultSubject& s) { return s.number(kStored) > 0 && s.other->number(kStored) > 0; }
 bool has_cost(const ResultSubject& s) { return s.other->number(kOutputCost) > 0; }
 
-constexpr std::size_t kFew = 4;  // more are counted instead of named
+constexpr std::size_t kFew = 4;  // a longer list counts the rest instead of naming it
 
 // Returns the labels as a list; "a, b, c and 2 more" if there are more than kFew.
 std::string few_of(std::vector<std::string> labels) {
@@ -377,7 +378,8 @@ std::string price_text(const ResultSubject& s) {
   return first_said(kPrice, ResultSubject{s.all, *least, *most});
 }
 
-// Returns how to lengthen the run. The number of sessions in a trace is fixed.
+// Returns how the user can lengthen the run. A trace with recorded arrivals needs a different proposal,
+// because its number of sessions is fixed.
 std::string longer_run(const ResultSubject& s) {
   const Json scenario = Json::parse(s.one.result->scenario_json, nullptr, false);
   const Json& workload = value_of(scenario, "workload");

@@ -47,7 +47,7 @@ bool has_number(const std::vector<RunResult>& results, const Quantity& row) {
                      [&row](const RunResult& result) { return !std::isnan(result.number(row.name)); });
 }
 
-// Returns the rows whose visibility is at least `least`, and those that are asked for.
+// Returns the rows whose visibility is at least `least`, and those of the metrics in `asked`.
 std::vector<const Quantity*> rows_of(const std::vector<RunResult>& results, Visibility least,
                                      const std::vector<std::string>& asked = {}) {
   std::vector<const Quantity*> rows;

@@ -1,4 +1,4 @@
-// Writes results for the terminal: a table, and sentences computed from its numbers.
+// Formats results for the terminal: a table, and sentences computed from its numbers.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 namespace kvcap {
 
 struct TableOptions {
-  std::vector<std::string> metrics{};  // rows that are shown in any case
-  bool is_brief = false;               // two sentences besides what is wrong, and a line that counts the rest
-  std::size_t assumptions = 0;         // number of assumptions that the caller leaves out, for that line
+  std::vector<std::string> metrics{};  // metrics whose rows are always shown
+  bool is_brief = false;               // prints only brief_sentences() below the table
+  std::size_t assumptions = 0;         // assumptions that the caller does not print; counted in a brief text
 };
 
 // Returns a table that fits the terminal (setting_grid.h), followed by the answers and, unless brief, all

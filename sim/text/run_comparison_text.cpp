@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kComparisonColumns = 100;
 
-// A figure of both sides that is shown but not judged.
+// A figure that is shown for the simulation and the server, but not judged.
 struct EvidenceRow {
   const char *name, *unit;
   Both RunEvidence::*figure;
@@ -25,8 +25,8 @@ constexpr EvidenceRow kEvidence[] = {
     {"arrivals", "1/s", &RunEvidence::arrivals_per_s},
     {"mean prompt", "tokens", &RunEvidence::prompt_tokens},
     {"mean answer", "tokens", &RunEvidence::output_tokens},
-    {"found on the GPU", "%", &RunEvidence::gpu_hit_rate, 100},
-    {"found below it", "%", &RunEvidence::lower_hit_rate, 100},
+    {"hits on the GPU", "%", &RunEvidence::gpu_hit_rate, 100},
+    {"hits in lower tiers", "%", &RunEvidence::lower_hit_rate, 100},
     {"KV capacity", "tokens", &RunEvidence::kv_capacity_tokens},
     {"KV usage, mean", "%", &RunEvidence::kv_usage, 100},
     {"running, mean", "", &RunEvidence::running},

@@ -1,4 +1,4 @@
-// Writes the comparison of a simulation with a server's log, as a table and as JSON.
+// Formats the comparison of a simulation with a server's log as a table and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Sentence: a row of a table that lists what the tool can say about a subject.
+// Sentence: a text with placeholders and the condition under which it is said. Tables of sentences list what
+// kvcap can say about a subject, such as a pair of results.
 //
 // A row applies if the subject has every metric that the row reads and the row's condition holds. Its text
 // contains placeholders in braces, which the subject's table of placeholders fills: "{one} is bound by

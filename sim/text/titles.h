@@ -1,4 +1,4 @@
-// Titles for readers, in place of the dotted names of metrics and of a scenario's fields.
+// Returns titles for readers, in place of the dotted names of metrics and of a scenario's fields.
 #pragma once
 
 #include <limits>
@@ -15,8 +15,8 @@ std::string metric_title(std::string_view name);
 std::string metric_text(std::string_view name, double value,
                         double half_width = std::numeric_limits<double>::quiet_NaN());
 
-// Returns the title of a field, "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". Options
-// of an engine keep the engine's name for them: "max_num_seqs".
+// Returns the title of a field, "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". An option
+// of an engine keeps the name that the engine gives it: "max_num_seqs".
 std::string field_title(std::string_view path);
 
 // Returns a value of a field in a readable unit: "128 GB", "lmcache".

@@ -74,7 +74,7 @@ std::string tolerance_text(const Check& check) {
   return check.absolute ? format_number(100 * check.tolerance) + " pp" : percent_text(check.tolerance);
 }
 
-// Returns the number of tuned parameters, or the role of a check that is not a test.
+// Returns the number of tuned parameters behind a test; for other checks, "fit" or "input".
 std::string tuned_text(const Check& check) {
   if (check.role == Role::fitted) return "fit";
   if (check.role == Role::input) return "input";
@@ -83,7 +83,7 @@ std::string tuned_text(const Check& check) {
 
 bool judged(const Check& check) { return check.verdict != Agreement::not_comparable; }
 
-// Counts of a suite. Verdicts are counted for tests; fitted and given numbers are counted separately.
+// Counts of one suite: tests by verdict, and separately the checks whose numbers were fitted or given.
 struct Tally {
   std::array<int, std::size(kAgreementNames)> counts{};
   int fitted = 0, inputs = 0;
@@ -211,7 +211,7 @@ std::string in_a_cell(std::string_view any) {
   return text;
 }
 
-// Returns what was tuned for the row's number.
+// Returns the tuned parameters behind the row's number, for the column "fitted to it".
 std::string fitted_text(const Check& check) {
   if (check.role == Role::input) return "given";
   std::string text = check.role == Role::fitted ? "its own data" : "";
@@ -266,8 +266,8 @@ std::string headline_rows(const std::vector<Check>& checks, std::span<const Head
 
 }  // namespace
 
-// Sources of the published errors: for BLIS the pages of inference-sim, on the runs held out from training
-// c4f03409; for DynoSim its error on points of InferenceX.
+// Sources of the published errors: for BLIS, the pages of inference-sim (errors on runs held out from
+// training c4f03409); for DynoSim, its error on points of InferenceX.
 std::span<const Headline> headlines() {
   static constexpr Headline kHeadlines[] = {
       {"vLLM 0.15.1 as launched: end to end", "16 stages of four models on H100s, median",

@@ -1,4 +1,4 @@
-// What kvcap validate prints of its checks: a table for people, JSON, and README's tables in Markdown.
+// Formats the checks of kvcap validate: as a table for people, as JSON, and as README's Markdown tables.
 #pragma once
 
 #include <span>

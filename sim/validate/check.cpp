@@ -50,7 +50,7 @@ void judge(Check& check) {
     return;
   }
   KVCAP_CHECK(check.reference.size() == (check.claim == Claim::range ? 2 : check.simulated.size()));
-  double beyond = 0;  // the largest error that no half-width covers
+  double beyond = 0;  // largest error of a number that differs by more than its half-width
   for (std::size_t i = 0; i < check.simulated.size(); ++i) {
     const double error = error_of(check, i);
     // NaN is never inside.

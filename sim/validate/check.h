@@ -1,6 +1,7 @@
-// Check: compares simulated numbers with published, measured or theoretical ones, and records the verdict and
-// the parameters that were tuned for them. kvcap validate prints checks; it never adjusts anything. Checks
-// marked `promised` are the accuracy that README states: the command fails if one of them is outside.
+// Check: a comparison of simulated numbers with published, measured or theoretical ones, with its verdict and
+// the parameters that were tuned for the numbers. kvcap validate prints checks; it never adjusts anything.
+// The checks marked `promised` make up the accuracy that README states: the command fails if one of them is
+// outside.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@
 
 namespace kvcap {
 
-// exact: each simulated number should equal a published one. range: all simulated numbers should lie in a
-// published range. order: an ordering, which holds or does not. at_most: an error over many cases, which is
-// the simulated number, should not exceed the limit that README states.
+// What a check claims. exact: each simulated number equals a published one. range: all simulated numbers lie
+// in a published range. order: the simulated numbers are in a stated order. at_most: the simulated number,
+// which is an error over many cases, does not exceed a stated limit.
 enum class Claim : uint8_t { exact, range, order, at_most };
 
-// test: held out; nothing was fitted to this number. fitted: a parameter was chosen by this number, or by the
+// test: nothing was fitted to this reference number. fitted: a parameter was fitted to this number or to the
 // data that it summarises. input: the number was given to the simulator, or follows from given numbers by
 // arithmetic.
 enum class Role : uint8_t { test, fitted, input };
@@ -30,7 +31,7 @@ enum class Agreement : uint8_t { inside, near, outside, not_comparable };
 inline constexpr std::string_view kAgreementNames[] = {"inside", "near", "outside", "not comparable"};
 
 struct Check {
-  std::string id;  // id of the published number
+  std::string id;  // identifies the check, e.g. "vllm.e2el.mean"
   std::string suite;
   std::string what;
   std::string source;  // where the reference is published; may be empty
@@ -39,20 +40,20 @@ struct Check {
   std::vector<double> simulated;
   std::vector<double> reference;  // range: the two ends; order: empty; at_most: the limit
   bool holds = false;             // order: whether the ordering holds
-  // A number is inside an exact claim if it is off by at most `exact_tolerance`; any number is near if it is
-  // off by at most `tolerance`. Errors are relative, or differences of shares if `absolute`.
+  // A number of an exact claim is inside if its error is at most `exact_tolerance`; a number of any claim is
+  // near if its error is at most `tolerance`. Errors are relative, or differences of shares if `absolute`.
   double exact_tolerance = 0.02;
   double tolerance = 0.1;
   bool absolute = false;
   bool promised = false;
   // Half-widths of the confidence intervals of simulated means. A mean of an exact claim is also inside if it
-  // is off by at most its half-width.
+  // differs from its reference by at most its half-width.
   std::vector<double> half_width;
   double error = 0;  // largest error of any number; 0 inside a range
   std::vector<std::string> tuned;
   Agreement verdict = Agreement::not_comparable;
   std::string reason;  // why the check is not inside or not comparable
-  // The single numbers that a summary summarises, for charts; all in one unit.
+  // For charts: the single numbers behind a summary of many cases, all in one unit.
   struct Case {
     double simulated = 0, reference = 0;
   };

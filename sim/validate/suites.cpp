@@ -40,9 +40,6 @@ bool is_asked_for(const Suite& suite, const std::vector<std::string>& names) {
 
 std::string suite_names() { return joined(kSuites, ", ", &Suite::name); }
 
-// Published errors: BLIS from inference-sim's pages, on the runs held out from training c4f03409; DynoSim's
-// on points of InferenceX.
-
 std::vector<Check> study_checks(std::string_view suite, const SuiteOptions& options) {
   return run_studies(shipped_studies(suite, {.quick = options.quick, .data_folder = options.data_folder}));
 }

@@ -1,4 +1,4 @@
-// The suites of kvcap validate.
+// The suites of kvcap validate: named groups of checks.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct SuiteOptions {
   bool needs_data = false;  // the user named the folder: a missing file is an error
 };
 
-// Returns checks that recompute the errors stated in profiles from measured kernels, and checks of how many
-// measured means of real servers lie inside the resulting model intervals.
+// Returns the checks of the suite "uncertainty": whether the errors that profiles state follow from measured
+// kernels, and how many measured means of real servers lie inside the resulting model intervals.
 std::vector<Check> uncertainty_checks(const SuiteOptions& options);
 
 // Returns the checks of all studies of a suite.

@@ -64,7 +64,8 @@ std::string summary(const std::vector<TwinOutcome>& outcomes) {
 
 }  // namespace
 
-// Reads the file. This is a named namespace, because kvcap::describe is another function here.
+// The fields of a table in hwprofiles/twins/. The namespace has a name so that its describe() functions do
+// not hide kvcap::describe().
 namespace twin_file {
 
 struct MeasuredTime {
@@ -73,14 +74,14 @@ struct MeasuredTime {
   std::vector<double> repeats_s;
 };
 
-// A row of the table: contexts restored concurrently.
+// A row of the table: a measurement of contexts that were restored concurrently.
 struct TwinCase {
-  std::string policy, model;  // model: one of the table's
+  std::string policy, model;  // model: a key of the table's models
   std::string tier;           // tier of the stored contexts; not used by recompute
   StoredContexts contexts;
   MeasuredTime mean_ttft;
   Json options = Json::object();  // policy options
-  PolicyOptions read_options;     // `options` as read
+  PolicyOptions read_options;     // parsed `options`
 
   bool has_tier() const { return policy != "recompute"; }
   Tier stored_in() const { return has_tier() && tier == "ssd" ? Tier::ssd : Tier::dram; }
@@ -88,7 +89,7 @@ struct TwinCase {
     return model + "/" + std::to_string(contexts.tokens) + "/" + std::to_string(contexts.count) + "/" +
            (has_tier() ? tier : "");
   }
-  // "hcache+kv"
+  // Returns the policy with the division of its layers: "hcache+kv".
   std::string label() const {
     return policy + (read_options.recomputed_layers.value_or(0) > 0 ? "+recompute" : "") +
            (read_options.kv_layers.value_or(0) > 0 ? "+kv" : "");
@@ -254,7 +255,7 @@ TwinRanking rank(const std::vector<TwinOutcome>& outcomes) {
     for (std::size_t j = i + 1; j < outcomes.size(); ++j) {
       const TwinOutcome& a = outcomes[i];
       const TwinOutcome& b = outcomes[j];
-      // Recompute needs no tier and is compared with the policies of every tier.
+      // A case of recompute has no tier; it is compared with the cases of every tier.
       const bool together =
           a.setting.ends_with("/")
               ? b.setting.starts_with(a.setting)

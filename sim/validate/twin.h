@@ -1,6 +1,6 @@
-// The suite twin: compares restorations that kvcap-calibrate performed on a machine with predictions from
-// that machine's profile. Both follow the same schedules, layer by layer. Each table in hwprofiles/twins/
-// names its profile.
+// The suite "twin": compares restoration times that kvcap-calibrate measured on a machine with predictions
+// from the profile of that machine. The measurement and the prediction follow the same schedules, layer by
+// layer. Each table in hwprofiles/twins/ contains the measurements of one machine and names its profile.
 //
 // The measured time of a case is the minimum of its repeats. If the median exceeds the minimum by more than
 // kMostSpread, the case was disturbed and is reported separately.
@@ -16,7 +16,7 @@ namespace kvcap {
 inline constexpr double kMostSpread = 0.15;
 
 struct TwinOutcome {
-  std::string policy;   // including hcache's division of the layers
+  std::string policy;   // "hcache+kv": with hcache's division of the layers
   std::string setting;  // equal for cases that differ only in the policy
   double measured_s = 0;
   double spread = 0;  // (median - minimum) / minimum of the repeats
@@ -25,7 +25,7 @@ struct TwinOutcome {
   double error() const { return predicted_s / measured_s - 1; }
 };
 
-// Limits of the errors that the simulator must reach.
+// The accuracy that the simulator must reach on one table.
 struct TwinPromise {
   double median_error = 0;
   double p90_error = 0;
@@ -35,8 +35,8 @@ struct TwinPromise {
   std::size_t least_cases = 0;
 };
 inline constexpr TwinPromise kCpuPromise = {0.12, 0.30, 0.10, 0.95, 60};
-// Kernel launches and host synchronizations, 15 us each, are not simulated; hyperinfer waits for several of
-// them in each layer.
+// The limits on GPUs allow for kernel launches and host synchronizations of 15 us each, which are not
+// simulated; hyperinfer waits for several of them in each layer.
 inline constexpr TwinPromise kGpuPromise = {0.07, 0.20, 0.20, 0.90, 100};
 
 // Number of pairs of policies in one setting whose measured difference exceeds the noise of both, and how
@@ -48,11 +48,11 @@ struct TwinRanking {
 };
 TwinRanking rank(const std::vector<TwinOutcome>& outcomes);
 
-// Returns the checks of one table. `name`: the table's machine, with which the checks' ids begin.
+// Returns the checks of one table. `name`: the machine of the table; the ids of the checks begin with it.
 std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOutcome>& outcomes,
                               const TwinPromise& promise);
 
-// Returns the checks of all tables in the binary.
+// Returns the checks of all tables embedded in the program.
 std::vector<Check> twin_checks();
 // Returns the checks of a file. `hardware`: a profile's name or path, or empty for the profile that the file
 // names. Throws InputError.

@@ -1,4 +1,4 @@
-// Checks the stated uncertainty:
+// Checks the stated uncertainty in two ways:
 //
 // 1. The errors that the profiles state (hwprofiles/*.json, `errors`) must follow from the measured kernels.
 // This suite recomputes them. shape_sigma is the standard deviation of ln(measured / simulated) over the rows
@@ -36,7 +36,7 @@ namespace {
 constexpr const char* kUncertaintySuite = "uncertainty";
 constexpr int64_t kDraws = 32, kQuickDraws = 8;
 constexpr std::size_t kQuickEvery = 4;  // a quick validation draws machines for every fourth run only
-// Stated errors have three decimals.
+// Tolerance for the stated errors, which have three decimals.
 constexpr double kRounding = 0.0015;
 
 struct MeanAndSpread {
@@ -155,7 +155,7 @@ std::map<std::string, Coverage> coverage_of(const std::vector<MeasuredRun>& runs
   return families;
 }
 
-// A share of fewer means is not judged.
+// The share of a family with fewer means is shown without a verdict.
 constexpr int64_t kFewestJudged = 20;
 
 std::string per_cent(double share) { return std::to_string(std::lround(100 * share)) + " %"; }

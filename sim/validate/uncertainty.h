@@ -1,5 +1,5 @@
-// The suite "uncertainty": recomputes the stated errors of profiles, and checks which share of measured means
-// lies inside model intervals. uncertainty.cpp describes both.
+// The suite "uncertainty": checks the errors that profiles state, and which share of measured means lies
+// inside model intervals. uncertainty.cpp describes both checks.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace kvcap {
 
-// REQUIRES: the folder `data` contains the files of measured kernels.
+// Returns the checks of the stated errors. REQUIRES: the folder `data` contains the files of measured
+// kernels.
 std::vector<Check> stated_error_checks(const std::string& data);
 
-// Counts how many measured means of a family lie inside the 80 % interval of the drawn machines' means, and
-// how many lie below that interval.
+// Coverage of a family of runs: how many measured means lie inside the 80 % interval of the drawn machines'
+// means, and how many lie below that interval.
 struct Coverage {
   int64_t contained = 0, below = 0, means = 0;
   std::vector<double> widths;  // ln(upper end / lower end) per mean

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Sets the machine and the number of GPUs of one engine. If no profile has that many GPUs, returns an
-// override for their number.
+// Sets the hardware and the number of GPUs of one engine in the scenario. If no profile has that many GPUs,
+// returns an override for the number.
 std::vector<std::string> add_gpus(const InstalledEngine& asked, Json& scenario) {
   scenario["hardware"] = asked.hardware;
   if (!asked.gpus) return {};
@@ -28,7 +28,8 @@ std::vector<std::string> add_gpus(const InstalledEngine& asked, Json& scenario) 
   return {"hardware.gpu.count=" + std::to_string(*asked.gpus)};
 }
 
-// Returns the overrides, followed by the engine's defaults on these GPUs and the longest sequence that fits.
+// Returns the overrides, followed by overrides for the engine's defaults on these GPUs and for the longest
+// sequence that fits.
 std::vector<std::string> defaults_of(const std::string& text, std::vector<std::string> overrides) {
   const Scenario first = parse_scenario(text, "whatif", overrides);
   LaunchLine installed;

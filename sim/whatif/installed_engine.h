@@ -1,6 +1,6 @@
-// Builds the scenario of an engine as installed, from names of the catalogue: the engine's newest version
-// with the defaults that its server has on these GPUs, its own prefix cache without lower tiers, and the
-// longest sequence that fits.
+// Builds the scenario of an engine as installed, i.e. started without options: its newest version with the
+// defaults that its server has on these GPUs, its own prefix cache without lower tiers, and the longest
+// sequence that fits.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct InstalledEngine {
   std::optional<int64_t> gpus;  // tensor parallel size
 };
 
-// Throws InputError.
+// Returns the scenario. Throws InputError for unknown names.
 Scenario installed_scenario(const InstalledEngine& asked);
 
 }  // namespace kvcap

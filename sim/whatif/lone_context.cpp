@@ -65,7 +65,7 @@ double recompute_flops(const LoneContext& asked, const Machine& machine) {
          (machine.cost().prefill_layer_flops(whole) - machine.cost().prefill_layer_flops(suffix));
 }
 
-// Returns how many layers are restored in each form.
+// Returns how many layers are restored from hidden states, from KV and by recomputation.
 Json schedule_json(const LoneContext& asked, const Machine& machine, Tier tier,
                    const Restoration& restoration) {
   Schedule schedule = machine.policy().schedule(asked.tokens, tier);
@@ -111,7 +111,7 @@ Scenario machine_scenario(const LoneContext& asked, const std::string& policy,
 
 Scenario lone_scenario(const LoneContext& asked, const std::string& policy) {
   Scenario scenario = machine_scenario(asked, policy, asked.tokens + asked.new_tokens);
-  // This does not check whether the context fits; require_room() does.
+  // This makes room on the GPU only. require_room() checks whether the context fits the tier.
   make_room(contexts_of(asked), choose_tier(asked, scenario.hardware), scenario);
   return scenario;
 }

@@ -1,5 +1,5 @@
-// LoneContext: the restoration of one context on an idle machine, as kvcap restore and the page of kvcap
-// whatif compute it.
+// LoneContext: one context to restore on an idle machine. kvcap restore and the page of kvcap whatif compute
+// how long its restoration takes.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,17 @@ struct LoneContext {
 
 StoredContexts contexts_of(const LoneContext& asked);
 
-// Returns a scenario of the machine. `step_tokens`: tokens of the engine's largest step; nullopt: its
-// default. Throws InputError.
+// Returns a scenario with the model, hardware and overrides of `asked` and with this policy. `step_tokens`:
+// the tokens of the engine's largest step; nullopt: its default. Throws InputError.
 Scenario machine_scenario(const LoneContext& asked, const std::string& policy,
                           std::optional<int64_t> step_tokens);
-// Returns a scenario that restores one context from one tier, which has room for it, simulated layer by
-// layer. Throws InputError.
+// Returns a scenario that restores the context from one tier and simulates the restoration layer by layer.
+// The scenario has room for the context on the GPU even if the hardware does not; require_room() checks the
+// tier. Throws InputError.
 Scenario lone_scenario(const LoneContext& asked, const std::string& policy);
 
-// Removes the policies that do not support the scenario's model. Returns a note with their names; empty if
-// there are none.
+// Removes the policies that do not support the scenario's model. Returns a note that names the removed
+// policies; empty if none is removed.
 std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vector<std::string>& policies);
 
 // Throws InputError if the context, in the form in which the policy stores it, does not fit the machine's

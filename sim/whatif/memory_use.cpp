@@ -23,7 +23,7 @@ bool begins_with_field(const std::string& note) {
   return false;
 }
 
-// Returns the notes on memory fields in the hardware's catalogue profile; empty for a user's profile.
+// Returns the notes on memory fields in the catalogue's profile of the hardware; empty for a user's profile.
 std::vector<std::string> notes_of(const Scenario& scenario) {
   std::vector<std::string> notes;
   for (const CatalogueEntry& entry : catalogue(Catalogue::hardware)) {
@@ -46,7 +46,7 @@ int64_t restarted_tokens(const Scenario& scenario) {
   return gpu_memory(scenario.model, scenario.hardware, settings).tokens;
 }
 
-// Returns the KV tokens that each server of a run has for requests, without those of an HBM tier.
+// Returns the KV tokens that each server of a run has for requests. They exclude the share of an HBM tier.
 std::vector<MemoryServer> servers_of(const Scenario& scenario) {
   std::vector<MemoryServer> servers;
   const auto add = [&servers](const char* role, const Scenario& one) {

@@ -1,5 +1,5 @@
-// MemoryUse: how a scenario's engine uses the memory of one GPU, term by term, and the KV tokens that it
-// leaves, for kvcap show memory and the page of kvcap whatif.
+// MemoryUse: how a scenario's engine uses the memory of one GPU, term by term, and how many KV tokens fit in
+// the rest. kvcap show memory and the page of kvcap whatif print it.
 #pragma once
 
 #include <cstdint>

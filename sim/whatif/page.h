@@ -1,5 +1,5 @@
-// The page of kvcap whatif, which the build makes from report/src/whatif and this folder (as WebAssembly) and
-// embeds as one file.
+// The page of kvcap whatif: one HTML file, which the build creates from report/src/whatif and from this
+// folder (compiled to WebAssembly) and embeds in the program.
 #pragma once
 
 #include <string_view>

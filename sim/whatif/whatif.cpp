@@ -111,7 +111,7 @@ Json catalogue_answer() {
           {"policies", policies}};
 }
 
-// Returns the model's sizes under the names that kvcap show models uses.
+// Returns the sizes of the model, with the keys that kvcap show models uses.
 Json sizes_json(const ModelSpec& model, int64_t tokens) {
   return {{"weight_bytes", model.weight_bytes()},
           {"kv_bytes_per_token", model.kv_bytes_per_token()},
@@ -176,7 +176,8 @@ Json policy_answer(const LoneContext& asked, const std::string& policy) {
 
 Json restore_answer(const Json& question) {
   const LoneContext asked = context_of(question);
-  // This load throws for bad names and values in the question. Later errors concern a single policy.
+  // Loading this scenario throws InputError for bad names and values in the question. Later errors concern
+  // single policies, and their entries state them.
   const Scenario scenario = lone_scenario(asked, "ideal");
   Json policies = Json::array();
   for (const std::string& one : policies_of_question(question)) policies.push_back(policy_answer(asked, one));
@@ -207,7 +208,7 @@ WhatifAxis axis_of(const Json& question, const char* member) {
   return axis;
 }
 
-// Returns the context with the axis's field or length set to its i-th value.
+// Returns the context with the field or length that `axis` names set to the axis's i-th value.
 LoneContext moved(LoneContext asked, const WhatifAxis& axis, std::size_t i) {
   const bool is_length = axis.path == "tokens" || axis.path == "new_tokens";
   if (is_length && !(axis.values[i] >= 1 && axis.values[i] <= static_cast<double>(kMostTokens))) {

@@ -1,14 +1,14 @@
-// Answers the questions of the page of kvcap whatif as JSON, with closed forms only: it simulates nothing and
-// reads no files.
+// Answers the questions of the page of kvcap whatif as JSON. Computes only closed forms: simulates nothing
+// and reads no files. A question is one of:
 //
 //   {"ask": "catalogue"}
 //   {"ask": "memory", "model", "hardware", "gpus"?, "engine"?, "tokens"?}
 //   {"ask": "restore", "model", "hardware", "gpus"?, "tokens", "new_tokens"?, "tier"?, "policies"?, "set"?}
 //   {"ask": "break_even", as "restore", "across": {"path", "values"}, "down": {"path", "values"}}
 //
-// "memory" is answered with kvcap.memory/1 and the model's sizes, "restore" with the closed forms of
-// kvcap.restore/1, and "break_even" with the TTFT of every policy in every cell; a path is "tokens",
-// "new_tokens" or that of a field.
+// Members marked with ? are optional. The answer to "memory" is kvcap.memory/1 with the model's sizes, the
+// answer to "restore" the closed forms of kvcap.restore/1, and the answer to "break_even" the TTFT of every
+// policy in every cell. A "path" is "tokens", "new_tokens" or the path of a field.
 #pragma once
 
 #include <string>

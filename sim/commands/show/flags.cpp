@@ -19,7 +19,7 @@ std::string shown_default(const FlagRow& row) {
   return text.empty() ? "none" : text;
 }
 
-// Returns how the flag's value is converted to the field's; "" if it is taken as it is.
+// Returns how the flag's value is converted to the field's value; "" if the field takes it unchanged.
 std::string meaning(const FlagRow& row) {
   switch (row.form) {
     case FlagForm::bytes: {
@@ -91,8 +91,9 @@ void print_stack(Stack stack) {
   print_names("The same, but only for models with several kinds of layers", stack, FlagEffect::of_hybrids);
   print_names("The same, but only for lines that set no maximum sequence length", stack,
               FlagEffect::of_length);
-  print_names("Known; they select kernels, graphs or threads, but times are those of the engine's own choice",
-              stack, FlagEffect::kernels);
+  print_names(
+      "Known; they select kernels, graphs or threads, but predicted times assume the engine's own choice",
+      stack, FlagEffect::kernels);
   print_names("Known; they affect nothing that is simulated", stack, FlagEffect::none);
 }
 

@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kMemoryColumns = 80, kNameColumns = 31, kSourceColumns = 37;
 
-// Loads the scenario. With only --model and --hardware, that is the engine as installed, as for every command
-// without a scenario file.
+// Loads the scenario. If only --model and --hardware are given, the scenario describes the engine as
+// installed, as for every command without a scenario file.
 Scenario scenario_of(const ShowMemoryArgs& args) {
   if (args.scenario.empty() && (args.model.empty() || args.hardware.empty())) {
     throw InputError("show memory: found " +
@@ -110,9 +110,9 @@ void print_servers(const MemoryUse& use) {
     if (!server.refusal.empty()) {
       print_wrapped("A run refuses this: " + server.refusal);
     } else if (server.role == "prefill") {
-      print_wrapped("A node that computes prompts has " + tokens + " for requests.");
+      print_wrapped("A prefill node has " + tokens + " for requests.");
     } else if (server.role == "decode") {
-      print_wrapped("A node that decodes has " + tokens + " for requests.");
+      print_wrapped("A decode node has " + tokens + " for requests.");
     } else if (server.kv_capacity_tokens != kv_capacity_tokens(use.scenario)) {
       print_wrapped("Requests have " + tokens + " of them; the hbm tier of policy.tiers takes the rest.");
     }
@@ -143,8 +143,8 @@ void print_tokens(const MemoryUse& use) {
                              .c_str());
   }
   if (serving.kv_capacity_tokens) {
-    print_format("%s\n", ("Given, and used: " + format_count(*serving.kv_capacity_tokens) +
-                          " tokens (serving.kv_capacity_tokens).")
+    print_format("%s\n", ("Used instead, because serving.kv_capacity_tokens sets it: " +
+                          format_count(*serving.kv_capacity_tokens) + " tokens.")
                              .c_str());
   }
   print_servers(use);

@@ -79,7 +79,7 @@ std::string sizes_summary(const ModelSpec& model) {
 }
 
 std::string sizes_text(const ModelSpec& model) {
-  std::string text = "What a sequence keeps on the GPUs:\n";
+  std::string text = "State of a sequence on the GPUs:\n";
   for (const LayerGroup& group : model.groups()) text += "  " + group_text(group) + "\n";
   text += "Weights: " + bytes_text(model.weight_bytes());
   if (model.vision_parameters > 0) {

@@ -59,7 +59,7 @@ std::string text_or(const Json& object, const char* key) {
   return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
 }
 
-// Returns the text up to the first of these characters, for a list.
+// Returns the text up to the first of these characters, to shorten it for a list.
 std::string beginning(const std::string& text, std::string_view marks) {
   return text.substr(0, text.find_first_of(marks));
 }
@@ -76,7 +76,8 @@ Json ways_to_restore() {
   return ways;
 }
 
-// Returns the version in "vllm@0.19"; the newest known one if none is given; nullopt for another engine.
+// Returns the version in the value of --engine, e.g. 0.19 in "vllm@0.19", or the newest known version if none
+// is given; nullopt for an engine other than vLLM.
 std::optional<EngineVersion> vllm_version(const std::string& engine) {
   const std::size_t at = engine.find('@');
   const std::string name = engine.substr(0, at);
@@ -91,7 +92,8 @@ std::optional<EngineVersion> vllm_version(const std::string& engine) {
   return std::min(*version, kNewestVllm);
 }
 
-// Returns the policies. `vllm`: the version that presets are compared with; nullopt: none.
+// Returns an entry per policy. `vllm`: the vLLM version that each preset is compared with; nullopt: no
+// comparison.
 std::vector<Entry> policies(std::optional<EngineVersion> vllm) {
   std::vector<Entry> entries;
   for (const PolicyRow& row : policy_table()) {
@@ -221,8 +223,8 @@ void show_all(const std::vector<Entry>& entries, bool json) {
   if (json) print_format("%s\n", list.dump(2).c_str());
 }
 
-// Returns "An hour of all of it: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)": what all of the hardware costs per
-// hour, rented or written off. "" if the GPUs have no price.
+// Returns "Cost of all hardware per hour: 5.04 $ (GPUs 3.90, dram 1.10, ssd 0.04)", rented or written off; ""
+// if the GPUs have no price.
 std::string hour_text(const HardwareProfile& hardware) {
   constexpr double kHour_s = 3600;
   const double gpus = static_cast<double>(hardware.gpu.count) * gpu_usd_per_hour(hardware);
@@ -236,7 +238,7 @@ std::string hour_text(const HardwareProfile& hardware) {
     total += usd;
     parts += ", " + std::string(name(tier)) + " " + format_number(usd);
   }
-  return "An hour of all of it: " + format_number(total) + " $ (" + parts + ")\n\n";
+  return "Cost of all hardware per hour: " + format_number(total) + " $ (" + parts + ")\n\n";
 }
 
 // Returns "Collectives: PCIe (hardware.peer direct), measured".

@@ -24,9 +24,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a predicted time is based on, the best first. fitted: measured kernels, with host times fitted to
-// measured steps of this engine. interpolated: measured kernels of another class, or another engine's host
-// times.
+// What a predicted time is based on, from best to worst. fitted: measured kernels, with host times fitted to
+// measured steps of this engine. interpolated: measured kernels of another class, or host times of another
+// engine.
 enum class Evidence : uint8_t { measured, fitted, interpolated, data_sheet, refused };
 constexpr std::string_view kEvidenceNames[] = {"measured", "fitted", "interpolated", "data sheet", "refused"};
 std::string_view name(Evidence evidence) { return kEvidenceNames[static_cast<std::size_t>(evidence)]; }
@@ -50,8 +50,8 @@ constexpr KernelClass kGroupedFp8 = {"FP8 experts", has<&Gpu::grouped_gemm_fp8>}
 constexpr KernelClass kGroupedFp4 = {"FP4 experts", has<&Gpu::grouped_gemm_fp4>};
 constexpr KernelClass kGroupedW4 = {"4-bit experts, 16-bit inputs", has<&Gpu::grouped_gemm_w4a16>};
 constexpr KernelClass kAttention = {"attention", has<&Gpu::decode_attention>};
-// No profile has measured kernels of these classes; their times follow from bytes and from those of
-// attention.
+// No profile has measured kernels of these classes; their times are derived from the bytes that they move and
+// from the times of ordinary attention.
 constexpr KernelClass kLatent = {"latent attention", [](const Gpu&) { return false; }};
 constexpr KernelClass kRecurrent = {"recurrent layers", [](const Gpu&) { return false; }};
 constexpr KernelClass kAllClasses[] = {kGemm,       kGemmFp8,    kGemmFp4,   kGrouped,
@@ -121,7 +121,8 @@ Evidence kernel_evidence(const std::vector<KernelClass>& classes, const Hardware
   return kernels;
 }
 
-// Counts of the suites "measured" and "stacks". The ShowSupport tests compare them with the studies.
+// Counts of the runs in the suites "measured" and "stacks". The ShowSupport tests compare these counts with
+// the studies.
 constexpr ValidatedRuns kValidatedRuns[] = {
     {"RTX 4090", EngineKind::vllm, false, 1},       {"H100 80GB SXM5", EngineKind::vllm, false, 54},
     {"H100 80GB SXM5", EngineKind::vllm, true, 30}, {"H200 SXM", EngineKind::vllm, true, 64},
@@ -162,7 +163,8 @@ struct Support {
   std::string hardware;
   std::optional<int64_t> gpus;
   std::array<Evidence, std::size(kEngineNames)> engines{};
-  // Validated runs of models that, like this one, have experts or not.
+  // Number of validated runs per engine: runs of models with experts if this model has experts, otherwise of
+  // models without.
   std::array<int64_t, std::size(kEngineNames)> runs{};
   std::vector<std::string> weak;
 };

@@ -1,19 +1,23 @@
 // Batch means: the confidence interval of a mean over the turns of one run. Consecutive turns wait in the
 // same queue and are correlated, so the variance of single turns underestimates the error of their mean. Sums
-// over long stretches of turns are nearly independent, and their variance gives the error (Law and Kelton,
-// Simulation Modeling and Analysis, 9.5.3). 10 to 30 batches are best (Schmeiser, Operations Research 30,
-// 1982): fewer make the interval needlessly wide, more make the batches too short. A statistical test checks
-// that batches are long enough: their lag-1 correlation, 1 - von Neumann's ratio, must not exceed the 90 %
-// quantile for independent batches (Fishman, Management Science 24, 1978). Otherwise fewer and longer batches
-// are tried; if 10 are still correlated, there is no interval. Coverage of a nominal 95 %: 94 to 96 % in long
-// runs (20,000 values of lag-1 correlation 0.98), less in short ones: for the waits of M/M/1 at load 0.9, 93
-// % with 100,000 customers and 82 % with 5,000.
+// over long stretches of turns (batches) are nearly independent, and their variance gives the error (Law and
+// Kelton, Simulation Modeling and Analysis, 9.5.3).
 //
-// A mean may be a ratio: reused tokens to prompt tokens, or latencies to the number of turns that have one.
-// Every stretch then counts with the error that it adds to the ratio, (values - ratio x weights) / all
-// weights; with equal weights this is the ordinary batch mean. Differences of two settings are paired: the
-// errors of the same turns are subtracted stretch by stretch, so that the common part (the same prompts at
-// the same time) cancels.
+// 10 to 30 batches are best (Schmeiser, Operations Research 30, 1982): fewer make the interval needlessly
+// wide, more make the batches too short. A statistical test checks that batches are long enough: their lag-1
+// correlation, 1 - von Neumann's ratio, must not exceed the 90 % quantile for independent batches (Fishman,
+// Management Science 24, 1978). If it does, fewer and longer batches are tried; if 10 batches are still
+// correlated, there is no interval.
+//
+// The coverage of nominal 95 % intervals is 94 to 96 % in long runs (20,000 values with a lag-1 correlation
+// of 0.98) and lower in short runs: for the waits of M/M/1 at load 0.9, 93 % with 100,000 customers and 82 %
+// with 5,000.
+//
+// A mean may be a ratio of two sums, such as hit tokens over prompt tokens, or latencies over the number of
+// turns that have one. Every stretch then counts with the error that it adds to the ratio, (values - ratio x
+// weights) / all weights; with equal weights, this is the ordinary batch mean. For the difference of two
+// settings, the errors of the same turns are subtracted stretch by stretch, so that the common part (the same
+// prompts at the same time) cancels.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +27,9 @@
 
 namespace kvcap {
 
-// Sums over stretches of equal length of a sequence of unknown length, in constant memory: when there are
-// `most` stretches, neighbours are merged and the stretch length doubles.
+// Sums of a sequence over stretches of equal length. The memory is constant although the length of the
+// sequence is not known in advance: when there are `most` stretches, neighbours are merged and the stretch
+// length doubles.
 class Stretches {
  public:
   struct Sums {

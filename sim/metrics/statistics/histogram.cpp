@@ -11,8 +11,9 @@
 namespace kvcap {
 namespace {
 
-// A bin is given by the leading bits of an IEEE double: its exponent and the first 8 bits of its fraction.
-// Bins cover 2^-30 s (1 ns) to 2^14 s (4.5 h); bin 0 contains shorter gaps, the last bin longer ones.
+// The leading bits of an IEEE double determine the bin of a gap: its exponent and the first 8 bits of its
+// fraction. Bins cover 2^-30 s (1 ns) to 2^14 s (4.5 h); bin 0 contains shorter gaps, the last bin longer
+// ones.
 constexpr int kFractionBits = 8;
 constexpr int kShift = 52 - kFractionBits;
 constexpr int kLeastExponent = -30;

@@ -16,8 +16,8 @@ class GapHistogram {
 
   // Adds `count` gaps of gap_s. REQUIRES gap_s >= 0, count >= 0.
   void add(double gap_s, int64_t count);
-  // Adds `each` gaps of first_s + i growth_s for every i in 0 .. steps-1. The time is proportional to the
-  // number of bins touched. REQUIRES that no gap is negative.
+  // For every i in 0 .. steps-1, adds `each` gaps of first_s + i growth_s. Takes time proportional to the
+  // number of bins that the gaps fall into. REQUIRES that no gap is negative.
   void add_ramp(double first_s, double growth_s, int64_t steps, int64_t each);
 
   int64_t count() const { return count_; }
@@ -30,8 +30,8 @@ class GapHistogram {
   Distribution describe_ms() const;
 
  private:
-  // Adds a block of gaps with its own mean and sum of squared deviations to the moments (Chan, Golub and
-  // LeVeque 1979). This does not cancel when all gaps are nearly equal.
+  // Adds a block of gaps to the moments, given its count, sum and sum of squared deviations (Chan, Golub and
+  // LeVeque 1979). This method loses no precision when all gaps are nearly equal.
   void join(double count, double sum_s, double squares_s2);
 
   std::vector<int64_t> bins_;

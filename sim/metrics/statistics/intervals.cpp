@@ -56,7 +56,8 @@ void average_quantiles(std::vector<RunResult>& runs) {
   }
 }
 
-// Adds up the turns of each bin over all runs; means and quantiles are averaged, weighted by these turns.
+// Combines the history bins of all runs: adds up the turns of each bin, and averages its mean and quantile,
+// weighted by these turns.
 void pool_histories(std::vector<RunResult>& runs) {
   std::map<int64_t, HistoryBin> pooled;
   for (const RunResult& run : runs) {

@@ -1,5 +1,5 @@
-// Confidence intervals over replications, by Student's t. For intervals within one run see
-// metrics/statistics/batch_means.h.
+// Confidence intervals over replications, by Student's t. metrics/statistics/batch_means.h has intervals
+// within one run.
 #pragma once
 
 #include <span>

@@ -1,7 +1,8 @@
-// Percentiles as means. "The 99th percentile of the TTFT is at most 500 ms" means that at most 1 % of the
-// turns take longer than 500 ms. That share is a mean over turns, so its mean over several runs is the share
-// over all their turns. Percentiles do not average like this: rare congestion, which most short runs do not
-// contain, raises the 99th percentile of a long run, but hardly the mean of the short runs' percentiles.
+// Expresses targets on percentiles as targets on means. "The 99th percentile of the TTFT is at most 500 ms"
+// means that at most 1 % of the turns take longer than 500 ms. That share is a mean over turns, so its mean
+// over several runs is the share over all their turns. Percentiles do not average like this: rare congestion,
+// which most short runs do not contain, raises the 99th percentile of a long run, but hardly the mean of the
+// short runs' percentiles.
 #pragma once
 
 #include <optional>

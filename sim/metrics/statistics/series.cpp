@@ -28,7 +28,7 @@ void TimeSeries::grow(double to_s) {
     width_s_ = kFirstWidth_s;
     end_s_ = kLevelBins * width_s_;
   }
-  // Moves the rises into partial_, so that pairs of neighbouring bins can be merged.
+  // Moves the contents of rise_ into partial_, so that pairs of neighbouring bins can be merged.
   double rate = 0;
   for (std::size_t k = 0; k <= kLevelBins; ++k) {
     rate += rise_[k];

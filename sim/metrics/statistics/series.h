@@ -1,5 +1,6 @@
-// TimeSeries: the integral of a quantity over time, in constant memory for a run of unknown length: 2048 bins
-// whose width doubles when the run outgrows them. Adding an interval of any length takes constant time.
+// TimeSeries: the integral of a quantity over time, by time bin. The memory is constant although the length
+// of the run is not known in advance: there are 2048 bins, whose width doubles when the run outgrows them.
+// Adding an interval of any length takes constant time.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +31,8 @@ class TimeSeries {
   void add_at(double amount, double at_s);
 
   bool is_zero() const { return partial_.empty(); }
-  // Returns the integral over [0, until_s]; the quantity counts as constant within a bin, up to the last
-  // addition.
+  // Returns the integral over [0, until_s]. The quantity is taken to be constant within a bin and, in the
+  // last bin, up to the last addition.
   double integral(double until_s) const;
   double integral(double from_s, double to_s) const { return integral(to_s) - integral(from_s); }
   // Returns the means over `bins` equal parts of [from_s, to_s]. Means below 1e-9 of the greatest are
@@ -40,7 +41,7 @@ class TimeSeries {
   std::vector<double> means(int bins, double duration_s) const { return means(bins, 0, duration_s); }
 
  private:
-  // Returns the integral from 0 to the beginning of every bin, and to the end of the last.
+  // Returns the integrals from 0 to the beginning of every bin, and to the end of the last bin.
   std::vector<double> cumulative() const;
   double integral(const std::vector<double>& cumulative, double until_s) const;
   void grow(double to_s);

@@ -15,7 +15,8 @@ constexpr int kRunParts = 16;
 constexpr int kTwentieths = 20;
 constexpr double kStable = 0.11;    // times S; a random walk rarely has a smaller standard deviation
 constexpr double kSaturated = 2.8;  // times S; a random walk rarely grows by more
-// Least c_a^2 + c_w^2. If gaps and work hardly varied, S would be near 0 and every deviation significant.
+// Lower limit for c_a^2 + c_w^2. If gaps and work hardly varied, S would be near 0 and every deviation
+// significant.
 constexpr double kLeastVariation = 0.25;
 constexpr double kTransient = 0.95;  // share of turns that end within the window's start-up time
 constexpr int64_t kFewestSessions = 16, kFewestOfUnfilled = 50;
@@ -57,8 +58,8 @@ double squared_variation(const std::vector<double>& values) {
   return squares / (count - 1) / (mean * mean);
 }
 
-// Returns the mean number of requests in the system in each part of a time span: waiting requests and, if the
-// run is filled, running ones.
+// Returns the mean number of requests in the system in each part of a time span. Counts waiting requests and,
+// if the window is filled, running requests.
 std::vector<double> inside_per_part(const TimeSeries& waiting, const TimeSeries& running, bool is_filled,
                                     int parts, double from_s, double to_s) {
   std::vector<double> inside = waiting.means(parts, from_s, to_s);
@@ -140,7 +141,7 @@ Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool r
     if (one.answered) served_s.push_back(one.served_s);
   }
   chance.gap_variation = squared_variation(gaps_s);
-  // Index of dispersion of counts: 1 if sessions begin independently.
+  // Uses the index of dispersion of counts, which is 1 if sessions begin independently.
   const double mean_count = static_cast<double>(chance.sessions) / kRunParts;
   if (rate_varies)
     chance.gap_variation = std::max(chance.gap_variation, squared_variation(counts) * mean_count);

@@ -7,12 +7,18 @@
 // the mean number of concurrent turns per session (functional central limit theorem for queues: Whitt,
 // Stochastic-Process Limits, chapter 9).
 //
-// stable: the means over the window's 16 parts have a standard deviation below 0.11 S. At capacity, 5 of 100
-// runs meet this; at an overload of sqrt(c_a^2 + c_w^2) / sqrt(m), 1 of 100; at three times that overload,
-// none of 5,000. saturated: the last part's mean exceeds the first one's by more than 2.8 S and still rises,
-// at least half as fast as before (filling caches slow the growth); at capacity, fewer than 1 run of 500
-// meets this. undecided: neither. A load 3 % off capacity is decided within about 40,000 (c_a^2 + c_w^2)
-// sessions, a load 10 % off within a tenth of them.
+// The verdict is one of:
+//
+// - stable: the means over the window's 16 parts have a standard deviation below 0.11 S. At capacity, 5 of
+//   100 runs meet this condition; at an overload of sqrt(c_a^2 + c_w^2) / sqrt(m), 1 of 100; at three times
+//   that overload, none of 5,000.
+// - saturated: the mean of the last part exceeds that of the first part by more than 2.8 S, and the number
+//   still grows at least half as fast as before (filling caches slow the growth). At capacity, fewer than 1
+//   run of 500 meets this condition.
+// - undecided: neither.
+//
+// A load that differs from capacity by 3 % is decided within about 40,000 (c_a^2 + c_w^2) sessions, a load
+// that differs by 10 % within a tenth of them.
 #pragma once
 
 #include <algorithm>
@@ -26,14 +32,15 @@
 
 namespace kvcap {
 
-// The steady part of a run: it begins when the number of active sessions has stopped growing and ends when
-// the last session begins. from_s is the 95 % quantile of the time from the beginning of a session to the end
-// of each of its turns, at most to_s / 2.
+// The steady part of a run. It begins (from_s) when the number of active sessions has stopped growing, and
+// ends (to_s) when the last session begins. from_s is the 95 % quantile, over all turns, of the time from the
+// beginning of the turn's session to the end of the turn, but at most to_s / 2.
 struct Window {
   double from_s = 0, to_s = 0;
-  bool is_steady = false;  // false: that quantile exceeds half of the time in which sessions begin
-  bool is_filled = true;   // false: without queueing time, that quantile still exceeds half of the time
-                           // (queueing alone may grow without end)
+  // False if that quantile exceeds half of the time in which sessions begin.
+  bool is_steady = false;
+  // False if that quantile exceeds half of that time even without queueing times, which may grow without end.
+  bool is_filled = true;
   double length_s() const { return to_s - from_s; }
   bool has(double time_s) const { return from_s <= time_s && time_s <= to_s; }
   // Returns the share of [begin_s, end_s] inside the window; 0 or 1 for a single moment.
@@ -66,13 +73,13 @@ struct Chance {
   double turns_at_once = 1;
   double scale() const;
 };
-// `rate_varies`: the rate of sessions changes over time; the variation of gaps is then at least the
-// dispersion of the sessions per part of the window.
+// Returns these inputs. `rate_varies`: the rate of sessions changes over time; gap_variation is then at least
+// the dispersion of the number of sessions per part of the window.
 Chance chance_of(std::span<const TurnRecord> turns, const Window& window, bool rate_varies);
 
-// Judges the number of waiting and running requests over time. If the window is not filled (is_filled), the
-// number of active sessions and so the load still grows; then a growing number of waiting requests shows a
-// saturated machine, and nothing shows a stable one.
+// Judges the number of waiting and running requests over time. If the window is not filled
+// (Window::is_filled), the number of active sessions still grows, and with it the load. A growing number of
+// waiting requests then shows that the machine is saturated, but nothing can show that it is stable.
 Stability judge_stability(const TimeSeries& waiting, const TimeSeries& running, const Window& window,
                           const Chance& chance);
 

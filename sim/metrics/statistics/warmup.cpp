@@ -15,7 +15,7 @@ WarmupDetector::Found WarmupDetector::find() const {
     squares += step * (value - mean);
     if (k < count / 4) continue;
     const double statistic = squares / (static_cast<double>(k) * static_cast<double>(k));
-    // Of equally good cuts, takes the shortest.
+    // Of equally good cuts, takes the one that excludes the fewest values.
     if (cut == count || statistic <= least) {
       least = statistic;
       cut = count - k;

@@ -1,13 +1,13 @@
-// WarmupDetector: finds the warm-up at the beginning of a run by MSER-5. It cuts the sequence where the
-// standard error of the mean of the rest, computed as if values were independent, is least: with d of n means
-// of five cut, sum (Y_i - mean)^2 / (n - d)^2 over i > d (White, Simulation 69, 1997; White, Cobb and Spratt,
-// Winter Simulation Conference 2000). Cutting values that differ from the rest lowers this error; cutting
-// values like the rest raises it.
+// WarmupDetector: finds the warm-up at the beginning of a run by MSER-5. It cuts off the beginning of a
+// sequence such that the standard error of the mean of the rest, computed as if values were independent, is
+// least. If d of n means of five values are cut off, this error is sum (Y_i - mean)^2 / (n - d)^2 over i > d
+// (White, Simulation 69, 1997; White, Cobb and Spratt, Winter Simulation Conference 2000). Cutting off values
+// that differ from the rest lowers the error; cutting off values like the rest raises it.
 //
-// Cuts beyond three quarters of the sequence leave too few values and are not tried. A best cut in its second
-// half means that the sequence has not settled: it is too short, or it grows without end. Short and strongly
-// correlated sequences may look unsettled by chance: of stationary ones with a lag-1 correlation of 0.9, 1 in
-// 7 with 200 values and none with 500.
+// Cuts beyond three quarters of the sequence leave too few values and are not tried. If the best cut is in
+// the second half, the sequence has not settled: it is too short, or it grows without end. Short and strongly
+// correlated sequences may look unsettled by chance: of stationary sequences with a lag-1 correlation of 0.9,
+// 1 in 7 does with 200 values, and none with 500.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Properties of a database file that are read before SQLite opens it, because opening it may change it.
+// Reads properties of an SQLite file without SQLite, because opening a file with SQLite may change the file.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace kvcap {
 namespace {
 
-// The end of each stored result; a file without it was truncated.
+// The last bytes of each stored result. A file that does not end with them was truncated.
 constexpr std::string_view kWhole = "\nwhole";
 
 }  // namespace

@@ -16,10 +16,11 @@ class FinishedRuns {
   FinishedRuns(const std::string& out_folder, bool resume);
 
   bool is_on() const { return !folder_.empty(); }
-  // Returns a key of the scenario and the contents of its files. For a trace from a pipe, whose contents
-  // cannot be read twice, it switches storing off.
+  // Returns a key for the scenario and the contents of its files. If the trace comes from a pipe, which
+  // cannot be read twice, switches storing off.
   std::string key_of(const Scenario& scenario) const;
-  // Returns the stored result of this key, or stores and returns the result of `compute`. Called in workers.
+  // Returns the stored result for this key; if there is none, stores and returns the result of `compute`.
+  // Called in workers.
   std::string get(const std::string& key, const std::function<std::string()>& compute) const;
   // Returns text for the end of the error message of a failed run.
   std::string hint() const {

@@ -1,4 +1,4 @@
-// A point of a sweep: its key, its row of results, and the cache of finished points.
+// Points of a sweep: their keys, their rows of results, and the cache of finished points.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct PointRow {
   PointStatus status = PointStatus::ok;
   std::string error;            // one line: why the metrics are missing
   std::string scenario_json;    // resolved scenario
-  std::vector<Metric> metrics;  // over all replications, as are the members below
+  std::vector<Metric> metrics;  // means over all replications; the members below cover all replications, too
   std::vector<Interval> intervals;
   std::vector<std::string> notes;
   std::string quality_note;
 };
 
-// Returns the metrics that every result has, in order; their values only show their types.
+// Returns the metrics that every result has, in order. Only the types of their values have a meaning.
 std::vector<Metric> metric_columns();
 
 // Computes the key of a point: SHA-256 of its resolved scenario and of the contents of its files.

@@ -1,4 +1,4 @@
-// Reads sweep files: from JSON to axes.
+// Reads sweep files: turns their JSON into the axes of a Sweep.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -137,7 +137,7 @@ class SweepReader {
     return {path, std::move(text), std::move(place), folder_};
   }
 
-  // Throws InputError if two parts of the file set one path.
+  // Throws InputError if two parts of the file set the same field.
   void claim(const std::string& part, const Members<Json>& paths) {
     for (const auto& [path, value] : paths) {
       if (!claimed_.insert(path).second)
@@ -231,7 +231,7 @@ class SweepReader {
     return overrides;
   }
 
-  // Reads [MIN, MAX] or an object.
+  // Reads a range of the sample: [MIN, MAX], or an object.
   SampledRange range_of(const std::string& path, const Json& json) const {
     const std::string where = "sample.ranges." + path;
     const bool is_pair = json.is_array() && json.size() == 2;

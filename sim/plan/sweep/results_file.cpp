@@ -111,7 +111,7 @@ class Statement {
   int bound_ = 0;
 };
 
-// Rolls back unless committed.
+// A transaction. The destructor rolls it back unless it was committed.
 class Transaction {
  public:
   Transaction(sqlite3* database, const std::string& path) : database_(database), path_(path) {
@@ -216,8 +216,8 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
     const bool leaves_wal = mode == JournalMode::rollback && header && header->journal_mode != mode;
     if (leaves_wal) Statement(database_, path_, "PRAGMA locking_mode = EXCLUSIVE").run();
     Statement(database_, path_, "PRAGMA synchronous = FULL").run();
-    // Writes the tables before a WAL exists, so that the header with the application id is in the file
-    // itself.
+    // Writes the tables before SQLite creates a WAL, so that the header with the application id is in the
+    // file itself.
     make_tables();
     check_columns("main", path_);
     identity_ = identity_of(path_);
@@ -233,7 +233,7 @@ ResultsFile::ResultsFile(const std::string& path, JournalMode mode) : path_(path
   }
 }
 
-// Throws if the file was removed or replaced, because SQLite would keep writing into the old one.
+// Throws if the file was removed or replaced. Otherwise SQLite would keep writing to the old file.
 void ResultsFile::refuse_if_gone() const {
   if (identity_of(path_) == identity_) return;
   throw std::system_error(ENOENT, std::generic_category(),

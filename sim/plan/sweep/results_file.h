@@ -49,8 +49,8 @@ class ResultsFile {
   // Writes the rows in one transaction; a row replaces the row with the same key. Also throws if the file was
   // moved or removed.
   void put(const std::vector<PointRow>& rows);
-  // Copies the rows of another file that belong to points of set_swept(), except where this file has a
-  // successful row.
+  // Copies the rows of another file for the points of set_swept(), except for points of which this file
+  // already has a successful row.
   void take_from(const std::string& path);
 
   // Returns the status of each point that this build of the program has finished, by key.

@@ -1,8 +1,8 @@
-// RowWriter: writes rows into a results file, many per transaction. After a transaction, it collects rows for
-// ten times as long as the transaction took, so that a slow disk delays the sweep by at most a tenth.
+// RowWriter: writes rows to a results file, many per transaction. After each transaction, it collects rows
+// for ten times as long as the transaction took, so a slow disk delays the sweep by at most a tenth.
 //
-// It uses no thread, because the calling process forks workers, and a fork copies locks that another thread
-// holds.
+// It does not use a thread: the calling process forks workers, and a fork would copy locks that the thread
+// holds at that moment.
 #pragma once
 
 #include <chrono>

@@ -34,8 +34,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A lock on a results file, held by the only process that writes the file. The kernel releases the lock
-// however the process ends. Workers do not inherit it.
+// A lock that allows only one process to write a results file. The kernel releases the lock when the process
+// ends, for whatever reason. Workers do not inherit the lock.
 class WriterLock {
  public:
   explicit WriterLock(const std::string& results_path) : path_(results_path + ".lock") {
@@ -96,7 +96,7 @@ std::vector<std::size_t> all_points(const CheckedSweep& checked) {
   return points;
 }
 
-// Returns the first point of each of the shard's keys.
+// Returns the points of a shard: for each of its distinct keys, the first point with that key.
 std::vector<std::size_t> firsts_of(const CheckedSweep& checked, const Shard& shard) {
   std::vector<std::size_t> mine;
   for (std::size_t i = shard.index; i < checked.first.size(); i += shard.count)
@@ -174,8 +174,8 @@ class Runner {
     return serialize(without_curves(simulate(scenario, sources_.workload(source_of(scenario), options))));
   }
 
-  // True iff the point needs runs that represent the steady state and this run does not. The run is then
-  // repeated with twice the sessions after all others have ended.
+  // True iff the point needs runs that represent the steady state and this run does not. If so, schedules the
+  // run again with twice the sessions, to start after all other runs have ended.
   bool is_made_longer(const Job& job, const RunResult& result) {
     const bool wanted = checked_.sweep.scenario(job.point).workload.run_length == RunLength::steady;
     if (!wanted || tells_the_long_run(result) || 2 * result.turn_count > kMostTurns) return false;

@@ -1,5 +1,5 @@
-// Runs the points of a sweep, each simulation in a forked worker, and writes their results into a results
-// file as they finish. A failed point becomes a row with its error; the other points still run.
+// Runs the points of a sweep, each simulation in a forked worker, and writes the results to a results file as
+// simulations finish. A failed point becomes a row with its error; the other points still run.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace kvcap {
 
-// Every `count`th distinct point of a sweep, starting at `index`.
+// A part of a sweep: every `count`th distinct point, starting at `index`.
 struct Shard {
   std::size_t index = 0;
   std::size_t count = 1;
@@ -30,7 +30,7 @@ CheckedSweep check_sweep(const Sweep& sweep, int at_once);
 
 struct SweepOptions {
   int at_once = 0;           // number of workers; 0: one per core
-  bool resume = false;       // continue an existing file; of its points, only failed ones run again
+  bool resume = false;       // continue an existing file: run missing points, and failed points again
   Shard shard;               // the points to run
   std::string cache_folder;  // folder of the PointCache; empty: no cache
 };
@@ -48,8 +48,9 @@ struct SweepSummary {
   double worker_cpu_s = 0;  // user and system time of all workers
 };
 
-// Runs the points that are missing in the file. Throws InputError if the file exists and `resume` is false,
-// or if another process is writing the file; Interrupted; and std::system_error on I/O errors.
+// Runs the points of the shard that the file lacks, and writes their rows. Throws InputError if the file
+// exists and `resume` is false, or if another process is writing the file; Interrupted; and std::system_error
+// on I/O errors.
 SweepSummary run_sweep(const CheckedSweep& checked, const std::string& results_path,
                        const SweepOptions& options);
 

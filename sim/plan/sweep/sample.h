@@ -1,5 +1,5 @@
-// Draws sample points of a box, one coordinate at a time. The name of a coordinate selects its random stream,
-// so that adding a coordinate does not change the others.
+// Draws random points for a sweep, one coordinate at a time. The name of a coordinate selects its random
+// stream, so adding a coordinate does not change the others.
 #pragma once
 
 #include <cstdint>

@@ -86,8 +86,8 @@ std::string submit(const SlurmArray& array, const std::string& script,
   return last.substr(0, last.find(';'));
 }
 
-// Waits while tasks of the job are queued or running. If the controller does not answer, repeats the query
-// for at most 10 minutes.
+// Waits until no task of the job is queued or running. If the Slurm controller does not answer, repeats the
+// query for at most 10 minutes.
 void wait_for_job(const std::string& job, double patience_s) {
   constexpr double kLongest_s = 600;  // longest time without an answer
   double silent_s = 0;

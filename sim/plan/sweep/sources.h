@@ -1,6 +1,6 @@
-// Sources: stores trace files. The process that forks the workers reads each file once, so that all workers
-// share the data without a copy. Generated sources are not stored: they depend on the seed and are quick to
-// generate.
+// Sources: keeps the contents of trace files in memory. The process that forks the workers reads each file
+// once, so all workers share the data without a copy. Generated sources are not kept: they depend on the seed
+// and are quick to generate.
 #pragma once
 
 #include <cstdint>

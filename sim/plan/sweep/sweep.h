@@ -1,5 +1,6 @@
-// Sweep: many scenarios in one file, as a base scenario and axes that set its fields. A point takes one row
-// of every axis; the last axis changes fastest. This class runs nothing. Format: scenarios/results.md.
+// Sweep: many scenarios described by one file: a base scenario, and axes that set fields of it. A point of
+// the sweep takes one row of every axis; the last axis changes fastest. This class runs no simulation.
+// Format: scenarios/results.md.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ struct SweepLimits {
   int64_t memory_bytes = 0;
 };
 
-// One axis: rows of settings that are applied together. Each field of `grid` is an axis of its own; `zip`,
-// `points` and `sample` are one axis each.
+// One axis of a sweep. The settings in a row are applied together. Each field of `grid` in the file is an
+// axis of its own; `zip`, `points` and `sample` are one axis each.
 struct SweepAxis {
   std::vector<std::vector<Override>> rows;
 };
@@ -33,7 +34,7 @@ class Sweep {
   const SweepLimits& limits() const { return limits_; }
   // Returns the swept fields, in the order of the file.
   const std::vector<std::string>& paths() const { return paths_; }
-  // Returns the values (JSON) of paths() at a point; "" if the point does not set the path.
+  // Returns the value of each of paths() at a point, as JSON; "" for a path that the point does not set.
   std::vector<std::string> values(std::size_t point) const;
   // Returns the scenario of a point. Throws InputError that names the sweep's file and the setting.
   Scenario scenario(std::size_t point) const;

@@ -64,7 +64,7 @@ void add_robustness(Page& page, const PlanReport& report) {
   for (const Stress& one : report.advice.stresses) {
     const Candidate& candidate = *one.candidate;
     std::string text = candidate.verdict == Judgement::meets ? "holds" : failure_text(candidate);
-    // If kFrontMetric is the reason, its value is already shown.
+    // If kFrontMetric is the reason for the failure, the text already contains its value.
     if (candidate.verdict != Judgement::cannot_run && candidate.reason != kFrontMetric) {
       text +=
           ", " + metric_title(kFrontMetric) + " " + value_text(kFrontMetric, candidate.metric(kFrontMetric));
@@ -97,7 +97,7 @@ std::string differences_text(std::vector<PartDifference> parts, bool is_time) {
   return text;
 }
 
-// Returns the name of the link between the GPUs, which results call `nvlink` whatever it is.
+// Returns the name of the link between the GPUs. Results call this link `nvlink` even if it is PCIe.
 std::string_view link_between_gpus(const Plan& plan, const Candidate& candidate) {
   const HardwareProfile hardware = load_scenario(plan.base, candidate.changes).hardware;
   return hardware.nvlink && !hardware.peer ? "nvlink" : kPcieBetweenGpus;

@@ -1,5 +1,5 @@
-// Formats the advice of a plan report: why the answer wins, what more of each resource is worth, and under
-// which changes the answer still holds.
+// Formats the advice in a plan report: why the answer wins, what a little more of each resource would gain,
+// and under which changes the answer still holds.
 #pragma once
 
 #include "text/plan/plan_text.h"

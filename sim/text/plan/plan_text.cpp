@@ -111,7 +111,8 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
   }
 }
 
-// Adds the counts of the configurations that the results of others ruled out, and of those verified by runs.
+// Adds how many of the better configurations were ruled out by the results of others, and how many of these
+// verdicts were verified by runs.
 void add_implied(Page& page, const Implied& implied) {
   if (implied.verified + implied.same + implied.not_looked_at == 0) return;
   page.sentence(
@@ -122,7 +123,7 @@ void add_implied(Page& page, const Implied& implied) {
                   format_count(implied.not_looked_at)));
 }
 
-// Adds, for each value of a list that the answer does not use, the reason.
+// Adds a line for each listed value of the search space that the answer does not use, with the reason.
 void add_discarded(Page& page, const PlanReport& report) {
   if (report.result.discarded.empty()) return;
   page.line();

@@ -10,11 +10,12 @@
 
 namespace kvcap {
 
-// Everything that a plan prints; the members after `simulations` are empty without an answer.
+// Everything that the output of kvcap plan contains. The members after `simulations` are empty if no
+// configuration meets the targets.
 struct PlanReport {
   const Plan* plan = nullptr;
   PlanResult result;
-  std::string searched = {};  // what a plan without a file searches, and what it leaves out
+  std::string searched = {};  // a sentence on what a plan without a file searches and leaves out
   int64_t simulations = 0;
   std::string purchase;
   std::vector<std::string> purchase_notes;  // the sizes searched and the sources of prices
@@ -23,7 +24,8 @@ struct PlanReport {
   bool is_interrupted() const { return result.is_interrupted || advice.is_interrupted; }
 };
 
-// Return the pages of a plan. `said`: the sentences of the plan's document, with which the page begins.
+// Return the pages that kvcap plan prints. `said`: sentences from document_sentences(), with which the page
+// begins.
 std::string plan_text(const PlanReport& report, const std::vector<std::string>& said);
 std::string plan_draws_text(const Plan& plan, const PlanDraws& draws);
 std::string break_even_text(const Plan& plan, const BreakEvenMap& map, const std::vector<std::string>& said);

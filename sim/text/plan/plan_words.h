@@ -1,4 +1,4 @@
-// Texts that the pages of a plan share: values, changes, failures.
+// Functions that format values, changes and failures for the pages of a plan.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace kvcap {
 
-// A text of lines; sentences are wrapped at the width of the terminal.
+// Builds a text line by line, and wraps sentences at the width of the terminal.
 class Page {
  public:
   void line(const std::string& text = "") { text_ += text + '\n'; }

@@ -37,7 +37,7 @@ ModelSpec attention_layer(const KernelCall& call) {
   model.kv_bytes_per_element = number(call, "element_bytes");
   return model;
 }
-// DeepSeek's latents of 512 + 64 elements.
+// Returns a model with one layer of DeepSeek's latent attention: latents of 512 + 64 elements.
 ModelSpec latent_layer(const KernelCall& call) {
   ModelSpec model = one_layer(integer(call, "heads"), integer(call, "heads"));
   model.hidden_size = 7168;
@@ -58,7 +58,7 @@ KernelSeconds gemm_alone(const HardwareProfile& hardware) {
   };
 }
 
-// One GPU's GEMMs, prepared once for each number format.
+// The GEMM models of one GPU, created once for each number format.
 class GemmsOfFormats {
  public:
   explicit GemmsOfFormats(const Gpu& gpu) : gpu_(gpu) {}
@@ -83,8 +83,8 @@ KernelSeconds gemm(const HardwareProfile& hardware) {
       };
 }
 
-// One fused layer of experts: up and gate, activation, down, sum. The experts are divided among `gpus`, whole
-// experts to each.
+// Returns the time of one fused layer of experts: up and gate projections, activation, down projection, sum.
+// Each of the `gpus` GPUs computes an equal number of whole experts.
 double experts_s(const Gpu& gpu, const Gemms& gemms, const KernelCall& call) {
   const double tokens = number(call, "tokens"), gpus = number(call, "gpus");
   const int64_t hidden = integer(call, "hidden"), intermediate = integer(call, "intermediate");
@@ -136,8 +136,8 @@ KernelSeconds prefill_attention_alone(const HardwareProfile& hardware) {
   };
 }
 
-// `expands` is not 0: the latents are expanded to keys and values. Otherwise attention works on the latents
-// themselves.
+// If `expands` is not 0, the latents are first expanded to keys and values; otherwise attention works on the
+// latents themselves.
 KernelSeconds latent_prefill(const HardwareProfile& hardware) {
   return [hardware](const KernelCall& call) {
     const ModelSpec model = latent_layer(call);

@@ -117,7 +117,7 @@ double value_of(Expression& expression, const TimedCall& call, const KernelMachi
   });
 }
 
-// Reads and models the calls of one set on one machine.
+// Reads the measured calls of one set on one machine, and computes their modelled times.
 class CallReader {
  public:
   CallReader(const KernelSet& set, const KernelMachine& machine, const DataPath& path_of)
@@ -240,7 +240,7 @@ std::string reason_of(const KernelCheck& check, const KernelMachine& machine) {
   return machine.reason.empty() || !check.fitted_to.empty() ? check.reason : machine.reason;
 }
 
-// Builds the checks of the errors' quantiles.
+// Builds the checks on quantiles of the errors.
 struct Judged {
   const KernelSet& set;
   const KernelCheck& about;

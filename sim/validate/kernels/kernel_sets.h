@@ -1,5 +1,5 @@
-// KernelSets: the tables of measured kernels that a study compares with the cost model, under the key
-// `kernels` of kvcap.study/1. scenarios/reference/files.md lists the keys.
+// KernelSets: tables of measured kernel times that a study compares with the cost model. In a study file
+// (kvcap.study/1) they are under the key `kernels`. scenarios/reference/files.md lists the keys.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace kvcap {
 
-// A GPU, and how the tables name it.
+// A GPU whose kernels were measured, and the names that tables and texts use for it.
 struct KernelMachine {
   std::string id, profile;
   std::map<std::string, std::string> names;  // replace {NAME} in paths, table conditions and texts
@@ -36,13 +36,13 @@ struct KernelCheck {
   std::map<std::string, std::vector<std::string>> reasons;  // why nothing is promised -> ids of the machines
 };
 
-// Calls of one kernel on several machines.
+// The measured calls of one kernel on several machines, and the checks that summarise them.
 struct KernelSet {
   std::string name, kernel, machines, what;
   std::vector<KernelTable> tables;
-  Members<std::string> derived;        // further numbers of each call: expressions over the previous ones
-  std::string fitted;                  // condition on the calls to which the profile was fitted
-  std::vector<std::string> alternate;  // of the distinct values of these numbers, every second was fitted to
+  Members<std::string> derived;  // further numbers of each call: expressions over the numbers before them
+  std::string fitted;            // condition on the calls to which the profile was fitted
+  std::vector<std::string> alternate;  // numbers of which every second distinct value was fitted
   double median = 0, p90 = 0;          // limits of the relative errors
   std::string p90_reason;              // why the 90th percentile is not promised
   std::vector<KernelCheck> checks;

@@ -11,7 +11,7 @@ namespace {
 
 using Explained = std::optional<std::string>;
 
-// Input of a condition: the evidence and one group of figures.
+// The input of a condition in the table of causes: the evidence, and the group of figures to explain.
 struct Question {
   const RunEvidence& e;
   const Outside& outside;
@@ -20,8 +20,8 @@ struct Question {
   const LatencyEvidence& latency() const { return group == FigureGroup::itl ? e.itl : e.ttft; }
 };
 
-constexpr double kOtherLoad = 0.1;       // relative difference of rates, lengths and batches that counts
-constexpr double kOtherCapacity = 0.05;  // relative difference of KV capacities that counts
+constexpr double kOtherLoad = 0.1;       // relative difference from which rates, lengths and batches differ
+constexpr double kOtherCapacity = 0.05;  // relative difference from which KV capacities differ
 constexpr double kSomeHits = 0.02;       // share of the tokens
 
 std::string two(const Both& both, const std::string& unit, double scale = 1) {
@@ -32,17 +32,17 @@ std::string two(const Both& both, const std::string& unit, double scale = 1) {
 
 bool is(const Question& q, FigureGroup group) { return q.group == group; }
 
-// True iff the mean numbers of waiting requests differ clearly.
+// True iff the simulated and the measured mean number of waiting requests differ clearly.
 bool queues_differ(const RunEvidence& e) {
   const double most = std::max(e.waiting.measured, e.waiting.simulated);
   return e.waiting.known() && most > 0.5 && std::abs(e.waiting.difference()) > 0.3 * most;
 }
 
-// True iff the mean gaps between tokens agree; their tails may differ.
+// True iff the simulated and the measured mean gap between tokens agree. The tails of the gaps may differ.
 bool steps_agree(const RunEvidence& e) { return !e.itl.mean_ms.differs_by(kLatencyTolerance); }
 
-// Returns the sum of the relative distances of the simulated quantiles from their measured buckets, after a
-// shift by `shift_ms` and a stretch by `factor`.
+// Multiplies the simulated quantiles by `factor`, adds `shift_ms`, and returns the sum of their relative
+// distances from the measured buckets.
 double misfit(const LatencyEvidence& latency, double shift_ms, double factor) {
   double total = 0;
   for (std::size_t i = 0; i < latency.simulated_ms.size(); ++i) {
@@ -59,7 +59,8 @@ struct Shape {
   bool is_shift = false, is_factor = false;
 };
 
-// Returns whether the measured latencies equal the simulated ones plus a constant, or times a factor.
+// Tells whether the measured latencies are about the simulated ones plus a constant, or the simulated ones
+// times a factor.
 Shape shape_of(const LatencyEvidence& latency) {
   constexpr double kFits = 0.15;
   if (!latency.is_measured || !latency.mean_ms.known() || !(latency.mean_ms.simulated > 0)) return {};
@@ -71,8 +72,8 @@ Shape shape_of(const LatencyEvidence& latency) {
   return shape;
 }
 
-// Returns advice on the host time to try. If it would have to be negative, the profile's kernels are too
-// slow.
+// Returns advice on which host time to try. If only a negative host time would explain the difference, says
+// that the kernels of the profile are too slow.
 std::string try_time(const std::string& field, double simulated_s, double wanted_s) {
   if (wanted_s < 0 && simulated_s <= 0)
     return "The host time would have to be negative: kernels of the hardware profile are too slow.";
@@ -108,15 +109,15 @@ Explained tier_is_off(const Question& q) {
   const Both& lower = q.e.lower_hit_rate;
   const bool found_nothing = std::isnan(lower.measured) || lower.measured < kSomeHits / 10;
   if (is(q, FigureGroup::itl) || !(lower.simulated > kSomeHits) || !found_nothing) return {};
-  return "The server found nothing below GPU memory; " + format_percent(lower.simulated) +
-         " of the tokens are simulated to come from there. Its offload tier is off or still empty.";
+  return "The server has no hits below GPU memory, but " + format_percent(lower.simulated) +
+         " of the simulated tokens come from lower tiers. The server's offload tier is off or still empty.";
 }
 
 Explained tier_is_missing(const Question& q) {
   const Both& lower = q.e.lower_hit_rate;
   if (is(q, FigureGroup::itl) || !(lower.measured > kSomeHits) || lower.simulated > kSomeHits / 10) return {};
-  return "The server found " + format_percent(lower.measured) +
-         " of the tokens below GPU memory; the simulated policy has no such tier, or found nothing in it.";
+  return "The server has hits on " + format_percent(lower.measured) +
+         " of the tokens below GPU memory; the simulated policy has no such tier, or no hits in it.";
 }
 
 Explained other_capacity(const Question& q) {
@@ -172,7 +173,7 @@ Explained batch_differs(const Question& q) {
   if (!is(q, FigureGroup::itl) || !q.e.running.differs_by(0.25) || q.outside.ttft) return {};
   if (std::max(q.e.running.measured, q.e.running.simulated) < 2) return {};
   const bool is_larger = q.e.running.difference() > 0, is_slower = q.e.itl.mean_ms.difference() > 0;
-  // Slower steps alone make batches larger.
+  // Slower steps alone explain larger batches, and faster steps smaller ones.
   if (is_larger == is_slower) return {};
   return "Batches differ in size: " + two(q.e.running, "running") + " on average.";
 }

@@ -1,6 +1,6 @@
-// Finds the assumption that most likely makes a simulation differ from a server. A table lists causes with
-// conditions on the evidence, the most likely causes first; the first row whose condition holds for a group
-// of figures is their cause.
+// Finds the assumption that most likely makes a simulation differ from a server. A table lists possible
+// causes, the most likely first, each with a condition on the evidence. The cause of a group of figures is
+// the first row whose condition holds for that group.
 #pragma once
 
 #include <array>

@@ -47,7 +47,8 @@ Check hit_rate_check(const RunEvidence& e) {
   return check;
 }
 
-// Returns the half-width of the 95 % interval of the difference of the means, for this number of requests.
+// Returns the half-width of the 95 % interval of the difference between the simulated and the measured mean,
+// for these numbers of requests.
 double half_width(const LatencyEvidence& latency, const Both& requests) {
   const double width = kComparisonDeviations * latency.simulated_std_ms *
                        std::sqrt(1 / requests.simulated + 1 / requests.measured);
@@ -60,7 +61,7 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
     check.exact_tolerance = check.tolerance = kLatencyTolerance;
     if (latency.is_measured) {
       judge(check);
-      // A quantile near its bucket is within the tolerance.
+      // A quantile outside its bucket, but within the tolerance, is inside.
       if (check.verdict == Agreement::near) check.verdict = Agreement::inside;
     } else {
       check.simulated.clear();
@@ -84,7 +85,7 @@ void add_latency(const std::string& id, const std::string& name, const LatencyEv
   }
 }
 
-// A temporary folder for the requests of a setting without a scenario; removed by the destructor.
+// A temporary folder for the generated requests, used if no scenario is given. The destructor removes it.
 class RequestsFolder {
  public:
   RequestsFolder() : path_((std::filesystem::temp_directory_path() / "kvcap-observed-XXXXXX").string()) {
@@ -113,7 +114,7 @@ std::string header_of(const Observation& observed, const Scenario& scenario) {
          scenario.hardware.provenance_kind + ")";
 }
 
-// Sets the reason of checks that are outside, for readers who see only the checks.
+// Sets the likely cause as the reason of each check that is outside, for readers who see only the checks.
 void give_reasons(const std::vector<Cause>& causes, std::vector<Check>& checks) {
   constexpr std::string_view kIds[] = {"run.token_hit_rate", "run.ttft", "run.itl"};
   for (const Cause& cause : causes) {

@@ -1,5 +1,5 @@
-// Compares a simulation with a server's log: one check per judged figure, the likely causes of figures
-// outside, and the assumptions.
+// Compares a simulation with a server's log. The result contains one check per judged figure, the likely
+// causes of figures that are outside the tolerance, and notes on assumptions.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace kvcap {
 
-// A hit rate is inside if it is off by at most 5 points; a mean latency, if it is off by at most
-// kLatencyTolerance or its half-width for this number of requests; a quantile, if it is within
+// A token hit rate is inside if it differs by at most 5 percentage points; a mean latency, if it differs by
+// at most kLatencyTolerance or by at most the half-width of its interval; a quantile, if it is within
 // kLatencyTolerance of its bucket in the server's histogram.
 inline constexpr double kHitRateTolerance = 0.05;
 
 struct RunComparison {
-  std::string header;  // one line: what is compared
+  std::string header;  // one line that names the server's log, the model and the hardware
   Observation observed;
   RunEvidence evidence;
   std::vector<Check> checks;  // suite "run"; verdicts: inside, outside, not comparable
@@ -25,12 +25,13 @@ struct RunComparison {
   std::vector<std::string> notes;
 };
 
-// Return the checks of the evidence's figures, and which groups of figures are outside.
+// run_checks() returns a check per judged figure of the evidence; outside_of() tells which groups of figures
+// are outside.
 std::vector<Check> run_checks(const RunEvidence& evidence);
 Outside outside_of(const std::vector<Check>& checks);
 
-// Simulates `scenario`, or if it is empty the setting that the log describes, on `hardware`. Throws
-// InputError.
+// Simulates `scenario` or, if it is empty, the setting that the log describes, on `hardware`, and compares
+// the simulation with the log. Throws InputError.
 RunComparison compare_with_run(const std::string& log, const std::string& scenario,
                                const std::string& hardware, const std::vector<std::string>& overrides);
 

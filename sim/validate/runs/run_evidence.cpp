@@ -27,7 +27,7 @@ double hit_tokens(const RunResult& result, Tier tier) {
   return std::isnan(tokens) ? 0 : tokens;  // NaN: no machine has the tier
 }
 
-// Returns the share of prompt tokens found on the GPU, or below it.
+// Returns the share of prompt tokens that hit on the GPU or, if `on_the_gpu` is false, in lower tiers.
 double hit_rate_of(const RunResult& result, bool on_the_gpu) {
   double all = 0;
   for (const Tier tier : kTiers) all += hit_tokens(result, tier);
@@ -36,8 +36,8 @@ double hit_rate_of(const RunResult& result, bool on_the_gpu) {
   return result.number("token_hit_rate") * (on_the_gpu ? gpu : all - gpu) / all;
 }
 
-// Returns the sampling error of a quantile, as a difference of probabilities. Requests are treated as
-// independent, tokens of one request are not.
+// Returns the sampling error of a quantile, as a difference of probabilities. Counts requests rather than
+// tokens, because tokens of one request are not independent.
 double margin_of(double q, const Both& requests) {
   return kEvidenceDeviations * std::sqrt(q * (1 - q) * (1 / requests.simulated + 1 / requests.measured));
 }
@@ -69,7 +69,8 @@ std::optional<bool> prefix_caching_of(const Observation& observed) {
   return {};
 }
 
-// Returns the rate until the last arrival, because later service does not reflect the load.
+// Returns the arrival rate until the last arrival. The time in which the last requests are served is left
+// out, because nothing arrives in it.
 double simulated_arrivals_per_s(const RunResult& result) {
   double last_s = 0;
   for (const TurnRecord& turn : result.turns) last_s = std::max(last_s, turn.arrival_s);

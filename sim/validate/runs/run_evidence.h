@@ -1,5 +1,5 @@
-// RunEvidence: the figures of a simulation and of a server's log, in pairs. Checks and likely causes follow
-// from these figures alone (run_comparison.h, run_causes.h).
+// RunEvidence: pairs of a simulated figure and the same figure from a server's log. Checks (run_comparison.h)
+// and likely causes (run_causes.h) are computed from these figures alone.
 #pragma once
 
 #include <array>
@@ -31,9 +31,10 @@ inline constexpr double kJudgedQuantiles[] = {0.5, 0.9, 0.99};
 
 struct LatencyEvidence {
   Both mean_ms;
-  double simulated_std_ms = 0;  // standard deviation of the requests' means
+  double simulated_std_ms = 0;  // over requests, of the TTFT or the mean ITL of each
   std::array<double, std::size(kJudgedQuantiles)> simulated_ms{};
-  // The buckets that contain the quantiles, widened by the sampling error for this number of requests.
+  // The histogram buckets that contain the measured quantiles, widened by the sampling error for this number
+  // of requests.
   std::array<QuantileRange, std::size(kJudgedQuantiles)> measured_ms{};
   bool is_measured = false;
 };

@@ -27,7 +27,8 @@ constexpr double kMostBlockSize = 65536;
 constexpr double kMostTokens = 1e7;  // per prompt or answer
 constexpr uint64_t kSeed = 1;
 
-// True iff an override sets the field. sets_within() also accepts an override of a field inside it.
+// True iff an override sets the field `path` itself. sets_within() also accepts an override of a field inside
+// `path`.
 bool sets(const std::vector<std::string>& overrides, const std::string& path) {
   return std::any_of(overrides.begin(), overrides.end(),
                      [&](const std::string& one) { return one.starts_with(path + "="); });
@@ -46,7 +47,7 @@ std::string model_of(const Observation& observed) {
   const std::string& served = observed.models.front();
   std::string known = catalogue_model(served);
   if (!known.empty()) return known;
-  // A model served from a folder has the folder's path as its name.
+  // If a server loads its model from a folder, the name of the model is the path of that folder.
   std::error_code none;
   const std::filesystem::path config = std::filesystem::path(served) / "config.json";
   if (std::filesystem::is_regular_file(config, none)) return config.string();
@@ -55,7 +56,7 @@ std::string model_of(const Observation& observed) {
                    "kvcap show models or the model's config.json");
 }
 
-// Returns `count` values in ascending order with the histogram's distribution and the measured mean.
+// Returns `count` values in ascending order with the distribution of the histogram and the measured mean.
 std::vector<double> stratified(const Buckets& buckets, int64_t count) {
   std::vector<double> values;
   double sum = 0;
@@ -149,13 +150,14 @@ Json rates_of(const Observation& observed) {
     rates.push_back(
         {{"from_s", rates.empty() ? 0.0 : from_s}, {"requests_per_s", requests / (to_s - from_s)}});
   }
-  // Sessions of the user's source may continue after the observation.
+  // The last rate, the mean of the observation, applies after the observation, because sessions of the user's
+  // source may continue.
   rates.push_back({{"from_s", observed.duration_s}, {"requests_per_s", total / observed.duration_s}});
   return rates;
 }
 
-// Returns a note on the server's speculation, which the metrics do not describe well enough to simulate; ""
-// if the server does not speculate.
+// Returns a note on the server's speculative decoding, which the metrics do not describe well enough to
+// simulate; "" if the server does not use it.
 std::string note_on_speculation(const Observation& observed, const std::vector<std::string>& overrides) {
   if (std::isnan(observed.mean_acceptance_length()) || sets_within(overrides, "serving.speculative"))
     return "";
@@ -220,7 +222,7 @@ double given_hit_rate(const Observation& observed, const Json& serving) {
   return is_off || std::isnan(measured) ? 0 : std::clamp(measured, 0.0, 1.0);
 }
 
-// Writes generated requests to a file and returns their source.
+// Writes generated requests to a file and returns the workload source that reads them.
 Json made_up_source(const Observation& observed, const Json& serving, int64_t count,
                     const std::string& requests_file, Json& notes) {
   require_lengths(observed);
@@ -243,7 +245,8 @@ Json made_up_source(const Observation& observed, const Json& serving, int64_t co
   return {{"kind", "mooncake"}, {"path", requests_file}, {"block_tokens", requests.piece_tokens}};
 }
 
-// Returns the kind of the user's source, guessed from the file if not given.
+// Returns the workload source that the user gave with --set. If its kind is not given, guesses it from the
+// file.
 Json given_source(const std::vector<std::string>& overrides) {
   constexpr std::string_view kPath = "workload.source.path=";
   if (sets(overrides, "workload.source") || sets(overrides, "workload.source.kind")) return Json::object();

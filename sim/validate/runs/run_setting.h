@@ -1,6 +1,6 @@
 // RunSetting: the scenario that a server's log describes. The model, the KV capacity, the arrivals and the
-// lengths come from the log; values that the metrics lack are assumed, and the scenario notes each
-// assumption.
+// lengths of prompts and answers come from the log. Values that the metrics lack are assumed, and the notes
+// of the scenario state each assumption.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace kvcap {
 
 struct RunSetting {
   Scenario scenario;
-  // True: the prompts are constructed to have the measured hit rate, so the hit rate is not a test.
+  // True: the prompts are constructed to have the measured hit rate, so comparing hit rates tests nothing.
   bool hits_are_given = false;
 };
 
-// Writes the requests to the new file `requests_file`, unless `overrides` set a source. `hardware`: a
-// profile's name or path. Throws InputError if the log lacks required values.
+// Returns the setting. Unless `overrides` set a workload source, writes generated requests to the new file
+// `requests_file`. `hardware`: a profile's name or path. Throws InputError if the log lacks required values.
 RunSetting setting_of(const Observation& observed, const std::string& hardware,
                       const std::vector<std::string>& overrides, const std::string& requests_file);
 

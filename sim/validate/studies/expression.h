@@ -1,4 +1,4 @@
-// Evaluates arithmetic expressions over figures with dotted names.
+// Expression: an arithmetic expression over figures with dotted names, such as "off.mean_ttft_ms / 2".
 #pragma once
 
 #include <functional>
@@ -11,16 +11,16 @@ namespace kvcap {
 using FigureOf = std::function<double(const std::string& name)>;
 
 // An expression with muParser's operators and functions (+ - * / ^ < && ?:, min, max, avg, sum, sqrt, ln,
-// ...), floor, ceil, and the functions of formulas.cpp. Invalid expressions throw InputError, without a
-// place.
+// ...), floor, ceil, and the functions of formulas.cpp. Invalid expressions throw InputError; the message
+// does not name the file, which callers add.
 class Expression {
  public:
   explicit Expression(const std::string& text);
   ~Expression();
   Expression(Expression&&) noexcept;
 
-  // Evaluates the expression with the current values of the figures. For many rows of a table this is much
-  // faster than a new expression per row.
+  // Evaluates the expression with the current values of the figures. To evaluate many rows of a table, reuse
+  // one expression: parsing a new one per row is much slower.
   double value(const FigureOf& figure);
 
  private:

@@ -21,8 +21,9 @@ namespace {
 
 // ---- machines, in closed form ----
 
-// Input of a machine figure: a context of contexts.tokens tokens. Figures of a batch instead use
-// contexts.count prompts of contexts.new_tokens new tokens, each with a history of contexts.tokens in DRAM.
+// The input of a figure machine.*: a context of contexts.tokens tokens. Figures of a batch instead use
+// contexts.count prompts of contexts.new_tokens new tokens, each with a history of contexts.tokens tokens in
+// DRAM.
 struct Asked {
   const Machine& machine;
   const StudySetting& setting;
@@ -62,7 +63,7 @@ double batch_save_s(const Asked& asked) {
   return asked.machine.route(Tier::hbm, Tier::dram).seconds(tokens * asked.model().kv_bytes_per_token(), 0);
 }
 
-// Returns the load time of the first layer of a restoration of chunks from the SSD.
+// Returns the time to load the first layer when the chunks of a context are restored from the SSD.
 double chunks_layer_load_s(const Asked& asked) {
   const Hit chunks{.tier = Tier::ssd, .tokens = asked.tokens()};
   const LoadRates rates = asked.machine.idle_rates();
@@ -71,10 +72,10 @@ double chunks_layer_load_s(const Asked& asked) {
   return load_s(blend.work.front(), Tier::ssd, rates[index(Tier::ssd)]);
 }
 
-// The layers of one context restored from the SSD: contexts.tokens stored tokens and contexts.new_tokens new
-// ones.
+// The times per layer to load and compute one context that is restored from the SSD: contexts.tokens stored
+// tokens and contexts.new_tokens new tokens.
 struct LayerTimes {
-  std::vector<double> load_s, compute_s;  // the last one computes the head
+  std::vector<double> load_s, compute_s;  // the last entry belongs to the LM head
 };
 LayerTimes layer_times(const Asked& asked) {
   const Hit hit{.tier = Tier::ssd, .tokens = asked.tokens()};
@@ -90,8 +91,9 @@ LayerTimes layer_times(const Asked& asked) {
   }
   return times;
 }
-// Returns when the last layer ends if each layer is loaded and then computed, both in the same order: the
-// longest path, max over j of (a_1 + .. + a_j + b_j + .. + b_n) (Johnson 1954).
+// Returns when the last layer ends if layers are loaded one after another, and each is computed after it is
+// loaded and after the previous layer: a two-machine flow shop with load times a and computation times b,
+// which takes max over j of (a_1 + .. + a_j + b_j + .. + b_n) (Johnson 1954).
 double flow_shop_s(const Asked& asked) {
   const auto [first, second] = layer_times(asked);
   double longest_s = 0, loaded_s = 0, left_s = std::accumulate(second.begin(), second.end(), 0.0);
@@ -189,7 +191,7 @@ constexpr TraceFigureOf kTraceFigures[] = {
     {"output_tokens", [](const Lab::Trace& t) { return t.stats.output_tokens.mean; }},
     {"context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.mean; }},
     {"median_context_tokens", [](const Lab::Trace& t) { return t.stats.context_tokens.median; }},
-    // Total tokens of the contexts with which sessions begin.
+    // The tokens that a store that keeps everything has at the end.
     {"stored_tokens", [](const Lab::Trace& t) { return static_cast<double>(t.workload.context_tokens()); }},
     {"turns", [](const Lab::Trace& t) { return t.stats.turns.mean; }},
     {"multi_turn_share", [](const Lab::Trace& t) { return t.stats.multi_turn_share; }},
@@ -199,7 +201,7 @@ constexpr TraceFigureOf kTraceFigures[] = {
      [](const Lab::Trace& t) { return share_of_sessions_above(t.workload, 4096); }},
     {"largest_history_share", [](const Lab::Trace& t) { return largest_history_share(t.workload); }}};
 
-// The parts of all prompts that the policy uses (importance).
+// Figures of what a policy reads of all prompts: the important tokens, and the chunks that contain any.
 struct PromptsFigure {
   std::string_view name;
   double PartUse::*value;
@@ -225,7 +227,7 @@ const Row& row_of(const Row (&rows)[n], const std::string& group, const std::str
   refuse_figure(group + "." + name, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-// Returns a number of the resolved scenario; true counts as 1.
+// Returns the number at `path` in the resolved scenario; a Boolean true counts as 1.
 double number_at(const Scenario& scenario, const std::string& path) {
   std::string pointer = "/" + path;
   std::replace(pointer.begin(), pointer.end(), '.', '/');
@@ -243,13 +245,14 @@ double number_at(const Scenario& scenario, const std::string& path) {
   return found.get<double>();
 }
 
-// Returns a figure of the workload's log within the bounds.
+// Returns a figure of the recorded turns in the workload's log that lie within the setting's bounds.
 double measured_figure(const Scenario& scenario, const StudySetting& setting, const std::string& name) {
   const std::vector<TurnRecord> recorded = recorded_turns(open_source(scenario.workload, scenario.seed));
   return turns_figure(turns_within(recorded, setting.turns), "measured", name);
 }
 
-// NAME_correlation: the correlation of simulated and recorded times, turn by turn.
+// The end of figures such as measured.ttft_correlation: the correlation, over turns, of simulated and
+// recorded times.
 constexpr std::string_view kCorrelation = "_correlation";
 bool is_correlation(const std::string& group, const std::string& name) {
   return group == "measured" && name.ends_with(kCorrelation);
@@ -259,7 +262,7 @@ double correlation(std::span<const TurnRecord> simulated, std::span<const TurnRe
   return turns_correlation(simulated, recorded, name.substr(0, name.size() - kCorrelation.size()));
 }
 
-// Throws InputError for a figure of a run that does not exist.
+// Throws InputError if no figure of a run has this name.
 void require_figure_of_run(const std::string& group, const std::string& rest, const std::string& name) {
   static const std::vector<std::string> kMetrics = metric_names();
   if (group == "turns") {
@@ -273,7 +276,7 @@ void require_figure_of_run(const std::string& group, const std::string& rest, co
   }
 }
 
-// "turns.mean_ttft_ms": {"turns", "mean_ttft_ms"}
+// Splits a name at its first dot: {"turns", "mean_ttft_ms"} for "turns.mean_ttft_ms".
 std::pair<std::string, std::string> parts_of(const std::string& name) {
   const std::size_t dot = name.find('.');
   return {name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)};

@@ -10,12 +10,12 @@ namespace kvcap {
 // Returns the value of a name:
 //
 //   mean_ttft_ms ...          a metric of the simulation, as for --require
-//   restore_s                 restoration of one context of contexts.tokens on an idle machine
+//   restore_s                 seconds to restore a context of contexts.tokens tokens on an idle machine
 //   machine.prefill_s ...     closed forms of the scenario's machine (figures.cpp)
 //   model.kv_bytes_per_token  a size of the scenario's model
-//   turns.mean_ttft_ms ...    a figure of the turns within the bounds `turns`
+//   turns.mean_ttft_ms ...    a figure of the turns within the bounds StudySetting::turns
 //   measured.mean_ttft_ms ... the same for the log that the scenario replays
-//   law.lindley_wait ...      a figure of a named workload, exact or measured (laws.cpp)
+//   law.lindley_wait ...      a figure of a run on a named workload, or its exact value (laws.cpp)
 //   row.COLUMN                a number of the CSV row
 //   trace.input_tokens ...    a figure of the scenario's workload
 //   scenario.seed ...         a number of the resolved scenario
@@ -28,10 +28,10 @@ struct FinishedRun {
   const Workload& workload;
   const RunResult& result;
 };
-// Returns a metric, turns.*, law.*, measured.*_correlation or row.* of a finished run.
+// Returns a figure of a finished run: a metric, turns.*, law.*, measured.*_correlation or row.*.
 double figure(const FinishedRun& run, const StudySetting& setting, const std::string& name);
 
-// True iff names of figures may begin with this word, so that it cannot name a setting.
+// True iff names of figures may begin with this word. Such a word cannot name a setting.
 bool begins_a_figure(const std::string& word);
 
 }  // namespace kvcap

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kStages = 2;  // rates
 constexpr double kStage_s = 600;    // duration of each rate
-// Mean TTFT, TPOT and end-to-end latency of the first rate, then of the second.
+// The means of TTFT, TPOT and end-to-end latency at the first rate, then the same at the second rate.
 using StageMeans = std::vector<double>;
 constexpr std::size_t kMeans = kStages * kTimes.size();
 
@@ -35,8 +35,8 @@ StageMeans means_of(const FitRun& run, const std::vector<RequestTimes>& times) {
   return means;
 }
 
-// The means of a run and of its two simulations: with its unfitted profile, and with the parameters fitted to
-// the other workload of its model.
+// The means of a measured run and of two simulations of it: with the unfitted profile, and with the
+// parameters that were fitted to the other workload of the same model.
 struct FitOutcome {
   StageMeans measured, untuned, fitted;
 
@@ -67,7 +67,8 @@ Check begin(const std::string& id, const std::string& what) {
           .tuned = {"an engine's parameters to the same model's other workload"}};
 }
 
-// Returns a check of the median of errors, which README promises.
+// Returns a check that the median of the errors is at most `most`. The check is part of the accuracy that
+// README states.
 Check median_check(const std::string& id, const std::string& what, const std::vector<double>& errors,
                    double most) {
   Check check = begin(id, what);
@@ -79,7 +80,7 @@ Check median_check(const std::string& id, const std::string& what, const std::ve
   return check;
 }
 
-// Returns snprintf's text.
+// Like snprintf(), but returns the text.
 template <class... Numbers>
 std::string printed(const char* format, Numbers... numbers) {
   char text[96];
@@ -113,7 +114,7 @@ Check stage_check(const FitRun& run, const std::string& other, std::size_t stage
   return check;
 }
 
-// Returns the run as a log without the texts of its prompts would describe it.
+// Returns the run as a log that does not record the texts of prompts would describe it.
 FitRun without_texts(FitRun run) {
   run.workload.pieces.clear();
   run.workload.piece_begin.clear();
@@ -121,8 +122,8 @@ FitRun without_texts(FitRun run) {
   return run;
 }
 
-// Returns a check of the first model, fitted to one workload without its texts and evaluated on the other one
-// with them.
+// Returns a check of the first model. Each of its two workloads is fitted without the texts of its prompts,
+// and the fit is evaluated on the other workload with the texts.
 Check hits_check(const std::vector<FitRun>& runs) {
   const std::vector<FitRun> pair(runs.begin(), runs.begin() + 2);
   std::vector<FitAnswer> fits;

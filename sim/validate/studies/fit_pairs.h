@@ -1,5 +1,5 @@
-// Validates fits on held-out workloads: for each model of the vllm-h100 runs, fits to one workload (sim/fit)
-// and predicts the other one, in both directions.
+// Validates fits on held-out workloads: for each model of the vllm-h100 runs, fits the parameters to one
+// workload (sim/fit) and predicts the other workload, and vice versa.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace kvcap {
 // unfitted profile. Empty if the data are missing.
 std::vector<FitRun> vllm_h100_fit_runs(const std::string& data);
 
-// `quick`: only the first model, without promises.
+// Returns the checks. If `options.quick` is set, uses only the first model and promises no accuracy.
 std::vector<Check> fit_checks(const SuiteOptions& options);
 
 }  // namespace kvcap

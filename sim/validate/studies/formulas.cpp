@@ -30,8 +30,8 @@ RestoreStatistics statistics(double retention, double layers) {
   return {ImportanceModel{}, {.retention = retention}, whole(layers), 1};
 }
 double jaccard(double retention, double layers) { return statistics(retention, layers).mean_jaccard(); }
-// Returns the share of a query's important tokens that are among the tokens of highest mean importance over
-// all queries.
+// Returns the recall of a fixed set of tokens: the share of a query's important tokens that are among the
+// tokens with the highest mean importance over all queries.
 double fixed_set_recall(double retention, double layers) {
   constexpr int64_t kTokens = 4096;
   const double important = retention * kTokens;
@@ -42,7 +42,7 @@ double fallback_share(double retention, double layers) {
   return statistics(retention, layers).mean_fallback_layers(kTokens) / layers;
 }
 
-// Returns the score of a chunk after `uses` uses, each with this share of important tokens.
+// Returns the score of a chunk after it was used `uses` times, each time with this share of important tokens.
 double score(double uses, double important_share) {
   ChunkScore chunk;
   for (int64_t i = 0; i < whole(uses); ++i) chunk.use(important_share);
@@ -66,7 +66,7 @@ double log_crossing(const double* arguments, int count) {
 
 // ---- caches of `items` with Zipf popularities under independent references ----
 
-// Returns the t > 0 at which an increasing function reaches `level`.
+// Returns the t > 0 at which the increasing function `of` reaches `level`.
 double solve(double level, const std::function<double(double)>& of) {
   double low = 0, high = 1;
   while (of(high) < level) high *= 2;
@@ -94,12 +94,13 @@ double characteristic_hit_rate(double items, double alpha, double places, double
 double lru_hit_rate(double items, double alpha, double places) {
   return characteristic_hit_rate(items, alpha, places, [](double pt) { return -std::expm1(-pt); });
 }
-// FIFO by the same approximation; an item stays for T whether or not it is used: sum p_i T / (1 + p_i T) =
-// places (Martina, Garetto, Leonardi 2014; FIFO hits as often as RANDOM: Gelenbe 1973).
+// FIFO by the same approximation, where an item stays for a time T whether or not it is used: sum p_i T / (1
+// + p_i T) = places (Martina, Garetto, Leonardi 2014; FIFO has the hit rate of RANDOM: Gelenbe 1973).
 double fifo_hit_rate(double items, double alpha, double places) {
   return characteristic_hit_rate(items, alpha, places, [](double pt) { return pt / (1 + pt); });
 }
-// Exact, for items that expire when unused for ttl_s and references from a Poisson process of `rate`.
+// Returns the exact hit rate of a cache in which items expire after ttl_s without use, for references from a
+// Poisson process with rate `rate`.
 double ttl_hit_rate(double items, double alpha, double rate, double ttl_s) {
   double hits = 0;
   for (const double p : zipf(static_cast<std::size_t>(items), alpha))

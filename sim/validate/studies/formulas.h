@@ -1,4 +1,5 @@
-// Formulas: named functions of numbers, for published figures that no scenario simulates.
+// Formulas: functions of numbers that expressions of a study may call, for published numbers that no scenario
+// simulates.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Lab: runs the simulations of checks and returns their numbers.
+// Lab: runs the simulations that the checks of a study need and returns their numbers.
 //
 // Checks are evaluated twice. The first evaluation only collects the simulations and figures that the checks
 // need; every figure is NaN. Then the simulations run in parallel workers, which return only these figures,
@@ -25,8 +25,8 @@ class Lab {
   static std::string key_of(const StudySetting& setting);
 
   Scenario scenario(const StudySetting& setting) const;
-  // Returns the machine of a setting's scenario, for closed forms; its stored forms are chosen for contexts
-  // of contexts.tokens.
+  // Returns the machine of a setting's scenario, for closed forms. The policy chooses what to store for
+  // contexts of contexts.tokens tokens.
   Machine machine(const StudySetting& setting) const;
   struct Trace {
     Workload workload;

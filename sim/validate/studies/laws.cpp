@@ -33,8 +33,8 @@ double share_of(const RunResult& run, const Condition& condition) {
   return met / all;
 }
 
-// Returns the share of turns that wait longer than `services` service times: for the link if they load a
-// context, otherwise for the server.
+// Returns the share of turns that wait longer than `services` service times. Turns that load a context wait
+// for the link, other turns for the server.
 double share_waiting(const LawInput& law, double services) {
   const double service_s = law.parameters.number("service_s");
   const bool loads = law.parameters.number("context_tokens") > 0;
@@ -42,7 +42,8 @@ double share_waiting(const LawInput& law, double services) {
     return (loads ? turn.restore_s - service_s : queue_s(turn)) > services * service_s;
   });
 }
-// The clock resolves a nanosecond and records have seven digits, so shorter waits count as none.
+// Waits shorter than 1e-5 service times count as none, because the clock resolves a nanosecond and records
+// have seven digits.
 double waits(const LawInput& law) { return share_waiting(law, 1e-5); }
 double waits_longer(const LawInput& law) {
   return share_waiting(law, law.parameters.number("longer_services"));
@@ -64,8 +65,9 @@ double lindley_wait(const LawInput& law) {
   return sum_s / static_cast<double>(std::ssize(workload.turns) - workload.warmup_turns) / service_s;
 }
 
-// Little's law (1961): the mean level over the run, and its value from the seconds of all turns. In a run
-// that begins and ends empty, both sides are the same sum.
+// Little's law (1961). mean_level() returns the mean level of a series over the run; seconds_per_s() derives
+// it from the seconds that each turn spends in that state. In a run that begins and ends empty, both are
+// equal.
 double mean_level(const RunResult& run, std::string_view level) {
   for (const auto& [name, values] : run.series) {
     if (name == level)
@@ -87,13 +89,13 @@ class LruStack {
  public:
   explicit LruStack(std::size_t most_uses) : sizes_(most_uses) {}
 
-  // Returns the total size of the item and of all distinct items used since its last use; -1 if it was never
-  // used.
+  // Returns the stack distance of the item: its size plus that of all distinct items used since its last use;
+  // -1 if it was never used.
   int64_t distance(uint64_t item) const {
     const auto last = last_.find(item);
     return last == last_.end() ? -1 : sizes_.first(used_) - sizes_.first(last->second.at);
   }
-  // Moves the item to the top. REQUIRES: an item's size never changes.
+  // Moves the item to the top of the stack. REQUIRES: an item's size never changes.
   void use(uint64_t item, int64_t size) {
     Use& last = last_[item];
     sizes_.add(last.at, -last.size);
@@ -111,9 +113,10 @@ class LruStack {
   std::size_t used_ = 0;
 };
 
-// Returns for each prompt the tokens of its leading pieces whose stack distance is at most lru_tokens. The
-// last token of a prompt is always computed. The pieces of a prompt are used from last to first, so that its
-// last pieces, which are useless without the first ones, are evicted first.
+// Returns the hit tokens of each prompt in an LRU cache of lru_tokens: the tokens of its leading pieces whose
+// stack distance is at most lru_tokens, except the last token of the prompt, which is always computed. The
+// pieces of a prompt are used from last to first, so the last pieces, which are useless without the first
+// ones, are evicted first.
 std::vector<int64_t> found_by_lru(const LawInput& law) {
   const auto capacity_tokens = static_cast<int64_t>(law.parameters.number("lru_tokens"));
   const Workload& workload = law.workload;

@@ -1,5 +1,5 @@
-// Laws: figures of a run on a named workload, and their values from exact algorithms. Expressions name them
-// law.*.
+// Laws: figures of a run on a named workload, and the values that exact algorithms or theory give for them.
+// Expressions name them law.*.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Study: published or measured numbers, each with an expression over simulated scenarios that should equal
-// it. A study is a JSON file, kvcap.study/1; scenarios/reference/files.md lists its keys.
+// Study: a list of published or measured numbers, each with an expression over simulated figures that should
+// equal the number. A study is a JSON file, kvcap.study/1; scenarios/reference/files.md lists its keys.
 #pragma once
 
 #include <map>
@@ -19,20 +19,21 @@
 
 namespace kvcap {
 
-// A scenario and its changes.
+// A setting of a study: a scenario, changes of it, and the values that expressions may use.
 struct StudySetting {
   std::string scenario;  // path of a file, or a JSON object; empty: the scenario of the enclosing setting
   std::vector<std::string> changes;         // "path=value", as for --set
   std::map<std::string, int64_t> contexts;  // fields of StoredContexts; count > 0 replaces the workload
-  std::string workload;                 // JSON of a named workload (named_workloads.h); empty: the scenario's
-  std::string missing;                  // a required file in $KVCAP_DATA that does not exist
+  std::string workload;                 // named workload as JSON (named_workloads.h); empty: the scenario's
+  std::string missing;                  // required file that $KVCAP_DATA lacks; empty: none
   std::map<std::string, double> turns;  // bounds of the turns for turns.* (turn_figures.h)
   std::map<std::string, std::string> row;  // row of a CSV: column -> text
 
   // Returns this setting with the changes of `more` after its own.
   StudySetting with(const StudySetting& more) const;
   StoredContexts stored_contexts() const;
-  // Returns contexts.tokens. Throws InputError, without a place, if it is missing.
+  // Returns contexts.tokens. Throws InputError if it is missing; the message does not name the file, which
+  // callers add.
   int64_t tokens() const;
 };
 
@@ -47,8 +48,9 @@ inline constexpr std::string_view kSummaryNames[] = {"none",     "mean",        
                                                      "farthest", "median_error", "worst_error"};
 constexpr Names names_of(Summary) { return kSummaryNames; }
 
-// Where a check's numbers belong in published figures. The length of each list divides the count of numbers.
-// The items of `x` repeat in turn; each item of the other lists applies to equally many successive numbers.
+// Places the numbers of a check in published figures (plots). The length of each list divides the count of
+// numbers. If `x` is shorter than the numbers, it repeats; each item of the other lists applies to equally
+// many successive numbers.
 struct StudyCurve {
   std::vector<std::string> figures;  // empty: no figure
   std::vector<std::string> y_axes;
@@ -58,7 +60,7 @@ struct StudyCurve {
 };
 
 struct StudyCheck {
-  Check check;        // without the simulated numbers
+  Check check;        // simulated numbers, error and verdict are not yet set
   std::string place;  // "study.json: checks.3"
   StudySetting setting;
   std::vector<StudySetting> each;       // settings in which the values are evaluated; at least one
@@ -72,7 +74,8 @@ struct StudyCheck {
   std::string family;  // family of runs whose model intervals are compared with `references`; may be empty
   StudyCurve curve;
 
-  // Returns how many simulated numbers a curve shows; a summary of errors does not reduce them.
+  // Returns how many simulated numbers a curve shows: those left after the summary, or all if errors are
+  // summarised.
   std::size_t numbers() const;
 };
 
@@ -99,7 +102,7 @@ Study read_study(std::string_view text, const std::string& file, bool is_shipped
 // Returns the studies of this suite in scenarios/studies/, in the order of their files.
 std::vector<Study> shipped_studies(std::string_view suite, const StudyOptions& options = {});
 
-// A run of a real server: a scenario and workload that simulate it, and its measured means.
+// A measured run of a real server, with the scenario and the workload that simulate it.
 struct MeasuredRun {
   struct Asked {
     std::string expression;
@@ -112,7 +115,7 @@ struct MeasuredRun {
   std::vector<Asked> asked;  // in the order of `measured`
   std::string gap;           // effects that the model is known to lack here; empty: none
 
-  // Returns the means of a simulated run in the order of `measured`.
+  // Returns the means of a simulated run, in the order of `measured`.
   std::vector<double> simulated(const RunResult& result) const;
 };
 // Returns the runs of all checks with a family, each with its measured means.

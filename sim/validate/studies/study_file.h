@@ -1,7 +1,7 @@
-// StudyFile: a study as its JSON file has it (kvcap.study/1). study_read.cpp makes a Study of it.
+// StudyFile: the fields of a study file (kvcap.study/1) as written. study_read.cpp turns them into a Study.
 //
-// A field of type Json may have several forms, which study_read.cpp checks: a text or a list of texts, the
-// name of a setting or an object of fields.
+// A field of type Json may have several forms, for example a string or a list of strings, or the name of a
+// setting or an object of fields. study_read.cpp checks these forms.
 #pragma once
 
 #include <map>
@@ -31,7 +31,7 @@ struct StudyCurveFile {
   std::optional<Json> y_axis;
 };
 
-// The terms of a check, for which a study may have defaults.
+// The fields of a check for which the study may give defaults.
 struct StudyTerms {
   std::optional<Json> scenario, set, each, seeds;
   std::optional<std::string> source, group;
@@ -60,7 +60,7 @@ struct StudyFile : StudyTerms {
 };
 void describe(FieldVisitor& visitor, StudyFile& file);
 
-// Objects within a setting: only the fields that are given.
+// Objects within the fields of a study.
 struct StudyContexts {
   std::map<std::string, int64_t> fields;
 };

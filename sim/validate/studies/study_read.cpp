@@ -1,4 +1,4 @@
-// Makes studies of their files.
+// Reads study files and builds Study objects from them.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kStudyFolder = "scenarios/studies/";
 
-// A value of the file that may have several forms, with its place for messages.
+// A value in the file that may have several forms, and its place in the file for error messages.
 class Part {
  public:
   Part(const Json& json, std::string file, std::string path)
@@ -49,7 +49,7 @@ class Part {
     for (const Part& one : items_or_one()) all.push_back(one.text());
     return all;
   }
-  // Returns the text with which a table's cell is compared; for a number, the text as written.
+  // Returns the text to compare with a cell of a table: the string, or a number as written in the file.
   std::string cell() const {
     if (json_.is_structured() || json_.is_null()) fail("a text or a number");
     return json_.is_string() ? json_.get<std::string>() : json_.dump();
@@ -58,7 +58,7 @@ class Part {
     if (!json_.is_number()) fail("a number");
     return json_.get<double>();
   }
-  // Reads an object along its table of fields.
+  // Reads an object of type T, whose fields describe() lists.
   template <class T>
   T fields() const {
     return read_fields<T>(json_, file_, path_);
@@ -69,8 +69,8 @@ class Part {
   std::string file_, path_;
 };
 
-// Returns the value in the syntax of --set: texts without quotes, other values as JSON. A text that is itself
-// JSON keeps its quotes.
+// Returns the value in the syntax of --set: strings without quotes, other values as JSON. A string that is
+// itself valid JSON, such as "12", keeps its quotes.
 std::string change_text(const Json& value) {
   if (!value.is_string()) return value.dump();
   const auto& text = value.get_ref<const std::string&>();
@@ -122,7 +122,7 @@ class Reader {
   }
 
  private:
-  // The settings of a check, or a file that they need and that does not exist.
+  // The settings of a check. If they need a data file that does not exist, `missing` names it.
   struct Cases {
     std::string missing;
     std::vector<StudySetting> settings;
@@ -143,7 +143,8 @@ class Reader {
     study_.settings[name] = setting(written);
   }
 
-  // Reads a name, an object of fields, or a list of these, applied in order.
+  // Reads a setting: the name of a setting, an object of fields, or a list of these, which are applied in
+  // order.
   StudySetting setting(const Part& part) const {
     if (part.json().is_array()) {
       StudySetting all;
@@ -205,7 +206,7 @@ class Reader {
     return path.lexically_normal().string();
   }
 
-  // Returns the changes of a study or a check.
+  // Returns the changes that the terms of a study or of a check make to a setting.
   StudySetting setting_of(const StudyTerms& terms, const std::string& path) const {
     StudySetting changed;
     if (terms.scenario) {
@@ -271,7 +272,7 @@ class Reader {
     return list;
   }
 
-  // Returns the settings of a check in order, before those of `by`.
+  // Returns the settings of a check in order, not yet combined with the settings of `by`.
   Cases cases_of(const StudyCheckFile& check, const std::string& path) const {
     if (check.seeds) return {.missing = {}, .settings = seeds_of(part(check.seeds, path, "seeds"))};
     if (check.rows) {
@@ -324,7 +325,7 @@ class Reader {
       part.fail("numbers or expressions, not both");
   }
 
-  // Sets the tolerances of a number, its role, its tuned parameters and a reason.
+  // Sets the tolerances, the role, the tuned parameters and the reason of a check.
   void set_terms(const StudyCheckFile& from, const std::string& path, Check& check) const {
     const auto either = [](const auto& own, const auto& of_study, const auto& absent) {
       return own.value_or(of_study.value_or(absent));

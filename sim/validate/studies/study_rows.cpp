@@ -43,7 +43,7 @@ std::optional<double> number_in(const std::string& text) {
   return number;
 }
 
-// Returns the column's name with _ for characters that are not allowed in names of expressions.
+// Returns the name of the column with each character that expressions do not allow in names replaced by _.
 std::string as_name(std::string column) {
   for (char& letter : column) {
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0 && letter != '.') letter = '_';

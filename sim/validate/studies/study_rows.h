@@ -1,4 +1,5 @@
-// Reads the rows of a CSV file as settings: each row of a table of measurements is one run.
+// Reads tables of measurements, in which each row describes one run, and fills the values of a row into a
+// setting.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,8 @@ using TableRow = std::map<std::string, std::string>;
 void for_each_table_row(const std::string& path, const std::function<void(TableRow& row)>& take);
 std::vector<TableRow> rows_of_table(const std::string& path);
 
-// Returns the number of a column; NaN if the cell is not a number. Throws InputError, without a place, for an
-// unknown column.
+// Returns the number of a column; NaN if the cell is not a number. Throws InputError for an unknown column;
+// the message does not name the file, which callers add.
 double column_number(const TableRow& row, const std::string& column);
 
 // Returns `pattern` with each "{TEXT}" in its strings replaced by the value of TEXT. A string that is only

@@ -18,8 +18,9 @@ namespace {
 
 double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name);
 
-// Returns the workload's parameters with each "{EXPRESSION}" replaced by its value. The expressions use
-// figures of the setting without its named workload; returns nothing until these have been simulated.
+// Returns the parameters of the setting's named workload as JSON, with each "{EXPRESSION}" replaced by its
+// value. The expressions use figures of the setting without that workload; returns nothing until these have
+// been simulated.
 std::optional<std::string> filled_workload(Lab& lab, const Study& study, StudySetting setting) {
   const Json written = Json::parse(std::exchange(setting.workload, ""));
   bool is_known = true;
@@ -32,8 +33,8 @@ std::optional<std::string> filled_workload(Lab& lab, const Study& study, StudySe
   return is_known ? std::optional(filled.dump()) : std::nullopt;
 }
 
-// Returns a figure: "off.mean_ttft_ms" is mean_ttft_ms of the setting with the changes of "off". Several
-// prefixes may be combined.
+// Returns the figure `name`. A prefix names a setting whose changes apply: "off.mean_ttft_ms" is mean_ttft_ms
+// of this setting with the changes of "off". Several prefixes may be combined.
 double named_figure(Lab& lab, const Study& study, StudySetting setting, std::string name) {
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.')) {
     const auto named = study.settings.find(name.substr(0, dot));
@@ -55,8 +56,8 @@ struct Done {
   std::vector<Check> checks = {};
   std::vector<std::string> groups = {};
 
-  // `compared` and `all` are counts of checks; `outside_share` is the share that is outside among the
-  // compared tests without tuned parameters.
+  // Returns a summary of the checks of a group. `all` and `compared` count the checks; `outside_share` is the
+  // share of checks that are outside among the compared tests without tuned parameters.
   double figure(const std::string& group, const std::string& name) const {
     double all = 0, compared = 0, tests = 0, outside = 0;
     for (std::size_t i = 0; i < checks.size(); ++i) {
@@ -128,7 +129,7 @@ void summarise_errors(Check& check, const StudyCheck& one) {
   check.cases = cases_of(check);
   std::vector<double> errors;
   for (const Check::Case& each : check.cases) errors.push_back(error_of(each, check.absolute));
-  // If a number has no error, neither has the summary.
+  // If any number has no error (NaN), the summary is NaN, too.
   if (std::any_of(errors.begin(), errors.end(), [](double error) { return std::isnan(error); })) {
     check.simulated = {std::nan("")};
   } else {
@@ -179,7 +180,7 @@ const std::string& spread(const std::vector<std::string>& items, std::size_t k, 
   return items[k * items.size() / numbers];
 }
 
-// Places the check's numbers in the figures of its curve.
+// Places the numbers of the check in the published figures that its curve names.
 void place_points(Check& check, const StudyCheck& one, const std::vector<double>& x_values) {
   const StudyCurve& curve = one.curve;
   const bool has_cases = one.summary >= Summary::median_error;
@@ -247,7 +248,7 @@ Check judged(Lab& lab, const Study& study, const Done& done, const StudyCheck& o
   return check;
 }
 
-// True iff the check summarises other checks.
+// True iff the check is computed from other checks (checks.GROUP.*).
 bool is_sum(const StudyCheck& one) {
   return std::any_of(one.values.begin(), one.values.end(),
                      [](const std::string& value) { return value.find("checks.") != std::string::npos; });

@@ -27,7 +27,7 @@ constexpr Latency kLatencies[] = {
     {"restore_ms", [](const TurnRecord& turn) { return 1e3 * turn.restore_s; }},
     {"ttft_ms", [](const TurnRecord& turn) { return 1e3 * turn.ttft_s; }},
     {"e2el_ms", [](const TurnRecord& turn) { return 1e3 * turn.e2el_s; }},
-    // (last - first) / (output tokens - 1)
+    // (time of the last token - time of the first token) / (output tokens - 1)
     {"tpot_ms", [](const TurnRecord& turn) {
        return 1e3 * (turn.e2el_s - turn.ttft_s) / std::max(1.0, turn.output_tokens - 1.0);
      }}};
@@ -62,12 +62,12 @@ double first_arrival_s(const Turns& turns) {
   for (const TurnRecord& turn : turns.list) first_s = std::min(first_s, turn.arrival_s);
   return first_s;
 }
-// Returns a sum per second, from turns.from_s to the last answer.
+// Returns a sum over the turns divided by the time from turns.from_s to the end of the last answer.
 double per_s(const Turns& turns, OfTurn of) {
   return sum_of(turns, of) / (last_answer_s(turns) - turns.from_s);
 }
 
-// Returns the token hit rate: the share of the prompts' tokens that were found.
+// Returns the token hit rate: hit tokens divided by prompt tokens.
 double hit_share(const Turns& turns) { return sum_of(turns, hit_tokens) / sum_of(turns, prompt_tokens); }
 
 struct Sum {

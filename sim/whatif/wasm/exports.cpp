@@ -1,4 +1,5 @@
-// The function that the page calls. Question and answer are texts in the module's memory.
+// The function of the WebAssembly module that the page calls. The question and the answer are texts in the
+// module's memory.
 #include <cstdlib>
 #include <exception>
 #include <string>

@@ -122,7 +122,7 @@ TEST_F(Cli, ShowsWhereTheMemoryOfAGpuGoes) {
                               "--set", "serving.kv_capacity_tokens=4096"});
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("of 8 GPUs"), std::string::npos) << text.out;
-  EXPECT_NE(text.out.find("Given, and used: 4,096 tokens"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("serving.kv_capacity_tokens sets it: 4,096 tokens"), std::string::npos) << text.out;
   std::size_t widest = 0;
   for (std::size_t begin = 0; begin < text.out.size();) {
     const std::size_t end = std::min(text.out.find('\n', begin), text.out.size());

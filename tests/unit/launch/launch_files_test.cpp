@@ -232,7 +232,7 @@ TEST_F(LaunchFiles, RunPrintsTheLineBackWithItsFieldsAndWarnings) {
                   "  model meta-llama/Llama-3.1-8B-Instruct  model = llama-3.1-8b\n"
                   "  --max-num-seqs 64                       serving.max_num_seqs = 64\n"))
       << outcome.out;
-  EXPECT_TRUE(has(outcome.out, "  change nothing here: --port, --kv-transfer-config.kv_connector\n"))
+  EXPECT_TRUE(has(outcome.out, "  without effect here: --port, --kv-transfer-config.kv_connector\n"))
       << outcome.out;
   EXPECT_TRUE(has(outcome.out, "  left out (--ignore-flags): --enforce-eager\n"));
   EXPECT_TRUE(

@@ -241,10 +241,9 @@ TEST(Takeaways, OfTracesSayWhatACacheCanFind) {
                         {{"capacity_tokens", 1000}, {"token_miss_ratio", 0.25}},
                         {{"capacity_tokens", 2000}, {"token_miss_ratio", 0.2}}}}};
   const std::vector<std::string> sentences = said({input("t", stats)}, "cache");
-  expect_says(sentences,
-              "A store that keeps everything finds 80.0 % of all prompt tokens; history is 90.0 %");
+  expect_says(sentences, "An unlimited cache has hits on 80.0 % of all prompt tokens; history is 90.0 %");
   // The first that finds 0.9 x 0.8 = 0.72.
-  expect_says(sentences, "An LRU cache of 1,000 tokens finds 75.0 %; all contexts have 5,000 tokens.");
+  expect_says(sentences, "An LRU cache of 1,000 tokens has hits on 75.0 %; all contexts have 5,000 tokens.");
 }
 
 TEST(Takeaways, NameTheirInputWhereSeveralSpeak) {

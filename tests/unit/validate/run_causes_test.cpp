@@ -97,13 +97,13 @@ const std::vector<Case>& cases() {
          e.token_hit_rate = {0.8, 0.5};
          e.lower_hit_rate = {0.3, 0};
        },
-       "found nothing below GPU memory; 30.0 % of the tokens are simulated"},
+       "no hits below GPU memory, but 30.0 % of the simulated tokens"},
       {"tier_missing", FigureGroup::hit_rate,
        [](RunEvidence& e) {
          e.token_hit_rate = {0.5, 0.8};
          e.lower_hit_rate = {0, 0.3};
        },
-       "found 30.0 % of the tokens below GPU memory"},
+       "has hits on 30.0 % of the tokens below GPU memory"},
       {"kv_capacity", FigureGroup::hit_rate,
        [](RunEvidence& e) {
          e.token_hit_rate.measured = 0.3;

@@ -288,7 +288,7 @@ TEST_F(Trace, ConvertsBlocksAndSaysWhatOfThemCanBeFoundAgain) {
   EXPECT_EQ(stats["infinite_cache_token_hit_rate"], 512.0 / 1112);
   EXPECT_EQ(stats["infinite_cache_full_block_hit_rate"], 1.0 / 2);
   EXPECT_EQ(stats["notes"], Json::array());
-  EXPECT_NE(kvcap("stats m.jsonl").out.find("  of full ones of 512 tokens                    50.0 %"),
+  EXPECT_NE(kvcap("stats m.jsonl").out.find("  hit rate, full pieces of 512 tokens           50.0 %"),
             std::string::npos);
 }
 
