@@ -21,9 +21,9 @@ interface Part {
 
 // Returns the parts in the order of the bar. What no term names is left free.
 function parts_of({ memory }: MemoryAnswer, mode: Mode): Part[] {
-  const { steps, good, paper } = theme(mode);
+  const { parts: hues, good, paper } = theme(mode);
   const terms = memory.terms.filter(({ bytes }) => bytes > 0);
-  const colours = steps(Math.max(2, terms.length)).reverse();
+  const colours = hues(terms.length);
   const parts = terms.map((term, index) => ({
     name: term.name,
     bytes: term.bytes,
