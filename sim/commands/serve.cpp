@@ -10,12 +10,12 @@
 #include <system_error>
 #include <vector>
 
+#include "base/embedded_pages.h"
 #include "base/input_error.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
-#include "report/page.h"
 #include "scenario/load.h"
 #include "serve/access.h"
 #include "serve/form.h"
@@ -86,8 +86,8 @@ class ResultFolder {
 };
 
 void serve(const ServeArgs& args) {
-  const ServePage page = embedded_serve_page();
-  if (page.html.empty()) throw InputError("serve: " + std::string(embedded_report_page().missing));
+  const EmbeddedPage page = embedded_serve_page();
+  if (page.html.empty()) throw InputError("serve: " + std::string(page.missing));
   std::vector<std::string> scenarios = args.scenarios;
   for (const std::string& one : scenarios) load_scenario(one, {});
   for (std::string& one : shipped_scenarios()) scenarios.push_back(std::move(one));

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/page.h"
+#include "base/embedded_pages.h"
 #include "serve/run_queue.h"
 
 namespace kvcap {
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostBodyBytes = 65'536;
 struct PageServerOptions {
   int port = 0;  // 0: any that is free
   std::string token;
-  ServePage page;
+  EmbeddedPage page;
   std::string program;                 // kvcap, which checks commands
   std::vector<std::string> scenarios;  // that may be started from
 };

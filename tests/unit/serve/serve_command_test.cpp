@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page.h"
-#include "serve/page.h"
+#include "base/embedded_pages.h"
 #include "unit/cli.h"
 #include "unit/web_client.h"
 
@@ -28,7 +27,7 @@ constexpr const char* kShortRun =
 class ServeProgram : public Cli {
  protected:
   void SetUp() override {
-    if (embedded_serve_page().html.empty()) GTEST_SKIP() << embedded_report_page().missing;
+    if (embedded_serve_page().html.empty()) GTEST_SKIP() << embedded_serve_page().missing;
   }
 
   static bool comes_true(const std::function<bool()>& is_true) {
