@@ -30,6 +30,7 @@ constexpr const char* kThisProgram = "/proc/self/exe";
 struct ServeArgs {
   std::vector<std::string> scenarios;
   int port = 0;
+  std::string host;
   std::string out;
 };
 
@@ -86,6 +87,11 @@ class ResultFolder {
 };
 
 void serve(const ServeArgs& args) {
+  if (!args.host.empty()) {
+    throw InputError("--host: found \"" + args.host +
+                     "\", allowed: none, because only this machine reaches the page; from another one: "
+                     "ssh -L 8000:127.0.0.1:8000 THIS_MACHINE, with --port 8000 here");
+  }
   const EmbeddedPage page = embedded_serve_page();
   if (page.html.empty()) throw InputError("serve: " + std::string(page.missing));
   std::vector<std::string> scenarios = args.scenarios;
@@ -114,6 +120,7 @@ void add_serve(CLI::App& app) {
   command.value("--port", args->port, "port on 127.0.0.1; 0: any that is free")
       .within(0, 65535)
       .with_default();
+  command.value("--host", args->host, "refused: only this machine reaches the page").hidden();
   command.value(
       "--out", args->out,
       "folder for the results, one folder per run; default: a temporary folder, removed at the end");

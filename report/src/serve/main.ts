@@ -81,7 +81,7 @@ class Page {
       if (!(error instanceof Refused)) return this.fail(error);
       // A scenario of data that are not there: the form keeps its own.
       this.form.draw();
-      this.form.show_error("scenario", error.message);
+      this.form.show_errors([{ input: "scenario", error: error.message }]);
     }
   }
 
@@ -99,8 +99,7 @@ class Page {
     try {
       const checked = await check(this.choices.answers(this.policies), signal);
       this.alarm.textContent = "";
-      const is_shown = this.form.show_error(checked.input ?? "", checked.error ?? "");
-      this.command.show(checked, is_shown && checked.error !== undefined);
+      this.command.show(checked, this.form.show_errors(checked.errors));
       document.documentElement.dataset.drawn = String(Math.round(performance.now()));
     } catch (error) {
       if (!signal.aborted) this.fail(error);
