@@ -18,7 +18,8 @@ class InputError(Error, ValueError):
     _SET = re.compile(r"--set (?P<field>[^=\s]+)=.*?: (?P<rest>.*)", re.DOTALL)
     _OPTION = re.compile(r"(?P<option>--[\w-]+)[^:]*: (?:(?P<field>[a-z_]+(?:\.[\w-]+)+): )?")
     _FOUND = re.compile(r"found (?P<found>.+?)(?:; did you mean [^?]*\?|,) allowed: (?P<allowed>.+)", re.DOTALL)
-    _UNKNOWN = re.compile(r"unknown key, allowed: (?P<allowed>.+)", re.DOTALL)
+    _UNKNOWN = re.compile(r"unknown key(?:, allowed: (?P<allowed>.+))?", re.DOTALL)
+    _NO_FILE = "the command line"
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -30,7 +31,8 @@ class InputError(Error, ValueError):
         elif option:
             self.field = option["field"] or option["option"]
         elif place:
-            self.file, self.field = place["file"], place["field"]
+            self.file = place["file"] if place["file"] != self._NO_FILE else None
+            self.field = place["field"]
         found, unknown = self._FOUND.search(message), self._UNKNOWN.search(message)
         allowed = found or unknown
         self.found: Optional[str] = found["found"] if found else None
