@@ -33,6 +33,7 @@ std::vector<Target> parse_targets(const std::vector<std::string>& texts);
 // A condition and what was found: of one setting, or between two.
 struct CheckedRequirement {
   std::string text;  // "p99_ttft_ms<=+2%"; empty: turns that no condition allows
+  std::string metric = {};
   std::string setting, against = {};
   double found = 0, half_width = 0;  // NaN: no interval
   bool is_share = false;             // `found` is in per cent

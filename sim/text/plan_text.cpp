@@ -112,13 +112,14 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
 
 // Adds the counts of configurations that were ruled out without a run, and of those that were verified.
 void add_implied(Page& page, const Implied& implied) {
-  if (implied.verified + implied.same + implied.not_looked_at == 0) return;
-  page.sentence(
-      fmt::format("Better ones that were ruled out because more missed as well: {} were run themselves, of "
-                  "which {} met the "
-                  "targets; {} lie between two with the same figures, and {} were not looked at.",
-                  format_count(implied.verified), format_count(implied.wrong), format_count(implied.same),
-                  format_count(implied.not_looked_at)));
+  const int64_t all = implied.verified + implied.same + implied.not_looked_at;
+  if (all == 0) return;
+  page.sentence(fmt::format(
+      "{} would be better than the answer and {} ruled out because larger ones miss the targets. "
+      "To check this, {} of them ran, and {} met the targets; {} lie between two of equal figures, "
+      "and {} did not run.",
+      format_count(all, "configuration"), all == 1 ? "was" : "were", format_count(implied.verified),
+      format_count(implied.wrong), format_count(implied.same), format_count(implied.not_looked_at)));
 }
 
 // Adds, for each list value that the answer does not have, the reason.
