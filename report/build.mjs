@@ -52,19 +52,24 @@ const [template, script, style, serve_page, serve_script, serve_style] = await P
 ]);
 // Inside <script> and <style> only their own end tags, and "<!--", mean anything to HTML.
 const inside = (text) => text.replaceAll("</", "<\\/").replaceAll("<!--", "<\\!--");
-const filled = template
-  .replace("/*style*/", () => inside(style).trim())
-  .replace("/*script*/", () => inside(script).trim());
 
-// The policy names the page's own script and style, so that a browser runs nothing else: all that is between
-// their tags, spaces too.
-function hash_of(tag) {
-  const found = [...filled.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g"))];
-  if (found.length !== 1) throw new Error(`${found.length} inline elements <${tag}>, expected one`);
-  return `sha256-${createHash("sha256").update(found[0][1], "utf8").digest("base64")}`;
+// Returns one file with its script and style. Its policy names both by their hashes, so that a browser runs nothing
+// else: all that is between their tags, spaces too.
+function one_file(frame, script, style) {
+  const filled = frame
+    .replace("/*style*/", () => inside(style).trim())
+    .replace("/*script*/", () => inside(script).trim());
+  const hash_of = (tag) => {
+    const found = [...filled.matchAll(new RegExp(`<${tag}>([^]*?)</${tag}>`, "g"))];
+    if (found.length !== 1) throw new Error(`${found.length} inline elements <${tag}>, expected one`);
+    return `sha256-${createHash("sha256").update(found[0][1], "utf8").digest("base64")}`;
+  };
+  return filled
+    .replace("/*script-hash*/", hash_of("script"))
+    .replace("/*style-hash*/", hash_of("style"));
 }
-const page = filled.replace("/*script-hash*/", hash_of("script")).replace("/*style-hash*/", hash_of("style"));
-// The page names its script and style by their hashes, so that nothing else runs in it.
+const page = one_file(template, script, style);
+
 async function whatif_page(wasm) {
   const [frame, script, style, module] = await Promise.all([
     readFile(here("src/whatif/page.html"), "utf8"),
@@ -72,17 +77,10 @@ async function whatif_page(wasm) {
     bundle("src/whatif/style.css"),
     readFile(wasm),
   ]);
-  const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-  const [code, look] = [inside(script).trim(), inside(style).trim()];
-  return frame
-    .replace("SCRIPT_HASH", () => hash(code))
-    .replace("STYLE_HASH", () => hash(look))
-    .replace("<style></style>", () => `<style>${look}</style>`)
-    .replace(
-      'id="module"></script>',
-      () => `id="module">${gzipSync(module, { level: 9 }).toString("base64")}</script>`,
-    )
-    .replace("<script></script>", () => `<script>${code}</script>`);
+  return one_file(frame, script, style).replace(
+    'id="module"></script>',
+    () => `id="module">${gzipSync(module, { level: 9 }).toString("base64")}</script>`,
+  );
 }
 const wasm = process.env.KVCAP_WASM ?? "";
 

@@ -136,6 +136,8 @@ int main(int argc, char** argv) {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
     const bool is_unexpected = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    // A check of the option's own says what is allowed.
+    if (dynamic_cast<const CLI::ValidationError*>(&error)) return report(2, error.what());
     const std::string what =
         is_unexpected ? kvcap::unexpected_text(chosen.empty() ? app : *chosen.front()) : error.what();
     return report(2, what + "; kvcap" + command + " --help has an example");

@@ -2,7 +2,7 @@
 // how busy it is, so that the bottleneck is visible.
 import { h, svg, type Child } from "./dom.ts";
 import { id_of, table_below } from "./figure.ts";
-import { brief, list, quantity, show } from "./format.ts";
+import { axis_label, brief, list, quantity, show } from "./format.ts";
 import type { Place } from "./place.ts";
 import { tier_title, title_of } from "./quantities.ts";
 import { cell, words, type Cell, type Table } from "./table.ts";
@@ -37,6 +37,13 @@ export class MachineLoad {
   }
   get busiest(): string {
     return this.metric("bound_by").text ?? "";
+  }
+  // What arrives, as a share of what the machine serves; null if that is not known.
+  get offered(): number | null {
+    return this.metric("offered_load").number;
+  }
+  get is_saturated(): boolean {
+    return this.metric("stable.verdict").text === "saturated";
   }
   get is_known(): boolean {
     return this.metric("utilization.gpu").exists;
@@ -155,17 +162,20 @@ class Picture {
     const { load } = this;
     const gpu = load.hardware.at("gpu");
     const count = gpu.at("count").number ?? 1;
+    // A step runs whenever a sequence is active, however few there are: the load says how hot the GPUs are.
     const busy = load.busy("gpu");
-    // A step keeps the GPU busy even if it has few sequences, so the offered load limits the colour.
-    const heat = Math.min(busy, load.metric("offered_load").number ?? busy);
+    const heat = load.offered ?? busy;
+    const step = `a step runs ${show(100 * busy)} % of the time`;
     const between = this.gpus_exchange;
     this.box(1.5, 1.5, wide - 3, between ? 84 : 66, ["gpu", "nvlink"], true, heat);
     this.text(12, 20, `${brief(count)}x ${gpu.at("name").text ?? "GPU"}`, { "font-weight": 600 });
-    this.text(wide - 12, 20, `busy ${show(100 * busy)} %`, { "text-anchor": "end" });
-    this.bar(12, 28, wide - 24, busy, this.paint(heat));
+    const right = load.offered === null ? step : `load ${show(100 * heat)} % of capacity`;
+    this.text(wide - 12, 20, right, { "text-anchor": "end" });
+    this.bar(12, 28, wide - 24, heat, this.paint(heat));
     const [peak, room] = [load.number("peak_kv_tokens"), load.number("kv_capacity_tokens")];
-    if (room > 0)
-      this.text(12, 55, `KV in use: at most ${show((100 * peak) / room)} % of ${show(room)} tokens`);
+    const small = { "font-size": 11 };
+    if (room > 0) this.text(12, 55, `KV peak ${show((100 * peak) / room)} % of ${axis_label(room)} tokens`, small);
+    if (load.offered !== null) this.text(wide - 12, 55, step, { ...small, "text-anchor": "end" });
     if (!between) return;
     const link = load.hardware.at("nvlink").exists && !load.hardware.at("peer").exists ? "NVLink" : "PCIe";
     this.text(12, 73, `between the GPUs, ${link}: ${show(100 * load.busy("nvlink"))} %`);
@@ -226,18 +236,15 @@ class Picture {
   }
 }
 
-// Returns a sentence about the busiest resource. A GPU is busy whenever a sequence is active, even far from
-// its limit.
+// Returns what limits a saturated machine, or what is busiest in one that serves its load, as a sentence.
 function verdict(load: MachineLoad): string {
-  const busiest = load.busiest;
+  const { busiest, offered } = load;
   const share = load.busy(busiest);
   if (busiest === "" || share === 0) return "No part of the machine is busy.";
   const name = title_of(`${busiest}_utilization`);
-  const busy = `${name}, ${show(100 * share)} % of the time`;
-  const offered = load.metric("offered_load").number;
-  const served =
-    offered === null ? "" : ` This load is ${show(100 * offered)} % of what the machine can serve.`;
-  return `${share >= 0.8 && (offered ?? 1) >= 0.8 ? "The bottleneck is" : "Busiest:"} ${busy}.${served}`;
+  const what = offered === null ? "" : ` The load is ${show(100 * offered)} % of what the machine can serve.`;
+  if (load.is_saturated) return `More arrives than is served; the bottleneck is ${name}.${what}`;
+  return `Busiest: ${name}, ${show(100 * share)} % of the time.${what}`;
 }
 
 function load_table(load: MachineLoad, boxes: readonly TierBox[]): Table {
@@ -271,7 +278,7 @@ export function machine_figure(
   const boxes = tier_boxes(load);
   const said = verdict(load);
   const parts = boxes.map(({ title, up }) => `${title} reads busy ${show(100 * load.busy(up))} %`);
-  const says = `${said} GPU busy ${show(100 * load.busy("gpu"))} %${parts.length > 0 ? `; ${list(parts)}` : ""}.`;
+  const says = `${said} A step runs ${show(100 * load.busy("gpu"))} % of the time${parts.length > 0 ? `; ${list(parts)}` : ""}.`;
   const title = of === "" ? "The machine" : `The machine with ${of}`;
   const table = { id: id_of("machine", of), title, table: () => load_table(load, boxes) };
   return h(

@@ -67,6 +67,11 @@ export function better(name: string): number {
 export const is_real_only = (name: string): boolean => table.get(name)?.real_only ?? false;
 
 // Returns the most important metrics.
+// Returns a title with its unit, for lists: some titles differ by their units alone.
+export const named = (name: string): string => {
+  const { symbol } = unit_of(name);
+  return symbol === "" ? title_of(name) : `${title_of(name)} (${symbol})`;
+};
 export const headlines = (): readonly string[] => headline_metrics;
 // Returns the metrics of the overview's table: those of the terminal, and a few more.
 export const overview_rows = (): readonly string[] => overview_metrics;

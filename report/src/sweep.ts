@@ -1,7 +1,7 @@
 // Sweep: the points of a sweep as rows, with their names and the commands that repeat them.
 import { brief } from "./format.ts";
 import type { Place } from "./place.ts";
-import { field_title, unit_of } from "./quantities.ts";
+import { field_title, overview_rows, unit_of } from "./quantities.ts";
 
 export interface Point {
   row: number; // index into the columns
@@ -19,16 +19,13 @@ function value_text(value: unknown): string {
 
 export class Sweep {
   readonly parameters: string[];
-  readonly metrics: string[]; // metrics with at least one number
+  readonly metrics: string[]; // those that can be chosen: some of the metrics that differ between the points
   readonly points: Point[]; // points that ran
   readonly failed: number;
   readonly unserved: number; // points that ran and are saturated
 
   constructor(readonly place: Place) {
     this.parameters = place.at("parameters").texts.filter((name) => this.column(name).exists);
-    this.metrics = place
-      .at("metrics")
-      .texts.filter((name) => this.column(name).numbers.some((value) => value !== null));
     const statuses = this.column("status").items;
     const count = place.at("rows").number ?? statuses.length;
     const all = Array.from({ length: count }, (_, row) => row);
@@ -39,6 +36,18 @@ export class Sweep {
       row,
       policy: this.at("policy.name", row).text ?? this.at("policy", row).text ?? "",
     }));
+    this.metrics = this.worth_choosing(place.at("metrics").texts);
+  }
+
+  // Of the statistics, mean and p99; those of the first table come first. The CSV has all.
+  private worth_choosing(names: readonly string[]): string[] {
+    const differs = (name: string): boolean => {
+      const values = this.points.map(({ row }) => this.at(name, row).number);
+      return values.some((value) => value !== null) && (values.length < 2 || new Set(values).size > 1);
+    };
+    const kept = names.filter((name) => !/^(median|std|p90|p95)_/.test(name) && differs(name));
+    const first = overview_rows().filter((name) => kept.includes(name));
+    return [...first, ...kept.filter((name) => !first.includes(name))];
   }
 
   column(name: string): Place {
@@ -73,7 +82,51 @@ export class Sweep {
   }
 
   name(row: number): string {
-    return this.parameters.map((path) => this.part(path, this.text(path, row))).join(", ");
+    return this.named(this.parameters, row);
+  }
+  private named(paths: readonly string[], row: number): string {
+    return paths.map((path) => this.part(path, this.text(path, row))).join(", ");
+  }
+
+  // What the sweep varies: the load, and what is chosen to serve it. Choices are compared under the same load.
+  private varied(of_load: boolean): string[] {
+    return this.parameters.filter(
+      (path) => path.startsWith("workload.") === of_load && this.values(path).length > 1,
+    );
+  }
+  get has_choices(): boolean {
+    return this.varied(false).length > 0;
+  }
+  choice(row: number): string {
+    return this.named(this.varied(false), row);
+  }
+  load(row: number): string {
+    return this.named(this.varied(true), row);
+  }
+
+  // Returns the heaviest load of the points, by its parameters in order.
+  heaviest(points: readonly Point[]): Point | null {
+    const loads = this.varied(true);
+    const heavier = (a: Point, b: Point): boolean => {
+      const apart = loads
+        .map((path) => (this.at(path, a.row).number ?? 0) - (this.at(path, b.row).number ?? 0))
+        .find((difference) => difference !== 0);
+      return (apart ?? 0) > 0;
+    };
+    return points.reduce<Point | null>((most, one) => (most && !heavier(one, most) ? most : one), null);
+  }
+
+  // Returns the points of the load that most of them have, of equals the heaviest.
+  at_same_load(points: readonly Point[]): Point[] {
+    const by_load = new Map<string, Point[]>();
+    for (const one of points) {
+      const load = this.load(one.row);
+      by_load.set(load, [...(by_load.get(load) ?? []), one]);
+    }
+    const most = Math.max(0, ...[...by_load.values()].map((those) => those.length));
+    const largest = [...by_load.values()].filter((those) => those.length === most);
+    const first = this.heaviest(largest.map((those) => those[0]!));
+    return first ? by_load.get(this.load(first.row))! : [];
   }
 
   // Returns "hcache", "4 SSDs" or "session rate 0.2 sessions/s".

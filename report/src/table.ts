@@ -54,8 +54,10 @@ function draw_cell(one: Cell): (Node | string)[] {
       : h("data", { value: one.value, "data-scale": one.scale, "data-from": one.from }, one.text);
   if (one.mark === "best") return [h("strong", {}, text)];
   if (one.mark) return [h("span", { class: one.mark }, text)];
-  return [text];
+  return one.value === null && is_long_name(one.text) ? breakable(one.text) : [text];
 }
+
+const is_long_name = (text: string): boolean => text.length > 18 && !/\s/.test(text);
 
 // Returns a name with possible line breaks after its dots and underscores.
 function breakable(name: string): (Node | string)[] {
@@ -64,8 +66,11 @@ function breakable(name: string): (Node | string)[] {
 
 function column_class(table: Table, at: number): string | null {
   if (table.rows.some((row) => row[at]?.value !== null)) return "number";
-  const longest = Math.max(0, ...table.rows.map((row) => row[at]?.text.length ?? 0));
-  return longest > 50 ? "prose" : longest <= 18 ? "short" : null;
+  const texts = table.rows.map((row) => row[at]?.text ?? "");
+  const longest = Math.max(0, ...texts.map((text) => text.length));
+  if (longest <= 18) return "short";
+  // Lists of numbers break anywhere; words need room.
+  return longest > 50 && texts.some((text) => /[a-z]{3}/.test(text)) ? "prose" : null;
 }
 
 export function draw_table(

@@ -38,7 +38,8 @@ std::string gpus_text(const Scenario& scenario) {
 bool is_paid(const Scenario& scenario, const std::string& field) {
   for (Tier tier : kHostTiers) {
     if (field.starts_with(std::string(name(tier)) + ".")) {
-      return keeps_in(scenario, tier) && field.find("replacement") == std::string::npos &&
+      const bool is_bought = keeps_in(scenario, tier) || pays_devices(scenario, tier);
+      return is_bought && field.find("replacement") == std::string::npos &&
              usd_per_gb_hour(scenario.hardware, tier) > 0;
     }
   }
@@ -68,6 +69,15 @@ std::string prices_text(const Scenario& scenario) {
   return text.empty() ? "" : text + ".";
 }
 
+// Returns "the instance's 500 GB of DRAM" or "8.00 TB on 2 SSDs".
+std::string store_text(const HardwareProfile& hardware, const BoughtSize& bought) {
+  const TierFacts facts = *tier_facts(hardware, bought.tier);
+  const std::string place = bought.tier == Tier::ssd ? " on " + std::to_string(hardware.ssd->count) +
+                                                           (hardware.ssd->count > 1 ? " SSDs" : " SSD")
+                                                     : " of " + std::string(tier_row(bought.tier).stored);
+  return (facts.rent_free_bytes >= bought.bytes ? "the instance's " : "") + sized(bought.bytes) + place;
+}
+
 std::string share_text(const Scenario& scenario) {
   const Gpu& gpu = scenario.hardware.gpu;
   const int64_t per_server = gpu.per_server.value_or(gpu.count);
@@ -94,17 +104,13 @@ std::string purchase(const Plan& plan, const Changes& changes) {
   const HardwareProfile& hardware = scenario.hardware;
   const int64_t nodes = scenario.fleet.replicas;
   std::string text = (nodes > 1 ? std::to_string(nodes) + " nodes of " : "") + gpus_text(scenario);
-  std::string stores;
-  const auto add = [&](const std::string& store) { stores += (stores.empty() ? "" : " and ") + store; };
+  std::string stores, unused;
   for (const BoughtSize& one : bought_sizes(plan, changes)) {
-    const TierFacts facts = *tier_facts(hardware, one.tier);
-    const std::string ssds = one.tier == Tier::ssd ? std::to_string(hardware.ssd->count) + " SSD" : "";
-    const bool is_rented = facts.rent_free_bytes >= one.bytes;
-    add((is_rented ? "the instance's " : "") + sized(one.bytes) +
-        (ssds.empty() ? " of " + std::string(tier_row(one.tier).stored)
-                      : " on " + ssds + (hardware.ssd->count > 1 ? "s" : "")));
+    std::string& list = one.is_used ? stores : unused;
+    list += (list.empty() ? "" : " and ") + store_text(hardware, one);
   }
   if (!stores.empty()) text += " with " + stores + " for stored state";
+  if (!unused.empty()) text += (stores.empty() ? " with " : ", ") + unused + " that stay empty";
   return text + ", serving " + scenario.model.name + " with " + scenario.policy.name +
          (scenario.serving.gpus() > 1 ? " over " + std::to_string(scenario.serving.gpus()) + " GPUs" : "") +
          (scenario.serving.data_parallel_size > 1

@@ -77,14 +77,15 @@ bool has_hbm_tier(const Scenario& scenario) {
          scenario.policy.tiers->front().kind == Tier::hbm;
 }
 
-// Returns a key of everything that the run depends on: the scenario without unused storage. If SSDs are read
-// through DRAM that stores nothing, the key contains the bandwidth of the DRAM but not its size.
+// Returns a key of everything that the run depends on: the scenario without unused storage that costs
+// nothing. For SSDs that are read through DRAM, the key keeps the DRAM's bandwidth but not its size.
 std::string key_of(const Scenario& scenario, const Ask& ask) {
   nlohmann::json key = nlohmann::json::parse(scenario.resolved_json);
   nlohmann::json& hardware = key["hardware"];
   if (!keeps_in(scenario, Tier::dram) && scenario.hardware.dram) hardware["dram"].erase("capacity_bytes");
   for (Tier tier : kHostTiers) {
-    if (tier != Tier::dram && !keeps_in(scenario, tier)) hardware.erase(std::string(name(tier)));
+    const bool is_free = tier != Tier::dram && !keeps_in(scenario, tier) && !pays_devices(scenario, tier);
+    if (is_free) hardware.erase(std::string(name(tier)));
   }
   if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");
   key["ask"] = {ask.share, ask.replication, ask.context_scale};

@@ -3,10 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "base/input_error.h"
+#include "base/text/joined.h"
 
 namespace kvcap {
 
@@ -43,25 +44,56 @@ Declared& Declared::with_default() {
   return *this;
 }
 
+namespace {
+
+using CLI::detail::lexical_cast;
+
+// CLI11's own words for a bad value name neither what was found nor what is allowed.
+std::string refusal(const std::string& text, const std::string& allowed) {
+  return "found \"" + text + "\", allowed: " + allowed;
+}
+
+std::string refuse_no_integer(const std::string& text) {
+  int64_t value = 0;
+  return lexical_cast(text, value) ? "" : refusal(text, "an integer");
+}
+
+// CLI11 reads "nan" and "inf" as numbers, which no option means.
+std::string refuse_no_number(const std::string& text) {
+  double value = 0;
+  return lexical_cast(text, value) && std::isfinite(value) ? "" : refusal(text, "a number");
+}
+
+}  // namespace
+
+Declared& Declared::hidden() {
+  option_->group("");
+  return *this;
+}
+
 Declared& Declared::within(int least, int most) {
-  option_->check(CLI::Range(least, most));
+  const auto refuse = [least, most](const std::string& text) {
+    int64_t value = 0;
+    return lexical_cast(text, value) && least <= value && value <= most
+               ? ""
+               : refusal(text, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+  };
+  // In the place of the check that the value is an integer.
+  *option_->get_validator(0) = CLI::Validator(refuse, CLI::Range(least, most).get_description());
   return *this;
 }
 
 Declared& Declared::one_of(std::vector<std::string> allowed) {
-  option_->check(CLI::IsMember(std::move(allowed)));
+  const std::string description = CLI::IsMember(allowed).get_description();
+  const auto refuse = [allowed = std::move(allowed)](const std::string& text) {
+    const std::vector<std::string_view> names(allowed.begin(), allowed.end());
+    return std::find(allowed.begin(), allowed.end(), text) != allowed.end()
+               ? ""
+               : refusal(text, joined(allowed)) + suggestion(text, names);
+  };
+  option_->check(CLI::Validator(refuse, description));
   return *this;
 }
-
-namespace {
-
-// Rejects "nan" and "inf", which CLI11 accepts as numbers.
-std::string refuse_infinite(const std::string& text) {
-  const double value = std::strtod(text.c_str(), nullptr);
-  return std::isfinite(value) ? "" : "found " + text + ", allowed: a finite number";
-}
-
-}  // namespace
 
 Command::Command(CLI::App& app, const std::string& name, const std::string& meaning)
     : app_(app.add_subcommand(name, meaning)) {}
@@ -71,23 +103,23 @@ Declared Command::value(const std::string& name, std::string& to, const std::str
 }
 
 Declared Command::value(const std::string& name, int& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_no_integer));
 }
 
 Declared Command::value(const std::string& name, int64_t& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_no_integer));
 }
 
 Declared Command::value(const std::string& name, double& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning)->check(refuse_infinite));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_no_number));
 }
 
 Declared Command::value(const std::string& name, std::optional<int64_t>& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_no_integer));
 }
 
 Declared Command::value(const std::string& name, std::optional<double>& to, const std::string& meaning) {
-  return Declared(app_->add_option(name, to, meaning)->check(refuse_infinite));
+  return Declared(app_->add_option(name, to, meaning)->check(refuse_no_number));
 }
 
 Declared Command::values(const std::string& name, std::vector<std::string>& to, const std::string& meaning) {

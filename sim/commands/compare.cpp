@@ -32,11 +32,11 @@
 #include "plan/replicate.h"
 #include "plan/workers.h"
 #include "run/billing.h"
-#include "run/machine.h"
-#include "scenario/pools.h"
+#include "run/setup.h"
 #include "text/comparison.h"
 #include "text/model_text.h"
 #include "text/result_table.h"
+#include "workload/workload.h"
 
 namespace kvcap {
 namespace {
@@ -205,23 +205,27 @@ void require_equal_seeds(const std::vector<Compared>& columns, const std::vector
   }
 }
 
-constexpr int64_t kCheckedTokens = 1024;  // context length; whether an engine starts does not depend on it
-
-// Throws InputError if an engine of the scenario would not start, e.g. because the model does not fit.
-void refuse_machine(const Scenario& scenario) {
-  const auto build = [](const Scenario& one) { Machine(one, kCheckedTokens, kCheckedTokens); };
-  if (!scenario.fleet.disaggregation) return build(scenario);
-  build(prefill_scenario(scenario));
-  build(decode_scenario(scenario));
+// Reads the workload of every scenario, equal ones once, and sets its engines up, without a simulation.
+// Throws InputError as a run does, e.g. for a bad row of a trace or a model that does not fit.
+void refuse_setups(const std::vector<Scenario>& scenarios) {
+  std::string made;
+  Workload workload;
+  for (const Scenario& scenario : scenarios) {
+    const std::string wanted =
+        nlohmann::json::parse(scenario.resolved_json)["workload"].dump() + std::to_string(scenario.seed);
+    if (wanted != made) workload = make_workload(scenario.workload, scenario.seed);
+    made = wanted;
+    const Setup setup(scenario, workload);
+  }
 }
 
 // Returns what --dry-run prints: the settings and the number of simulations.
 std::string dry_run_text(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                          bool json) {
+  refuse_setups(scenarios);
   int64_t simulations = 0;
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < scenarios.size(); ++i) {
-    refuse_machine(scenarios[i]);
     simulations += scenarios[i].replications;
     labels.push_back(columns[i].label);
   }

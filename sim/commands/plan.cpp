@@ -135,6 +135,7 @@ Json bought_list(const Plan& plan, const Candidate& candidate) {
     const bool is_searched = one.profile_bytes > 0;
     list.push_back({{"tier", name(one.tier)},
                     {"bytes", one.bytes},
+                    {"used", one.is_used},
                     {"searched", is_searched},
                     {"profile_bytes", is_searched ? Json(one.profile_bytes) : Json()}});
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/embedded_pages.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
@@ -13,7 +14,6 @@
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/require.h"
-#include "report/page.h"
 #include "report/read_inputs.h"
 #include "report/report_data.h"
 #include "report/text_views.h"

@@ -70,13 +70,23 @@ double half_width_of(const RunResult& result, const std::string& metric) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string found_text(double value, double half_width) {
+// Returns a value in the unit of its condition, which is the JSON's; with six digits, so that one beside its
+// bound shows on which side it is.
+std::string found_text(double value, double half_width, std::string_view unit) {
   char found[80];
   std::snprintf(found, sizeof found, "%.6g", value);
   std::string text = found;
-  if (std::isnan(half_width)) return text;
-  std::snprintf(found, sizeof found, " +-%.3g", half_width);
-  return text + found;
+  if (!std::isnan(half_width)) {
+    std::snprintf(found, sizeof found, " +-%.3g", half_width);
+    text += found;
+  }
+  return unit.empty() ? text : text + " " + std::string(unit);
+}
+
+// Returns the metric's unit; "" if people read the JSON's number in another one.
+std::string_view unit_of_metric(const std::string& metric) {
+  const Quantity* row = find_quantity(metric);
+  return row && row->unit.scale == 1 ? row->unit.symbol : "";
 }
 
 // Returns a remark on a condition that does not hold: whether the whole interval is beyond the bound, or more
@@ -94,12 +104,15 @@ std::string of(const std::string& setting) { return setting.empty() ? "" : " of 
 
 CheckedRequirement check_value(const Requirement& requirement, double value, double half_width,
                                const std::string& setting) {
-  CheckedRequirement checked{
-      .text = requirement.text, .setting = setting, .found = value, .half_width = half_width};
+  CheckedRequirement checked{.text = requirement.text,
+                             .metric = requirement.metric,
+                             .setting = setting,
+                             .found = value,
+                             .half_width = half_width};
   // A metric without a value (NaN) meets no bound.
   if (holds(requirement, value, half_width, requirement.bound)) return checked;
   checked.failure = "required " + requirement.text + of(setting) + ", found " +
-                    found_text(value, half_width) +
+                    found_text(value, half_width, unit_of_metric(requirement.metric)) +
                     undecided_text(requirement, value, half_width, requirement.bound);
   return checked;
 }
@@ -136,9 +149,10 @@ std::string change_text(const std::string& against, const char* first, const std
   return "from " + against + first + " to " + setting;
 }
 
-// Returns "+1.2 +-0.4 %".
-std::string difference_text(double found, double half_width, bool is_share) {
-  return (found > 0 ? "+" : "") + found_text(found, half_width) + (is_share ? " %" : "");
+// Returns "+1.2 +-0.4 %" of a share of the first setting's value, else "+1.2 +-0.4 ms".
+std::string difference_text(const CheckedRequirement& checked) {
+  return (checked.found > 0 ? "+" : "") + found_text(checked.found, checked.half_width,
+                                                     checked.is_share ? "%" : unit_of_metric(checked.metric));
 }
 
 CheckedRequirement check_difference(const Requirement& requirement, double base, const Difference& found,
@@ -146,6 +160,7 @@ CheckedRequirement check_difference(const Requirement& requirement, double base,
   const double bound = requirement.is_share ? requirement.bound * base : requirement.bound;
   const double scale = requirement.is_share ? 100 / base : 1;
   CheckedRequirement checked{.text = requirement.text,
+                             .metric = requirement.metric,
                              .setting = found.setting,
                              .against = found.against,
                              .found = scale * found.difference,
@@ -154,8 +169,7 @@ CheckedRequirement check_difference(const Requirement& requirement, double base,
   // Without an interval, a nonzero difference may be chance and meets no bound.
   const bool is_shown = !std::isnan(found.half_width) || found.difference == 0;
   if (is_shown && holds(requirement, found.difference, found.half_width, bound)) return checked;
-  checked.failure = "required " + requirement.text + ", found " +
-                    difference_text(checked.found, checked.half_width, checked.is_share) + " " +
+  checked.failure = "required " + requirement.text + ", found " + difference_text(checked) + " " +
                     change_text(found.against, first, found.setting) +
                     (is_shown ? undecided_text(requirement, found.difference, found.half_width, bound)
                               : "; one run gives no interval: --set replications=5");
@@ -283,10 +297,9 @@ std::string holds_text(const CheckedRequirements& checked) {
     if (!one.failure.empty()) continue;
     text += (text.empty() ? "\n" : "") + one.text + " holds: ";
     if (one.against.empty()) {
-      text += found_text(one.found, one.half_width) + of(one.setting);
+      text += found_text(one.found, one.half_width, unit_of_metric(one.metric)) + of(one.setting);
     } else {
-      text += difference_text(one.found, one.half_width, one.is_share) + " " +
-              change_text(one.against, "", one.setting);
+      text += difference_text(one) + " " + change_text(one.against, "", one.setting);
     }
     text += "\n";
   }

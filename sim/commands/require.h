@@ -32,7 +32,8 @@ std::vector<Requirement> parse_conditions(const char* option, const std::vector<
 std::vector<Target> parse_targets(const std::vector<std::string>& texts);
 // A condition and the value that was found for one setting, or the difference between two.
 struct CheckedRequirement {
-  std::string text;  // "p99_ttft_ms<=+2%"; empty: the implicit condition that all turns are served
+  std::string text;  // "p99_ttft_ms<=+2%"; empty: turns that no condition allows
+  std::string metric = {};
   std::string setting, against = {};
   double found = 0, half_width = 0;  // NaN: no interval
   bool is_share = false;             // `found` is in per cent

@@ -10,12 +10,12 @@
 #include <system_error>
 #include <vector>
 
+#include "base/embedded_pages.h"
 #include "base/input_error.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
 #include "commands/output.h"
-#include "report/page.h"
 #include "scenario/load.h"
 #include "serve/access.h"
 #include "serve/form.h"
@@ -30,6 +30,7 @@ constexpr const char* kThisProgram = "/proc/self/exe";
 struct ServeArgs {
   std::vector<std::string> scenarios;
   int port = 0;
+  std::string host;
   std::string out;
 };
 
@@ -86,8 +87,13 @@ class ResultFolder {
 };
 
 void serve(const ServeArgs& args) {
-  const ServePage page = embedded_serve_page();
-  if (page.html.empty()) throw InputError("serve: " + std::string(embedded_report_page().missing));
+  if (!args.host.empty()) {
+    throw InputError("--host: found \"" + args.host +
+                     "\", allowed: none, because only this machine reaches the page; from another one: "
+                     "ssh -L 8000:127.0.0.1:8000 THIS_MACHINE, with --port 8000 here");
+  }
+  const EmbeddedPage page = embedded_serve_page();
+  if (page.html.empty()) throw InputError("serve: " + std::string(page.missing));
   std::vector<std::string> scenarios = args.scenarios;
   for (const std::string& one : scenarios) load_scenario(one, {});
   for (std::string& one : shipped_scenarios()) scenarios.push_back(std::move(one));
@@ -111,7 +117,10 @@ void add_serve(CLI::App& app) {
   auto args = std::make_shared<ServeArgs>();
   Command command(app, "serve", "serve a local web page: a form, its runs and their reports");
   command.values("scenarios", args->scenarios, "further scenario files that the form may start from");
-  command.value("--port", args->port, "port on 127.0.0.1; 0: any free port").within(0, 65535).with_default();
+  command.value("--port", args->port, "port on 127.0.0.1; 0: any that is free")
+      .within(0, 65535)
+      .with_default();
+  command.value("--host", args->host, "refused: only this machine reaches the page").hidden();
   command.value(
       "--out", args->out,
       "folder for the results, one folder per run; default: a temporary folder, removed at the end");

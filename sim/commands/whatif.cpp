@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/embedded_pages.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/outputs.h"
 #include "base/text/print.h"
 #include "commands/command_line.h"
 #include "commands/commands.h"
-#include "whatif/page.h"
 
 namespace kvcap {
 namespace {
@@ -23,7 +23,7 @@ struct WhatifArgs {
 };
 
 void write_page(const std::string& out) {
-  const WhatifPage page = embedded_whatif_page();
+  const EmbeddedPage page = embedded_whatif_page();
   if (page.html.empty()) throw InputError("whatif: " + std::string(page.missing));
   refuse_to_replace("-o", out, {});
   write_file(out, page.html);

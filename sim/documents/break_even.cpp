@@ -53,7 +53,8 @@ std::vector<std::string> map_sentences(const Json& map) {
 void map_markdown(const ReportDocument& document, MarkdownPage& page) {
   const Json& map = document.content;
   page.heading(2, document.name);
-  Cells head = {text_of(map, "down") + " \\ " + text_of(map, "across")};
+  const std::string across_path = text_of(map, "across"), down_path = text_of(map, "down");
+  Cells head = {field_title(down_path) + " \\ " + field_title(across_path)};
   std::vector<Cells> rows;
   std::map<std::string, std::size_t> columns, places;
   const Json& cells = list_of(map, "cells");
@@ -64,8 +65,8 @@ void map_markdown(const ReportDocument& document, MarkdownPage& page) {
       return;
     }
     const std::string across = text_of(cell, "across"), down = text_of(cell, "down");
-    if (columns.try_emplace(across, head.size()).second) head.push_back(across);
-    if (places.try_emplace(down, rows.size()).second) rows.push_back({down});
+    if (columns.try_emplace(across, head.size()).second) head.push_back(field_text(across_path, across));
+    if (places.try_emplace(down, rows.size()).second) rows.push_back({field_text(down_path, down)});
     Cells& row = rows[places[down]];
     row.resize(std::max(row.size(), columns[across] + 1));
     row[columns[across]] = text_of(cell, "winner");

@@ -236,7 +236,9 @@ void capacity_markdown(const ReportDocument& document, MarkdownPage& page) {
     const std::string missed = text_of(point, "missed"), stable = text_of(point, "stable");
     const double load = number_of(point, closed_loop ? "concurrency" : "requests_per_s");
     const bool is_unclear = load > sure && !(load >= beyond);
-    row.push_back(is_unclear ? "unclear" : stable == "stable" || stable.empty() ? missed : stable);
+    row.push_back(is_unclear                             ? "unclear"
+                  : stable == "stable" || stable.empty() ? metric_title(missed)
+                                                         : stable);
   }
   page.heading(2, document.name);
   page.table(head, rows, 0);

@@ -20,16 +20,21 @@ namespace {
 
 constexpr DocumentPart kPlanParts[] = {{"judged", Json::value_t::array}};
 
-// Returns a metric of a candidate, "12.3 ms", with the half-width of its interval if that is known.
+// Returns the half-width of the interval of {mean, interval}; NaN if unknown.
+double half_width_of(const Json& value) {
+  const Json& interval = value_of(value, "interval");
+  const bool is_known = interval.is_array() && interval.size() == 2;
+  return is_known ? (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2 : kNaN;
+}
+
+// Returns "12.3 ms", with its interval if that is more than a rounding error.
+std::string mean_text(const std::string& metric, double mean, double half_width) {
+  return metric_text(metric, mean, half_width <= 1e-9 * std::abs(mean) ? kNaN : half_width);
+}
+
 std::string estimate_text(const Json& candidate, const std::string& metric) {
   const Json& value = value_of(value_of(candidate, "metrics"), metric);
-  const Json& interval = value_of(value, "interval");
-  double half_width = kNaN;
-  if (interval.is_array() && interval.size() == 2) {
-    half_width = (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2;
-    if (half_width <= 1e-9 * std::abs(number_of(value, "mean"))) half_width = kNaN;
-  }
-  return metric_text(metric, number_of(value, "mean"), half_width);
+  return mean_text(metric, number_of(value, "mean"), half_width_of(value));
 }
 
 // Return a configuration as overrides of the command line (changes_text), and with titles for readers
@@ -55,8 +60,8 @@ struct PlanSubject {
     const Json& finalists = list_of(value_of(json, "model"), "finalists");
     return finalists.empty() ? kNaN : number_of(finalists.front(), "meets_share");
   }
-  double next_change_ms() const {
-    return number_of(value_of(value_of(value_of(json, "next"), "change"), "p99_ttft_ms"), "mean");
+  const Json& next_change() const {
+    return value_of(value_of(value_of(json, "next"), "change"), "p99_ttft_ms");
   }
 };
 using PlanSentence = Sentence<PlanSubject>;
@@ -126,7 +131,7 @@ constexpr PlanSentence kPlanCertainty[] = {
 };
 constexpr PlanSentence kPlanRest[] = {
     {"The target with the least room is {binding}.", nullptr, {"binding"}},
-    {"What to buy next: {next}, p99 TTFT {next gain} ms lower.", nullptr, {"next"}},
+    {"What to buy next: {next}, p99 TTFT {next gain} lower.", nullptr, {"next"}},
 };
 
 const PlaceOfText<PlanSubject> kPlanPlaces[] = {
@@ -160,7 +165,10 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
        return machines_text(s.meets_share(), std::lround(number_of(value_of(s.json, "model"), "draws")));
      }},
     {"next", [](const PlanSubject& s) { return step_text(text_of(value_of(s.json, "next"), "what")); }},
-    {"next gain", [](const PlanSubject& s) { return format_number(-s.next_change_ms()); }},
+    {"next gain",
+     [](const PlanSubject& s) {
+       return mean_text("p99_ttft_ms", -number_of(s.next_change(), "mean"), half_width_of(s.next_change()));
+     }},
 };
 std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&) { return kPlanPlaces; }
 
@@ -183,10 +191,10 @@ void plan_markdown(const ReportDocument& document, MarkdownPage& page) {
   for (const Json& candidate : list_of(document.content, "front")) {
     const Json& metrics = value_of(candidate, "metrics");
     rows.push_back({changes_text(candidate), text_of(candidate, "verdict"),
-                    format_number(number_of(value_of(metrics, objective), "mean")),
-                    format_number(number_of(value_of(metrics, "p99_ttft_ms"), "mean"))});
+                    number_in_unit(objective, number_of(value_of(metrics, objective), "mean")),
+                    number_in_unit("p99_ttft_ms", number_of(value_of(metrics, "p99_ttft_ms"), "mean"))});
   }
-  page.table({"configuration", "targets", objective, "p99_ttft_ms"}, rows, 2);
+  page.table({"configuration", "targets", column_title(objective), column_title("p99_ttft_ms")}, rows, 2);
 }
 
 void plan_csv(const ReportDocument& document, CsvRows& rows) {
@@ -194,10 +202,7 @@ void plan_csv(const ReportDocument& document, CsvRows& rows) {
     const Json& metrics = value_of(candidate, "metrics");
     if (!metrics.is_object()) continue;
     for (const auto& [name, value] : metrics.items()) {
-      const Json& interval = value_of(value, "interval");
-      const bool has_interval = interval.is_array() && interval.size() == 2;
-      rows.add(document.name, changes_text(candidate), name, number_of(value, "mean"),
-               has_interval ? (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2 : kNaN);
+      rows.add(document.name, changes_text(candidate), name, number_of(value, "mean"), half_width_of(value));
     }
   }
 }

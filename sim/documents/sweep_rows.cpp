@@ -54,35 +54,76 @@ std::string point_text(const std::vector<SettingColumn>& parameters, std::size_t
   return parts.empty() ? "the only point" : joined(parts);
 }
 
-std::string value_text(double value, const Quantity& metric) {
-  return format_number(metric.unit.scale * value) + " " + std::string(metric.unit.symbol);
+// The parameters that a user chooses, and the points of one load: choices are compared under the same load.
+struct SameLoad {
+  std::vector<SettingColumn> choices;
+  std::string load;  // "session rate 0.4 sessions/s"; "": the sweep has one load
+  std::vector<std::size_t> rows;
+};
+
+// Returns the values of the parameters at a row; of those that are not numbers 0.
+std::vector<double> numbers_at(const std::vector<SettingColumn>& parameters, std::size_t row) {
+  std::vector<double> numbers;
+  for (const SettingColumn& one : parameters) {
+    const bool is_number = row < one.values->size() && (*one.values)[row].is_number();
+    numbers.push_back(is_number ? (*one.values)[row].get<double>() : 0);
+  }
+  return numbers;
+}
+
+// Returns the rows of the load that most points serve, of equals the heaviest; all rows if the sweep varies
+// nothing but the load.
+SameLoad at_same_load(const std::vector<SettingColumn>& parameters, const std::vector<std::size_t>& rows) {
+  SameLoad same{.rows = rows};
+  std::vector<SettingColumn> loads;
+  for (const SettingColumn& one : parameters)
+    (one.name.starts_with("workload.") ? loads : same.choices).push_back(one);
+  if (same.choices.empty() || loads.empty()) return {parameters, "", rows};
+  std::map<std::string, std::vector<std::size_t>> by_load;
+  for (std::size_t row : rows) by_load[point_text(loads, row)].push_back(row);
+  const auto most = std::max_element(by_load.begin(), by_load.end(), [&](const auto& a, const auto& b) {
+    if (a.second.size() != b.second.size()) return a.second.size() < b.second.size();
+    return numbers_at(loads, a.second.front()) < numbers_at(loads, b.second.front());
+  });
+  if (most == by_load.end()) return same;
+  same.rows = most->second;
+  if (by_load.size() > 1) same.load = most->first;
+  return same;
+}
+
+// Returns "At session rate 0.4 sessions/s, " before a clause, "The " where the sweep has one load.
+std::string beginning(const SameLoad& same, std::string_view of_one_load) {
+  return same.load.empty() ? std::string(of_one_load) : "At " + same.load + ", ";
 }
 
 std::string best_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
                       const Quantity& metric) {
   const Json& values = list_of(value_of(sweep, "columns"), metric.name);
-  const std::vector<std::size_t> rows = good_rows(sweep, values);
+  const SameLoad same = at_same_load(parameters, good_rows(sweep, values));
+  const std::vector<std::size_t>& rows = same.rows;
   if (rows.empty()) return "";
   const auto [least, most] = std::minmax_element(rows.begin(), rows.end(), [&](std::size_t a, std::size_t b) {
     return values[a].get<double>() < values[b].get<double>();
   });
   const auto at = [&](std::size_t row) {
-    return fmt::format("{} ({})", value_text(values[row].get<double>(), metric), point_text(parameters, row));
+    return fmt::format("{} ({})", metric_text(metric.name, values[row].get<double>()),
+                       point_text(same.choices, row));
   };
-  if (*most == *least) return fmt::format("The lowest {} is {}.", metric.title, at(*least));
-  return fmt::format("The lowest {} is {}, the highest {}.", metric.title, at(*least), at(*most));
+  const std::string begin = beginning(same, "The ") + (same.load.empty() ? "" : "the ");
+  if (*most == *least) return fmt::format("{}lowest {} is {}.", begin, metric.title, at(*least));
+  return fmt::format("{}lowest {} is {}, the highest {}.", begin, metric.title, at(*least), at(*most));
 }
 
 // Returns a sentence about the parameter whose values change the median of the metric by the largest ratio.
 std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& parameters,
                            const Quantity& metric) {
   const Json& values = list_of(value_of(sweep, "columns"), metric.name);
-  const std::vector<std::size_t> rows = good_rows(sweep, values);
+  const SameLoad same = at_same_load(parameters, good_rows(sweep, values));
   double greatest = kNoticeable;
   std::string text;
-  for (const SettingColumn& parameter : parameters) {
+  for (const SettingColumn& parameter : same.choices) {
     std::map<std::string, std::vector<double>> by_value;
-    for (std::size_t row : rows)
+    for (std::size_t row : same.rows)
       if (row < parameter.values->size())
         by_value[value_of_field(parameter.name, (*parameter.values)[row])].push_back(
             values[row].get<double>());
@@ -94,9 +135,10 @@ std::string strongest_text(const Json& sweep, const std::vector<SettingColumn>& 
     const double ratio = high->first / low->first;
     if (!(ratio > greatest) || !std::isfinite(ratio)) continue;
     greatest = ratio;
-    text = fmt::format("{} depends most on the {}: its median is {} at {} and {} at {}.", metric.title,
-                       field_title(parameter.name), value_text(low->first, metric), low->second,
-                       value_text(high->first, metric), high->second);
+    text =
+        fmt::format("{}{} depends most on the {}: its median is {} at {} and {} at {}.", beginning(same, ""),
+                    metric.title, field_title(parameter.name), metric_text(metric.name, low->first),
+                    low->second, metric_text(metric.name, high->first), high->second);
   }
   return text;
 }
@@ -130,8 +172,12 @@ std::vector<std::string> sweep_sentences(const Json& sweep) {
   const std::string chance = replications > 1 ? "" : " One run a point, so small differences may be chance.";
   const Quantity& ttft = *find_quantity("p99_ttft_ms");
   const Quantity& cost = *find_quantity("cost.usd_per_million_output_tokens");
+  // The cost of a token falls with the load: it ranks choices, not loads.
+  const bool has_choices = std::any_of(parameters.begin(), parameters.end(), [](const SettingColumn& one) {
+    return !one.name.starts_with("workload.");
+  });
   for (std::string text : {strongest_text(sweep, parameters, ttft), best_text(sweep, parameters, ttft),
-                           best_text(sweep, parameters, cost)}) {
+                           has_choices ? best_text(sweep, parameters, cost) : ""}) {
     if (!text.empty()) said.push_back(std::move(text));
   }
   said.push_back(points + "." + chance);
@@ -153,21 +199,24 @@ void sweep_markdown(const ReportDocument& document, MarkdownPage& page) {
       metrics.push_back(alarm);
   }
   metrics.insert(metrics.end(), {"token_hit_rate", "cost.usd_per_million_output_tokens"});
-  Cells names;
-  for (const Json& name : list_of(document.content, "parameters")) names.push_back(text_or_json(name));
-  const std::size_t parameters = names.size() + 1;
-  names.push_back("status");
-  for (const char* metric : metrics) names.emplace_back(metric);
+  Cells titles;
   std::vector<Cells> rows(list_of(columns, "status").size());
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const Json& values = list_of(columns, names[c]);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const Json& value = i < values.size() ? values[i] : Json();
-      rows[i].push_back(c < parameters ? text_or_json(value) : format_number(number_or_nan(value)));
-    }
+  const auto add = [&](const std::string& title, const std::string& name, const auto& text) {
+    titles.push_back(title);
+    const Json& values = list_of(columns, name);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i].push_back(text(i < values.size() ? values[i] : Json()));
+  };
+  for (const std::string& name : texts_of(list_of(document.content, "parameters")))
+    add(field_title(name), name, [&](const Json& value) { return value_of_field(name, value); });
+  add("status", "status", [](const Json& value) { return text_or_json(value); });
+  const std::size_t parameters = titles.size();
+  for (const char* metric : metrics) {
+    add(column_title(metric), metric,
+        [&](const Json& value) { return number_in_unit(metric, number_or_nan(value)); });
   }
   page.heading(2, document.name);
-  page.table(names, rows, parameters);
+  page.table(titles, rows, parameters);
 }
 
 void sweep_csv(const ReportDocument& document, CsvRows& rows) {

@@ -4,6 +4,7 @@
 
 #include "base/text/format.h"
 #include "documents/kind.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -32,7 +33,7 @@ void trace_markdown(const ReportDocument& document, MarkdownPage& page) {
   page.heading(2, document.name);
   std::vector<Cells> rows;
   for (const auto& [name, value] : document.content.items())
-    if (value.is_number()) rows.push_back({name, format_number(value.get<double>())});
+    if (value.is_number()) rows.push_back({field_title(name), field_text(name, value.get<double>())});
   page.table({"figure", "value"}, rows, 1);
 }
 

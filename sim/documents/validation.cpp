@@ -42,9 +42,16 @@ std::vector<std::string> validation_sentences(const Json& validation) {
                   "be compared.",
                   format_count(judged), format_count(verdicts["inside"]), format_count(verdicts["near"]),
                   format_count(verdicts["outside"]), format_count(verdicts["not comparable"]))};
-  if (no_tests > 0) said.push_back(fmt::format("{} more were fitted or given.", format_count(no_tests)));
+  if (no_tests > 0) {
+    const bool is_one = no_tests == 1;
+    said.push_back(fmt::format("{} more {} no evidence, because the model was fitted to {} or was given {}.",
+                               format_count(no_tests), is_one ? "is" : "are", is_one ? "it" : "them",
+                               is_one ? "it" : "them"));
+  }
   if (promised > 0 && broken.empty())
-    said.push_back(fmt::format("All {} of them with a promised accuracy keep it.", format_count(promised)));
+    said.push_back(promised == 1 ? "The one number with a stated accuracy is within it."
+                                 : fmt::format("All {} numbers with a stated accuracy are within it.",
+                                               format_count(promised)));
   if (!broken.empty()) said.push_back(fmt::format("Outside the stated accuracy: {}.", joined(broken)));
   if (worst) {
     const std::string reason = text_of(*worst, "reason");

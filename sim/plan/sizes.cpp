@@ -122,10 +122,12 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
   const Scenario scenario = load_scenario(plan.base, changes);
   std::vector<BoughtSize> sizes;
   for (Tier tier : kHostTiers) {
-    if (!has_tier(scenario.hardware, tier) || !keeps_in(scenario, tier)) continue;
-    BoughtSize& bought = sizes.emplace_back(
-        BoughtSize{.tier = tier, .bytes = tier_facts(scenario.hardware, tier)->capacity_bytes});
-    if (scenario.policy.tiers) {
+    if (!has_tier(scenario.hardware, tier)) continue;
+    const bool is_used = keeps_in(scenario, tier), is_whole = pays_devices(scenario, tier);
+    if (!is_used && !is_whole) continue;
+    BoughtSize& bought = sizes.emplace_back(BoughtSize{
+        .tier = tier, .bytes = tier_facts(scenario.hardware, tier)->capacity_bytes, .is_used = is_used});
+    if (scenario.policy.tiers && !is_whole) {
       for (const TierOptions& one : *scenario.policy.tiers) {
         if (one.kind == tier) bought.bytes = one.capacity_bytes.value_or(bought.bytes);
       }

@@ -49,10 +49,11 @@ Changes size_changes(const Plan& plan, const Point& point, const Changes& others
 // cost is minimized, because otherwise the largest size is best.
 void add_size_ladders(Plan& plan);
 
-// The provisioned size of a tier in a configuration.
+// The size of a tier that a configuration pays for.
 struct BoughtSize {
   Tier tier = Tier::dram;
   double bytes = 0;
+  bool is_used = true;       // false: devices in which the policy stores nothing
   double profile_bytes = 0;  // size in the profile; 0: the size was not searched
 };
 std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes);

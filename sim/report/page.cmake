@@ -86,18 +86,16 @@ if(NOT dist)
   set(whatif_why "${why}")
 endif()
 
-file(WRITE ${OUT} "#include \"report/page.h\"
-#include \"serve/page.h\"
-#include \"whatif/page.h\"
+file(WRITE ${OUT} "#include \"base/embedded_pages.h\"
 
 ${bytes}
 namespace kvcap {
 
-ReportPage embedded_report_page() { return {.html = ${report}, .missing = \"${why}\"}; }
-ServePage embedded_serve_page() {
-  return {.html = ${serve}, .script = ${serve_script}, .style = ${serve_style}};
+EmbeddedPage embedded_report_page() { return {.html = ${report}, .missing = \"${why}\"}; }
+EmbeddedPage embedded_serve_page() {
+  return {.html = ${serve}, .missing = \"${why}\", .script = ${serve_script}, .style = ${serve_style}};
 }
-WhatifPage embedded_whatif_page() { return {.html = ${whatif}, .missing = \"${whatif_why}\"}; }
+EmbeddedPage embedded_whatif_page() { return {.html = ${whatif}, .missing = \"${whatif_why}\"}; }
 
 }  // namespace kvcap
 ")

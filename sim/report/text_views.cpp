@@ -8,6 +8,7 @@
 #include "documents/results.h"
 #include "report/changes.h"
 #include "report/takeaways.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -25,8 +26,15 @@ std::string side_text(const Report& report, bool is_before) {
   return list_text(names);
 }
 
-// Adds sentences on what has changed, then a table of the significant changes. The table is collapsed to keep
-// comments on pull requests short.
+// Returns "-11.2 +-5.4"; a difference of percentages names its unit, because it is not a percentage.
+std::string difference_cell(const Change& change) {
+  const std::string text =
+      format_interval(change.difference(), change.half_width > 0 ? change.half_width : kNaN);
+  return change.unit == "%" ? text + " " + difference_unit(change.unit) : text;
+}
+
+// Adds what has changed, then folds the table of significant changes: a pull request's comment shows the rest
+// on request.
 void add_changes(MarkdownPage& page, const Report& report) {
   page.list({"After: " + side_text(report, false), "Before: " + side_text(report, true)});
   std::vector<std::string> changed = change_sentences(report.inputs);
@@ -39,8 +47,7 @@ void add_changes(MarkdownPage& page, const Report& report) {
     unclear += !change.can_tell();
     if (!change.can_tell()) continue;
     rows.push_back({change.place(), change.what, change.unit, format_number(change.before),
-                    format_number(change.after),
-                    format_interval(change.difference(), change.half_width > 0 ? change.half_width : kNaN)});
+                    format_number(change.after), difference_cell(change)});
   }
   if (rows.empty() && unclear == 0) return;
   page.fold("Before and after");

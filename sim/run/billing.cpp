@@ -83,9 +83,9 @@ void note_price(const Scenario& scenario, Tier tier, RunFacts& facts) {
   }
 }
 
-// Returns the tier's bytes per engine, including all copies. If the policy is unbounded, returns the capacity
-// that the tier has without that option.
-double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
+// Returns the tier's bytes per engine, including all copies; if the policy is unbounded, its capacity without
+// that option.
+double engine_bytes(const Scenario& scenario, const StoreTier& tier) {
   TierOptions options{.kind = tier.kind};
   for (const TierOptions& one : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
     if (one.kind == tier.kind) options = one;
@@ -93,6 +93,22 @@ double provisioned_bytes(const Scenario& scenario, const StoreTier& tier) {
   const auto copies = static_cast<double>(options.replicas);
   if (!scenario.policy.unbounded || tier.kind == Tier::hbm) return copies * tier.capacity_bytes;
   return options.capacity_bytes.value_or(tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
+}
+
+// Returns the tier's bytes per node that are paid for.
+double node_bytes(const Scenario& scenario, const StoreTier& tier, double ranks) {
+  return pays_devices(scenario, tier.kind) ? tier_facts(scenario.hardware, tier.kind)->capacity_bytes
+                                           : ranks * engine_bytes(scenario, tier);
+}
+
+// Returns the tiers that the policy uses, and those of the other devices that are paid for.
+std::vector<StoreTier> paid_tiers(const Scenario& scenario, std::vector<StoreTier> tiers) {
+  for (Tier tier : kHostTiers) {
+    const bool is_used =
+        std::any_of(tiers.begin(), tiers.end(), [tier](const StoreTier& one) { return one.kind == tier; });
+    if (!is_used && pays_devices(scenario, tier)) tiers.push_back({.kind = tier});
+  }
+  return tiers;
 }
 
 // Nodes that only decode have no tiers.
@@ -122,6 +138,23 @@ void add_gpu_price(const HardwareProfile& hardware, RunFacts& facts) {
           : "there is no cost: hardware.gpu has no price (price_usd_per_hour or purchase_usd sets it)");
 }
 
+// Adds the price and the power of a tier on `storing` nodes.
+void add_tier(const Scenario& scenario, const StoreTier& tier, int64_t storing, RunFacts& facts) {
+  const HardwareProfile& hardware = scenario.hardware;
+  const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
+  const double nodes = is_shared ? 1 : static_cast<double>(storing);
+  const double ranks = is_shared ? 1 : static_cast<double>(scenario.serving.data_parallel_size);
+  const double bytes = node_bytes(scenario, tier, ranks);
+  const std::size_t which = index(tier.kind);
+  facts.tier_bytes[which] = nodes * bytes;
+  facts.tier_usd_per_hour[which] =
+      has_price(hardware, tier.kind) ? nodes * tier_usd_per_hour(hardware, tier.kind, bytes) : kNaN;
+  facts.tier_free_bytes[which] = nodes * std::min(bytes, tier_facts(hardware, tier.kind)->rent_free_bytes);
+  facts.tier_w[which] = facts.tier_bytes[which] / 1e9 * watts_per_gb(hardware, tier.kind);
+  if (!scenario.policy.unbounded) bill_unsized(scenario, tier.kind, facts);
+  note_price(scenario, tier.kind, facts);
+}
+
 void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
   if (!hardware.gpu.power_busy_w) return;
   facts.gpu_idle_w = hardware.gpu.power_idle_w;
@@ -139,6 +172,10 @@ void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
 
 }  // namespace
 
+bool pays_devices(const Scenario& scenario, Tier tier) {
+  return has_count(tier) && has_tier(scenario.hardware, tier) && !is_unsized(scenario, tier);
+}
+
 void add_prices(const Scenario& fleet, const std::vector<StoreTier>& tiers, RunFacts& facts) {
   const Scenario scenario = prefill_scenario(fleet);
   const HardwareProfile& hardware = scenario.hardware;
@@ -147,21 +184,7 @@ void add_prices(const Scenario& fleet, const std::vector<StoreTier>& tiers, RunF
   add_gpu_price(hardware, facts);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (Tier tier : kTiers) facts.machine_has[index(tier)] = has_tier(hardware, tier);
-  for (const StoreTier& tier : tiers) {
-    const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
-    const double nodes = is_shared ? 1 : static_cast<double>(storing);
-    const double ranks = is_shared ? 1 : static_cast<double>(scenario.serving.data_parallel_size);
-    const double node_bytes = ranks * provisioned_bytes(scenario, tier);
-    const std::size_t which = index(tier.kind);
-    facts.tier_bytes[which] = nodes * node_bytes;
-    facts.tier_usd_per_hour[which] =
-        has_price(hardware, tier.kind) ? nodes * tier_usd_per_hour(hardware, tier.kind, node_bytes) : kNaN;
-    facts.tier_free_bytes[which] =
-        nodes * std::min(node_bytes, tier_facts(hardware, tier.kind)->rent_free_bytes);
-    facts.tier_w[which] = facts.tier_bytes[which] / 1e9 * watts_per_gb(hardware, tier.kind);
-    if (!scenario.policy.unbounded) bill_unsized(scenario, tier.kind, facts);
-    note_price(scenario, tier.kind, facts);
-  }
+  for (const StoreTier& tier : paid_tiers(scenario, tiers)) add_tier(scenario, tier, storing, facts);
   if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
   if (hardware.ssd) {
     const Ssd& ssd = *hardware.ssd;

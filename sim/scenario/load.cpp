@@ -109,8 +109,8 @@ std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) 
   return named;
 }
 
-// Returns the host tiers whose size neither the scenario nor --set gives, so that it comes from a profile in
-// the catalogue or a file. The scenario of a result names these tiers (billing.unsized_tiers).
+// Returns the host tiers without a given size, used or not: neither the scenario nor --set gives one, so that
+// it comes from a profile in the catalogue or a file. A result's scenario names them.
 std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
   const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
   const bool is_named = scenario.billing.unsized_tiers.has_value();
@@ -118,9 +118,8 @@ std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) 
   std::vector<Tier> unsized;
   for (Tier tier : kHostTiers) {
     if (!has_tier(scenario.hardware, tier)) continue;
-    const auto is_meant = [tier](const TierOptions& one) { return one.kind == tier; };
-    const bool is_open = !tiers || std::any_of(tiers->begin(), tiers->end(), [&](const TierOptions& one) {
-      return is_meant(one) && !one.capacity_bytes && !one.capacity_over_gpu;
+    const bool is_open = !tiers || std::none_of(tiers->begin(), tiers->end(), [&](const TierOptions& one) {
+      return one.kind == tier && (one.capacity_bytes || one.capacity_over_gpu);
     });
     const std::string part = "hardware." + std::string(name(tier));
     const auto is_left = [&](const char* key) {

@@ -16,6 +16,15 @@ bool routes_as_llm_d(const Scenario& scenario) {
   return scenario.fleet.routing == Routing::weighted && scenario.fleet.replicas > 1;
 }
 
+bool stores_in_unsized_tier(const Scenario& scenario) {
+  const PolicyOptions options = with_preset(scenario.policy);
+  return *options.keep != Keep::none &&
+         std::any_of(scenario.unsized.begin(), scenario.unsized.end(), [&](Tier tier) {
+           return !options.tiers || std::any_of(options.tiers->begin(), options.tiers->end(),
+                                                [tier](const TierOptions& one) { return one.kind == tier; });
+         });
+}
+
 constexpr std::array kMoved = {
     MovedDefault{
         "0.2.0", "serving.host_times", "none", "engine",
@@ -83,9 +92,7 @@ constexpr std::array kMoved = {
     MovedDefault{"0.2.0", "fleet.router.metrics_period_s", "0", "0.05",
                  "the router knows queues and KV usage as of the last multiple of 50 ms", routes_as_llm_d},
     MovedDefault{"0.2.0", "billing.storage", "provisioned", "filled",
-                 "tiers without a given size are billed by what the run fills", [](const Scenario& s) {
-                   return !s.unsized.empty() && *with_preset(s.policy).keep != Keep::none;
-                 }}};
+                 "tiers without a given size are billed by what the run fills", stores_in_unsized_tier}};
 
 bool is_given(const Json& given, std::string_view field) {
   const Json* node = &given;

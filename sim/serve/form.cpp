@@ -85,10 +85,18 @@ Json names_only(std::span<const std::string_view> names) {
   return list;
 }
 
+// Returns the unit of a field as people read it: "requests/s" for "1/s".
+std::string unit_of(const FieldEntry& entry) {
+  constexpr std::string_view kPerSecond = "_per_s";
+  const std::string name = entry.path.substr(entry.path.rfind('.') + 1);
+  if (entry.unit != "1/s" || !name.ends_with(kPerSecond)) return entry.unit;
+  return name.substr(0, name.size() - kPerSecond.size()) + "/s";
+}
+
 Json field_json(const FieldEntry& entry) {
   constexpr const char* kKinds[] = {"number", "text", "flag", "object", "list"};
   return {{"path", entry.path},     {"kind", kKinds[static_cast<std::size_t>(entry.kind)]},
-          {"values", entry.values}, {"unit", entry.unit},
+          {"values", entry.values}, {"unit", unit_of(entry)},
           {"usual", entry.usual},   {"meaning", entry.meaning},
           {"words", entry.words}};
 }
@@ -105,7 +113,7 @@ Json input_json(const FormInput& input) {
           {"title", input.title},
           {"choices", input.choices},
           {"hint", hint},
-          {"unit", has_unit ? entry->unit : std::string()},
+          {"unit", has_unit ? unit_of(*entry) : std::string()},
           {"kind", entry && entry->kind == FieldKind::number ? "number" : "text"}};
 }
 

@@ -16,6 +16,7 @@
 #include "base/input_error.h"
 #include "base/text/utf8.h"
 #include "serve/access.h"
+#include "serve/checks.h"
 #include "serve/child.h"
 #include "serve/command.h"
 #include "serve/form.h"
@@ -49,8 +50,12 @@ void answer(Response& response, int status, const std::string& json) {
   response.set_content(json, kJson);
 }
 
-void refuse(Response& response, int status, const std::string& why) {
-  answer(response, status, Json{{"error", valid_utf8(why)}}.dump());
+// What the page asks gets JSON; who opens an address in a browser reads a line.
+void refuse(const Request& request, Response& response, int status, const std::string& why) {
+  if (request.path.starts_with("/api/"))
+    return answer(response, status, Json{{"error", valid_utf8(why)}}.dump());
+  response.status = status;
+  response.set_content(valid_utf8(why) + "\n", "text/plain; charset=utf-8");
 }
 
 void answer_page(Response& response, const char* policy, const std::string& text) {
@@ -88,7 +93,8 @@ struct PageServer::State {
   void add_pages();
   void add_form();
   void add_runs();
-  Json checked(const std::vector<std::string>& words);
+  Json checked(const std::string& answers);
+  Tried tried(const std::vector<std::string>& words, std::chrono::steady_clock::time_point deadline);
 
   const PageServerOptions options;
   const std::string report_key = make_token();
@@ -139,27 +145,41 @@ void PageServer::State::add_pages() {
   });
   server.Get(R"(/runs/(\d{1,9})/report)", [this](const Request& request, Response& response) {
     const std::optional<std::string> page = runs.report(id_of(request));
-    if (!page) return refuse(response, 404, "there is no such report");
+    if (!page) return refuse(request, response, 404, "there is no such report");
     answer_page(response, kReportPolicy, *page);
   });
 }
 
-// Returns {"error", "input"} for a command that fails, otherwise what it would run.
-Json PageServer::State::checked(const std::vector<std::string>& words) {
+// Tries a command without running its simulations.
+Tried PageServer::State::tried(const std::vector<std::string>& words,
+                               std::chrono::steady_clock::time_point deadline) {
   std::vector<std::string> dry = words;
   dry.insert(dry.end(), {"--dry-run", "--json"});
   std::string output, errors;
-  const auto deadline = std::chrono::steady_clock::now() + kLongestCheck;
-  const std::lock_guard lock(checking);
   const ChildEnd end =
       run_child(options.program, dry,
                 {.on_output = [&](std::string_view text) { output += text; },
                  .on_errors = [&](std::string_view text) { errors += text; },
                  .is_stopped = [&] { return is_ending || std::chrono::steady_clock::now() > deadline; }});
-  if (end.was_stopped) return {{"error", "the check of the command took too long"}, {"input", ""}};
-  if (end.exit_code == 0) return Json::parse(output);
+  if (end.was_stopped) return {.error = "the check of the command took too long"};
+  if (end.exit_code == 0) return {.output = output};
   const std::string error = valid_utf8(message_of(errors));
-  return {{"error", error}, {"input", input_of_error(error)}};
+  return {.error = error.empty() ? "the command failed and did not say why" : error};
+}
+
+// Returns {"command", "errors": [{"input", "error"}]}, and of a form without errors what would run.
+Json PageServer::State::checked(const std::string& answers) {
+  const std::lock_guard lock(checking);
+  const auto deadline = std::chrono::steady_clock::now() + kLongestCheck;
+  const CheckedForm form = check_form(answers, options.scenarios, [&](const std::vector<std::string>& words) {
+    return tried(words, deadline);
+  });
+  Json reply = form.would_run.empty() ? Json::object() : Json::parse(form.would_run);
+  if (!form.command.empty()) reply["command"] = form.command;
+  reply["errors"] = Json::array();
+  for (const FormError& one : form.errors)
+    reply["errors"].push_back({{"input", one.input}, {"error", valid_utf8(one.text)}});
+  return reply;
 }
 
 void PageServer::State::add_form() {
@@ -170,20 +190,12 @@ void PageServer::State::add_form() {
     const std::string name = request.get_param_value("name");
     const auto& known = options.scenarios;
     if (!name.empty() && std::find(known.begin(), known.end(), name) == known.end())
-      return refuse(response, 404, "there is no such scenario");
+      return refuse(request, response, 404, "there is no such scenario");
     const std::lock_guard lock(checking);
     answer(response, 200, scenario_values_json(name));
   });
   server.Post("/api/command", [this](const Request& request, Response& response) {
-    Json reply;
-    try {
-      const std::vector<std::string> words = command_words(request.body, options.scenarios);
-      reply = checked(words);
-      reply["command"] = command_text(words);
-    } catch (const AnswerError& error) {
-      reply = {{"error", valid_utf8(error.what())}, {"input", error.input()}};
-    }
-    answer(response, 200, reply.dump());
+    answer(response, 200, checked(request.body).dump());
   });
 }
 
@@ -194,21 +206,23 @@ void PageServer::State::add_runs() {
     try {
       const std::optional<int64_t> id = runs.add(command_words(request.body, options.scenarios));
       if (!id)
-        return refuse(response, 429, "too many runs are waiting; cancel one, or wait until one has ended");
+        return refuse(request, response, 429,
+                      "too many runs are waiting; cancel one, or wait until one has ended");
       answer(response, 201, Json{{"id", *id}}.dump());
     } catch (const AnswerError& error) {
-      refuse(response, 422, error.what());
+      refuse(request, response, 422, error.what());
     }
   });
   server.Get(R"(/api/runs/(\d{1,9}))", [this](const Request& request, Response& response) {
     const std::string run = runs.run_json(id_of(request));
-    if (run.empty()) return refuse(response, 404, "there is no such run");
+    if (run.empty()) return refuse(request, response, 404, "there is no such run");
     Json json = Json::parse(run);
     json["report"] = kReports + request.matches[1].str() + "/report?key=" + report_key;
     answer(response, 200, json.dump());
   });
   server.Post(R"(/api/runs/(\d{1,9})/cancel)", [this](const Request& request, Response& response) {
-    if (!runs.cancel(id_of(request))) return refuse(response, 404, "there is no such run, or it has ended");
+    if (!runs.cancel(id_of(request)))
+      return refuse(request, response, 404, "there is no such run, or it has ended");
     answer(response, 200, "{}");
   });
 }
@@ -233,20 +247,20 @@ PageServer::PageServer(PageServerOptions options, RunQueue& runs)
   server.set_pre_routing_handler([&state](const Request& request, Response& response) {
     const auto [status, why] = state.refusal(request);
     if (status == 0) return httplib::Server::HandlerResponse::Unhandled;
-    refuse(response, status, why);
+    refuse(request, response, status, why);
     return httplib::Server::HandlerResponse::Handled;
   });
-  server.set_error_handler([](const Request&, Response& response) {
+  server.set_error_handler([](const Request& request, Response& response) {
     if (response.body.empty())
-      refuse(response, response.status, "the request is not one that the page sends");
+      refuse(request, response, response.status, "the request is not one that the page sends");
   });
-  server.set_exception_handler([](const Request&, Response& response, std::exception_ptr thrown) {
+  server.set_exception_handler([](const Request& request, Response& response, std::exception_ptr thrown) {
     try {
       std::rethrow_exception(std::move(thrown));
     } catch (const InputError& error) {
-      refuse(response, 422, error.what());
+      refuse(request, response, 422, error.what());
     } catch (const std::exception& error) {
-      refuse(response, 500, error.what());
+      refuse(request, response, 500, error.what());
     }
   });
   state.add_pages();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "serve/page.h"
+#include "base/embedded_pages.h"
 #include "serve/run_queue.h"
 
 namespace kvcap {
@@ -17,9 +17,9 @@ inline constexpr std::size_t kMostBodyBytes = 65'536;
 struct PageServerOptions {
   int port = 0;  // 0: any free port
   std::string token;
-  ServePage page;
-  std::string program;                 // path of kvcap, to check commands
-  std::vector<std::string> scenarios;  // scenarios that the form may start from
+  EmbeddedPage page;
+  std::string program;                 // kvcap, which checks commands
+  std::vector<std::string> scenarios;  // that may be started from
 };
 
 class PageServer {

@@ -80,8 +80,10 @@ std::string model_text(const std::vector<std::string>& labels, const std::vector
                        const ModelReport& report, bool is_brief) {
   std::string page = "\n";
   if (report.is_too_long) {
-    add_sentence("No model intervals: plausible machines would take more turns than the runs (--draws 32).",
-                 page);
+    add_sentence(
+        "No model intervals: runs on plausible machines would take longer than these runs; --draws 32 adds "
+        "them.",
+        page);
     return page;
   }
   if (report.draws == 0) return "";

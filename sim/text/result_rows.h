@@ -179,7 +179,7 @@ inline constexpr ResultSentence kValues[] = {
 // or one that favours a different setting than TTFT (kBut).
 inline constexpr ResultSentence kApart[] = {{"{metric} tells them apart: {latencies}."}};
 inline constexpr ResultSentence kBut[] = {
-    {"; but {one} lowers {metric} by {saving of metric} against {other} ({value} against {other value})."},
+    {"; but {one} has a {saving of metric} lower {metric} than {other} ({value} against {other value})."},
 };
 
 // Compares the settings with the lowest p99 TTFT, among which the runs do not distinguish, with all others.
@@ -193,6 +193,9 @@ inline constexpr ResultSentence kVerdict[] = {
     {"These runs do not show whether {one} or {other} has the lower p99 TTFT ({p99} against {other p99} "
      "ms{p99 difference}){; what it stores}.",
      [](const ResultSubject& s) { return !is_clear(s); }},
+    {"In one run {one} has a {p99 saving} lower p99 TTFT than {other} ({p99} against {other p99} ms), which "
+     "may be chance{; what it stores}.",
+     [](const ResultSubject& s) { return std::isnan(tail_difference(s).half_width); }},
     {"{one} halves p99 TTFT against {other} ({p99} against {other p99} ms{p99 difference}){and what it "
      "stores}.",
      [](const ResultSubject& s) { return std::abs(s.ratio(kTail) - 0.5) < 0.02; }},
@@ -208,7 +211,7 @@ inline constexpr ResultSentence kTailDifference[] = {
 inline constexpr ResultSentence kStores[] = {
     {"stores nothing", [](const ResultSubject& s) { return !(s.number(kStored) > 0); }},
     {"", [](const ResultSubject& s) { return !std::isfinite(s.ratio(kStored)); }},
-    {"stores as many bytes", [](const ResultSubject& s) { return is_alike(s.ratio(kStored)); }},
+    {"stores the same bytes", [](const ResultSubject& s) { return is_alike(s.ratio(kStored)); }},
     {"stores {bytes change} % fewer bytes", [](const ResultSubject& s) { return s.ratio(kStored) < 1; }},
     {"stores {bytes change} % more bytes"},
 };

@@ -10,6 +10,7 @@
 #include "base/text/note.h"
 #include "metrics/quantity.h"
 #include "text/result_rows.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -278,7 +279,7 @@ std::string difference_text(double difference, double half_width, std::string_vi
   constexpr double kNothing = 1e-9;
   if (size < kNothing && !(half_width >= kNothing)) return "no different";
   std::string text = format_interval(size, half_width);
-  if (!unit.empty()) text += " " + std::string(unit);
+  if (!unit.empty()) text += " " + difference_unit(unit);
   text += difference < 0 ? " lower" : " higher";
   return size <= half_width ? text + " (not significant)" : text;
 }
@@ -360,7 +361,9 @@ std::vector<std::string> brief_sentences(const Comparison& all, std::size_t more
   const std::size_t most = trouble_of(all).empty() ? 2 : 3;
   std::vector<std::string> texts = answers(all);
   texts.resize(std::min(texts.size(), most));
-  const std::size_t notes = detail_notes(all).size() + unsized_texts(all).size();
+  // Prices are notes of a result, too, and --explain prints them.
+  const std::size_t notes =
+      detail_notes(all).size() + unsized_texts(all).size() + notes_of(all, NoteKind::price).size();
   add(texts, quality_texts(all));
   const std::vector<std::string> versions = version_texts(notes_of(all, NoteKind::other_version));
   texts.insert(texts.end(), versions.begin(), versions.end());

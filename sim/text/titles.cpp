@@ -79,6 +79,11 @@ std::string_view without_unit(std::string_view path) {
   return rest.empty() || rest.ends_with('.') ? path : rest;
 }
 
+std::string in_unit(const Unit& unit, double value, double half_width, const std::string& symbol) {
+  const std::string text = format_interval(unit.scale * value, unit.scale * half_width);
+  return symbol.empty() ? text : text + " " + symbol;
+}
+
 bool is_number(std::string_view text, double& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
@@ -93,9 +98,27 @@ std::string metric_title(std::string_view name) {
 
 std::string metric_text(std::string_view name, double value, double half_width) {
   const Quantity* row = find_quantity(name);
-  if (!row) return format_interval(value, half_width);
-  const std::string text = format_interval(row->unit.scale * value, row->unit.scale * half_width);
-  return row->unit.symbol.empty() ? text : text + " " + std::string(row->unit.symbol);
+  return row ? in_unit(row->unit, value, half_width, std::string(row->unit.symbol))
+             : format_interval(value, half_width);
+}
+
+std::string column_title(std::string_view name) {
+  const Quantity* row = find_quantity(name);
+  const std::string title = metric_title(name);
+  return row && !row->unit.symbol.empty() ? title + " (" + std::string(row->unit.symbol) + ")" : title;
+}
+
+std::string number_in_unit(std::string_view name, double value) {
+  const Quantity* row = find_quantity(name);
+  return format_number(row ? row->unit.scale * value : value);
+}
+
+std::string difference_unit(std::string_view unit) { return unit == "%" ? "points" : std::string(unit); }
+
+std::string metric_change_text(std::string_view name, double change, double half_width) {
+  const Quantity* row = find_quantity(name);
+  return row ? in_unit(row->unit, change, half_width, difference_unit(row->unit.symbol))
+             : format_interval(change, half_width);
 }
 
 std::string field_title(std::string_view path) {

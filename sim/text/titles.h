@@ -15,8 +15,19 @@ std::string metric_title(std::string_view name);
 std::string metric_text(std::string_view name, double value,
                         double half_width = std::numeric_limits<double>::quiet_NaN());
 
-// Returns the title of a field, "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". An option
-// of an engine keeps the name that the engine gives it: "max_num_seqs".
+// Returns a metric's title with its unit, as the head of a column: "cost ($/h)"; and a value for that column.
+std::string column_title(std::string_view name);
+std::string number_in_unit(std::string_view name, double value);
+
+// Returns the unit of a difference of two values in `unit`: percentages differ by points.
+std::string difference_unit(std::string_view unit);
+// Returns a difference of a metric in its unit, without a sign for increases: "0.82 points" for 0.0082 and
+// "offered_load".
+std::string metric_change_text(std::string_view name, double change,
+                               double half_width = std::numeric_limits<double>::quiet_NaN());
+
+// Returns what a field is: "SSD read bandwidth" for "hardware.ssd.read_bandwidth_bytes_per_s". Engine options
+// keep their engine's name: "max_num_seqs".
 std::string field_title(std::string_view path);
 
 // Returns a value of a field in a readable unit: "128 GB", "lmcache".

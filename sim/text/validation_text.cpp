@@ -153,6 +153,7 @@ std::string validation_json(const std::vector<Check>& checks) {
                     {"reason", check.reason.empty() ? Json(nullptr) : Json(check.reason)}});
     if (!check.source.empty()) list.back()["source"] = check.source;
     if (!cases.empty()) list.back()["cases"] = std::move(cases);
+    if (!check.cases_of.empty()) list.back()["cases_of"] = check.cases_of;
     if (!check.points.empty()) list.back()["curve"] = curve_json(check);
   }
   Json summary = Json::object();

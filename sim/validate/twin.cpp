@@ -295,6 +295,7 @@ std::vector<Check> judge_twin(const std::string& name, const std::vector<TwinOut
   for (const auto& [policy, some] : by_policy) {
     checks.push_back(remark(name + ".policy." + policy, "mean TTFT of " + policy + "'s cases, in seconds",
                             static_cast<double>(some.size()), summary(some)));
+    checks.back().cases_of = policy;
     for (const TwinOutcome& one : some) checks.back().cases.push_back({one.predicted_s, one.measured_s});
   }
   checks.push_back(remark(name + ".pairs", "pairs of policies compared", ranking.pairs,

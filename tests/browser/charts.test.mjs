@@ -100,3 +100,41 @@ test("simulated time has a unit that people read", async () => {
   await go(page, "#/resources?runs=demo");
   assert.match(await page.textContent("#busy-hcache svg"), /simulated time \(min\)/);
 });
+
+test("whiskers stay inside their chart and do not go below 0", async () => {
+  await go(page, "#/latency?runs=demo");
+  const input = structuredClone(data.inputs.find(({ name }) => name === "demo"));
+  // An interval that reaches below 0, and one that is wider than all values.
+  const [first, second] = input.content.results;
+  first.intervals.mean_ttft_ms.half_width = 3 * first.metrics.mean_ttft_ms;
+  second.intervals.p99_itl_ms.half_width = 9 * second.metrics.p99_itl_ms;
+  const other = await open(browser, `${write_page("wide", { ...data, inputs: [input] })}#/latency`);
+  for (const id of ["breakdown", "itl-tail"]) {
+    const outside = await other.page.$eval(`#${id} svg`, (svg) => {
+      const area = svg.getBoundingClientRect();
+      const ink = document.documentElement.dataset.theme === "dark" ? "#e6e8ec" : "#1a1d23";
+      return [...svg.querySelectorAll(`path[stroke="${ink}"]`)]
+        .map((one) => one.getBoundingClientRect())
+        .filter(({ left, right }) => left < area.left + 20 || right > area.right).length;
+    });
+    assert.equal(outside, 0, id);
+  }
+  assert.deepEqual(other.errors, []);
+  await other.close();
+});
+
+test("every axis has at least two labels", async () => {
+  await go(page, "#/latency?runs=demo");
+  const labels = await page.$$eval("#itl text", (all) => all.map((one) => one.textContent));
+  assert.ok(labels.filter((text) => /^[\d.,]+$/.test(text)).length >= 6 + 2, labels.join(" "));
+});
+
+test("the key of a cost chart has the colours of its bars", async () => {
+  await go(page, "#/overview?runs=demo");
+  const [key, bars] = await page.$eval("#cost", (figure) => [
+    [...figure.querySelectorAll(".key i")].map((one) => getComputedStyle(one).backgroundColor),
+    [...figure.querySelectorAll("svg path")].map((one) => getComputedStyle(one).fill),
+  ]);
+  assert.ok(key.length > 0);
+  for (const colour of key) assert.ok(bars.includes(colour), `${colour} of ${bars}`);
+});

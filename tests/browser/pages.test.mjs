@@ -243,7 +243,7 @@ for (const [schema, said] of [
     for (const one of said) assert.match(card.text, one);
     assert.ok(card.top < 420, `the card is ${card.top} px down`);
     assert.equal(card.charts, 1);
-    for (const part of [/A100/, /PCIe/, /SSD/, /busy [\d.]+ %/]) assert.match(card.machine, part);
+    for (const part of [/A100/, /PCIe/, /SSD/, /a step runs [\d.]+ % of the time/]) assert.match(card.machine, part);
   });
 }
 
@@ -259,6 +259,32 @@ test("no page shows a metric's or a field's path, or +-", async () => {
       text.match(/(?<![\w.-])(cost|hardware|policy|workload|utilization)\.\w+|\bp99_\w+_ms|\+-/g) ?? [];
     assert.deepEqual(paths, [], name);
   }
+});
+
+test("no table is cut on a desk", async () => {
+  await page.setViewportSize({ width: 1280, height: 800 });
+  for (const name of pages) {
+    await go(page, `#/${name}`);
+    const cut = await page.$$eval(".scroller .scroll", (all) =>
+      all
+        .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 3)
+        .map((one) => one.getAttribute("aria-label")),
+    );
+    assert.deepEqual(cut, [], name);
+  }
+});
+
+test("the answer of a sweep compares its choices under one load", async () => {
+  const { card } = await overview_of("kvcap.sweep_rows/1");
+  assert.match(card.text, /Cheapest that meets the targets(kv_offload|hcache), \d SSDs?at session rate/);
+});
+
+test("a sweep offers each metric once, those of the first table first", async () => {
+  await go(page, "#/sweep");
+  const offered = await page.$$eval("#choose-metric option", (all) => all.map((one) => one.textContent));
+  assert.equal(new Set(offered).size, offered.length);
+  assert.ok(offered.length < 80, `${offered.length} metrics`);
+  assert.ok(offered.indexOf("p99 TTFT (ms)") < 10);
 });
 
 test("nothing is bold inside noise", async () => {

@@ -69,9 +69,29 @@ test("an error stands beside the input that it names, and nothing can be run", a
   await error.filter({ hasText: 'did you mean "h100-sxm"?' }).waitFor();
   assert.equal(await input("gpu").getAttribute("aria-invalid"), "true");
   assert.ok(await page.isDisabled("#run"));
+  // Every input has its own error, in the words of the form.
+  await input("slo.ttft_ms").fill("-5");
+  await input("rate").fill("fast");
+  await page.locator('[id="input-rate-error"]').filter({ hasText: /^found "fast", allowed: a number$/ }).waitFor();
+  assert.match(await page.textContent('[id="input-slo.ttft_ms-error"]'), /^found -5, allowed: a number from /);
+  assert.match(await error.textContent(), /^found "h10"/);
+  assert.equal(await page.textContent("#command-summary"), "3 inputs have errors.");
+  for (const name of ["slo.ttft_ms", "rate"]) await input(name).fill("");
   await input("gpu").fill("");
   await error.filter({ hasNotText: "found" }).waitFor({ state: "attached" });
   await page.waitForSelector("#run:enabled");
+});
+
+test("who opens the address without its token reads what to do, not JSON", async () => {
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await other.goto(address.replace(/token=.*/, "token=0"));
+  assert.match(await other.textContent("body"), /^the token is missing or wrong; open the address that kvcap serve/);
+  await context.close();
+});
+
+test("a rate has the unit that people read", async () => {
+  assert.equal(await page.textContent('label[for="input-rate"] .unit'), " requests/s");
 });
 
 test("any field of the table can be found, added and set", async () => {

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/embedded_pages.h"
 #include "faults/faults.h"
-#include "report/page.h"
 #include "unit/process.h"
 #include "unit/programs.h"
 #include "unit/shell_word.h"

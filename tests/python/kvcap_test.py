@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,11 @@ class Results(InAFolder):
         self.assertEqual([one.get_text() for one in bars.axes[0].get_yticklabels()], ["recompute", "ideal"])
         self.assertEqual(len(comparison[0].plot(["running", "waiting"]).axes), 2)
 
+    def test_have_as_many_notes_as_the_program_counts(self):
+        said = subprocess.run([kvcap.program(), "run", "small.json"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        counts = re.search(r"^(\d+) notes?(?: and (\d+) assumptions?)?: --explain$", said, re.MULTILINE)
+        self.assertEqual(sum(int(one) for one in counts.groups() if one), len(kvcap.Scenario(SMALL).run().notes))
+
 
 class Commands(InAFolder):
     def test_of_a_sweep_return_its_rows(self):
@@ -166,11 +172,32 @@ class Errors(InAFolder):
         self.assertTrue(error.allowed.startswith("an integer from 1"))
         with self.assertRaises(kvcap.InputError) as caught:
             kvcap.Scenario("small.json").set("policy.nam", "hcache").run()
-        self.assertEqual(caught.exception.field, "policy.nam")
+        error = caught.exception
+        self.assertEqual((error.file, error.field, error.found), (None, "policy.nam", "nam"))
+        with self.assertRaises(kvcap.InputError) as caught:
+            kvcap.Scenario("small.json").set("serving.nonsense", 1).run()
+        self.assertEqual(caught.exception.found, "nonsense")
+        self.assertTrue(caught.exception.allowed.startswith("engine, "))
         with self.assertRaises(kvcap.InputError) as caught:
             kvcap.Scenario("nothing.json").run()
         self.assertEqual(caught.exception.file, "nothing.json")
         self.assertIsInstance(caught.exception, ValueError)
+
+    def test_of_every_option_say_what_was_found_and_what_is_allowed(self):
+        for option, value, field, found, allowed in [
+                ("engine", "vllm@99", "--engine", '"99"', "a version of vLLM: "),
+                ("gpu", "h10", "hardware", '"h10"', "a100-"),
+                ("rate", -1, "workload.arrivals.requests_per_s", "-1", "a number from "),
+                ("rate", "fast", "--rate", '"fast"', "a number"),
+                ("gpus", "two", "--gpus", '"two"', "an integer from 1 to 1024"),
+                ("dram", "much", "--dram", '"much"', "a size such as "),
+        ]:
+            with self.subTest(option, value=value), self.assertRaises(kvcap.InputError) as caught:
+                kvcap.Scenario(**{"model": "llama-3.1-8b", "gpu": "h100-sxm", "workload": "chat", "rate": 1,
+                                  option: value}).compare(policies=["vllm_offload"], draws=0)
+            error = caught.exception
+            self.assertEqual((error.file, error.field, error.found), (None, field, found))
+            self.assertTrue(error.allowed.startswith(allowed), error.allowed)
 
     def test_of_a_requirement_carry_the_result(self):
         with self.assertRaises(kvcap.CheckFailed) as caught:

@@ -13,7 +13,7 @@ import {
   type TipRow,
 } from "./common.ts";
 import type { Option } from "./engine.ts";
-import { across_rows, bands_across, type Span } from "./spans.ts";
+import { across_rows, bands_across, possible, type Span } from "./spans.ts";
 
 interface BarPart {
   name: string;
@@ -65,22 +65,28 @@ function row_tip(
   return tip(rows[row] ?? "", lines);
 }
 
+// The hues of parts: a single one needs no key.
+const part_hues = (theme: Theme, count: number): string[] =>
+  count === 1 ? [theme.accent] : theme.parts(count);
+
 // Draws horizontal bars. With `stack`, parts are stacked, each in a hue; without it, they are side by side.
 export function bars(
   theme: Theme,
   rows: readonly string[],
   parts: readonly BarPart[],
-  options: BarsOptions,
+  wanted: BarsOptions,
 ): Option {
-  const hues = theme
-    .parts(parts.length)
-    .map((hue, at) => parts[at]!.colour ?? (parts.length === 1 ? theme.accent : hue));
+  const is_positive = parts.every((part) => part.values.every((value) => (value ?? 0) >= 0));
+  const spans = wanted.spans?.map((span) => possible(span, is_positive ? 0 : -Infinity, wanted.max));
+  const options = { ...wanted, spans };
+  const hues = part_hues(theme, parts.length).map((hue, at) => parts[at]!.colour ?? hue);
   const many = parts.length > 1;
   const widest = Math.max(...rows.map((row) => row.length));
   const ends = rows.map((_, row) => Math.max(sum(parts, row), options.spans?.[row]?.high ?? 0));
   const ranges = (options.plausible ?? []).flatMap((range) => range?.high ?? []);
   const widest_range = Math.min(2 * Math.max(...ends), Math.max(0, ...ranges)); // wider ones are clipped
   const top = options.max ?? Math.max(...ends, widest_range, options.target?.value ?? 0);
+  const edge = options.max ?? (options.target || ranges.length > 0 ? 1.05 * top : undefined);
   return base_option(theme, {
     grid: {
       left: 4,
@@ -91,8 +97,8 @@ export function bars(
       outerBoundsContain: "all",
     },
     xAxis: x_axis(axis_name(options.name, options.unit, top), theme, {
-      min: parts.every((part) => part.values.every((value) => (value ?? 0) >= 0)) ? 0 : undefined,
-      max: options.max ?? (options.target || ranges.length > 0 ? 1.05 * top : undefined),
+      min: is_positive ? 0 : undefined,
+      max: edge,
       axis_label: { showMaxLabel: !options.target && ranges.length === 0, ...long_times(options.unit, top) },
     }),
     yAxis: y_axis("", theme, {
@@ -119,7 +125,7 @@ export function bars(
         itemStyle: { color: hues[index], borderColor: theme.paper, borderWidth: options.stack ? 1 : 0 },
         ...(index === 0 ? target_line(theme, options, top) : {}),
       })),
-      ...bands_across(theme, options.plausible ?? []),
+      ...bands_across(theme, options.plausible ?? [], edge ?? Infinity),
       ...across_rows(theme, options.spans ?? []),
     ],
   });
@@ -146,7 +152,11 @@ function target_line(theme: Theme, { target }: BarsOptions, top: number): Record
 export const bars_height = (rows: number, parts: number, stack: boolean): number =>
   56 + rows * (stack || parts === 1 ? 32 : 14 * parts + 12);
 
-// Returns the key of stacked parts, for the figure's head.
-export function parts_key(theme: Theme, names: readonly string[]): { name: string; colour: string }[] {
-  return theme.parts(names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
+// Returns the key of stacked parts, for the figure's head; none of a single part, which the axis names.
+export function parts_key(
+  theme: Theme,
+  names: readonly string[],
+): { name: string; colour: string }[] | undefined {
+  if (names.length < 2) return undefined;
+  return part_hues(theme, names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
 }

@@ -102,7 +102,19 @@ interface AxisOptions {
   axis_label?: Record<string, unknown>;
 }
 
-// Returns ticks at 1, 2 and 5 of every decade; fewer per decade if there are many decades.
+// Returns round ticks of a short range: at most about five.
+function round_ticks(from: number, to: number): number[] {
+  const rough = (to - from) / 4;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((one) => one * power).find((one) => one >= rough) ?? rough;
+  const ticks: number[] = [];
+  for (let at = Math.ceil(from / step); at * step <= to * (1 + 1e-9); ++at)
+    ticks.push(Number((at * step).toPrecision(12)));
+  return ticks;
+}
+
+// Returns ticks at 1, 2 and 5 of every decade of the axis; only whole decades if there are many, and other round
+// values if hardly one of these lies in the range.
 export function log_ticks(from: number, to: number): number[] {
   const decades = Math.log10(to / from);
   const steps = decades > 4 ? [1] : decades > 2 ? [1, 3] : [1, 2, 5];
@@ -110,7 +122,8 @@ export function log_ticks(from: number, to: number): number[] {
   for (let power = Math.floor(Math.log10(from)); power <= Math.ceil(Math.log10(to)); ++power) {
     for (const step of steps) ticks.push(Number(`${step}e${power}`));
   }
-  return ticks.filter((tick) => tick >= from * (1 - 1e-9) && tick <= to * (1 + 1e-9));
+  const inside = ticks.filter((tick) => tick >= from * (1 - 1e-9) && tick <= to * (1 + 1e-9));
+  return inside.length < 3 && to > from ? round_ticks(from, to) : inside;
 }
 
 function axis(name: string, theme: Theme, options: AxisOptions): Record<string, unknown> {

@@ -95,7 +95,7 @@ function tip_at(theme: Theme, all: readonly Line[], x: number, options: LinesOpt
 function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
   const spans = line.points.flatMap(([x, y], at) => {
     const half = line.half_widths?.[at] ?? 0;
-    return half > 0 ? [[x, y - half, y + half]] : [];
+    return half > 0 ? [[x, y < 0 ? y - half : Math.max(0, y - half), y + half]] : [];
   });
   if (spans.length === 0) return [];
   const style = { stroke: colour(line.style, theme), lineWidth: 1.5, opacity: 0.7 };
@@ -111,11 +111,13 @@ function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
         const x = Number(api.value(0));
         const [left = 0, top = 0] = api.coord([x, Number(api.value(2))]);
         const low = Number(api.value(1));
-        const bottom = low > 0 ? (api.coord([x, low])[1] ?? top) : 1e4;
+        // A logarithmic axis has no 0: an interval that reaches it ends at the edge of the chart.
+        const bottom = api.coord([x, low])[1] ?? top;
+        const end = Number.isFinite(bottom) ? bottom : 1e4;
         const cap = (y: number) => ({ x1: left - 3, y1: y, x2: left + 3, y2: y });
         return {
           type: "group" as const,
-          children: [{ x1: left, y1: top, x2: left, y2: bottom }, cap(top), cap(bottom)].map((shape) => ({
+          children: [{ x1: left, y1: top, x2: left, y2: end }, cap(top), cap(end)].map((shape) => ({
             type: "line" as const,
             shape,
             style,
@@ -196,8 +198,13 @@ function axes(theme: Theme, all: readonly Line[], options: LinesOptions): Record
   const drawn = all.flatMap((line) => line.points);
   const kept = drawn.some(served) ? drawn.filter(served) : drawn;
   const ys = kept.map((point) => point[1]).concat(y.log ? levels : []);
-  const top = y.max ?? Math.max(...ys, ...levels);
-  const [from, to] = [Math.min(...ys), Math.max(...ys)];
+  const whiskers = all.flatMap((line) =>
+    line.points.flatMap((point, at) =>
+      kept.includes(point) ? [point[1] + (line.half_widths?.[at] ?? 0)] : [],
+    ),
+  );
+  const top = y.max ?? Math.max(...whiskers, ...levels);
+  const [from, to] = [Math.min(...ys), Math.max(...ys, ...whiskers)];
   return {
     xAxis: {
       ...x_axis(axis_name(x.name, x.unit, Math.max(...xs)), theme, {
@@ -218,7 +225,9 @@ function axes(theme: Theme, all: readonly Line[], options: LinesOptions): Record
       max: y.log
         ? to * 1.1
         : (y.max ??
-          (kept.length < drawn.length || levels.some((level) => level > to) ? nice(1.1 * top) : undefined)),
+          (kept.length < drawn.length || levels.some((level) => level > to) || to > Math.max(...ys)
+            ? nice(1.1 * top)
+            : undefined)),
       axis_label: long_times(y.unit, top),
     }),
   };

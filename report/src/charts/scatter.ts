@@ -98,8 +98,11 @@ function frame_of(clouds: readonly Cloud[], x: Axis, y: Axis, options: ScatterOp
     x.log ?? false,
   );
   const values = shown.map((dot) => dot.y);
+  const whiskers = shown.flatMap((dot) => (dot.span ? [dot.span.low, dot.span.high] : []));
+  const least = values.every((value) => value >= 0) ? 0 : -Infinity;
+  const ends = whiskers.map((end) => Math.max(least, end)).filter((end) => !y.log || end > 0);
   const marked = targets.flatMap((one) => one.y ?? []).filter((value) => is_near(value, values));
-  const ys = limits(values.concat(marked), y.log ?? false);
+  const ys = limits(values.concat(marked, ends), y.log ?? false);
   if (options.diagonal) {
     xs.min = ys.min = Math.min(xs.min, ys.min);
     xs.max = ys.max = Math.max(xs.max, ys.max);
@@ -195,8 +198,16 @@ function marks_of(theme: Theme, frame: Frame, options: ScatterOptions): Record<s
   };
 }
 
+// A sweep's few values are the labels of its axis.
+function swept_ticks(clouds: readonly Cloud[], x: Axis): Record<string, unknown> {
+  const values = new Set(clouds.flatMap(({ dots }) => dots.map((dot) => dot.x)));
+  if (!x.swept || values.size > 10) return {};
+  return { customValues: [...values].sort((a, b) => a - b), showMinLabel: true, showMaxLabel: true };
+}
+
 function axes(
   theme: Theme,
+  clouds: readonly Cloud[],
   x: Axis,
   y: Axis,
   frame: Frame,
@@ -212,7 +223,11 @@ function axes(
   const text = times.formatter ?? label.formatter;
   const x_options = options.categories
     ? { categories: options.categories, axis_label: few_names(options.categories) }
-    : { ...xs, log: x.log, axis_label: { ...ends(x.log), ...long_times(x.unit, xs.max) } };
+    : {
+        ...xs,
+        log: x.log,
+        axis_label: { ...ends(x.log), ...long_times(x.unit, xs.max), ...swept_ticks(clouds, x) },
+      };
   return {
     xAxis: {
       ...x_axis(axis_name(x.name, x.unit, xs.max), theme, x_options),
@@ -241,7 +256,7 @@ export function scatter(
 ): Option {
   const frame = frame_of(clouds, x, y, options);
   return base_option(theme, {
-    ...axes(theme, x, y, frame, options),
+    ...axes(theme, clouds, x, y, frame, options),
     ...nearest_tooltip((at) => {
       const cloud = clouds[at.seriesIndex];
       const dot = cloud?.dots[at.dataIndex];

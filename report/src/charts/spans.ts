@@ -14,7 +14,13 @@ export function span_of(value: number | null, half_width: number | null): Span |
     : { low: value - half_width, high: value + half_width };
 }
 
-// Returns a series that draws a horizontal whisker in every row with an interval.
+// Returns the part of an interval that its quantity can take. The interval of a mean may reach beyond 0, or beyond
+// 100 %; the values cannot.
+export function possible(span: Span | null, least: number, most = Infinity): Span | null {
+  return span && { low: Math.max(least, span.low), high: Math.min(most, span.high) };
+}
+
+// Draws a horizontal whisker in every row that has an interval.
 export function across_rows(
   theme: Theme,
   spans: readonly (Span | null)[],
@@ -53,8 +59,13 @@ export function across_rows(
   ];
 }
 
-// Returns a series that draws a pale band in every row with a range of plausible machines.
-export function bands_across(theme: Theme, spans: readonly (Span | null)[]): Record<string, unknown>[] {
+// Draws a pale band behind the middle of every row that has a range of plausible machines. A band that leaves the
+// chart at `edge` ends with an arrow.
+export function bands_across(
+  theme: Theme,
+  spans: readonly (Span | null)[],
+  edge: number,
+): Record<string, unknown>[] {
   const data = spans.flatMap((span, row) => (span ? [[span.low, span.high, row]] : []));
   if (data.length === 0) return [];
   return [
@@ -69,9 +80,22 @@ export function bands_across(theme: Theme, spans: readonly (Span | null)[]): Rec
       renderItem: (_: CustomSeriesRenderItemParams, api: CustomSeriesRenderItemAPI) => {
         const [low, high, row] = [0, 1, 2].map((at) => Number(api.value(at))) as [number, number, number];
         const [x = 0, y = 0] = api.coord([low, row]);
-        const [to = 0] = api.coord([high, row]);
-        const shape = { x, y: y + 5, width: Math.max(1, to - x), height: 5 };
-        return { type: "rect" as const, shape, style: { fill: theme.ink, opacity: 0.3 } };
+        const [to = 0] = api.coord([Math.min(high, edge), row]);
+        const style = { fill: theme.ink, opacity: 0.3 };
+        const head = high > edge ? 8 : 0;
+        const shape = { x, y: y + 5, width: Math.max(1, to - head - x), height: 5 };
+        const points = [
+          [to - head, y + 2],
+          [to, y + 7.5],
+          [to - head, y + 13],
+        ];
+        return {
+          type: "group" as const,
+          children: [
+            { type: "rect" as const, shape, style },
+            ...(head > 0 ? [{ type: "polygon" as const, shape: { points }, style }] : []),
+          ],
+        };
       },
     },
   ];

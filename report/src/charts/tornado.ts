@@ -3,7 +3,7 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "ec
 import type { Theme } from "../theme.ts";
 import { axis_name, base_option, long_times, row_tooltip, tip, with_unit, x_axis, y_axis } from "./common.ts";
 import type { Option } from "./engine.ts";
-import { across_rows, type Span } from "./spans.ts";
+import { across_rows, possible, type Span } from "./spans.ts";
 
 export interface Gust {
   name: string;
@@ -18,10 +18,12 @@ export const tornado_height = (rows: number): number => 64 + 30 * rows;
 export function tornado(
   theme: Theme,
   from: number,
-  rows: readonly Gust[],
+  wanted: readonly Gust[],
   options: { name: string; unit: string; here: string; target?: { value: number } },
 ): Option {
   const { target } = options;
+  const least = from >= 0 && wanted.every(({ value }) => value >= 0) ? 0 : -Infinity;
+  const rows = wanted.map((row) => ({ ...row, span: possible(row.span ?? null, least) }));
   const ends = rows.flatMap((row) => [row.value, row.span?.low ?? row.value, row.span?.high ?? row.value]);
   const values = [from, ...ends, ...(target ? [target.value] : [])];
   const low = Math.min(...values);
@@ -99,7 +101,7 @@ export function tornado(
       },
       ...across_rows(
         theme,
-        rows.map((row) => row.span ?? null),
+        rows.map((row) => row.span),
       ),
     ],
   });

@@ -65,13 +65,13 @@ function by_tier(
 function hit_rates(context: Context, runs: readonly Run[]): Figure {
   const metrics = ["token_hit_rate", "request_hit_rate"];
   const rate = (run: Run): Place => run.place.at("metrics", "token_hit_rate");
-  const bounds = runs.some((run) => run.bound);
+  const bounds = runs.filter((run) => run.bound).map(({ label }) => label);
   return {
     id: "hit-rate",
     title: "Token hit rate",
-    note: bounds
-      ? "Share of prompt tokens that were reused, with the bounds that no cache exceeds on this workload."
-      : "Share of prompt tokens that were reused. kvcap compare --bounds adds the hit rates of an infinite cache and of Belady's eviction.",
+    note:
+      "Reused tokens of all prompt tokens." +
+      (bounds.length > 0 ? ` Bounds, which cannot be bought: ${list(bounds)}.` : ""),
     says: `Token hit rate: ${list(runs.map((run) => `${run.label} ${show(100 * (rate(run).number ?? 0))} %`))}.`,
     height: bars_height(runs.length, 1, false),
     option: bars(

@@ -18,14 +18,14 @@ export function half_width(candidate: Place, metric: string): number | null {
   return from === null || to === null ? null : (to - from) / 2;
 }
 
-// Returns "meets", or what is missed: "misses p99 TTFT".
+// Returns "meets", or what is missed: "misses p99 TTFT", "may miss p99 TTFT".
 export function verdict_text(candidate: Place): string {
   const verdict = (candidate.at("verdict").text ?? "").replace("cannot_run", "cannot run");
   const reason = candidate.at("reason").text;
   if (reason === null || reason === "") return verdict;
   if (reason === "unstable") return "saturated";
   if (reason === "stable") return "may be saturated";
-  return `${verdict} ${title_of(reason)}`;
+  return `${verdict === "unclear" ? "may miss" : verdict} ${title_of(reason)}`;
 }
 
 function candidate_cells(candidate: Place, metrics: readonly string[]): Cell[] {
@@ -79,18 +79,29 @@ export function candidate_table(
   };
 }
 
-// Returns a table of configurations, each named by its change from the answer.
-export function what_table(
-  candidates: readonly Place[],
-  metrics: readonly string[],
-  names: readonly string[],
-): Table {
+// Returns a table of the moves of a plan, each named by what it changes in the answer. Changes are paired by seed:
+// their intervals are narrower than those of the values.
+export function moves_table(items: readonly Place[], metrics: readonly string[]): Table {
+  const changed = metrics.filter((metric) => items.some((item) => item.at("change").metric(metric).exists));
+  const change = (item: Place, metric: string): Cell => {
+    const value = item.at("change").metric(metric);
+    const [from, to] = [value.at("interval", 0).number, value.at("interval", 1).number];
+    return metric_cell(value.at("mean"), metric, from === null || to === null ? null : (to - from) / 2);
+  };
   return {
     columns: [
       { name: "What" },
+      ...changed.map((metric) => ({ name: `${title_of(metric)}, change`, unit: change_unit(metric) })),
       ...metrics.map((metric) => ({ name: title_of(metric), unit: unit_of(metric).symbol })),
       { name: "Verdict" },
     ],
-    rows: candidates.map((candidate, at) => [words(names[at] ?? ""), ...candidate_cells(candidate, metrics)]),
+    rows: items.map((item) => [
+      words(field_title(item.at("what").text ?? "")),
+      ...changed.map((metric) => change(item, metric)),
+      ...candidate_cells(item.at("candidate"), metrics),
+    ]),
   };
 }
+
+// Percentages differ by points.
+const change_unit = (metric: string): string => unit_of(metric).symbol.replace(/^%$/, "points");

@@ -120,7 +120,7 @@ function side_by_side(
   return {
     id,
     title,
-    note,
+    note: `${note} ${intervals_note(runs, Object.values(metrics)[0]!)}`,
     says: `${title}: ${list(rows.map(({ metric, run, place }) => `${title_of(metric)} of ${run.label} ${show(place.number)} ms`))}.`,
     height: 56 + 24 * rows.length,
     option: bars(

@@ -1,5 +1,5 @@
 // Overview page: the answers first, then the scenario, a table of policies, differences, costs and assumptions.
-import { bars, bars_height, parts_key } from "../charts/bars.ts";
+import { bars, bars_height } from "../charts/bars.ts";
 import { colour } from "../charts/common.ts";
 import { whiskers, type Whisker } from "../charts/whiskers.ts";
 import type { Context } from "../context.ts";
@@ -133,22 +133,28 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
     const machine = dollars(run, "gpu_usd") + dollars(run, "storage_usd");
     return dollars(run, "total_usd") > machine * (1 + 1e-9) ? dollars(run, "energy_usd") : 0;
   };
-  const title = (part: string) => title_of(`cost.${part}`);
+  const title = (part: string) => title_of(`cost.${part}`).replace("cost of ", "");
   const parts = ["gpu_usd", "dram_usd", "ssd_usd", "ssd_wear_usd", "remote_usd", "energy_usd"].filter(
     (part) => bought.some((run) => share(run, part) > 0),
   );
   if (parts.length === 0) return null;
+  // Without the first hue, a grey that reads as "off".
+  const hues = context.theme.parts(parts.length + 1).slice(1);
   return {
     id: "cost",
     title: "Cost of the run",
     note: "GPUs and provisioned tiers over the duration of the run. Bounds have no price.",
     says: `Cost of the run in dollars: ${list(bought.map((run) => `${run.label} ${show(value(run, "total_usd").number)}`))}.`,
     height: bars_height(bought.length, parts.length, true),
-    key: parts_key(context.theme, parts.map(title)),
+    key: parts.map((part, at) => ({ name: title(part), colour: hues[at]! })),
     option: bars(
       context.theme,
       bought.map((run) => run.label),
-      parts.map((part) => ({ name: title(part), values: bought.map((run) => share(run, part)) })),
+      parts.map((part, at) => ({
+        name: title(part),
+        values: bought.map((run) => share(run, part)),
+        colour: hues[at],
+      })),
       {
         name: "cost",
         unit: "$",

@@ -21,8 +21,8 @@ import {
   half_width,
   mean,
   scaled,
+  moves_table,
   verdict_text,
-  what_table,
 } from "./candidates.ts";
 import { CommandPanel } from "./command.ts";
 import { levels_of, targets_text, type Level } from "./targets.ts";
@@ -326,7 +326,7 @@ class PlanPage {
       rows,
       target: levels_of(this.plan.at("meet"), metric)[0],
       controls: this.context.select("Metric", `${key}_metric`, this.metrics, metric, title_of),
-      table: () => what_table(candidates, this.metrics, names),
+      table: () => moves_table(items, this.metrics),
     });
   }
 
@@ -337,12 +337,12 @@ class PlanPage {
       this.moves(
         "marginal",
         "What to buy next",
-        "The neighbours of the answer, each one step of one field away. Red: misses a target; grey: unclear.",
+        "The answer with a little more or less of one resource; whiskers are intervals of the change. Red: misses a target; grey: these runs do not show whether it meets the targets.",
       ),
       this.moves(
         "robustness",
-        "If the load changes",
-        "The answer under other loads and prompts. Red: misses a target; grey: unclear.",
+        "If the load is another",
+        "The answer under other traffic and prompts. Red: misses a target; grey: these runs do not show whether it meets the targets.",
       ),
       this.prices(),
     );

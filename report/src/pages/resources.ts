@@ -113,6 +113,17 @@ function averages(context: Context, runs: readonly Run[]): Figure | null {
   };
 }
 
+// The picture of the machine has peaks, which the means of the bins do not reach.
+function kv_note(runs: readonly Run[]): string {
+  const peaks = runs.flatMap((run) => {
+    const [peak, room] = ["peak_kv_tokens", "kv_capacity_tokens"].map(
+      (name) => run.place.at("metrics", name).number,
+    );
+    return peak && room ? [`${run.label} ${show((100 * peak) / room)} %`] : [];
+  });
+  return `Means of intervals of the run.${peaks.length > 0 ? ` The peaks, of the KV capacity: ${list(peaks)}.` : ""}`;
+}
+
 const most_machines = 6;
 
 // Draws the machine of every setting, side by side.
@@ -138,7 +149,10 @@ export function resources(context: Context): void {
   context.figures(...timelines.map((figure) => (figure ? { ...figure, wide: true } : null)));
   context.figures(
     averages(context, runs),
-    over_time(context, runs, "kv-tokens", "kv_tokens", "KV on the GPU", { quantity: "tokens in KV blocks" }),
+    over_time(context, runs, "kv-tokens", "kv_tokens", "KV on the GPU", {
+      quantity: "KV in use",
+      note: kv_note(runs),
+    }),
     over_time(context, runs, "running", "running", "Turns in service", {
       quantity: "turns",
       unit: { symbol: "", scale: 1 },

@@ -10,7 +10,7 @@ import type { Figure } from "../figure.ts";
 import { list } from "../format.ts";
 import { Sweep, front, type Point } from "../sweep.ts";
 import { metric_cell, words, type Table } from "../table.ts";
-import { better, field_title, title_of, unit_of } from "../quantities.ts";
+import { better, field_title, named, title_of, unit_of } from "../quantities.ts";
 import { break_even_figures } from "./break_even.ts";
 import { CommandPanel } from "./command.ts";
 
@@ -64,7 +64,7 @@ class SweepPage {
       h(
         "div",
         { class: "bar" },
-        context.select("Metric", "metric", sweep.metrics, this.metric, title_of),
+        context.select("Metric", "metric", sweep.metrics, this.metric, named),
         filters.map(({ path, values, chosen }, at) =>
           choice(
             field_title(path),
@@ -265,7 +265,7 @@ class SweepPage {
       note: "Rings mark the Pareto front: no other point that serves its load is at least as good in both metrics.",
       says: `${y.axis.name} against ${x.axis.name}; ${on_front.length} of ${served.length} points that are not saturated are on the Pareto front.`,
       height: 320,
-      controls: context.select("Against", "pareto", other, name, title_of),
+      controls: context.select("Against", "pareto", other, name, named),
       option: scatter(context.theme, drawn, x.axis, y.axis),
       table: () => {
         const table = this.table([name, this.metric]);
@@ -288,7 +288,7 @@ class SweepPage {
     const columns = [...sweep.parameters, ...sweep.metrics.filter((name) => name !== this.metric)];
     const first = sweep.parameters.find((path) => sweep.is_numeric(path)) ?? columns[0] ?? "";
     const x = context.chosen("x", columns, first);
-    const text = (name: string) => (sweep.parameters.includes(name) ? field_title(name) : title_of(name));
+    const text = (name: string) => (sweep.parameters.includes(name) ? field_title(name) : named(name));
     const others = sweep.parameters.filter(
       (path) => path !== x && !/^policy(\.name)?$/.test(path) && sweep.values(path).length > 1,
     );

@@ -1,5 +1,5 @@
-// The answer of a sweep: the cheapest point that meets the targets, otherwise the one with the lowest p99
-// TTFT.
+// The answer of a sweep: under one load the cheapest point that meets the targets, else the one with the least p99
+// TTFT; where the sweep varies nothing but the load, the heaviest load.
 import { scatter, spans_decades, type Cloud } from "../charts/scatter.ts";
 import { thin } from "../charts/common.ts";
 import type { Context } from "../context.ts";
@@ -59,21 +59,29 @@ class SweepAnswer {
     );
   }
 
-  // Returns the point that is the answer; null if no point serves its load.
+  private get meets(): boolean {
+    return this.targets.length > 0 && this.meeting.length > 0;
+  }
+
+  // Returns the point that is the answer; by price among those that meet the targets.
   get best(): Point | null {
-    const { meeting, targets } = this;
-    return targets.length > 0 && meeting.length > 0
-      ? this.least(meeting, price)
-      : this.least(this.served, tail);
+    const { sweep, meets } = this;
+    const points = meets ? this.meeting : this.served;
+    if (!sweep.has_choices) return sweep.heaviest(points);
+    return this.least(sweep.at_same_load(points), meets ? price : tail);
+  }
+
+  private get question(): string {
+    if (this.sweep.has_choices) return this.meets ? "Cheapest that meets the targets" : "Least p99 TTFT";
+    return this.meets ? "Heaviest load that meets the targets" : "Heaviest load that is served";
   }
 
   facts(best: Point): Fact[] {
-    const { sweep, targets, meeting } = this;
+    const { sweep, targets, meeting, meets } = this;
     const text = (metric: string) => {
       const value = this.value(metric, best.row);
       return Number.isFinite(value) ? `${show(value)} ${unit_of(metric).symbol}` : "\u2013";
     };
-    const meets = targets.length > 0 && meeting.length > 0;
     const asked = targets
       .map(([metric, { name }]) => `${title_of(metric)} ${name.replace("target ", "")}`)
       .join(", ");
@@ -84,9 +92,14 @@ class SweepAnswer {
         : `${sweep.unserved} of ${sweep.points.length} points are saturated`;
     return [
       {
-        name: meets ? "Cheapest point that meets the targets" : "Least p99 TTFT",
-        text: sweep.name(best.row),
-        note: asked === "" ? "" : `asked: ${asked}`,
+        name: this.question,
+        text: sweep.has_choices ? sweep.choice(best.row) : sweep.name(best.row),
+        note: [
+          sweep.has_choices && sweep.load(best.row) !== "" ? `at ${sweep.load(best.row)}` : "",
+          asked === "" ? "" : `asked: ${asked}`,
+        ]
+          .filter((text) => text !== "")
+          .join("; "),
         mark: targets.length === 0 ? undefined : meets ? "good" : "bad",
       },
       { name: title_of(tail), text: text(tail), note: counts },

@@ -167,12 +167,8 @@ function references(context: Context, suite: string, pairs: readonly Pair[]): Fi
 // Returns a figure of measured and predicted restorations, case by case; null if there are none.
 function performed(context: Context, checks: readonly Place[]): Figure | null {
   const groups = checks
-    .filter((check) => check.at("cases").items.length > 0 && (check.at("id").text ?? "").includes(".policy."))
-    .map((check) => ({
-      name: (check.at("id").text ?? "").split(".policy.").at(-1) ?? "",
-      check,
-      cases: check.at("cases").items,
-    }));
+    .map((check) => ({ name: check.at("cases_of").text ?? "", check, cases: check.at("cases").items }))
+    .filter(({ name, cases }) => name !== "" && cases.length > 0);
   if (groups.length === 0) return null;
   const { theme } = context;
   const total = groups.reduce((sum, group) => sum + group.cases.length, 0);
@@ -221,19 +217,19 @@ function summary_table(place: Place): Table {
   };
 }
 
-// Returns what a check promises about its number: "equal", "within 10 %", "in this range" or "nothing".
-function promise_of(check: Place): string {
+// Returns the accuracy that kvcap states for a check's number: "equal", "within 10 %", "in this range" or "none".
+function accuracy_of(check: Place): string {
   const references = numbers_of(check.at("reference"));
   const simulated = numbers_of(check.at("simulated"));
   const tolerance = check.at("tolerance").number ?? 0;
-  if (references.length === 0) return "nothing: no reference";
+  if (references.length === 0) return "none: no reference";
   const is_range = references.length === 2 && simulated.length === 1;
-  const promised = is_range
+  const wanted = is_range
     ? `in this range${tolerance > 0 ? `, or ${show(100 * tolerance)} % outside it` : ""}`
     : tolerance > 0
       ? `within ${show(100 * tolerance)} %`
       : "equal";
-  return check.at("promised").value === false ? `nothing (checked: ${promised})` : promised;
+  return check.at("promised").value === false ? `none; judged by: ${wanted}` : wanted;
 }
 
 function check_table(checks: readonly Place[]): Table {
@@ -243,7 +239,7 @@ function check_table(checks: readonly Place[]): Table {
       { name: "What" },
       { name: "Simulated" },
       { name: "Reference" },
-      { name: "Promised" },
+      { name: "Stated accuracy" },
       { name: "Verdict" },
       { name: "Reason, and what was tuned" },
     ],
@@ -252,7 +248,7 @@ function check_table(checks: readonly Place[]): Table {
       words(check.at("what").text ?? ""),
       words(values(check.at("simulated"))),
       words(values(check.at("reference"))),
-      words(promise_of(check)),
+      words(accuracy_of(check)),
       {
         ...words(check.at("verdict").text ?? ""),
         mark: check.at("verdict").text === "outside" ? "bad" : undefined,

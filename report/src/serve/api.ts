@@ -41,13 +41,18 @@ export interface ScenarioValues {
 
 export type Answers = Record<string, string | string[]>;
 
-// A command with what it would run, or with its error and the input that the error is about.
+// What is wrong with an answer; `input` is "" where no input has it.
+export interface FormError {
+  input: string;
+  error: string;
+}
+
+// A command with what it would run, or with the errors of the form.
 export interface Checked {
   command?: string;
   settings?: string[];
   simulations?: number;
-  error?: string;
-  input?: string;
+  errors: FormError[];
 }
 
 export type State = "waiting" | "running" | "done" | "failed" | "cancelled";

@@ -1,6 +1,6 @@
 // Shows the command that is equivalent to the form, with buttons to run and to copy it.
 import { button, h } from "../dom.ts";
-import type { Checked } from "./api.ts";
+import type { Checked, FormError } from "./api.ts";
 
 const most_settings = 6;
 
@@ -13,6 +13,9 @@ function summary(settings: string[], simulations: number): string {
     (more > 0 ? ` and ${more} more` : "")
   );
 }
+
+const errors_text = (count: number): string =>
+  count === 1 ? "An input has an error." : `${count} inputs have errors.`;
 
 export class CommandView {
   private readonly text = h("div", { class: "command", id: "command" }, "...");
@@ -34,17 +37,18 @@ export class CommandView {
     );
   }
 
-  // Shows a command and what it would run, or its error. `is_shown`: the form shows the error at an input.
-  show(checked: Checked, is_shown: boolean): void {
-    // Each word is an element, so that lines break between words and not at the hyphens of options.
+  // `others`: the errors that stand beside no input.
+  show(checked: Checked, others: readonly FormError[]): void {
+    // Lines end between words and not at the hyphens of options.
     const words = checked.command?.split(" ").flatMap((word) => [" ", h("span", {}, word)]);
     if (words !== undefined) this.text.replaceChildren(...words.slice(1));
     this.copy.textContent = "Copy";
-    const { error, settings = [], simulations = 0 } = checked;
-    this.error.textContent = error === undefined || is_shown ? "" : error;
-    this.run.disabled = error !== undefined;
+    const { errors, settings = [], simulations = 0 } = checked;
+    const beside = errors.length - others.length;
+    this.error.textContent = others.map(({ error }) => error).join("; ");
+    this.run.disabled = errors.length > 0;
     this.summary.textContent =
-      error !== undefined ? (is_shown ? "An input has an error." : "") : summary(settings, simulations);
+      errors.length === 0 ? summary(settings, simulations) : beside === 0 ? "" : errors_text(beside);
   }
 
   refuse(error: string): void {

@@ -1,6 +1,6 @@
 // The form: an input for each row of the server's list, in groups, and a search that adds any other field.
 import { button, h } from "../dom.ts";
-import type { Entry, Field, Form, Input } from "./api.ts";
+import type { Entry, Field, Form, FormError, Input } from "./api.ts";
 import type { Choices } from "./answers.ts";
 
 // Number of policies that are shown without opening the list.
@@ -104,12 +104,12 @@ export class FormView {
     }
   }
 
-  // Shows an error at the input that it is about. Returns false if the form has no such input.
-  show_error(name: string, text: string): boolean {
-    for (const row of this.rows.values()) row.show_error("");
-    this.policies_error.textContent = name === "policies" ? text : "";
-    this.rows.get(name)?.show_error(text);
-    return name === "policies" || this.rows.has(name);
+  // Shows every error beside its input. Returns those of no input.
+  show_errors(errors: readonly FormError[]): FormError[] {
+    const text_of = (name: string) => errors.find(({ input }) => input === name)?.error ?? "";
+    for (const [name, row] of this.rows) row.show_error(text_of(name));
+    this.policies_error.textContent = text_of("policies");
+    return errors.filter(({ input }) => input !== "policies" && !this.rows.has(input));
   }
 
   private add(input: Input): Row {

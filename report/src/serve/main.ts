@@ -82,7 +82,7 @@ class Page {
       if (!(error instanceof Refused)) return this.fail(error);
       // The scenario cannot be loaded, e.g. because its data are missing: the form keeps the previous one.
       this.form.draw();
-      this.form.show_error("scenario", error.message);
+      this.form.show_errors([{ input: "scenario", error: error.message }]);
     }
   }
 
@@ -100,8 +100,7 @@ class Page {
     try {
       const checked = await check(this.choices.answers(this.policies), signal);
       this.alarm.textContent = "";
-      const is_shown = this.form.show_error(checked.input ?? "", checked.error ?? "");
-      this.command.show(checked, is_shown && checked.error !== undefined);
+      this.command.show(checked, this.form.show_errors(checked.errors));
       document.documentElement.dataset.drawn = String(Math.round(performance.now()));
     } catch (error) {
       if (!signal.aborted) this.fail(error);

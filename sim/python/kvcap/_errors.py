@@ -9,24 +9,36 @@ class Error(Exception):
 
 
 class InputError(Error, ValueError):
-    """Bad input (exit code 2), with ``file``, ``field``, ``found`` and ``allowed``; None if the message lacks one."""
+    """Bad input (exit code 2): ``file``, ``field``, ``found`` and ``allowed``, each None if the message has none.
+
+    ``field`` is the path of a field, or the option that set it: ``--engine``.
+    """
 
     _PLACE = re.compile(r"(?P<file>[^\s:][^:]*?): (?:(?P<field>[A-Za-z_][\w.\[\]-]*): )?(?P<rest>.*)", re.DOTALL)
     _SET = re.compile(r"--set (?P<field>[^=\s]+)=.*?: (?P<rest>.*)", re.DOTALL)
-    _FOUND = re.compile(r"found (?P<found>.+?), allowed: (?P<allowed>.+)", re.DOTALL)
+    _OPTION = re.compile(r"(?P<option>--[\w-]+)[^:]*: (?:(?P<field>[a-z_]+(?:\.[\w-]+)+): )?")
+    _FOUND = re.compile(r"found (?P<found>.+?)(?:; did you mean [^?]*\?|,) allowed: (?P<allowed>.+)", re.DOTALL)
+    _UNKNOWN = re.compile(r"unknown key(?:, allowed: (?P<allowed>.+))?", re.DOTALL)
+    _NO_FILE = "the command line"
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.file: Optional[str] = None
         self.field: Optional[str] = None
-        by_set, place = self._SET.match(message), self._PLACE.match(message)
+        by_set, option, place = (one.match(message) for one in (self._SET, self._OPTION, self._PLACE))
         if by_set:
             self.field = by_set["field"]
+        elif option:
+            self.field = option["field"] or option["option"]
         elif place:
-            self.file, self.field = place["file"], place["field"]
-        found = self._FOUND.search(message)
+            self.file = place["file"] if place["file"] != self._NO_FILE else None
+            self.field = place["field"]
+        found, unknown = self._FOUND.search(message), self._UNKNOWN.search(message)
+        allowed = found or unknown
         self.found: Optional[str] = found["found"] if found else None
-        self.allowed: Optional[str] = found["allowed"] if found else None
+        self.allowed: Optional[str] = allowed["allowed"] if allowed else None
+        if unknown and self.field:
+            self.found = self.field.rpartition(".")[2]
 
 
 class CheckFailed(Error):

@@ -103,7 +103,7 @@ std::string_view link_between_gpus(const Plan& plan, const Candidate& candidate)
   return hardware.nvlink && !hardware.peer ? "nvlink" : kPcieBetweenGpus;
 }
 
-std::string bottleneck_text(const Plan& plan, const Candidate& candidate) {
+std::string busiest_text(const Plan& plan, const Candidate& candidate) {
   std::string text;
   for (const BottleneckShare& one : bottleneck(candidate)) {
     if (one.share < 0.005) continue;
@@ -116,17 +116,17 @@ std::string bottleneck_text(const Plan& plan, const Candidate& candidate) {
 void add_why(Page& page, const PlanReport& report) {
   const Why& why = report.advice.why;
   page.line();
-  page.sentence(fmt::format("Bottleneck, by share of the time: {}.",
-                            bottleneck_text(*report.plan, *report.result.best)));
+  page.sentence(fmt::format("Busiest resource, by share of the time: {}.",
+                            busiest_text(*report.plan, *report.result.best)));
   if (!why.runner_up) return;
   const std::string costs = differences_text(why.costs, false),
                     parts = differences_text(why.ttft_parts_ms, true);
-  page.sentence(fmt::format("Against the runner-up, {}: {} {}{}; mean TTFT {} ms{}. Its bottleneck: {}.",
-                            values_of(why.runner_up->changes), metric_title(report.plan->minimize),
-                            change_text(report.plan->minimize, why.objective),
-                            costs.empty() ? "" : " (" + costs + ")", signed_text(why.ttft_ms),
-                            parts.empty() ? "" : ": " + parts,
-                            bottleneck_text(*report.plan, *why.runner_up)));
+  page.sentence(
+      fmt::format("Against the runner-up, {}: {} {}{}; mean TTFT {} ms{}. Its busiest resource: {}.",
+                  values_of(why.runner_up->changes), metric_title(report.plan->minimize),
+                  change_text(report.plan->minimize, why.objective), costs.empty() ? "" : " (" + costs + ")",
+                  signed_text(why.ttft_ms), parts.empty() ? "" : ": " + parts,
+                  busiest_text(*report.plan, *why.runner_up)));
 }
 
 void add_flips(Page& page, const PlanReport& report) {

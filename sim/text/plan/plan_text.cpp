@@ -114,13 +114,14 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
 // Adds how many of the better configurations were ruled out by the results of others, and how many of these
 // verdicts were verified by runs.
 void add_implied(Page& page, const Implied& implied) {
-  if (implied.verified + implied.same + implied.not_looked_at == 0) return;
-  page.sentence(
-      fmt::format("Better configurations that the results of others ruled out: {} verified by runs ({} met "
-                  "the "
-                  "targets), {} between two with equal results, {} not checked.",
-                  format_count(implied.verified), format_count(implied.wrong), format_count(implied.same),
-                  format_count(implied.not_looked_at)));
+  const int64_t all = implied.verified + implied.same + implied.not_looked_at;
+  if (all == 0) return;
+  page.sentence(fmt::format(
+      "{} would be better than the answer and {} ruled out because larger ones miss the targets. "
+      "To check this, {} of them ran, and {} met the targets; {} lie between two of equal figures, "
+      "and {} did not run.",
+      format_count(all, "configuration"), all == 1 ? "was" : "were", format_count(implied.verified),
+      format_count(implied.wrong), format_count(implied.same), format_count(implied.not_looked_at)));
 }
 
 // Adds a line for each listed value of the search space that the answer does not use, with the reason.

@@ -45,7 +45,7 @@ std::string value_text(std::string_view metric, const MeanInterval& value) {
 }
 
 std::string change_text(std::string_view metric, const MeanInterval& change) {
-  return (change.mean > 0 ? "+" : "") + value_text(metric, change);
+  return (change.mean > 0 ? "+" : "") + metric_change_text(metric, change.mean, half_width_of(change));
 }
 
 std::string signed_text(const MeanInterval& change) {

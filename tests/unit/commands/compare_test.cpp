@@ -236,7 +236,7 @@ TEST_F(Cli, ComparesFilesAndBoundsTheirDifference) {
   EXPECT_NE(held.out.find(" % from after-0.1 to after-0.2\nmean_ttft_ms<=50s holds: ", line),
             std::string::npos)
       << held.out;
-  EXPECT_TRUE(held.out.ends_with(" of after-0.2\n")) << held.out;
+  EXPECT_TRUE(held.out.ends_with(" ms of after-0.2\n")) << held.out;
   EXPECT_EQ(with({"--policies", "recompute"}).exit_code, 2);
   const Outcome alone =
       kvcap({"compare", files[1], "--policies", "recompute", "--require", "mean_ttft_ms<=+1%"});
@@ -281,7 +281,9 @@ TEST_F(Cli, SaysInJsonWhichRequirementsHold) {
   EXPECT_GT(checked[1].at("half_width"), 0);
   EXPECT_EQ("kvcap: " + checked[1].at("failure").get<std::string>() + "\n", outcome.err);
   const Outcome run = kvcap({"run", path("chat.json"), "--require", "completed>=1"});
-  EXPECT_NE(run.out.find("\n\ncompleted>=1 holds: "), std::string::npos) << run.out;
+  const std::size_t held = run.out.find("\n\ncompleted>=1 holds: ");
+  ASSERT_NE(held, std::string::npos) << run.out;
+  EXPECT_TRUE(run.out.ends_with(" turns\n")) << run.out.substr(held);
 }
 
 // The tiers and sizes of every setting.

@@ -138,8 +138,9 @@ A verdict.
   token hit rate 75.0 %, wanted: at least 50.0 %
   kvcap run scenarios/demo.json --set hardware=h100-sxm --set workload.run_length=steady --set workload.warmup=steady --set replications=2
 Prices are of a list.
-Better configurations that the results of others ruled out: 4 verified by runs (1 met the targets),
-2 between two with equal results, 5 not checked.
+11 configurations would be better than the answer and were ruled out because larger ones miss the
+targets. To check this, 4 of them ran, and 1 met the targets; 2 lie between two of equal figures,
+and 5 did not run.
 The verdicts use 95.0 % intervals.
 
 Pareto front of what has been judged, cost per hour against p99 TTFT (only stable configurations):
@@ -167,11 +168,11 @@ Pareto front of what has been judged, cost per hour against p99 TTFT (only stabl
 The next cheaper configuration that was judged, hardware=h100-sxm name=slow at 1.00 $/h, misses p99
 TTFT (400 +-6 ms).
 
-Bottleneck, by share of the time: gpu 60.0 %, none 39.6 %.
+Busiest resource, by share of the time: gpu 60.0 %, none 39.6 %.
 Against the runner-up, hardware=h100-sxm ssd.count=2: cost per hour -3.00 +-0.25 $/h (GPU -3.10,
 DRAM +0.100); mean TTFT +40.0 +-5.0 ms: 45.0 +-1.0 more sharing steps with others, 7.0 +-1.0 less
 queueing, 6.0 +-1.0 more looking up, 5.0 +-1.0 less loading, 4.0 +-1.0 more projecting or
-recomputing, 3.0 +-1.0 less prefilling. Its bottleneck: gpu 60.0 %, none 39.6 %.
+recomputing, 3.0 +-1.0 less prefilling. Its busiest resource: gpu 60.0 %, none 39.6 %.
 
 A little more of each resource:
   SSDs 1 -> 2: p99 TTFT -10.0 +-2.0 ms for cost per hour +0.500 $/h; per TB: -2.50 for +0.125; then

@@ -183,6 +183,25 @@ TEST_F(PlanSizes, AndThePricesThatMakeThemCheapAreNamed) {
             "llama-2-7b with kv_offload");
 }
 
+// 3.9 $ for the GPU and 7,680 GB x 0.00011 $ a device. A comparison runs the same scenario.
+TEST_F(PlanSizes, OfDevicesThatThePolicyDoesNotUseAreBoughtToo) {
+  const Plan plan =
+      load("null", R"({"policy.name": ["recompute"], "hardware.ssd.count": [1, 8]})", "", {}, 1e6);
+  Simulator simulator(plan);
+  Judge judge(plan, simulator);
+  for (const auto& [choice, count] : {std::pair<std::size_t, int>{0, 1}, {1, 8}}) {
+    const Changes changes = changes_at(plan, {0, choice});
+    EXPECT_NEAR(decided(judge, {changes}).front()->metric("cost.usd_per_hour").mean, 3.9 + count * 0.8448,
+                1e-9);
+    const std::vector<BoughtSize> sizes = bought_sizes(plan, changes);
+    ASSERT_EQ(sizes.size(), 1U);
+    EXPECT_EQ(sizes.front().bytes, count * 7.68e12);
+    EXPECT_FALSE(sizes.front().is_used);
+  }
+  EXPECT_EQ(purchase(plan, changes_at(plan, {0, 1})),
+            "1x H100 80GB SXM5 with 61.4 TB on 8 SSDs that stay empty, serving llama-2-7b with recompute");
+}
+
 TEST_F(PlanSizes, OfAMachineWithoutPricesHaveNoNotes) {
   const Plan plan = load(R"([{"kind": "dram"}])", kSeeds, "",
                          {"billing.whole_servers=true", "hardware.gpu.price_usd_per_hour=0",

@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/page.h"
+#include "base/embedded_pages.h"
 #include "unit/reader.h"
-#include "whatif/page.h"
 
 namespace kvcap::help_examples_test {
 namespace {

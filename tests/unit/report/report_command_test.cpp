@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page.h"
+#include "base/embedded_pages.h"
 #include "unit/cli.h"
 #include "unit/process.h"
 #include "unit/shell_word.h"

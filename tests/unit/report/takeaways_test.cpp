@@ -119,21 +119,20 @@ TEST(Takeaways, OfARestorationAreTheseFactors) {
 TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
   std::vector<Json> checks = {check("a", "inside", 0, true), check("b", "near", 0.05),
                               check("c", "outside", 0.5), check("d", "not comparable", 9)};
+  expect_says(
+      said({input("v", validation(checks))}, "validation"),
+      "Of 3 numbers compared with published, measured or analytic ones, 1 are inside, 1 near and 1 outside; 1 "
+      "cannot be compared.");
   expect_says(said({input("v", validation(checks))}, "validation"),
-              "Of 3 numbers compared with published, measured or analytic ones, 1 are inside, 1 near and 1 "
-              "outside; 1 "
-              "cannot be compared.");
-  expect_says(said({input("v", validation(checks))}, "validation"),
-              "All 1 of them with a promised accuracy keep it.");
-  expect_says(said({input("v", validation(checks))}, "validation"),
-              "The largest error is that of c, 50.0 %.");
+              "The one number with a stated accuracy is within it.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "The largest error is that of c, 50.0 %.");
   Json fitted = check("e", "outside", 0.9);
   fitted["role"] = "fitted";
   checks.push_back(fitted);
   expect_says(said({input("v", validation(checks))}, "validation"), "Of 3 numbers");
-  expect_says(said({input("v", validation(checks))}, "validation"), "1 more were fitted or given.");
   expect_says(said({input("v", validation(checks))}, "validation"),
-              "The largest error is that of c, 50.0 %.");
+              "1 more is no evidence, because the model was fitted to it or was given it.");
+  expect_says(said({input("v", validation(checks))}, "validation"), "The largest error is that of c, 50.0 %.");
   checks[2]["promised"] = true;
   expect_says(said({input("v", validation(checks))}, "validation"), "Outside the stated accuracy: c.");
 }
@@ -149,6 +148,39 @@ TEST(Takeaways, OfSweepsNameTheBestPointAndWhatMattersMost) {
       sentences,
       "1 of 4 points cannot serve their rate: charts and tables show them, these sentences leave them out.");
   expect_says(sentences, "3 of 4 points ran, 1 failed. One run a point, so small differences may be chance.");
+}
+
+// Points of a low rate have low latencies and dear tokens whatever is chosen: the rate is no choice.
+TEST(Takeaways, OfSweepsCompareChoicesUnderTheHeaviestLoadThatMostPointsServe) {
+  const std::string rate = "workload.arrivals.sessions_per_s", cost = "cost.usd_per_million_output_tokens";
+  Json rows = {{"schema", "kvcap.sweep_rows/1"},
+               {"name", "s"},
+               {"rows", 6},
+               {"total_rows", 6},
+               {"parameters", {"policy.name", rate}},
+               {"metrics", {"p99_ttft_ms", cost}},
+               {"columns",
+                {{"status", {"ok", "ok", "ok", "ok", "ok", "ok"}},
+                 {"stable.verdict", {"stable", "stable", "stable", "stable", "saturated", "stable"}},
+                 {"policy.name", {"a", "b", "a", "b", "a", "b"}},
+                 {rate, {0.1, 0.1, 0.2, 0.2, 0.4, 0.4}},
+                 {"p99_ttft_ms", {10, 20, 300, 100, 9000, 150}},
+                 {cost, {9, 9, 5, 6, 3, 3}}}}};
+  std::vector<std::string> sentences = said({input("s", rows)}, "sweep");
+  expect_says(
+      sentences,
+      "At session rate 0.200 sessions/s, p99 TTFT depends most on the policy: its median is 100 ms at b "
+      "and 300 ms at a.");
+  expect_says(
+      sentences,
+      "At session rate 0.200 sessions/s, the lowest p99 TTFT is 100 ms (b), the highest 300 ms (a).");
+  expect_says(sentences, "the lowest cost is 5.00 $/M tokens (a), the highest 6.00 $/M tokens (b).");
+  // Nothing but the load: its ends, and no cost.
+  rows["parameters"] = {rate};
+  sentences = said({input("s", rows)}, "sweep");
+  expect_says(sentences,
+              "The lowest p99 TTFT is 10.0 ms (session rate 0.100 sessions/s), the highest 300 ms");
+  for (const std::string& one : sentences) EXPECT_EQ(one.find("cost"), std::string::npos) << one;
 }
 
 TEST(Takeaways, OfSweepsHaveSizesInTheUnitsOfFields) {

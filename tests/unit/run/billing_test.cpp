@@ -150,6 +150,43 @@ TEST(Billing, OfBoughtSsdsIsOfWholeDevices) {
   EXPECT_DOUBLE_EQ(tier_usd_per_hour(hardware, Tier::ssd, 1e12), 4 * 0.1);  // all four, for bytes on all
 }
 
+// A100 with SSDs of 4 TB at 8.2e-5 $ per GB and hour: 5 $ and 0.328 $ a device, whatever is stored on them.
+TEST(Billing, OfDevicesIsThatOfAllThatTheMachineHasUsedOrNot) {
+  const auto usd_per_hour = [](const std::vector<std::string>& more) {
+    std::vector<std::string> overrides = {"hardware=a100-40g-4x-pm9a3"};
+    overrides.insert(overrides.end(), more.begin(), more.end());
+    return run(load(overrides)).number("cost.usd_per_hour");
+  };
+  const std::string ssds = R"(policy.tiers=[{"kind": "ssd", "capacity_bytes": 4e12}])";
+  for (int count : {1, 2, 4, 8}) {
+    const std::string devices = "hardware.ssd.count=" + std::to_string(count);
+    for (const char* policy : {"hcache", "recompute"}) {
+      const std::string name = "policy.name=" + std::string(policy);
+      EXPECT_NEAR(usd_per_hour({ssds, devices, name}), 5 + 0.328 * count, 1e-9) << devices << name;
+      EXPECT_NEAR(usd_per_hour({R"(policy.tiers=[{"kind": "ssd"}])", devices, name}), 5 + 0.328 * count, 1e-9)
+          << devices << name;
+    }
+  }
+  // A tier of 4 TB is striped over all four devices of the profile.
+  EXPECT_NEAR(usd_per_hour({ssds}), 5 + 0.328 * 4, 1e-9);
+  EXPECT_NEAR(usd_per_hour({ssds, "policy.name=recompute"}), 5 + 0.328 * 4, 1e-9);
+  // Nothing sizes the SSDs: the profile's are free as long as nothing is stored on them.
+  EXPECT_NEAR(usd_per_hour({"policy.name=recompute"}), 5, 1e-9);
+  const std::string dram = R"(policy.tiers=[{"kind": "dram", "capacity_bytes": 100e9}])";
+  EXPECT_NEAR(usd_per_hour({dram}), 5 + 0.0088 * 100, 1e-9);
+}
+
+// The hardware of a result is inline, and the SSDs that nothing sized remain unsized.
+TEST(Billing, OfUnusedDevicesIsTheSameWhenAResultRunsAgain) {
+  for (const char* devices : {"hardware.ssd.count=2", "policy.name=kv_offload"}) {
+    const Scenario first = load({"hardware=a100-40g-4x-pm9a3",
+                                 R"(policy.tiers=[{"kind": "dram", "capacity_bytes": 100e9}])", devices});
+    const Scenario again = parse_scenario(first.resolved_json, "result.json", {});
+    EXPECT_EQ(run(again).number("cost.usd_per_hour"), run(first).number("cost.usd_per_hour")) << devices;
+    EXPECT_EQ(again.resolved_json, first.resolved_json) << devices;
+  }
+}
+
 // A machine whose rent includes nothing, billed with all that it has.
 const std::vector<std::string> kWhole = {"hardware=h100-sxm", "hardware.gpu.price_includes_storage=false",
                                          "billing.storage=provisioned"};
@@ -224,7 +261,7 @@ TEST(Billing, GivesALaunchLineTheSizesThatTheRunFills) {
   const double gib = std::ceil(result.number("billed_bytes.dram") / 1073741824);
   ASSERT_GE(gib, 1);
   const Scenario sized = with_filled_sizes(open, result);
-  EXPECT_TRUE(sized.unsized == std::vector{Tier::ssd} || sized.unsized.empty());
+  EXPECT_EQ(sized.unsized, std::vector{Tier::ssd});
   EXPECT_NE(launch_line_of(sized).find("--kv-offloading-size " + std::to_string(std::llround(gib)) + " "),
             std::string::npos)
       << launch_line_of(sized);

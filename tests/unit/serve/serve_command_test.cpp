@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page.h"
-#include "serve/page.h"
+#include "base/embedded_pages.h"
 #include "unit/cli.h"
 #include "unit/web_client.h"
 
@@ -28,7 +27,7 @@ constexpr const char* kShortRun =
 class ServeProgram : public Cli {
  protected:
   void SetUp() override {
-    if (embedded_serve_page().html.empty()) GTEST_SKIP() << embedded_report_page().missing;
+    if (embedded_serve_page().html.empty()) GTEST_SKIP() << embedded_serve_page().missing;
   }
 
   static bool comes_true(const std::function<bool()>& is_true) {
@@ -131,7 +130,14 @@ TEST_F(ServeProgram, KeepsResultsInTheFolderOfOut) {
 
 TEST_F(ServeProgram, RefusesBadOptionsInALine) {
   EXPECT_EQ(kvcap({"serve", path("none.json")}).exit_code, 2);
-  EXPECT_EQ(kvcap({"serve", "--port", "70000"}).exit_code, 2);
+  EXPECT_EQ(kvcap({"serve", "--port", "70000"}).err,
+            "kvcap: --port: found \"70000\", allowed: an integer from 0 to 65535\n");
+  EXPECT_EQ(kvcap({"serve", "--port", "x"}).err,
+            "kvcap: --port: found \"x\", allowed: an integer from 0 to 65535\n");
+  EXPECT_TRUE(
+      kvcap({"serve", "--host", "0.0.0.0"})
+          .err.starts_with(
+              "kvcap: --host: found \"0.0.0.0\", allowed: none, because only this machine reaches the page"));
   const Outcome folder = kvcap({"serve", "--out", path("chat.json")});
   EXPECT_EQ(folder.exit_code, 2);
   EXPECT_NE(folder.err.find("--out: "), std::string::npos) << folder.err;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "base/input_error.h"
 #include "serve/access.h"
@@ -104,6 +105,9 @@ TEST_F(ServeServer, RefusesEveryRequestWithoutTheToken) {
     const ClientAnswer answer = ask({.target = path}, false);
     EXPECT_EQ(answer.status, 403) << path;
     EXPECT_EQ(answer.body.find(kToken), std::string::npos) << path;
+    // A person reads a line, the page's script JSON.
+    const bool is_json = answer.headers.at("Content-Type") == kJson;
+    EXPECT_EQ(is_json, std::string_view(path).starts_with("/api/")) << path;
   }
   // An address, which a link of another page can have, starts nothing.
   const ClientRequest start{.method = "POST",
@@ -189,13 +193,27 @@ TEST_F(ServeServer, ShowsACommandAndWhatItWouldRun) {
                       .body);
   EXPECT_EQ(good["command"], "kvcap compare demo --policies recompute,hcache --set replications=2");
   EXPECT_EQ(good["simulations"], 4);
-  EXPECT_FALSE(good.contains("error"));
+  EXPECT_EQ(good["errors"], Json::array());
   const Json bad =
       Json::parse(post("/api/command", R"({"scenario": "demo", "policies": ["ideal"], "gpu": "h10"})").body);
   EXPECT_EQ(bad["command"], "kvcap compare demo --gpu h10 --policies ideal");
-  EXPECT_EQ(bad["input"], "gpu");
-  EXPECT_NE(bad["error"].get<std::string>().find("did you mean \"h100-sxm\"?"), std::string::npos);
-  EXPECT_EQ(Json::parse(post("/api/command", "{}").body)["input"], "policies");
+  ASSERT_EQ(bad["errors"].size(), 1U);
+  EXPECT_EQ(bad["errors"][0]["input"], "gpu");
+  EXPECT_NE(bad["errors"][0]["error"].get<std::string>().find("did you mean \"h100-sxm\"?"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(post("/api/command", "{}").body)["errors"][0]["input"], "policies");
+}
+
+TEST_F(ServeServer, ChecksTheRowsOfATraceBeforeARun) {
+  const fs::path trace = folder_ / "chats.jsonl";
+  std::ofstream(trace) << R"({"id": "a", "turns": [{"input_tokens": -5, "output_tokens": 3}]})" << '\n';
+  const Json form = {{"scenario", "demo"}, {"policies", {"hcache"}}, {"workload", trace.string()}};
+  const Json errors = Json::parse(post("/api/command", form.dump()).body)["errors"];
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0]["input"], "workload");
+  EXPECT_EQ(errors[0]["error"], trace.string() +
+                                    ":1: turns.0.input_tokens: found -5, allowed: an integer from 1 to "
+                                    "10000000");
 }
 
 TEST_F(ServeServer, DescribesTheFormAndScenarios) {

@@ -110,9 +110,10 @@ TEST(Answers, BeginWithTheSettingThatCannotServeTheLoad) {
   const Texts said = answers_of(results);
   ASSERT_GE(said.size(), 2u);
   EXPECT_EQ(said[0], "a cannot serve this load: more arrives than leaves.");
-  EXPECT_EQ(said[1],
-            "b halves p99 TTFT against c (200 against 400 ms; one run, so chance is not excluded) and stores "
-            "nothing.");
+  EXPECT_EQ(
+      said[1],
+      "In one run b has a 50.0 % lower p99 TTFT than c (200 against 400 ms), which may be chance; b stores "
+      "nothing.");
   expect_no_praise(results, "a");
 }
 
@@ -158,19 +159,21 @@ TEST(Answers, SayHowToLengthenTheRun) {
 }
 
 TEST(Answers, CompareTheLeaderWithTheFirstSettingThenWithTheNext) {
+  constexpr const char* kBesideNext = "In one run hcache has a 7.38 % lower p99 TTFT than kv_offload ";
   std::vector<RunResult> results = {result("recompute", 5130), result("kv_offload", 4200),
                                     result("hcache", 3890)};
-  EXPECT_EQ(answers_of(results)[0],
-            "hcache lowers p99 TTFT by 24.2 % against recompute (3,890 against 5,130 ms; one run, so chance "
-            "is not excluded) and stores nothing.");
-  EXPECT_EQ(answers_of(results)[1].substr(0, 50), "hcache lowers p99 TTFT by 7.38 % against kv_offloa");
+  EXPECT_EQ(
+      answers_of(results)[0],
+      "In one run hcache has a 24.2 % lower p99 TTFT than recompute (3,890 against 5,130 ms), which may "
+      "be chance; hcache stores nothing.");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 62), kBesideNext);
   std::swap(results[0], results[2]);
-  EXPECT_EQ(answers_of(results)[0].substr(0, 50), "hcache lowers p99 TTFT by 7.38 % against kv_offloa");
-  EXPECT_EQ(answers_of(results)[1].find("against recompute"), std::string::npos) << "the first leads";
+  EXPECT_EQ(answers_of(results)[0].substr(0, 62), kBesideNext);
+  EXPECT_EQ(answers_of(results)[1].find("p99 TTFT than recompute"), std::string::npos) << "the first leads";
   // A first setting that cannot serve the load is not compared with.
   std::swap(results[0], results[2]);
   set(results[0], "stable.verdict", std::string("saturated"));
-  EXPECT_EQ(answers_of(results)[1].substr(0, 50), "hcache lowers p99 TTFT by 7.38 % against kv_offloa");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 62), kBesideNext);
 }
 
 TEST(Answers, DoNotCountOutdatedNotesAsTrue) {
@@ -209,7 +212,7 @@ TEST(Answers, NameTurnsThatAreRejectedOrAbandonedBeforeAnyLatency) {
   // 0.1 % is few.
   set(results[0], "rejected_share", 0.001);
   set(results[1], "abandoned", int64_t{9});
-  EXPECT_EQ(answers_of(results).front().substr(0, 8), "a halves");
+  EXPECT_EQ(answers_of(results).front().substr(0, 23), "In one run a has a 50.0");
   EXPECT_NE(all_of(results).find("Warning: a rejects 0.100 % of the turns"), std::string::npos);
 }
 
@@ -218,7 +221,7 @@ TEST(Answers, NameTruncatedTurnsAndPraiseNobodyWhoTruncatesMore) {
   set(results[0], "truncated_share", 0.05);
   set(results[1], "truncated_share", 0.05);
   EXPECT_EQ(answers_of(results)[0], "Every setting truncates 5.00 % of the turns.");
-  EXPECT_EQ(answers_of(results)[1].substr(0, 8), "a halves");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 23), "In one run a has a 50.0");
   set(results[1], "truncated_share", 0.04);
   EXPECT_EQ(answers_of(results)[0], "a truncates 5.00 % and b truncates 4.00 % of the turns.");
   expect_no_praise(results, "a");
@@ -277,8 +280,8 @@ TEST(Answers, NameTheLatencyThatDecidesWhereTtftDoesNot) {
 TEST(Answers, NameTheLatencyThatSpeaksAgainstTheLeastTtft) {
   EXPECT_EQ(
       answers_of({result("4", 238, 92.2), result("2+2", 774, 9.72)})[0],
-      "4 lowers p99 TTFT by 69.3 % against 2+2 (238 against 774 ms; one run, so chance is not excluded) and "
-      "stores nothing; but 2+2 lowers p99 ITL by 89.5 % against 4 (9.72 ms against 92.2 ms).");
+      "In one run 4 has a 69.3 % lower p99 TTFT than 2+2 (238 against 774 ms), which may be chance; 4 stores "
+      "nothing; but 2+2 has a 89.5 % lower p99 ITL than 4 (9.72 ms against 92.2 ms).");
 }
 
 TEST(Answers, AreTwoBesideWhatIsWrongWhereTheyAreBrief) {
@@ -291,6 +294,8 @@ TEST(Answers, AreTwoBesideWhatIsWrongWhereTheyAreBrief) {
   EXPECT_EQ(brief_sentences(of(results)), (Texts{all[1], all[2]}));
   results[0].notes = {"loads block"};
   EXPECT_EQ(brief_sentences(of(results), 2).back(), "1 note and 2 assumptions: --explain");
+  results[0].notes.emplace_back("priced: A100 2024-07");
+  EXPECT_EQ(brief_sentences(of(results), 2).back(), "2 notes and 2 assumptions: --explain");
 }
 
 TEST(Answers, SplitSettingsWhereTheRunsDo) {

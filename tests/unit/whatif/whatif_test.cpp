@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/embedded_pages.h"
 #include "scenario/load.h"
 #include "unit/cli.h"
-#include "whatif/page.h"
 
 namespace kvcap::whatif_test {
 namespace {
