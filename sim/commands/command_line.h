@@ -35,7 +35,7 @@ class Declared {
   Declared& required();
   // --help shows the current value of the variable as the default.
   Declared& with_default();
-  Declared& hidden();  // left out of --help
+  Declared& hidden();                     // left out of --help
   Declared& within(int least, int most);  // REQUIRES: an integer
   Declared& one_of(std::vector<std::string> allowed);
 

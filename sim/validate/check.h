@@ -58,6 +58,7 @@ struct Check {
     double simulated = 0, reference = 0;
   };
   std::vector<Case> cases;
+  std::string cases_of;  // the policy whose restorations the cases are; empty: other figures
   // A simulated number as a point of a published figure, together with the published number or range.
   struct Point {
     std::string figure, y_axis, series;

@@ -119,20 +119,22 @@ TEST(Takeaways, OfARestorationAreTheseFactors) {
 TEST(Takeaways, OfValidationsCountVerdictsAndPromises) {
   std::vector<Json> checks = {check("a", "inside", 0, true), check("b", "near", 0.05),
                               check("c", "outside", 0.5), check("d", "not comparable", 9)};
-  expect_says(
-      said({input("v", validation(checks))}, "validation"),
-      "Of 3 numbers compared with published, measured or analytic ones, 1 are inside, 1 near and 1 outside; 1 "
-      "cannot be compared.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "Of 3 numbers compared with published, measured or analytic ones, 1 are inside, 1 near and 1 "
+              "outside; 1 "
+              "cannot be compared.");
   expect_says(said({input("v", validation(checks))}, "validation"),
               "The one number with a stated accuracy is within it.");
-  expect_says(said({input("v", validation(checks))}, "validation"), "The largest error is that of c, 50.0 %.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "The largest error is that of c, 50.0 %.");
   Json fitted = check("e", "outside", 0.9);
   fitted["role"] = "fitted";
   checks.push_back(fitted);
   expect_says(said({input("v", validation(checks))}, "validation"), "Of 3 numbers");
   expect_says(said({input("v", validation(checks))}, "validation"),
               "1 more is no evidence, because the model was fitted to it or was given it.");
-  expect_says(said({input("v", validation(checks))}, "validation"), "The largest error is that of c, 50.0 %.");
+  expect_says(said({input("v", validation(checks))}, "validation"),
+              "The largest error is that of c, 50.0 %.");
   checks[2]["promised"] = true;
   expect_says(said({input("v", validation(checks))}, "validation"), "Outside the stated accuracy: c.");
 }
@@ -171,9 +173,8 @@ TEST(Takeaways, OfSweepsCompareChoicesUnderTheHeaviestLoadThatMostPointsServe) {
       sentences,
       "At session rate 0.200 sessions/s, p99 TTFT depends most on the policy: its median is 100 ms at b "
       "and 300 ms at a.");
-  expect_says(
-      sentences,
-      "At session rate 0.200 sessions/s, the lowest p99 TTFT is 100 ms (b), the highest 300 ms (a).");
+  expect_says(sentences,
+              "At session rate 0.200 sessions/s, the lowest p99 TTFT is 100 ms (b), the highest 300 ms (a).");
   expect_says(sentences, "the lowest cost is 5.00 $/M tokens (a), the highest 6.00 $/M tokens (b).");
   // Nothing but the load: its ends, and no cost.
   rows["parameters"] = {rate};
