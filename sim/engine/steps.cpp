@@ -257,6 +257,17 @@ void Steps::catch_up(double now_s) {
   skip_before(step_.run.steps_to_reach(done_s - 1e-9, step_.most_steps));
 }
 
+// Restorations that compute delay the steps, so none of them ends earlier than without.
+double Steps::quiet_until_s() const {
+  if (!in_long_run()) return std::numeric_limits<double>::infinity();
+  int64_t quiet = step_.most_steps;
+  if (step_.ends_with_step > 0) quiet = step_.ends_with_step - 1;
+  for (const Slice& slice : current_.slices) {
+    quiet = std::min(quiet, step_.skipped + 1 + scheduler_.steps_before_blocks(*slice.request));
+  }
+  return step_.start_s + step_.run.sum_s(quiet);
+}
+
 // Counts the run's steps before `step` (the first is 1).
 void Steps::skip_before(int64_t step) {
   const bool ends = step == step_.ends_with_step;

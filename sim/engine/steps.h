@@ -73,6 +73,8 @@ class Steps {
   bool is_running() const { return step_.running; }
   // True during a run of decode steps that an event may cut short.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
+  // Returns a time up to which the run's steps neither take nor release blocks; infinity: no run.
+  double quiet_until_s() const;
   // Notes an event: the engine is called soon, unless a single step runs, whose end handles the event.
   void wake() const;
   const StepPlan& current() const { return current_; }

@@ -83,6 +83,7 @@ class Fleet {
     ServerView view;
     int64_t left_waiting = 0;  // turns that the last plan left in the queue
     double begun_s = 0;        // beginning of the last step or run of steps
+    double quiet_until_s = 0;  // Steps::quiet_until_s()
   };
   // A failure or recovery of a node.
   struct Change {
@@ -129,6 +130,8 @@ class Fleet {
                                          std::optional<std::size_t> before, double now_s);
   void report_metrics(Slot unit, double now_s);
   void scrape(std::size_t member, NodeFacts& facts, double now_s);
+  static void catch_up(Member& member, double now_s);
+  static void read_engine(const Instance& instance, NodeFacts& facts);
   void learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s);
   std::vector<Part> prompt_parts(const TurnText& text) const;
   std::optional<std::size_t> choose_by_facts(Pool& pool, std::optional<std::size_t> before,
