@@ -180,6 +180,7 @@ void Fleet::work(double now_s) {
       member.left_waiting = member.instance->queued();
       member.begun_s = now_s;
       member.quiet_until_s = member.instance->steps().quiet_until_s();
+      member.same_metrics_until_s = 0;
     }
   }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
@@ -214,14 +215,13 @@ void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
   Member& member = members_[node];
   const double period_s = parts_.options.router.metrics_period_s;
   const double scrape_s = ServerView::scrape_s(now_s, period_s);
-  const bool is_unchanged = member.view.reported_s() > member.begun_s && member.left_waiting == 0 &&
-                            scrape_s <= member.quiet_until_s;
-  if (!is_unchanged && member.instance->steps().in_long_run() &&
+  if (scrape_s > member.same_metrics_until_s && member.instance->steps().in_long_run() &&
       scrape_s > std::max(member.begun_s, member.view.reported_s()) + kTimeResolution_s) {
     // Its steps have ended without events. Arrivals interrupt it unless the queue is blocked.
     catch_up(member, scrape_s);
     const int64_t waiting = member.left_waiting > 0 ? member.instance->waiting() : 0;
     member.view.report({waiting, member.instance->held_share()}, scrape_s, period_s);
+    if (member.left_waiting == 0) member.same_metrics_until_s = member.quiet_until_s;
   }
   const ServerMetrics& metrics = member.view.scraped(now_s, period_s);
   facts.waiting = metrics.waiting;
