@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace kvcap {
 namespace {
@@ -17,6 +18,16 @@ constexpr double kFarSteps = 1e15;  // later than the end of any run
 const ServingOptions kWithoutHostTime;
 
 }  // namespace
+
+Ramp Ramp::from(int64_t step) const {
+  return {.first_s = first_s + growth_s * static_cast<double>(step),
+          .growth_s = growth_s,
+          .steps = steps == kUnlimitedSteps ? steps : steps - step};
+}
+
+DecodeRun DecodeRun::steady(double step_s) {
+  return DecodeRun({{.first_s = step_s, .growth_s = 0, .steps = kUnlimitedSteps}});
+}
 
 double DecodeRun::sum_s(int64_t steps) const {
   double total_s = 0;
@@ -64,11 +75,34 @@ DecodeRun DecodeRun::at_least(double seconds) const {
       ramps.push_back({.first_s = seconds, .growth_s = 0, .steps = short_steps});
     }
     if (short_steps == ramp.steps) continue;
-    ramps.push_back({.first_s = ramp.first_s + ramp.growth_s * static_cast<double>(short_steps),
-                     .growth_s = ramp.growth_s,
-                     .steps = ramp.steps == kUnlimitedSteps ? kUnlimitedSteps : ramp.steps - short_steps});
+    ramps.push_back(ramp.from(short_steps));
   }
   return DecodeRun(std::move(ramps));
+}
+
+DecodeRun DecodeRun::longest(const DecodeRun& other) const {
+  std::vector<Ramp> ramps;
+  auto mine = ramps_.begin(), others = other.ramps_.begin();
+  int64_t of_mine = 0, of_others = 0;  // steps of the current ramps that are done
+  for (;;) {
+    Ramp longer = mine->from(of_mine), shorter = others->from(of_others);
+    int64_t steps = std::min(longer.steps, shorter.steps);
+    if (std::pair(shorter.first_s, shorter.growth_s) > std::pair(longer.first_s, longer.growth_s))
+      std::swap(longer, shorter);
+    if (shorter.growth_s > longer.growth_s) {
+      const double crossing =
+          std::ceil((longer.first_s - shorter.first_s) / (shorter.growth_s - longer.growth_s));
+      if (crossing < std::min(kFarSteps, static_cast<double>(steps)))
+        steps = std::max<int64_t>(1, static_cast<int64_t>(crossing));
+    }
+    longer.steps = steps;
+    ramps.push_back(longer);
+    if (steps == kUnlimitedSteps) return DecodeRun(std::move(ramps));
+    of_mine += steps;
+    of_others += steps;
+    if (of_mine == mine->steps) ++mine, of_mine = 0;
+    if (of_others == others->steps) ++others, of_others = 0;
+  }
 }
 
 StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors, const ServingOptions& serving,

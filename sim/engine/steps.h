@@ -1,7 +1,8 @@
 // Steps: the steps of one engine: what is planned, how long it takes, and when it ends.
 //
-// A run of decode steps that no event interrupts is one step here (request fidelity). If drafts are verified,
-// each step is its own, because its number of tokens per sequence is random.
+// A run of decode steps that no event interrupts is one step here (request fidelity), also on ranks in
+// lockstep. If drafts are verified, each step is its own, because its number of tokens per sequence is
+// random.
 //
 // Under pipeline parallelism the step here is that of the first stage. Its end passes the batch on to the
 // other stages, and land() ends it. As in vLLM V1 (engine/core.py, step_with_batch_queue) there are at most
@@ -64,11 +65,15 @@ class Steps {
   void fail(double now_s) const;
 
   // Ranks in lockstep: the rows of the plan, at least the one of a rank without work; those of other ranks;
-  // and the seconds of the step, which are extended to those of the slowest rank.
+  // the durations of the steps and how many may follow each other on this rank alone; and those of all ranks,
+  // whose steps are as long as the slowest's. keep_pace(): ends the run with the step that another rank ends
+  // it with.
   int64_t rows() const;
   void set_rows_of_others(int64_t rows) { step_time_.set_tokens_of_others(rows); }
-  double work_s() const { return step_.work_s; }
-  void wait_for_slowest(double work_s);
+  DecodeRun durations() const;
+  int64_t most_steps() const { return step_.most_steps; }
+  void wait_for_slowest(const DecodeRun& slowest, int64_t most_steps);
+  void keep_pace(const Steps& other);
 
   bool is_running() const { return step_.running; }
   // True during a run of decode steps that an event may cut short.
@@ -107,7 +112,9 @@ class Steps {
     // The step after it is planned when it begins.
     int64_t ends_with_step = 0;
     DecodeRun run, gpu_run;  // durations of decode-only steps
-    int64_t copies = 0;      // copies of KV windows per step
+    // Ranks in lockstep: the durations on this rank alone; it waits for the rest.
+    std::optional<DecodeRun> own_run;
+    int64_t copies = 0;  // copies of KV windows per step
   };
 
   // A batch that has left the first stage.
@@ -118,6 +125,8 @@ class Steps {
   };
 
   void time_step();
+  void time_empty_step(double host_s);
+  void set_steps(int64_t steps);
   void time_stage(double host_s);
   void pass_on(double now_s);
   void drop_preempted();
@@ -126,6 +135,7 @@ class Steps {
   void time_run(double host_s, double copies_s, int64_t most);
   double mixed_step_s(const StepPlan& plan);
   bool throttles(int64_t number) const;
+  bool defers_prompts() const;
   double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
   int64_t tokens_of(const Slice& slice) const;
   int64_t copies_due(int64_t& for_steps) const;
