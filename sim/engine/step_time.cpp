@@ -40,18 +40,25 @@ double DecodeRun::sum_s(int64_t steps) const {
   return total_s;
 }
 
+// Estimates the number from the ramp that reaches the time, and corrects what rounding has shifted.
 int64_t DecodeRun::steps_to_reach(double seconds, int64_t at_most) const {
-  int64_t low = 1;
-  int64_t high = at_most;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (sum_s(middle) >= seconds) {
-      high = middle;
-    } else {
-      low = middle + 1;
+  if (seconds <= 0) return 1;
+  double estimate = 0, left_s = seconds;
+  for (const Ramp& ramp : ramps_) {
+    const double ramp_s = ramp.steps == kUnlimitedSteps ? left_s : ramp.sum_s(ramp.steps);
+    if (ramp_s >= left_s) {
+      const double slope = ramp.first_s - ramp.growth_s / 2;
+      estimate += 2 * left_s / (slope + std::sqrt(slope * slope + 2 * ramp.growth_s * left_s));
+      break;
     }
+    left_s -= ramp_s;
+    estimate += static_cast<double>(ramp.steps);
   }
-  return low;
+  int64_t steps =
+      static_cast<int64_t>(std::clamp(estimate, 1.0, std::min(kFarSteps, static_cast<double>(at_most))));
+  while (steps > 1 && sum_s(steps - 1) >= seconds) --steps;
+  while (steps < at_most && sum_s(steps) < seconds) ++steps;
+  return steps;
 }
 
 DecodeRun DecodeRun::longer_by(double seconds) const {
