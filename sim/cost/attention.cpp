@@ -1,6 +1,7 @@
 #include "cost/attention.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -36,6 +37,14 @@ int64_t longest_rows(std::span<const PrefillChunk> chunks) {
   return rows;
 }
 
+// Returns the sum of floor((offset + i step) / divisor) over i < count, as Euclid's algorithm finds it.
+int64_t sum_of_quotients(int64_t count, int64_t step, int64_t divisor, int64_t offset) {
+  if (count == 0) return 0;
+  const int64_t whole = count * (count - 1) / 2 * (step / divisor) + count * (offset / divisor);
+  const int64_t last = count * (step % divisor) + offset % divisor;
+  return whole + sum_of_quotients(last / divisor, divisor, step % divisor, last % divisor);
+}
+
 // Computes the time of thread blocks that start on all multiprocessors in the order in which they are added.
 class Waves {
  public:
@@ -51,6 +60,22 @@ class Waves {
     const int64_t now = divide_up(blocks_, sm_count_);
     waves_s_ += static_cast<double>(now - waves_) * block_s;
     waves_ = now;
+  }
+
+  // Adds `groups` groups, each with `keys_less` fewer keys than the one before. REQUIRES: a longer group
+  // comes before them.
+  void add_falling(const BlockGroup& first, int64_t groups, double keys_less) {
+    if (groups == 0) return;
+    const double first_s = first.keys * key_s_ + efficiency_.block_s, less_s = keys_less * key_s_;
+    const int64_t before = blocks_;
+    blocks_ += groups * first.blocks;
+    work_s_ +=
+        static_cast<double>(groups * first.blocks) * (first_s - less_s * static_cast<double>(groups - 1) / 2);
+    // Wave w begins with block w sm_count, which belongs to one of these groups.
+    const int64_t begun = divide_up(blocks_, sm_count_) - waves_;
+    const int64_t passed = sum_of_quotients(begun, sm_count_, first.blocks, waves_ * sm_count_ - before);
+    waves_s_ += static_cast<double>(begun) * first_s - static_cast<double>(passed) * less_s;
+    waves_ += begun;
   }
 
   double seconds() const {
@@ -87,27 +112,10 @@ class Grid {
     groups_.push_back({heads_ * blocks, in_window(static_cast<double>(chunk.cached_tokens), 0)});
   }
 
-  // Calls `visit` for the groups of a prompt, those with the most keys first.
-  template <class Visit>
-  void for_each(PrefillChunk chunk, Visit&& visit) const {
-    if (chunk.new_tokens == 0) return;
-    const auto cached = static_cast<double>(chunk.cached_tokens);
-    const auto queries = static_cast<double>(chunk.new_tokens);
-    const auto block_m = static_cast<double>(efficiency_.block_m);
-    if (efficiency_.model == EfficiencyModel::wave) {
-      visit({heads_ * divide_up(chunk.new_tokens, efficiency_.block_m),
-             in_window(cached + queries / 2 + block_m / 2, block_m)});
-      return;
-    }
-    const double tokens_of_block = block_m / static_cast<double>(group_);
-    for (int64_t i = row_blocks(chunk.new_tokens); i > 0; --i) {
-      const double keys = cached + std::min(queries, static_cast<double>(i) * tokens_of_block);
-      visit({heads_, in_window(keys, tokens_of_block)});
-    }
-  }
-
   void add(PrefillChunk chunk) {
-    for_each(chunk, [this](const BlockGroup& group) { groups_.push_back(group); });
+    if (chunk.new_tokens == 0) return;
+    if (efficiency_.model == EfficiencyModel::wave) return groups_.push_back(whole(chunk));
+    for (int64_t i = row_blocks(chunk.new_tokens); i > 0; --i) groups_.push_back({heads_, keys(chunk, i)});
   }
 
   void add(DecodeRows rows) {
@@ -130,14 +138,46 @@ class Grid {
     return waves.seconds();
   }
 
-  // Returns the time of a grid with only this prompt.
+  // The same for one prompt alone, without a loop over its groups: after the first one, as many as a window
+  // allows have the same number of keys, and the number falls from there.
   double seconds(PrefillChunk chunk, double key_s, int64_t sm_count) const {
+    if (chunk.new_tokens == 0) return 0;
     Waves waves(efficiency_, key_s, sm_count);
-    for_each(chunk, [&waves](const BlockGroup& group) { waves.add(group); });
+    if (efficiency_.model == EfficiencyModel::wave) {
+      waves.add(whole(chunk));
+      return waves.seconds();
+    }
+    const int64_t groups = row_blocks(chunk.new_tokens);
+    int64_t falling = groups - 1;
+    if (window_ > 0) {
+      const double below = static_cast<double>(window_ - chunk.cached_tokens) / tokens_of_block();
+      falling = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(below)), 0, falling);
+    }
+    waves.add({heads_, keys(chunk, groups)});
+    const int64_t equal = groups - 1 - falling;
+    if (equal > 0) waves.add({heads_ * equal, keys(chunk, groups - 1)});
+    waves.add_falling({heads_, keys(chunk, falling)}, falling, tokens_of_block());
     return waves.seconds();
   }
 
  private:
+  // In the model `wave` all blocks of a prompt have its mean number of keys.
+  BlockGroup whole(PrefillChunk chunk) const {
+    const auto cached = static_cast<double>(chunk.cached_tokens);
+    const auto queries = static_cast<double>(chunk.new_tokens);
+    const auto block_m = static_cast<double>(efficiency_.block_m);
+    return {heads_ * divide_up(chunk.new_tokens, efficiency_.block_m),
+            in_window(cached + queries / 2 + block_m / 2, block_m)};
+  }
+  // Returns the keys of the blocks of a prompt's i-th row block, from 1 on.
+  double keys(PrefillChunk chunk, int64_t i) const {
+    const double queries =
+        std::min(static_cast<double>(chunk.new_tokens), static_cast<double>(i) * tokens_of_block());
+    return in_window(static_cast<double>(chunk.cached_tokens) + queries, tokens_of_block());
+  }
+  double tokens_of_block() const {
+    return static_cast<double>(efficiency_.block_m) / static_cast<double>(group_);
+  }
   // Returns the keys of a block of `rows` queries: with a window, at most those of its first query and its
   // own rows.
   double in_window(double keys, double rows) const {

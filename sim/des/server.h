@@ -1,10 +1,14 @@
 // Building blocks of the SimGrid world. The simulation does not use SimGrid actors, so SimGrid reports the
 // completion of an activity immediately, through a callback that may start more activities.
 //
-//   Clock    the time of the simulation, and how many activities are under way
+//   Clock    the time of the simulation, and how many activities of SimGrid are under way
 //   Agenda   jobs to run after the current callback has returned
-//   Pending  one activity and its continuation
+//   Timers   ends that are known
+//   Pending  one timer or activity and its continuation
 //   Server   a queue that serves one item at a time
+//
+// SimGrid computes the ends of transfers that share a link. All other ends are known when a job begins, so
+// they are timers, which cost a fraction of an activity.
 //
 // Private to this folder because it exposes SimGrid types.
 #pragma once
@@ -13,6 +17,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
+#include <map>
+#include <optional>
 #include <simgrid/s4u.hpp>
 #include <utility>
 #include <vector>
@@ -57,17 +64,50 @@ class Agenda {
   std::deque<std::function<void()>> jobs_;
 };
 
-// One running activity and the function to call when it completes.
+class Pending;
+
+// The timers that have not rung yet, by their times; of equal ones, in the order in which they were set.
+class Timers {
+ public:
+  using Place = std::pair<double, uint64_t>;  // time, number
+
+  double next_s() const {
+    return timers_.empty() ? std::numeric_limits<double>::infinity() : timers_.begin()->first.first;
+  }
+  Place set(double at_s, Pending& pending) {
+    const Place place{at_s, ++number_};
+    timers_.emplace(place, &pending);
+    return place;
+  }
+  void call_off(const Place& place) { timers_.erase(place); }
+  // REQUIRES: a timer is left.
+  Pending& first() { return *timers_.begin()->second; }
+
+ private:
+  std::map<Place, Pending*> timers_;
+  uint64_t number_ = 0;
+};
+
+// One timer or running activity, and the function to call when it is over.
 class Pending {
  public:
   using Then = std::function<void()>;
 
-  explicit Pending(Clock& clock) : clock_(clock) {}
+  Pending(Clock& clock, Timers& timers) : clock_(clock), timers_(timers) {}
 
   const sg4::Activity* activity() const { return activity_.get(); }
+  // Returns the seconds until the timer rings. REQUIRES: pass() set one.
+  double left_s() const { return timer_->first - clock_.now_s(); }
 
-  // Calls `then` after `seconds`. REQUIRES: `host` has an idle core; its speed is 1.
-  void pass(sg4::Host* host, double seconds, Then then) {
+  // Calls `then` after `seconds`.
+  void pass(double seconds, Then then) {
+    timer_ = timers_.set(clock_.now_s() + seconds, *this);
+    then_ = std::move(then);
+  }
+
+  // Calls `then` after `seconds` while activities are under way. REQUIRES: `host` has an idle core; its speed
+  // is 1.
+  void pass_beside_others(sg4::Host* host, double seconds, Then then) {
     const sg4::ExecPtr exec = sg4::Exec::init();
     exec->set_flops_amount(seconds)->set_host(host);
     exec->start();
@@ -78,8 +118,9 @@ class Pending {
     begin(sg4::Comm::sendto_async(from, to, static_cast<uint64_t>(std::llround(bytes))), std::move(then));
   }
 
-  // Cancels the activity; `then` is not called.
+  // Cancels the timer or the activity; `then` is not called.
   void call_off() {
+    if (timer_) timers_.call_off(*std::exchange(timer_, {}));
     if (!activity_) return;
     const sg4::ActivityPtr called_off = activity_;
     put_away();
@@ -92,7 +133,11 @@ class Pending {
     return pending->activity() == &ended ? pending : nullptr;
   }
   void over() {
-    put_away();
+    if (timer_) {
+      timers_.call_off(*std::exchange(timer_, {}));
+    } else {
+      put_away();
+    }
     const Then then = std::move(then_);
     then();
   }
@@ -117,6 +162,8 @@ class Pending {
   }
 
   Clock& clock_;
+  Timers& timers_;
+  std::optional<Timers::Place> timer_;
   sg4::ActivityPtr activity_;
   Then then_;
   std::vector<sg4::ActivityPtr> over_, long_over_;
@@ -127,7 +174,8 @@ class Pending {
 template <class Piece>
 class Server {
  public:
-  Server(Clock& clock, Agenda& agenda) : pending_(clock), clock_(clock), agenda_(agenda) {}
+  Server(Clock& clock, Timers& timers, Agenda& agenda)
+      : pending_(clock, timers), clock_(clock), agenda_(agenda) {}
   virtual ~Server() = default;
 
  protected:
@@ -152,9 +200,9 @@ class Server {
   }
   // Calls `then` after `seconds`, or immediately if that is below the resolution.
   template <class Then>
-  void after(double seconds, sg4::Host* host, Then then) {
+  void after(double seconds, Then then) {
     if (seconds <= kResolution_s) return then();
-    pending_.pass(host, seconds, [this, then] {
+    pending_.pass(seconds, [this, then] {
       then();
       go_on();
     });

@@ -33,13 +33,45 @@ struct Transfer {
   std::function<void(TransferPhase)> on_phase;
 };
 
+class SimgridLane;
+
+// A link, and the lanes whose bytes flow over it with the bandwidth that each would use if nothing slowed it.
+struct Road {
+  struct User {
+    SimgridLane* lane = nullptr;
+    double bytes_per_s = 0;
+  };
+
+  sg4::Link* link = nullptr;
+  std::vector<User> users = {};
+
+  bool is_crowded() const {
+    double asked_bytes_per_s = 0;
+    for (const User& user : users) asked_bytes_per_s += user.bytes_per_s;
+    return asked_bytes_per_s > link->get_bandwidth() * (1 + 1e-9);
+  }
+};
+
+// A road of a lane, and how often its bytes cross it.
+struct Crossing {
+  Road* road = nullptr;
+  int times = 0;
+};
+
 // A lane with one transfer in flight at a time: a single transfer uses the full bandwidth of the route, and
-// more would only share it.
+// more would only share it. A transfer
+// has its whole route, and so a known end, as long as none of its roads is crowded. Once one is, SimGrid
+// shares it between the transfers that use it.
 class SimgridLane : public Lane, public Server<Transfer> {
  public:
-  SimgridLane(Clock& clock, Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route,
-              const LinkObserver& observer)
-      : Server(clock, agenda), from_(from), to_(to), route_(std::move(route)), observer_(observer) {}
+  SimgridLane(Clock& clock, Timers& timers, Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route,
+              std::vector<Crossing> crossings, const LinkObserver& observer)
+      : Server(clock, timers, agenda),
+        from_(from),
+        to_(to),
+        route_(std::move(route)),
+        crossings_(std::move(crossings)),
+        observer_(observer) {}
 
   void move(double alone_s, double latency_s, std::function<void(TransferPhase)> on_phase,
             double ready_s) override {
@@ -48,43 +80,79 @@ class SimgridLane : public Lane, public Server<Transfer> {
   }
 
   double pending_s() const override {
-    if (!carries_) return queued_s_;
-    return queued_s_ + (pending_.activity()->get_remaining() + later_bytes_) / route_.bytes_per_s();
+    switch (flow_) {
+      case Flow::none:
+        return queued_s_;
+      case Flow::alone:
+        return queued_s_ + pending_.left_s();
+      case Flow::shared:
+        return queued_s_ + (pending_.activity()->get_remaining() + later_bytes_) / route_.bytes_per_s();
+    }
+    KVCAP_BUG("unknown flow");
   }
 
   void drop_all() {
     give_up();
     queued_s_ = 0;
-    carries_ = false;
+    leave_roads();
   }
 
  private:
+  enum class Flow : uint8_t { none, alone, shared };
+
   void serve() override {
     began_s_ = now_s();
     current_.on_phase(TransferPhase::began);
     const double until_ready_s = std::max(0.0, current_.ready_s - began_s_);
     began_s_ += until_ready_s;
-    after(until_ready_s + current_.latency_s, from_, [this] { carry(); });
+    after(until_ready_s + current_.latency_s, [this] { carry(); });
   }
 
   void carry() {
     queued_s_ = queue_.empty() ? 0 : queued_s_ - current_.alone_s;
     if (current_.alone_s <= kResolution_s) return arrived();
-    carries_ = true;
-    later_bytes_ = current_.alone_s * route_.bytes_per_s();
+    flow_ = Flow::alone;
+    pending_.pass(current_.alone_s, [this] { carried(); });
+    for (const Crossing& crossing : crossings_) {
+      Road& road = *crossing.road;
+      road.users.push_back({this, crossing.times * route_.bytes_per_s()});
+      if (!road.is_crowded()) continue;
+      for (const Road::User& user : road.users) user.lane->share();
+    }
+  }
+
+  // One of its roads is crowded from now on.
+  void share() {
+    if (flow_ != Flow::alone || pending_.left_s() <= kResolution_s) return;
+    const double left_s = pending_.left_s();
+    pending_.call_off();
+    carry_shared(left_s);
+  }
+
+  void carry_shared(double alone_s) {
+    flow_ = Flow::shared;
+    later_bytes_ = alone_s * route_.bytes_per_s();
     carry_part();
   }
 
   void carry_part() {
     const double bytes = std::min(later_bytes_, kMostBytes);
     later_bytes_ -= bytes;
-    pending_.carry(from_, to_, bytes, [this] {
-      if (later_bytes_ > 0) return carry_part();
-      carries_ = false;
-      report(now_s());
-      arrived();
-      go_on();
-    });
+    pending_.carry(from_, to_, bytes, [this] { later_bytes_ > 0 ? carry_part() : carried(); });
+  }
+
+  void carried() {
+    leave_roads();
+    report(now_s());
+    arrived();
+    go_on();
+  }
+
+  void leave_roads() {
+    if (std::exchange(flow_, Flow::none) == Flow::none) return;
+    for (const Crossing& crossing : crossings_) {
+      std::erase_if(crossing.road->users, [this](const Road::User& user) { return user.lane == this; });
+    }
   }
 
   void arrived() {
@@ -103,11 +171,12 @@ class SimgridLane : public Lane, public Server<Transfer> {
   sg4::Host* from_;
   sg4::Host* to_;
   Route route_;
+  std::vector<Crossing> crossings_;
   const LinkObserver& observer_;
   double queued_s_ = 0;  // time on an idle route of the transfers whose bytes do not flow yet
   double began_s_ = 0;
-  bool carries_ = false;    // bytes of the current transfer are flowing
-  double later_bytes_ = 0;  // remainder of the current transfer that exceeds one activity's limit
+  Flow flow_ = Flow::none;  // of the current transfer's bytes
+  double later_bytes_ = 0;  // shared: remainder of the current transfer that exceeds one activity's limit
 };
 
 struct Work {
@@ -117,8 +186,7 @@ struct Work {
 
 class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
  public:
-  // REQUIRES: the queue is the only user of `host`.
-  SimgridComputeQueue(Clock& clock, Agenda& agenda, sg4::Host* host) : Server(clock, agenda), host_(host) {}
+  using Server::Server;
 
   void run(double seconds, std::function<void()> done) override {
     asked_s_ += seconds;
@@ -138,7 +206,7 @@ class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
   void serve() override {
     running_ = true;
     running_since_s_ = now_s();
-    after(current_.seconds, host_, [this] { done(); });
+    after(current_.seconds, [this] { done(); });
   }
 
   void done() {
@@ -149,7 +217,6 @@ class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
     finished();
   }
 
-  sg4::Host* host_;
   bool running_ = false;
   double running_since_s_ = 0;
   double served_s_ = 0;
@@ -159,17 +226,18 @@ class SimgridComputeQueue : public ComputeQueue, public Server<Work> {
 // Names of the node's hosts and links begin with `prefix`.
 class SimgridNode : public Node {
  public:
-  SimgridNode(Clock& clock, Agenda& agenda, sg4::NetZone* zone, const std::string& prefix,
+  SimgridNode(Clock& clock, Timers& timers, Agenda& agenda, sg4::NetZone* zone, const std::string& prefix,
               LinkObserver observer)
       : clock_(clock),
+        timers_(timers),
         agenda_(agenda),
         zone_(zone),
         prefix_(prefix),
         observer_(std::move(observer)),
-        compute_(clock, agenda, zone->create_host(prefix + "gpu", 1)) {}
+        compute_(clock, timers, agenda) {}
 
   // `remote`: the link of the remote tier that all nodes share; nullptr if they share none.
-  void build(const HardwareProfile& hardware, int64_t gpus, sg4::Link* remote) {
+  void build(const HardwareProfile& hardware, int64_t gpus, Road* remote) {
     if (remote) links_[Resource::remote] = remote;
     make_duplex(hardware.pcie, static_cast<double>(gpus));
     for (Tier from : kTiers) {
@@ -201,20 +269,27 @@ class SimgridNode : public Node {
     auto* source = zone_->create_host(label + "-from", 1);
     auto* sink = zone_->create_host(label + "-to", 1);
     std::vector<sg4::LinkInRoute> links;
+    std::vector<Crossing> crossings;
+    const auto cross = [&](Road* road) {
+      links.emplace_back(road->link);
+      const auto crossed = std::ranges::find(crossings, road, &Crossing::road);
+      crossed == crossings.end() ? crossings.push_back({road, 1}) : void(++crossed->times);
+    };
     for (const Hop& hop : way.hops) {
-      for (int i = 0; i < hop.crossings; ++i) links.emplace_back(link(hop));
+      for (int i = 0; i < hop.crossings; ++i) cross(link(hop));
       if (hop.resource == Resource::ssd_read || hop.resource == Resource::ssd_write) {
-        links.emplace_back(ssd_media(*hardware.ssd));
+        cross(ssd_media(*hardware.ssd));
       }
       const bool is_pcie = hop.resource == Resource::pcie_h2d || hop.resource == Resource::pcie_d2h;
-      if (is_pcie && pcie_duplex_) links.emplace_back(pcie_duplex_);
+      if (is_pcie && pcie_duplex_) cross(pcie_duplex_);
     }
     zone_->add_route(source->get_netpoint(), sink->get_netpoint(), nullptr, nullptr, links, false);
-    lanes_[{from, to}] = std::make_unique<SimgridLane>(clock_, agenda_, source, sink, way, observer_);
+    lanes_[{from, to}] = std::make_unique<SimgridLane>(clock_, timers_, agenda_, source, sink, way,
+                                                       std::move(crossings), observer_);
   }
 
-  sg4::Link* link(const Hop& hop) {
-    sg4::Link*& made = links_[hop.resource];
+  Road* link(const Hop& hop) {
+    Road*& made = links_[hop.resource];
     if (!made) made = make_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s);
     return made;
   }
@@ -229,7 +304,7 @@ class SimgridNode : public Node {
 
   // Returns a link for what reads and writes of the SSDs share (flash, controllers). It has the bandwidth of
   // the faster direction.
-  sg4::Link* ssd_media(const Ssd& ssd) {
+  Road* ssd_media(const Ssd& ssd) {
     if (!ssd_media_) {
       const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
       ssd_media_ = make_link("ssd_media", static_cast<double>(ssd.count) * faster);
@@ -237,20 +312,22 @@ class SimgridNode : public Node {
     return ssd_media_;
   }
 
-  sg4::Link* make_link(const std::string& of, double bytes_per_s) {
+  Road* make_link(const std::string& of, double bytes_per_s) {
     sg4::Link* made = zone_->create_link(prefix_ + of, bytes_per_s)->set_latency(0);
     made->seal();
-    return made;
+    return &roads_.emplace_back(Road{made});
   }
 
   Clock& clock_;
+  Timers& timers_;
   Agenda& agenda_;
   sg4::NetZone* zone_;
   std::string prefix_;
   LinkObserver observer_;
-  std::map<Resource, sg4::Link*> links_;
-  sg4::Link* ssd_media_ = nullptr;
-  sg4::Link* pcie_duplex_ = nullptr;
+  std::deque<Road> roads_;  // the lanes refer to them
+  std::map<Resource, Road*> links_;
+  Road* ssd_media_ = nullptr;
+  Road* pcie_duplex_ = nullptr;
   std::map<std::pair<Tier, Tier>, std::unique_ptr<SimgridLane>> lanes_;
   SimgridComputeQueue compute_;
 };
@@ -288,10 +365,11 @@ class SimgridWorld : public World {
     auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
     // SimGrid keeps a cancelled alarm until the next event, so every alarm gets a core.
     clock_host_ = root->create_host("clock", 1)->set_core_count(kMostAlarms);
-    sg4::Link* remote = nullptr;
+    Road* remote = nullptr;
     if (const std::optional<Remote>& shared = nodes.front().hardware->remote; shared_remote && shared) {
-      remote = root->create_link("remote", shared->bandwidth_bytes_per_s)->set_latency(0);
-      remote->seal();
+      remote = &roads_.emplace_back(
+          Road{root->create_link("remote", shared->bandwidth_bytes_per_s)->set_latency(0)});
+      remote->link->seal();
     }
     if (interconnect) connect(root, *interconnect, nodes);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -299,7 +377,7 @@ class SimgridWorld : public World {
       auto* zone = many ? sg4::create_full_zone(prefix + "node")->set_parent(root) : root;
       NodeParts& parts = nodes[i];
       nodes_.push_back(
-          std::make_unique<SimgridNode>(clock_, agenda_, zone, prefix, std::move(parts.observer)));
+          std::make_unique<SimgridNode>(clock_, timers_, agenda_, zone, prefix, std::move(parts.observer)));
       nodes_.back()->build(*parts.hardware, parts.gpus, remote);
       if (zone != root) zone->seal();
     }
@@ -350,51 +428,57 @@ class SimgridWorld : public World {
   }
 
  private:
-  // Creates a host and a link for each node. Waiting occupies a core, and several lanes of a sender may wait
-  // at the same time, so a host has one core per node.
+  // Creates a host and a link per node.
   void connect(sg4::NetZone* root, const Interconnect& interconnect, const std::vector<NodeParts>& nodes) {
     auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
     std::vector<sg4::Host*> hosts;
-    std::vector<sg4::Link*> links;
+    std::vector<Road*> ways;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::string prefix = "interconnect-" + std::to_string(i);
       const Route& end = i < interconnect.senders ? interconnect.sends : interconnect.receives;
-      hosts.push_back(zone->create_host(prefix, 1)->set_core_count(static_cast<int>(nodes.size())));
-      links.push_back(zone->create_link(prefix + "-link", end.bytes_per_s())->set_latency(0));
-      links.back()->seal();
+      hosts.push_back(zone->create_host(prefix, 1));
+      ways.push_back(
+          &roads_.emplace_back(Road{zone->create_link(prefix + "-link", end.bytes_per_s())->set_latency(0)}));
+      ways.back()->link->seal();
     }
     const double slower_bytes_per_s = interconnect.route().bytes_per_s();
     const double sender_part = slower_bytes_per_s / interconnect.sends.bytes_per_s();
     const double receiver_part = slower_bytes_per_s / interconnect.receives.bytes_per_s();
     for (std::size_t from = 0; from < interconnect.senders; ++from) {
       for (std::size_t to = interconnect.senders; to < nodes.size(); ++to) {
-        const std::vector<sg4::LinkInRoute> way = {sg4::LinkInRoute(links[from]),
-                                                   sg4::LinkInRoute(links[to])};
+        const std::vector<sg4::LinkInRoute> way = {sg4::LinkInRoute(ways[from]->link),
+                                                   sg4::LinkInRoute(ways[to]->link)};
         zone->add_route(hosts[from]->get_netpoint(), hosts[to]->get_netpoint(), nullptr, nullptr, way, false);
         between_observers_.push_back([=, sender = nodes[from].observer, receiver = nodes[to].observer](
                                          Resource resource, double busy_s, double from_s, double to_s) {
           sender(resource, sender_part * busy_s, from_s, to_s);
           receiver(resource, receiver_part * busy_s, from_s, to_s);
         });
-        between_[{from, to}] = std::make_unique<SimgridLane>(clock_, agenda_, hosts[from], hosts[to],
-                                                             interconnect.route(), between_observers_.back());
+        between_[{from, to}] = std::make_unique<SimgridLane>(
+            clock_, timers_, agenda_, hosts[from], hosts[to], interconnect.route(),
+            std::vector<Crossing>{{ways[from], 1}, {ways[to], 1}}, between_observers_.back());
       }
     }
     zone->seal();
   }
 
-  // Runs the queued jobs. While no activity is under way, advances the clock to the time of the next loop
-  // call and calls the loop. If an activity is under way, sets an alarm that will call the loop.
+  // Starts what was asked for and does what is due. As long as nothing is under way in SimGrid, it goes on
+  // from one timer or call of the loop to the next; else an alarm does.
   void go_on() {
     agenda_.work_off();
-    while (!stopped_ && is_idle() && next_call_s_ < kLastAlarm_s) {
-      alarm_.call_off();
-      clock_.skip_to(next_call_s_);
-      call();
+    while (!stopped_ && next_s() < kLastAlarm_s) {
+      if (next_s() - now_s() > kResolution_s) {
+        if (!is_idle()) break;
+        alarm_.call_off();
+        clock_.skip_to(next_s());
+      }
+      timers_.next_s() <= next_call_s_ ? timers_.first().over() : call();
       agenda_.work_off();
     }
     if (!stopped_) set_alarm();
   }
+
+  double next_s() const { return std::min(next_call_s_, timers_.next_s()); }
 
   // True iff nothing but the alarm is under way.
   bool is_idle() const { return clock_.under_way == (alarm_.activity() ? 1 : 0); }
@@ -414,27 +498,27 @@ class SimgridWorld : public World {
   // clock. So an alarm lasts at most as long as the clock has run (or kExactly_s); if it rings before the
   // loop is due, another alarm is set.
   void set_alarm() {
-    if (alarm_.activity() && alarm_s_ <= next_call_s_) return;
+    if (alarm_.activity() && alarm_s_ <= next_s()) return;
     alarm_.call_off();
-    if (next_call_s_ > kLastAlarm_s) return;
-    const double wait_s = std::min(next_call_s_ - now_s(), std::max(sg4::Engine::get_clock(), kExactly_s));
+    if (next_s() > kLastAlarm_s) return;
+    const double wait_s = std::min(next_s() - now_s(), std::max(sg4::Engine::get_clock(), kExactly_s));
     alarm_s_ = now_s() + wait_s;
-    alarm_.pass(clock_host_, wait_s, [this] {
-      if (next_call_s_ - now_s() <= kResolution_s) call();
-    });
+    alarm_.pass_beside_others(clock_host_, wait_s, [] {});
   }
 
   const SignalHandlers caller_;
   sg4::Engine engine_;
   Clock clock_;
+  Timers timers_;
   Agenda agenda_;
+  std::deque<Road> roads_;  // the lanes refer to them
   std::vector<std::unique_ptr<SimgridNode>> nodes_;
   std::deque<LinkObserver> between_observers_;  // the lanes below refer to them
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<SimgridLane>> between_;
   std::function<double(double)> loop_;
   double next_call_s_ = 0;
   sg4::Host* clock_host_ = nullptr;
-  Pending alarm_{clock_};
+  Pending alarm_{clock_, timers_};
   double alarm_s_ = 0;
   bool in_loop_ = false;
   bool woken_ = false;

@@ -115,10 +115,9 @@ Instance::Plan Instance::prepare(double now_s) {
   return plan_step(now_s);
 }
 
-double Instance::begin(double now_s, int64_t rows_of_others) {
+void Instance::begin(double now_s, int64_t rows_of_others) {
   steps_.set_rows_of_others(rows_of_others);
   begin_step(now_s);
-  return steps_.work_s();
 }
 
 double Instance::settle(double now_s) {

@@ -57,8 +57,11 @@ class Instance {
   enum class Plan : uint8_t { nothing, blocked, step };  // blocked: the engine waits for a load or a save
   std::optional<double> busy_until_s(double now_s);      // the end of the running step, if any
   Plan prepare(double now_s);
-  // Begins the step. Returns how long the step would take on this rank alone.
-  double begin(double now_s, int64_t rows_of_others);
+  void begin(double now_s, int64_t rows_of_others);
+  // Returns the time of the next event that may cut a run of steps short.
+  double next_event_s() const;
+  // True iff restorations take no GPU time from its steps.
+  bool has_whole_gpu() const { return parts_.restorer->pending_compute_s() == 0; }
   // Does the remaining work of the current time. Returns the time of the next call.
   double settle(double now_s);
   Steps& steps() { return steps_; }
@@ -124,7 +127,6 @@ class Instance {
   void begin_step(double now_s);
   double end_of_step(double now_s);
   double idle_until_s(double now_s) const;
-  double next_event_s() const;
   void look_around(double now_s);
   void clear_up(double now_s);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace kvcap {
 namespace {
@@ -18,6 +19,16 @@ const ServingOptions kWithoutHostTime;
 
 }  // namespace
 
+Ramp Ramp::from(int64_t step) const {
+  return {.first_s = first_s + growth_s * static_cast<double>(step),
+          .growth_s = growth_s,
+          .steps = steps == kUnlimitedSteps ? steps : steps - step};
+}
+
+DecodeRun DecodeRun::steady(double step_s) {
+  return DecodeRun({{.first_s = step_s, .growth_s = 0, .steps = kUnlimitedSteps}});
+}
+
 double DecodeRun::sum_s(int64_t steps) const {
   double total_s = 0;
   for (const Ramp& ramp : ramps_) {
@@ -29,18 +40,25 @@ double DecodeRun::sum_s(int64_t steps) const {
   return total_s;
 }
 
+// Estimates the number from the ramp that reaches the time, and corrects what rounding has shifted.
 int64_t DecodeRun::steps_to_reach(double seconds, int64_t at_most) const {
-  int64_t low = 1;
-  int64_t high = at_most;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (sum_s(middle) >= seconds) {
-      high = middle;
-    } else {
-      low = middle + 1;
+  if (seconds <= 0) return 1;
+  double estimate = 0, left_s = seconds;
+  for (const Ramp& ramp : ramps_) {
+    const double ramp_s = ramp.steps == kUnlimitedSteps ? left_s : ramp.sum_s(ramp.steps);
+    if (ramp_s >= left_s) {
+      const double slope = ramp.first_s - ramp.growth_s / 2;
+      estimate += 2 * left_s / (slope + std::sqrt(slope * slope + 2 * ramp.growth_s * left_s));
+      break;
     }
+    left_s -= ramp_s;
+    estimate += static_cast<double>(ramp.steps);
   }
-  return low;
+  int64_t steps =
+      static_cast<int64_t>(std::clamp(estimate, 1.0, std::min(kFarSteps, static_cast<double>(at_most))));
+  while (steps > 1 && sum_s(steps - 1) >= seconds) --steps;
+  while (steps < at_most && sum_s(steps) < seconds) ++steps;
+  return steps;
 }
 
 DecodeRun DecodeRun::longer_by(double seconds) const {
@@ -64,11 +82,34 @@ DecodeRun DecodeRun::at_least(double seconds) const {
       ramps.push_back({.first_s = seconds, .growth_s = 0, .steps = short_steps});
     }
     if (short_steps == ramp.steps) continue;
-    ramps.push_back({.first_s = ramp.first_s + ramp.growth_s * static_cast<double>(short_steps),
-                     .growth_s = ramp.growth_s,
-                     .steps = ramp.steps == kUnlimitedSteps ? kUnlimitedSteps : ramp.steps - short_steps});
+    ramps.push_back(ramp.from(short_steps));
   }
   return DecodeRun(std::move(ramps));
+}
+
+DecodeRun DecodeRun::longest(const DecodeRun& other) const {
+  std::vector<Ramp> ramps;
+  auto mine = ramps_.begin(), others = other.ramps_.begin();
+  int64_t of_mine = 0, of_others = 0;  // steps of the current ramps that are done
+  for (;;) {
+    Ramp longer = mine->from(of_mine), shorter = others->from(of_others);
+    int64_t steps = std::min(longer.steps, shorter.steps);
+    if (std::pair(shorter.first_s, shorter.growth_s) > std::pair(longer.first_s, longer.growth_s))
+      std::swap(longer, shorter);
+    if (shorter.growth_s > longer.growth_s) {
+      const double crossing =
+          std::ceil((longer.first_s - shorter.first_s) / (shorter.growth_s - longer.growth_s));
+      if (crossing < std::min(kFarSteps, static_cast<double>(steps)))
+        steps = std::max<int64_t>(1, static_cast<int64_t>(crossing));
+    }
+    longer.steps = steps;
+    ramps.push_back(longer);
+    if (steps == kUnlimitedSteps) return DecodeRun(std::move(ramps));
+    of_mine += steps;
+    of_others += steps;
+    if (of_mine == mine->steps) ++mine, of_mine = 0;
+    if (of_others == others->steps) ++others, of_others = 0;
+  }
 }
 
 StepTime::StepTime(const CostModel& cost, std::vector<SaveFloor> floors, const ServingOptions& serving,

@@ -29,12 +29,16 @@ struct Ramp {
     const auto n = static_cast<double>(of_steps);
     return n * first_s + growth_s * n * (n - 1) / 2;
   }
+  // Returns the ramp without its first steps.
+  Ramp from(int64_t step) const;
 };
 
 class DecodeRun {
  public:
   DecodeRun() = default;
   explicit DecodeRun(std::vector<Ramp> ramps) : ramps_(std::move(ramps)) {}
+  // Steps of equal length.
+  static DecodeRun steady(double step_s);
   // Returns the seconds of the first `steps` steps.
   double sum_s(int64_t steps) const;
   // Returns the smallest number of steps that together last at least `seconds`, from 1 to `at_most`.
@@ -44,6 +48,8 @@ class DecodeRun {
   // Return the run with `seconds` added to each step, or with each step at least `seconds` long.
   DecodeRun longer_by(double seconds) const;
   DecodeRun at_least(double seconds) const;
+  // Returns the run with each step as long as the longer of both runs' steps.
+  DecodeRun longest(const DecodeRun& other) const;
 
  private:
   std::vector<Ramp> ramps_;  // the last ramp never ends

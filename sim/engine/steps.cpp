@@ -55,18 +55,21 @@ bool Steps::throttles(int64_t number) const {
   return engine_.cost->placement().ranks > 1 && number % serving_.prefill_schedule_interval != 0;
 }
 
+// True iff a later step may compute prompts that this one had to defer.
+bool Steps::defers_prompts() const {
+  return engine_.cost->placement().ranks > 1 && serving_.prefill_schedule_interval > 1 &&
+         scheduler_.waiting().size() + scheduler_.running().size() > current_.slices.size();
+}
+
 // Sets the duration of the step, and how many such steps may follow if no event occurs.
 void Steps::time_step() {
   step_.steps = step_.most_steps = 1;
   step_.skipped = 0;
   step_.ends_with_step = 0;
   step_.copies = 0;
+  step_.own_run.reset();
   const double host = step_time_.host_s(current_.slices.size(), scheduler_.waiting().size());
-  if (current_.empty()) {
-    step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);
-    step_.work_s = step_time_.step_s(step_.gpu_s, host);
-    return;
-  }
+  if (current_.empty()) return time_empty_step(host);
   if (pipeline_.stages() > 1) return time_stage(host);
   int64_t most = std::numeric_limits<int64_t>::max();
   step_.copies = copies_due(most);
@@ -76,6 +79,16 @@ void Steps::time_step() {
   step_.gpu_s += drafter_s();
   step_.work_s = step_time_.step_s(step_.gpu_s, host) + step_time_.draft_step_s();
   if (plans_ahead()) scheduler_.plan(following_, throttles(step_number_));
+}
+
+// Times the step of a rank without work, which all steps of the other ranks are like.
+void Steps::time_empty_step(double host_s) {
+  step_.gpu_s = step_time_.mixed_s({}, 1, 1, 0);
+  step_.work_s = step_time_.step_s(step_.gpu_s, host_s);
+  step_.gpu_run = DecodeRun::steady(step_.gpu_s);
+  step_.run = DecodeRun::steady(step_.work_s);
+  const bool is_single = parts_.fidelity == Fidelity::layer || pipeline_.stages() > 1 || defers_prompts();
+  if (!is_single) step_.most_steps = on_.most_steps();
 }
 
 // Times the step in the first stage.
@@ -90,7 +103,7 @@ void Steps::time_run(double host_s, double copies_s, int64_t most) {
   step_.gpu_run = step_time_.decode(current_.decoding, current_.context_tokens, copies_s);
   step_.run = async ? step_.gpu_run.at_least(host_s) : step_.gpu_run.longer_by(host_s);
   // This must precede the next plan, which may preempt some of these requests.
-  if (parts_.fidelity == Fidelity::layer || engine_.cost->placement().ranks > 1) most = 1;
+  if (parts_.fidelity == Fidelity::layer || defers_prompts()) most = 1;
   for (const Slice& slice : current_.slices) {
     const Request& request = *slice.request;
     if (std::abs(request.last_token_s - step_.start_s) > kTimeResolution_s) most = 1;
@@ -184,8 +197,7 @@ double Steps::end_s(double now_s, double event_s) {
     step_.steps = std::max(step_.skipped + 1, step_.run.steps_to_reach(until_s - 1e-9, step_.most_steps));
     if (event_s <= now_s + kTimeResolution_s) step_.most_steps = step_.steps;
   }
-  step_.work_s = step_.run.sum_s(step_.steps);
-  step_.gpu_s = step_.gpu_run.sum_s(step_.steps);
+  set_steps(step_.steps);
   const double end_s = restorer.when(step_.progress_s + step_.work_s);
   const bool uncertain = event_s > now_s + kTimeResolution_s && event_s < end_s && restorer.may_surprise();
   return uncertain ? event_s : end_s;
@@ -244,18 +256,54 @@ int64_t Steps::rows() const {
   return std::max<int64_t>(1, rows);
 }
 
-void Steps::wait_for_slowest(double work_s) {
-  KVCAP_CHECK(step_.running && step_.steps == 1 && work_s >= step_.work_s);
-  step_.gpu_s += work_s - step_.work_s;
-  step_.work_s = work_s;
+// A single step that is not one of decodes has no run.
+DecodeRun Steps::durations() const {
+  return step_.most_steps > 1 ? step_.run : DecodeRun::steady(step_.work_s);
+}
+
+void Steps::wait_for_slowest(const DecodeRun& slowest, int64_t most_steps) {
+  KVCAP_CHECK(step_.running && step_.steps == 1 && most_steps <= step_.most_steps);
+  if (most_steps == 1) {
+    const double work_s = slowest.sum_s(1);
+    step_.gpu_s += work_s - step_.work_s;
+    step_.work_s = work_s;
+  } else {
+    step_.own_run = std::exchange(step_.run, slowest);
+    set_steps(most_steps);
+  }
+  step_.most_steps = most_steps;
+}
+
+void Steps::keep_pace(const Steps& other) {
+  step_.most_steps = other.step_.most_steps;
+  set_steps(other.step_.steps);
 }
 
 // ---- runs of steps ----
+
+// Sets how many steps the run has, and so how long it takes.
+void Steps::set_steps(int64_t steps) {
+  step_.steps = steps;
+  step_.work_s = step_.run.sum_s(steps);
+  step_.gpu_s = step_.gpu_run.sum_s(steps);
+  if (step_.own_run) step_.gpu_s += step_.work_s - step_.own_run->sum_s(steps);
+}
 
 void Steps::catch_up(double now_s) {
   if (!in_long_run()) return;
   const double done_s = parts_.restorer->progress_s(now_s) - step_.progress_s;
   skip_before(step_.run.steps_to_reach(done_s - 1e-9, step_.most_steps));
+}
+
+// Restorations that compute delay the steps, so none of them ends earlier than without.
+double Steps::quiet_until_s() const {
+  if (!in_long_run()) return std::numeric_limits<double>::infinity();
+  int64_t quiet = step_.most_steps;
+  if (step_.ends_with_step > 0) quiet = step_.ends_with_step - 1;
+  for (const Slice& slice : current_.slices) {
+    quiet = std::min(quiet, step_.skipped + 1 + scheduler_.steps_before_blocks(*slice.request));
+  }
+  return step_.start_s + step_.run.sum_s(quiet);
 }
 
 // Counts the run's steps before `step` (the first is 1).
@@ -266,7 +314,7 @@ void Steps::skip_before(int64_t step) {
     std::function<void(int64_t)> begins;
     if (parts_.fleet.evicted || cache_.pool().has_durations())
       begins = [this](int64_t of_them) { evicting_step_ = step_.skipped + of_them; };
-    scheduler_.skip(current_, plans_ahead() ? &following_ : nullptr, steps, begins);
+    if (!current_.empty()) scheduler_.skip(current_, plans_ahead() ? &following_ : nullptr, steps, begins);
     step_.skipped += steps;
   }
   if (ends && step_.skipped == step - 2) {
@@ -277,7 +325,7 @@ void Steps::skip_before(int64_t step) {
     }
     std::swap(current_, following_);
     evicting_step_ = ++step_.skipped;
-    scheduler_.plan(following_);
+    scheduler_.plan(following_, throttles(step_number_ + step_.skipped));
   }
   evicting_step_.reset();
 }
@@ -311,6 +359,7 @@ int64_t Steps::end(double now_s) {
   }
   record_gaps(now_s);
   skip_before(step_.steps);
+  step_number_ += step_.steps - 1;
   return step_.steps;
 }
 

@@ -1,7 +1,7 @@
 // Steps: plans the steps of one engine and determines how long they take and when they end.
 //
-// A run of decode steps that no event interrupts is simulated as one step (with request fidelity). With
-// speculative decoding there are no such runs because the number of tokens that a step yields per sequence is
+// A run of decode steps that no event interrupts is one step here (request fidelity), also on ranks in
+// lockstep. If drafts are verified, each step is its own, because its number of tokens per sequence is
 // random.
 //
 // Under pipeline parallelism, a step here is a step of the first stage. When it ends, its batch passes on to
@@ -66,16 +66,22 @@ class Steps {
   // Records the GPU time that the unfinished step of a failed node has used.
   void fail(double now_s) const;
 
-  // For ranks in lockstep. rows(): rows of the plan; 1 for a rank without work. set_rows_of_others(): rows of
-  // all other ranks. wait_for_slowest(): extends the step to `work_s`, the duration on the slowest rank.
+  // Ranks in lockstep: the rows of the plan, at least the one of a rank without work; those of other ranks;
+  // the durations of the steps and how many may follow each other on this rank alone; and those of all ranks,
+  // whose steps are as long as the slowest's. keep_pace(): ends the run with the step that another rank ends
+  // it with.
   int64_t rows() const;
   void set_rows_of_others(int64_t rows) { step_time_.set_tokens_of_others(rows); }
-  double work_s() const { return step_.work_s; }
-  void wait_for_slowest(double work_s);
+  DecodeRun durations() const;
+  int64_t most_steps() const { return step_.most_steps; }
+  void wait_for_slowest(const DecodeRun& slowest, int64_t most_steps);
+  void keep_pace(const Steps& other);
 
   bool is_running() const { return step_.running; }
   // True during a run of decode steps that an event may cut short.
   bool in_long_run() const { return step_.running && step_.most_steps > 1; }
+  // Returns a time up to which the run's steps neither take nor release blocks; infinity: no run.
+  double quiet_until_s() const;
   // Called on an event: wakes the engine, unless a single step runs, whose end handles the event.
   void wake() const;
   const StepPlan& current() const { return current_; }
@@ -108,7 +114,9 @@ class Steps {
     // none. The next step is planned when this one begins.
     int64_t ends_with_step = 0;
     DecodeRun run, gpu_run;  // durations of decode-only steps
-    int64_t copies = 0;      // copies of KV windows per step
+    // Ranks in lockstep: the durations on this rank alone; it waits for the rest.
+    std::optional<DecodeRun> own_run;
+    int64_t copies = 0;  // copies of KV windows per step
   };
 
   // A batch that has left the first stage.
@@ -119,6 +127,8 @@ class Steps {
   };
 
   void time_step();
+  void time_empty_step(double host_s);
+  void set_steps(int64_t steps);
   void time_stage(double host_s);
   void pass_on(double now_s);
   void drop_preempted();
@@ -127,6 +137,7 @@ class Steps {
   void time_run(double host_s, double copies_s, int64_t most);
   double mixed_step_s(const StepPlan& plan);
   bool throttles(int64_t number) const;
+  bool defers_prompts() const;
   double drafter_s() const { return step_time_.drafter_s(chunks_, decodes_); }
   int64_t tokens_of(const Slice& slice) const;
   int64_t copies_due(int64_t& for_steps) const;

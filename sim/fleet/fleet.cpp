@@ -179,6 +179,8 @@ void Fleet::work(double now_s) {
     for (Member& member : members_of(unit)) {
       member.left_waiting = member.instance->queued();
       member.begun_s = now_s;
+      member.quiet_until_s = member.instance->steps().quiet_until_s();
+      member.same_metrics_until_s = 0;
     }
   }
   if (parts_.shared && parts_.shared->has(Tier::remote)) {
@@ -213,47 +215,61 @@ void Fleet::scrape(std::size_t node, NodeFacts& facts, double now_s) {
   Member& member = members_[node];
   const double period_s = parts_.options.router.metrics_period_s;
   const double scrape_s = ServerView::scrape_s(now_s, period_s);
-  Steps& steps = member.instance->steps();
-  if (steps.in_long_run() &&
+  if (scrape_s > member.same_metrics_until_s && member.instance->steps().in_long_run() &&
       scrape_s > std::max(member.begun_s, member.view.reported_s()) + kTimeResolution_s) {
     // Steps of this run have ended without an event. Arrivals interrupt a run unless the queue is blocked.
-    steps.catch_up(scrape_s);
+    catch_up(member, scrape_s);
     const int64_t waiting = member.left_waiting > 0 ? member.instance->waiting() : 0;
     member.view.report({waiting, member.instance->held_share()}, scrape_s, period_s);
+    if (member.left_waiting == 0) member.same_metrics_until_s = member.quiet_until_s;
   }
   const ServerMetrics& metrics = member.view.scraped(now_s, period_s);
   facts.waiting = metrics.waiting;
   facts.held_share = metrics.held_share;
 }
 
+// Counts the steps that have ended on a node.
+void Fleet::catch_up(Member& member, double now_s) {
+  member.instance->steps().catch_up(now_s);
+  member.quiet_until_s = member.instance->steps().quiet_until_s();
+}
+
 // Updates the router's facts about each node, including how many tokens of this prompt the index lists.
 void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s) {
-  const bool looks = parts_.options.router.index == IndexKind::exact;
+  const IndexKind kind = parts_.options.router.index;
+  const bool reads_engines = pool.router.reads_engines(), looks = kind == IndexKind::exact;
   for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
     NodeFacts& facts = facts_[node];
+    Member& member = members_[node];
     facts = {.up = facts.up, .turns = facts.turns};
     if (!facts.up) continue;
-    Instance& instance = *members_[node].instance;
     if (pool.router.scrapes()) scrape(node, facts, now_s);
-    instance.steps().catch_up(now_s);
-    const EngineFacts engine = instance.facts();
-    if (!pool.router.scrapes()) {
-      facts.waiting = engine.waiting;
-      facts.held_share = engine.held_share;
-    }
-    facts.tokens_in_flight = members_[node].view.tokens_in_flight();
-    facts.prefill_tokens = engine.prefill_tokens;
-    facts.decode_tokens = engine.decode_tokens;
-    if (looks) {
-      facts.found_tokens = instance.found_tokens(text);
-    } else {
-      facts.found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt, now_s);
-    }
-    // All caches fill up, so the number of cached tokens does not distinguish nodes. Nodes are compared by
-    // the tokens that were sent to them, or by the KV tokens of their requests.
-    const bool knows_sent = parts_.options.router.index == IndexKind::approximate;
-    facts.indexed_tokens = knows_sent ? index_.indexed_tokens(node) : engine.held_tokens;
+    const bool reports = kind == IndexKind::events && now_s > member.quiet_until_s;
+    if (reads_engines || looks || reports) catch_up(member, now_s);
+    if (reads_engines) read_engine(*member.instance, facts);
+    if (looks) facts.found_tokens = member.instance->found_tokens(text);
+    facts.tokens_in_flight = member.view.tokens_in_flight();
   }
+  if (looks) return;
+  index_.hear(now_s);
+  for (std::size_t node = pool.first; node < pool.first + pool.members; ++node) {
+    if (kind == IndexKind::approximate) facts_[node].indexed_tokens = index_.indexed_tokens(node);
+  }
+  for (uint32_t node : index_.holders(prompt)) {
+    if (node < pool.first || node >= pool.first + pool.members) continue;
+    facts_[node].found_tokens[index(Tier::hbm)] = index_.believed_tokens(node, prompt);
+  }
+}
+
+// All caches fill up, so cached tokens do not tell nodes apart: without an index of what was sent to them
+// they are compared by the KV tokens of their requests.
+void Fleet::read_engine(const Instance& instance, NodeFacts& facts) {
+  const EngineFacts engine = instance.facts();
+  facts.waiting = engine.waiting;
+  facts.held_share = engine.held_share;
+  facts.indexed_tokens = engine.held_tokens;
+  facts.prefill_tokens = engine.prefill_tokens;
+  facts.decode_tokens = engine.decode_tokens;
 }
 
 std::optional<std::size_t> Fleet::assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s) {
@@ -282,6 +298,7 @@ std::optional<std::size_t> Fleet::choose_node(const Arrival& arrival, Pool& pool
     members_[*chosen].view.sent(arrival.number, tokens);
   }
   if (!chosen || parts_.options.router.index == IndexKind::exact) return chosen;
+  catch_up(members_[*chosen], now_s);
   int64_t there = 0;
   for (int64_t tokens : members_[*chosen].instance->found_tokens(text)) there += tokens;
   parts_.instance.recorder->believed(facts_[*chosen].all_found(), there);

@@ -81,8 +81,10 @@ class Fleet {
     std::unique_ptr<Restorer> restorer;
     std::unique_ptr<Instance> instance;  // null while the node is down
     ServerView view;
-    int64_t left_waiting = 0;  // turns that the last plan left in the queue
-    double begun_s = 0;        // time at which the last step or run of steps began
+    int64_t left_waiting = 0;         // turns that the last plan left in the queue
+    double begun_s = 0;               // beginning of the last step or run of steps
+    double quiet_until_s = 0;         // Steps::quiet_until_s() at the last catch_up()
+    double same_metrics_until_s = 0;  // its metrics are those of the last report until then
   };
   // A failure or recovery of a node.
   struct Change {
@@ -123,6 +125,8 @@ class Fleet {
   void call_again_or_work(Slot unit, double now_s);
   std::optional<double> finish(Slot unit, double now_s);
   double proceed(Slot unit, double now_s);
+  static std::optional<double> step_end_s(std::span<Member> members, double now_s);
+  static void wait_for_slowest(std::span<Member> members);
   // Returns the member of a pool that gets the turn. Sets `moved` if another member served the session's
   // previous turn.
   std::optional<std::size_t> assign(const Arrival& arrival, Pool& pool, bool& moved, double now_s);
@@ -130,6 +134,8 @@ class Fleet {
                                          std::optional<std::size_t> before, double now_s);
   void report_metrics(Slot unit, double now_s);
   void scrape(std::size_t member, NodeFacts& facts, double now_s);
+  static void catch_up(Member& member, double now_s);
+  static void read_engine(const Instance& instance, NodeFacts& facts);
   void learn(const Pool& pool, const TurnText& text, std::span<const Part> prompt, double now_s);
   std::vector<Part> prompt_parts(const TurnText& text) const;
   std::optional<std::size_t> choose_by_facts(Pool& pool, std::optional<std::size_t> before,

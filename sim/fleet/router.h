@@ -120,6 +120,12 @@ class Router {
   bool scrapes() const {
     return options_.routing == Routing::weighted && options_.router.metrics_period_s > 0;
   }
+  // True iff the router reads what the engines know of their own work. The others read the index alone.
+  bool reads_engines() const {
+    const bool has_sent_tokens = options_.router.index == IndexKind::approximate;
+    return options_.routing == Routing::dynamo || (options_.routing == Routing::weighted && !scrapes()) ||
+           (options_.routing == Routing::cache_aware && !has_sent_tokens);
+  }
   bool counts_tokens_in_flight() const {
     return options_.routing == Routing::weighted &&
            (options_.router.token_load_weight > 0 || options_.router.affinity_threshold > 0);

@@ -5,10 +5,11 @@
 //   events       what a node reports, with a delay: parts of prompts when they have been computed, contexts
 //                when turns end, and evictions from its GPU. It misses what tiers below the GPU still hold.
 //
-// For each part (prompt.h) the index holds how many of its first tokens are stored. A lookup finds a prompt's
-// tokens up to the first one that is not indexed.
+// For each part (prompt.h) the index holds how many of its first tokens are stored. A prompt is found as far
+// as its parts are indexed without a gap, and so only on the nodes that hold its first part.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -22,10 +23,14 @@ namespace kvcap {
 
 class RouterIndex {
  public:
-  RouterIndex(const RouterOptions& options, std::size_t nodes) : options_(options), nodes_(nodes) {}
+  RouterIndex(const RouterOptions& options, std::size_t nodes);
 
+  // Brings the index up to date; called before the functions below are.
+  void hear(double now_s);
+  // Returns the nodes that hold some of the prompt.
+  std::span<const uint32_t> holders(std::span<const Part> prompt) const;
   // Returns how many of the prompt's tokens are indexed on the node.
-  int64_t believed_tokens(std::size_t node, std::span<const Part> prompt, double now_s);
+  int64_t believed_tokens(std::size_t node, std::span<const Part> prompt) const;
   // Returns how many tokens of all texts are indexed on the node.
   int64_t indexed_tokens(std::size_t node) const { return nodes_[node].tokens; }
 
@@ -51,6 +56,7 @@ class RouterIndex {
     bool is_stored = false;
   };
   struct Node {
+    uint32_t number = 0;
     KeySlots slots;
     PerSlot<Entry> entries;
     SlotQueue order;  // least recently used first
@@ -58,14 +64,17 @@ class RouterIndex {
     int64_t tokens = 0;
     std::deque<Event> events;  // reports that have not arrived yet, in order
   };
+  using Holders = boost::container::small_vector<uint32_t, 2>;
 
-  static void hear(Node& node, double now_s);
-  static void keep(Node& node, Key part, int64_t tokens, double now_s);
-  static void cut(Node& node, Slot slot, int64_t tokens);
-  void forget(Node& node, double now_s) const;
+  void hear(Node& node, double now_s);
+  void keep(Node& node, Key part, int64_t tokens, double now_s);
+  void cut(Node& node, Slot slot, int64_t tokens);
+  void forget(Node& node, double now_s);
 
   RouterOptions options_;
   std::vector<Node> nodes_;
+  KeySlots parts_;  // that some node holds
+  PerSlot<Holders> holders_;
 };
 
 }  // namespace kvcap

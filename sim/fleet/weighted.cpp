@@ -24,7 +24,7 @@ double share_of(double tokens, const RouterCall& call) {
   return tokens / static_cast<double>(call.prompt_tokens);
 }
 
-// The nodes that pass the filter, and their scores.
+// The nodes that the filter keeps, and their scores.
 class Candidates {
  public:
   explicit Candidates(const RouterCall& call) : call_(call), kept_(call.nodes.size()) {
@@ -38,19 +38,28 @@ class Candidates {
       is_miss_ = is_miss_ && facts.all_found() == 0;
       ++count_;
     }
+    score_all();
   }
 
   bool has(const NodeFacts& node) const { return kept_[place_of(node)]; }
   bool is_miss() const { return is_miss_; }
-
-  double score(const NodeFacts& node) const {
-    const RouterOptions& router = call_.options.router;
-    return router.prefix_weight * prefix_score(node) + router.kv_weight * (1 - node.held_share) +
-           router.queue_weight * queue_score(node) + router.no_hit_weight * no_hit_score(node) +
-           router.token_load_weight * token_load_score(node);
-  }
+  // REQUIRES: has(node).
+  double score(const NodeFacts& node) const { return scores_[place_of(node)]; }
 
  private:
+  void score_all() {
+    const RouterOptions& router = call_.options.router;
+    const std::vector<double> no_hit = no_hit_scores();
+    scores_.resize(kept_.size());
+    for (std::size_t place = 0; place < kept_.size(); ++place) {
+      if (!kept_[place]) continue;
+      const NodeFacts& node = call_.nodes[place];
+      scores_[place] = router.prefix_weight * prefix_score(node) + router.kv_weight * (1 - node.held_share) +
+                       router.queue_weight * queue_score(node) + router.no_hit_weight * no_hit[place] +
+                       router.token_load_weight * token_load_score(node);
+    }
+  }
+
   std::size_t place_of(const NodeFacts& node) const {
     return static_cast<std::size_t>(&node - call_.nodes.data());
   }
@@ -89,17 +98,19 @@ class Candidates {
     return static_cast<double>(longest_ - node.waiting) / static_cast<double>(longest_ - shortest_);
   }
 
-  double no_hit_score(const NodeFacts& node) const {
-    if (!is_miss_) return 0.5;
-    if (count_ <= 1) return 1;
-    const std::vector<uint64_t>& cold = call_.memory.cold;
-    const std::size_t place = place_of(node);
-    int64_t earlier = 0;
-    for (std::size_t other = 0; other < kept_.size(); ++other) {
-      if (!kept_[other] || other == place) continue;
-      earlier += cold[other] < cold[place] || (cold[other] == cold[place] && other < place);
+  std::vector<double> no_hit_scores() const {
+    std::vector<double> scores(kept_.size(), is_miss_ ? 1 : 0.5);
+    if (!is_miss_ || count_ <= 1) return scores;
+    std::vector<std::size_t> oldest_first;
+    for (std::size_t place = 0; place < kept_.size(); ++place) {
+      if (kept_[place]) oldest_first.push_back(place);
     }
-    return 1 - static_cast<double>(earlier) / static_cast<double>(count_ - 1);
+    const std::vector<uint64_t>& cold = call_.memory.cold;
+    std::ranges::stable_sort(oldest_first, {}, [&](std::size_t place) { return cold[place]; });
+    for (std::size_t earlier = 0; earlier < oldest_first.size(); ++earlier) {
+      scores[oldest_first[earlier]] = 1 - static_cast<double>(earlier) / static_cast<double>(count_ - 1);
+    }
+    return scores;
   }
 
   double token_load_score(const NodeFacts& node) const {
@@ -109,6 +120,7 @@ class Candidates {
 
   const RouterCall& call_;
   std::vector<bool> kept_;
+  std::vector<double> scores_;
   int64_t count_ = 0;
   int64_t shortest_ = 0, longest_ = 0;  // waiting turns
   bool is_miss_ = true;

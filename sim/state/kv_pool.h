@@ -142,6 +142,10 @@ class KvPool {
   int64_t steps_before_drop(const KvHolding& holding, int64_t computed) const {
     return drops_ ? std::max<int64_t>(0, holding.drops_at_ - computed) : std::numeric_limits<int64_t>::max();
   }
+  // Returns how many one-token steps after `computed` tokens take and drop no block, or fewer.
+  int64_t steps_before_change(const KvHolding& holding, int64_t computed) const {
+    return next_change(holding, computed) - computed - 1;
+  }
   // Returns an upper bound of the blocks needed to grow to `tokens`.
   int64_t missing_blocks(const KvHolding& holding, int64_t tokens) const {
     return tokens <= holding.until_ ? 0 : missing_after(holding, tokens);  // the common case first

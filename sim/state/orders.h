@@ -47,6 +47,8 @@ class PerSlot {
     }
     return records_[slot];
   }
+  // REQUIRES: the slot has been accessed.
+  const Record& at(Slot slot) const { return records_[slot]; }
   // Returns the record of the slot, or a default record if it has none.
   Record get(Slot slot) const { return slot < records_.size() ? records_[slot] : Record{}; }
 

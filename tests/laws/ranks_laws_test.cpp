@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "laws/machines.h"
 #include "metrics/serialize.h"
@@ -98,6 +100,52 @@ TEST(Ranks, WithoutWorkRunAlong) {
               8 * (cost.linear_layer_s(1000, 1) + cost.attention_layer_s({1000, 0})) + cost.head_s(1), 1e-8);
   EXPECT_NEAR(result.number("utilization.gpu"), 1, 1e-6);
   EXPECT_NEAR(result.number("routing.imbalance"), 1, 1e-6);
+}
+
+// Busy ranks with long answers and, in some cases, too little memory, deferred prompts or patience.
+Case busy_ranks(uint64_t seed, Fidelity fidelity) {
+  const auto ranks = static_cast<int64_t>(2 + seed % 3);
+  Scenario one = sparse(ranks);
+  one.hardware.gpu.count = ranks;
+  one.serving.async_scheduling = seed % 2 == 0;
+  one.serving.prefix_caching = seed % 4 < 2;
+  if (seed % 3 == 0) one.serving.prefill_schedule_interval = 4;
+  if (seed % 5 == 0) one.serving.kv_capacity_tokens = one.serving.max_model_len = 6000;
+  one.fidelity = fidelity;
+  Workload workload = chats(40, 2, seed, 2);
+  if (seed % 4 == 1) workload.clients.timeout_s = 4;
+  return {one, workload};
+}
+
+std::vector<TurnRecord> by_session(std::vector<TurnRecord> turns) {
+  std::ranges::sort(turns, {},
+                    [](const TurnRecord& turn) { return std::pair(turn.session, turn.arrival_s); });
+  return turns;
+}
+
+// With layer fidelity every step is an event of its own.
+TEST(Ranks, EndRunsOfStepsWhenSingleStepsDo) {
+  constexpr uint64_t kSeeds = 12;
+  std::vector<Case> cases;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    cases.push_back(busy_ranks(seed, Fidelity::request));
+    cases.push_back(busy_ranks(seed, Fidelity::layer));
+  }
+  const std::vector<RunResult> runs = run_all(cases);
+  for (std::size_t i = 0; i < runs.size(); i += 2) {
+    SCOPED_TRACE(testing::Message() << "seed " << i / 2 + 1);
+    const std::vector<TurnRecord> turns = by_session(runs[i].turns), singly = by_session(runs[i + 1].turns);
+    ASSERT_EQ(turns.size(), singly.size());
+    for (std::size_t t = 0; t < turns.size(); ++t) {
+      EXPECT_EQ(turns[t].node, singly[t].node);
+      EXPECT_NEAR(turns[t].ttft_s, singly[t].ttft_s, 1e-8);
+      EXPECT_NEAR(turns[t].e2el_s, singly[t].e2el_s, 1e-8);
+    }
+    for (const char* name : {"utilization.gpu", "preemptions", "abandoned"}) {
+      const double expected = runs[i + 1].number(name);
+      EXPECT_NEAR(runs[i].number(name), expected, 1e-6 * std::abs(expected)) << name;
+    }
+  }
 }
 
 TEST(Ranks, OfAModelWithoutExpertsAreIndependent) {

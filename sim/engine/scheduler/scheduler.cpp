@@ -161,7 +161,12 @@ bool Scheduler::is_decode(const Request& request, int64_t tokens) {
 }
 
 void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts) {
-  Slice slice{.request = &request, .tokens = tokens + drafts, .first = request.planned, .drafts = drafts};
+  // Written in place: copying a record of small fields that were just written stalls the processor.
+  Slice& slice = step.slices.emplace_back();
+  slice.request = &request;
+  slice.tokens = tokens + drafts;
+  slice.first = request.planned;
+  slice.drafts = drafts;
   slice.decode = is_decode(request, tokens);
   request.planned += tokens;
   slice.yields = request.planned == request.known_tokens() + request.ahead &&
@@ -177,7 +182,6 @@ void Scheduler::add_slice(StepPlan& step, Request& request, int64_t tokens, int6
     request.drafts_ahead += drafts;
     ++step.sampled;
   }
-  step.slices.push_back(slice);
 }
 
 // Plans the running requests: with `decodes`, those that decode; with `prompts`, those whose prompts are not

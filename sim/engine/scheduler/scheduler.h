@@ -146,6 +146,11 @@ class Scheduler {
   // preempted. REQUIRES: no other request can hit the generated tokens.
   int64_t most_steps(const StepPlan& step, bool has_following, int64_t at_most) const;
 
+  // Returns for how many further steps a decoding request neither takes nor releases blocks, or fewer.
+  int64_t steps_before_blocks(const Request& request) const {
+    return pool_.steps_before_change(request.holding, in_pool(request));
+  }
+
   // Ends one slice of a step. If the slice yields, its request gets `tokens` tokens, but not beyond its end.
   // Returns their number; if not 0, ended() may be true. REQUIRES: 1 <= tokens <= 1 + slice.drafts.
   int64_t finish(const Slice& slice, int64_t tokens = 1);

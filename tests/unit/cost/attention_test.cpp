@@ -123,6 +123,30 @@ TEST(AttentionBlocks, PackTheQueryHeadsOfAKvHead) {
   EXPECT_NEAR(cost.attention_layer_s(prompts), (1030 + 1016) * kKey_s + 2 * 2e-6 + 5e-6, 1e-14);
 }
 
+// An empty prompt adds no block, but both together are summed up block by block, not in closed form.
+TEST(AttentionBlocks, OfAPromptAloneTakeAsLongAsBesideAnEmptyOne) {
+  std::mt19937_64 dice(1);
+  const auto draw = [&](int64_t from, int64_t to) {
+    return std::uniform_int_distribution<int64_t>(from, to)(dice);
+  };
+  for (int i = 0; i < 3000; ++i) {
+    Gpu gpu = machine(1e30).gpu;
+    gpu.sm_count = draw(1, 150);
+    Efficiency kernel =
+        i % 10 == 0 ? wave() : blocks(0.1 * static_cast<double>(draw(0, 10)), draw(0, 1) == 1);
+    kernel.block_m = int64_t{1} << draw(4, 8);
+    AttentionShape shape{
+        .key_dim = 128, .value_dim = 128, .kv_elements_per_token = 2048, .kv_heads = draw(1, 8)};
+    shape.query_heads = shape.kv_heads * draw(1, 12);
+    shape.window = draw(0, 1) * draw(1, 3000);
+    const PrefillChunk prompt{draw(1, 20000), draw(0, 1) * draw(1, 4000)};
+    const std::vector<PrefillChunk> both = {prompt, {0, 0}};
+    const double literal_s = prefill_attention_s(kernel, gpu, both, shape);
+    EXPECT_NEAR(prefill_attention_s(kernel, gpu, {&prompt, 1}, shape), literal_s, 1e-12 * literal_s)
+        << i << ": " << prompt.new_tokens << " tokens over " << prompt.cached_tokens;
+  }
+}
+
 TEST(AttentionBlocks, TakeAsLongAsTheMemoryDoes) {
   // Q and O: 2 * 64 * 32 * 128, K and V: 2 * 10064 * 8 * 128 elements of 2 bytes at 1 GB/s.
   const double bytes = 2 * (2.0 * 64 * 32 * 128 + 2.0 * 10064 * 8 * 128);

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
 #include "engine/arrivals.h"
 #include "laws/machines.h"
 
@@ -50,6 +56,45 @@ TEST(StepTime, FindsTheStepThatAnEventFallsInto) {
   }
   EXPECT_EQ(run.steps_to_reach(0, 1000), 1);
   EXPECT_EQ(run.steps_to_reach(1e9, 1000), 1000);
+}
+
+// Returns a run of up to four ramps, some of them flat; the last one never ends.
+DecodeRun random_run(const RandomStream& random, uint64_t i) {
+  std::vector<Ramp> ramps;
+  const auto count = 1 + static_cast<uint64_t>(4 * random.uniform(i, 0));
+  for (uint64_t ramp = 0; ramp < count; ++ramp) {
+    const bool is_flat = random.uniform(i, 3 * ramp + 1) < 0.3;
+    ramps.push_back({.first_s = 0.01 * random.uniform(i, 3 * ramp + 2),
+                     .growth_s = is_flat ? 0 : 1e-4 * random.uniform(i, 3 * ramp + 3),
+                     .steps = ramp + 1 < count ? 1 + static_cast<int64_t>(40 * random.uniform(i, 20 + ramp))
+                                               : std::numeric_limits<int64_t>::max()});
+  }
+  return DecodeRun(std::move(ramps));
+}
+
+TEST(StepTime, FindsTheSameStepAsCountingDoes) {
+  const RandomStream random(7, "runs");
+  for (uint64_t i = 0; i < 2000; ++i) {
+    const DecodeRun run = random_run(random, i);
+    const double seconds = 2 * random.uniform(i, 40) * random.uniform(i, 41);
+    const auto at_most = 1 + static_cast<int64_t>(300 * random.uniform(i, 42));
+    int64_t counted = 1;
+    while (counted < at_most && run.sum_s(counted) < seconds) ++counted;
+    ASSERT_EQ(run.steps_to_reach(seconds, at_most), counted) << i;
+  }
+}
+
+TEST(StepTime, OfTheLongestOfTwoRunsIsTheLongerOfEachStep) {
+  const RandomStream random(8, "runs");
+  for (uint64_t i = 0; i < 500; ++i) {
+    const DecodeRun one = random_run(random, 2 * i), two = random_run(random, 2 * i + 1);
+    const DecodeRun longest = one.longest(two);
+    double sum_s = 0;
+    for (int64_t step = 0; step < 200; ++step) {
+      ASSERT_NEAR(longest.sum_s(step), sum_s, 1e-12) << i << ", step " << step;
+      sum_s += std::max(one.sum_s(step + 1) - one.sum_s(step), two.sum_s(step + 1) - two.sum_s(step));
+    }
+  }
 }
 
 TEST(StepTime, LastsAtLeastAsLongAsTheCopyOfWhatIsSaved) {

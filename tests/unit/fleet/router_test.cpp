@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -339,35 +342,42 @@ std::vector<Part> prompt(const std::vector<std::pair<Key, int64_t>>& parts) {
   return list;
 }
 
+int64_t believed_at(RouterIndex& router_index, std::size_t node, const std::vector<Part>& parts,
+                    double now_s) {
+  router_index.hear(now_s);
+  return router_index.believed_tokens(node, parts);
+}
+
 TEST(RouterIndex, HearsOfEventsADelayLater) {
   RouterOptions options{.index = IndexKind::events, .event_delay_s = 2};
   RouterIndex router_index(options, 2);
   router_index.stored(0, prompt({{1, 100}, {2, 50}}), 10);
-  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 11.9), 0);
-  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 12), 150);
-  EXPECT_EQ(router_index.believed_tokens(1, prompt({{1, 100}}), 12), 0);
+  EXPECT_EQ(believed_at(router_index, 0, prompt({{1, 100}, {2, 80}}), 11.9), 0);
+  EXPECT_EQ(believed_at(router_index, 0, prompt({{1, 100}, {2, 80}}), 12), 150);
+  EXPECT_EQ(believed_at(router_index, 1, prompt({{1, 100}}), 12), 0);
   router_index.evicted(0, 1, 60, 13);  // its first 60 tokens are left
-  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 14), 150);
-  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}, {2, 80}}), 15), 60);
+  EXPECT_EQ(believed_at(router_index, 0, prompt({{1, 100}, {2, 80}}), 14), 150);
+  EXPECT_EQ(believed_at(router_index, 0, prompt({{1, 100}, {2, 80}}), 15), 60);
   EXPECT_EQ(router_index.indexed_tokens(0), 110);
   router_index.stored(0, prompt({{1, 100}}), 16);
   router_index.lost(0);
-  EXPECT_EQ(router_index.believed_tokens(0, prompt({{1, 100}}), 30), 0);
+  EXPECT_EQ(believed_at(router_index, 0, prompt({{1, 100}}), 30), 0);
 }
 
-// A plain list of what was sent, newest last, beside the index: the newest so many tokens are believed,
-// unless they are too old.
-TEST(RouterIndex, RemembersWhatWasSentAsAPlainListDoes) {
+// A plain list of what was sent to each node, newest last, beside the index: the newest so many tokens are
+// believed, unless they are too old. The nodes that hold some of a prompt are those that hold its first part.
+TEST(RouterIndex, RemembersWhatWasSentAsPlainListsDo) {
   const RandomStream random(11, "index");
   RouterOptions options{.index = IndexKind::approximate, .index_tokens = 500, .index_ttl_s = 40};
-  RouterIndex router_index(options, 1);
+  constexpr std::size_t kNodes = 3;
+  RouterIndex router_index(options, kNodes);
   struct Sent {
     Key key;
     int64_t tokens;
     double at_s;
   };
-  std::vector<Sent> list;
-  for (uint64_t i = 0; i < 2000; ++i) {
+  std::array<std::vector<Sent>, kNodes> lists;
+  for (uint64_t i = 0; i < 4000; ++i) {
     const double now_s = static_cast<double>(i);
     std::vector<Part> parts;
     const auto length = 1 + static_cast<uint64_t>(random.uniform(i, 0) * 3);
@@ -376,7 +386,7 @@ TEST(RouterIndex, RemembersWhatWasSentAsAPlainListDoes) {
       if (std::any_of(parts.begin(), parts.end(), [&](const Part& one) { return one.key == key; })) continue;
       parts.push_back({{key, static_cast<int64_t>(20 * key)}, 0, 0});
     }
-    const auto forget = [&] {
+    const auto forget = [&](std::vector<Sent>& list) {
       std::erase_if(list, [&](const Sent& one) { return one.at_s + 40 < now_s; });
       const auto sum = [&] {
         int64_t tokens = 0;
@@ -385,22 +395,35 @@ TEST(RouterIndex, RemembersWhatWasSentAsAPlainListDoes) {
       };
       while (sum() > 500) list.erase(list.begin());
     };
-    forget();
-    int64_t believed = 0;
-    for (const Part& part : parts) {
-      const auto found =
-          std::find_if(list.begin(), list.end(), [&](const Sent& one) { return one.key == part.key; });
-      if (found == list.end()) break;
-      believed += found->tokens;
+    router_index.hear(now_s);
+    std::set<uint32_t> holders;
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      forget(lists[node]);
+      int64_t believed = 0;
+      for (const Part& part : parts) {
+        const auto found = std::ranges::find(lists[node], part.key, &Sent::key);
+        if (found == lists[node].end()) break;
+        believed += found->tokens;
+      }
+      if (believed > 0) holders.insert(static_cast<uint32_t>(node));
+      ASSERT_EQ(router_index.believed_tokens(node, parts), believed) << i;
     }
-    ASSERT_EQ(router_index.believed_tokens(0, parts, now_s), believed) << i;
-    if (random.uniform(i, 9) < 0.5) continue;
+    const std::span<const uint32_t> indexed = router_index.holders(parts);
+    ASSERT_EQ(std::set<uint32_t>(indexed.begin(), indexed.end()), holders) << i;
+    ASSERT_EQ(indexed.size(), holders.size()) << i;
+    const auto node = static_cast<std::size_t>(random.uniform(i, 9) * (kNodes + 2));
+    if (node >= kNodes) continue;
+    if (random.uniform(i, 8) < 0.01) {
+      lists[node].clear();
+      router_index.lost(node);
+      continue;
+    }
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      std::erase_if(list, [&](const Sent& one) { return one.key == part->key; });
-      list.push_back({part->key, part->tokens, now_s});
+      std::erase_if(lists[node], [&](const Sent& one) { return one.key == part->key; });
+      lists[node].push_back({part->key, part->tokens, now_s});
     }
-    forget();
-    router_index.routed(0, parts, now_s);
+    forget(lists[node]);
+    router_index.routed(node, parts, now_s);
   }
 }
 
