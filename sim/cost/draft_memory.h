@@ -24,7 +24,8 @@ struct DraftMemory {
 // model has any.
 ModelSpec model_of_layers(const ModelSpec& model, int64_t layers);
 
-// Returns the drafter's memory. `shares_words`: it uses the target model's embedding and output projection.
+// Returns the drafter's memory. `shares_words`: the drafter uses the embedding and output projection of the
+// target model.
 DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size,
                             const ExpertPlacement& placement = {});
 

@@ -13,8 +13,8 @@
 namespace kvcap {
 namespace {
 
-// Fewer points do not determine the three parameters of a fit; the times of such a table are scaled by the
-// flops.
+// The least number of points that determines the three parameters of a fit. The times of a table with fewer
+// points are scaled by the flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
 
 double cube(double x) { return x * x * x; }

@@ -66,10 +66,11 @@ struct ActivationPeaks {
   double forward_bytes = 0;  // a layer: input, residual, attention's output, the widest pair of tensors
   double sampler_bytes = 0;  // all rows' last hidden states, and the logits of the sampled ones
   // First start only: torch.compile times kernels on copies of their inputs, including the embedding.
-  // Inferred: two runs of L with pipeline parallelism peak at 1.05 and 1.10 GiB with an embedding of 0.98.
+  // Inferred from two runs of L (engine_memory.h) with pipeline parallelism: they peak at 1.05 and 1.10 GiB
+  // and have an embedding of 0.98 GiB.
   double compile_bytes = 0;
   double expert_bytes = 0;     // workspaces of routed experts
-  double workspace_bytes = 0;  // libraries
+  double workspace_bytes = 0;  // workspaces of libraries such as cuBLAS
   double peak_bytes() const;
   const char* largest() const;  // "forward", "sampler" or "compile"
 };
@@ -83,7 +84,7 @@ struct MemoryTerm {
   double bytes = 0;
   bool charged = true;  // counts towards the engine's share of the memory
   TermSource source = TermSource::shapes;
-  std::string detail;  // where the number comes from, in words
+  std::string detail;  // where the number comes from, for reports
 };
 
 struct GpuMemory {
@@ -95,7 +96,7 @@ struct GpuMemory {
   int64_t blocks = 0;
   int64_t tokens = 0;
   double weight_bytes = 0;  // without those of a drafter
-  // Returns the memory that is free when the engine starts; its share must fit into it.
+  // Returns the memory that is free when the engine starts. The engine's share must fit into this memory.
   double free_bytes() const;
 
   double bytes(bool charged) const;
