@@ -7,10 +7,10 @@
 // tier drops its victims. A context that is read from below DRAM is promoted into DRAM, because it passes
 // through DRAM anyway. An inclusive store keeps the lower copy on promotion, and a demotion to such a copy
 // needs no move. With write-through the lower copies are written at each put, so that a tier can evict at no
-// cost. An eager store writes them from DRAM to the next tier while that also has room for all of DRAM, and
-// demotes contexts without a copy. An `hbm` tier may precede the host tiers; it holds contexts as KV between
-// turns in addition to their host copies. If it is exclusive, a context that enters it leaves the first host
-// tier if a lower one has all of it, and returns there on eviction if accepted.
+// cost. An eager store writes copies from DRAM to the next tier as long as that tier has room for everything
+// in DRAM, and demotes contexts that have no lower copy. An `hbm` tier may precede the host tiers; it holds
+// contexts as KV between turns in addition to their host copies. If it is exclusive, a context that enters it
+// leaves the first host tier if a lower one has all of it, and returns there on eviction if accepted.
 //
 // Space is reserved when a Move is issued, so occupancy never exceeds capacity; find() sees the tokens when
 // the move is done. Tiers evict whole contexts. With `unit_tokens`, the last victim loses only as many units
@@ -22,9 +22,10 @@
 // free their room immediately although they still wait in the write queue: leaving_bytes() counts them, and
 // free_fraction keeps room for them.
 //
-// The state after a turn is written to the node's own tiers and to the shared store, so the own tiers may
-// drop what they evict, and nodes find state that other nodes saved; its first use loads it into DRAM. When a
-// session changes nodes its copies differ in length: lookups find the longest, and of equal ones the nearest.
+// The state after a turn is written both to the node's own tiers and to the shared store. The node's own
+// tiers may therefore drop what they evict, and a node finds state that other nodes saved; the first use
+// loads this state into DRAM. When a session changes nodes, its copies differ in length: lookups find the
+// longest copy, and among equally long copies the nearest.
 #pragma once
 
 #include <cstdint>
@@ -75,9 +76,9 @@ class Store {
                  Store* shared = nullptr);
 
   // Called before tokens move into a host tier, from the GPU or another tier. Returns false if the tier's
-  // write queue is full, which refuses the move. `issued`: tokens that the same call has already issued
-  // between the same tiers. `ahead`: a prefetch, which can happen later if refused. Without a callback every
-  // move is accepted. A refused save is dropped; it is not redirected to another tier.
+  // write queue is full, which refuses the move. `issued`: tokens that the current call of the store has
+  // already issued between the same tiers. `ahead`: a prefetch, which can happen later if refused. Without a
+  // callback every move is accepted. A refused save is dropped; it is not redirected to another tier.
   using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
@@ -130,8 +131,8 @@ class Store {
     if (shared_) return std::nullopt;
     return std::exchange(changed_, {});
   }
-  // Sets the value of a context for tiers that evict by score. It becomes 0 when the context leaves the
-  // store, or is put and not admitted.
+  // Sets the value of a context for tiers that evict by score. The value becomes 0 when the context leaves
+  // the store, or when it is put but not admitted.
   void weigh(Key key, double score);
 
   // Drops all stored copies of a context.

@@ -110,9 +110,9 @@ class StoreLevel {
   void set_source(Slot slot, bool source) { entries_[slot].source = source; }
   void settle(Slot slot, bool pinned);
 
-  // Checks, using only the sums, that the tier holds neither more than its capacity nor less than nothing.
+  // Checks, using only the sums, that the stored tokens are between 0 and the tier's capacity.
   void check_room() const;
-  // Recomputes the sums. `contexts`: expected number of contexts.
+  // Recomputes the sums and aborts on a mismatch. `contexts`: expected number of contexts.
   void check(int64_t contexts) const;
 
  private:
