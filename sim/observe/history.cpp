@@ -139,7 +139,7 @@ class HistoryReader {
       read_range(ranges_[i], log);
     }
     if (log.samples.empty())
-      throw InputError(place_ + ": the metrics of " + log.address + " are no longer there");
+      throw InputError(place_ + ": Prometheus no longer has the metrics of " + log.address);
     put_in_order(log, place_);
     std::erase_if(log.failures, [&](const FailedScrape& one) {
       return one.unix_s < log.samples.front().unix_s || one.unix_s > log.samples.back().unix_s;
