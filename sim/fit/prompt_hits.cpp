@@ -24,7 +24,7 @@ constexpr double kAllCached = 0.999;
 // differ. vLLM's Rust front end lowers TTFT by 8 to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX
 // 1634), about half of the Python front end's time.
 constexpr double kLeastHost = 0.5;
-// Most pieces of one prompt; blocks of longer prompts are combined.
+// Largest number of shared pieces of text per prompt. In longer prompts, a piece covers several blocks.
 constexpr int64_t kMostPieces = 512;
 
 // Returns the turns during whose TTFT no other request was prefilled (others may have decoded). Returns none
