@@ -19,7 +19,7 @@ export class MachineLoad {
     readonly metric: (name: string) => Place,
   ) {}
 
-  // Reads {scenario: {hardware}, metrics}: a result, or the machine of a plan's or a capacity's answer.
+  // Reads {scenario: {hardware}, metrics}: a result, or the `machine` of a plan result or a capacity result.
   static of(place: Place): MachineLoad {
     return new MachineLoad(place.at("scenario", "hardware"), (name) => place.at("metrics").metric(name));
   }
@@ -43,7 +43,8 @@ export class MachineLoad {
   }
 }
 
-// A resource near its limit is a bottleneck; the busiest of an idle machine is not.
+// Utilization from which a resource is near its limit. The busiest resource of an idle machine is no
+// bottleneck.
 const near_limit = 0.5;
 
 interface TierBox {
@@ -156,7 +157,7 @@ class Picture {
     const gpu = load.hardware.at("gpu");
     const count = gpu.at("count").number ?? 1;
     const busy = load.busy("gpu");
-    // A step keeps the GPU busy even if it has few sequences, so the offered load limits the colour.
+    // A step keeps the GPU busy even with few sequences, so the colour shows at most the offered load.
     const heat = Math.min(busy, load.metric("offered_load").number ?? busy);
     const between = this.gpus_exchange;
     this.box(1.5, 1.5, wide - 3, between ? 84 : 66, ["gpu", "nvlink"], true, heat);

@@ -46,7 +46,7 @@ export function read_quantities(place: Place): void {
   overview_metrics = place.at("overview").texts;
 }
 
-// Reads the titles of fields, changes ("path=value") and steps.
+// Reads the titles of fields, of changes ("path=value") and of a plan's steps.
 export function read_titles(place: Place): void {
   titles = new Map(place.entries.map(([raw, title]) => [raw, title.text ?? raw]));
 }

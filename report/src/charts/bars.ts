@@ -50,7 +50,7 @@ function row_tip(
     colour: part.colours?.[row] ?? hues[at],
   }));
   if (options.stack && parts.length > 1)
-    lines.push({ name: "in all", text: with_unit(sum(parts, row), options.unit) });
+    lines.push({ name: "total", text: with_unit(sum(parts, row), options.unit) });
   if (span)
     lines.push({
       name: "95 % interval",
@@ -146,7 +146,7 @@ function target_line(theme: Theme, { target }: BarsOptions, top: number): Record
 export const bars_height = (rows: number, parts: number, stack: boolean): number =>
   56 + rows * (stack || parts === 1 ? 32 : 14 * parts + 12);
 
-// Returns the key of stacked parts, for the figure's head.
+// Returns the legend of stacked parts.
 export function parts_key(theme: Theme, names: readonly string[]): { name: string; colour: string }[] {
   return theme.parts(names.length).map((colour, at) => ({ name: names[at] ?? "", colour }));
 }

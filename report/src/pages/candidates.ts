@@ -1,4 +1,4 @@
-// Shows configurations that a plan has judged, as text and as rows of tables.
+// Converts the configurations that a plan has judged into texts and table rows.
 import { brief } from "../format.ts";
 import type { Place } from "../place.ts";
 import { metric_cell, words, type Cell, type Table } from "../table.ts";
@@ -18,7 +18,7 @@ export function half_width(candidate: Place, metric: string): number | null {
   return from === null || to === null ? null : (to - from) / 2;
 }
 
-// Returns "meets", or what is missed: "misses p99 TTFT".
+// Returns the verdict with its reason: "meets", "misses p99 TTFT" or "saturated".
 export function verdict_text(candidate: Place): string {
   const verdict = (candidate.at("verdict").text ?? "").replace("cannot_run", "cannot run");
   const reason = candidate.at("reason").text;
@@ -45,7 +45,8 @@ function fields(candidate: Place): Map<string, string> {
   );
 }
 
-// Returns the cell of a field: a list of tiers as their kinds, a number in the field's unit.
+// Returns the cell of a field: for a list of tiers, their kinds; for a number, the number in the field's
+// unit.
 function field_cell(path: string, text: string | undefined): Cell {
   if (text === undefined) return words("\u2013");
   const number = Number(text);

@@ -66,7 +66,7 @@ const dot = (x: number, y: number, title: string): Dot => ({
   key: -1,
 });
 
-// Returns the outline of a range, which a check gives once for all its points of a policy.
+// Returns the outline of a published range. A check gives one range for all its points of a policy.
 function outline(points: readonly Point[]): Dot[] {
   const xs = points.map((point) => point.x);
   const [low, high] = points[0]!.published as [number, number];

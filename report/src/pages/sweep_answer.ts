@@ -1,5 +1,5 @@
-// The answer of a sweep: the cheapest point that meets the targets, otherwise the one with the lowest p99
-// TTFT.
+// The answer of a sweep: the cheapest point that meets the targets or, if there is none, the point with the
+// lowest p99 TTFT.
 import { scatter, spans_decades, type Cloud } from "../charts/scatter.ts";
 import { thin } from "../charts/common.ts";
 import type { Context } from "../context.ts";
@@ -84,7 +84,7 @@ class SweepAnswer {
         : `${sweep.unserved} of ${sweep.points.length} points are saturated`;
     return [
       {
-        name: meets ? "Cheapest point that meets the targets" : "Least p99 TTFT",
+        name: meets ? "Cheapest point that meets the targets" : "Lowest p99 TTFT",
         text: sweep.name(best.row),
         note: asked === "" ? "" : `asked: ${asked}`,
         mark: targets.length === 0 ? undefined : meets ? "good" : "bad",
@@ -93,7 +93,7 @@ class SweepAnswer {
       { name: "Price", text: text(price), note: text("cost.usd_per_hour") },
       {
         name: "How sure",
-        text: runs > 1 ? `means of ${show(runs)} runs` : "one run a point",
+        text: runs > 1 ? `means of ${show(runs)} runs` : "one run per point",
         note: runs > 1 ? "their intervals are in the results file" : "small differences may be chance",
       },
     ];

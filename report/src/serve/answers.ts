@@ -10,7 +10,7 @@ export class Choices {
   private policies: Set<string> | null = null; // null: not changed
   private start: ScenarioValues = { values: {}, hints: {}, policy: "recompute" };
 
-  // Takes over the values of a scenario; changes by the user are kept.
+  // Takes the values of a scenario as the new start; keeps the user's changes.
   begin_from(scenario: string, start: ScenarioValues): void {
     this.scenario = scenario;
     this.start = start;

@@ -9,7 +9,7 @@ export interface Input {
   name: string;
   group: string;
   title: string;
-  choices: string; // list of the catalogue, or ""
+  choices: string; // name of a list in Form.choices; "": none
   hint: string;
   unit: string;
   kind: "number" | "text";
@@ -41,7 +41,7 @@ export interface ScenarioValues {
 
 export type Answers = Record<string, string | string[]>;
 
-// A command with what it would run, or with its error and the input that the error is about.
+// A command with the settings that it would simulate, or with its error and the input that causes the error.
 export interface Checked {
   command?: string;
   settings?: string[];

@@ -34,7 +34,8 @@ export class CommandView {
     );
   }
 
-  // Shows a command and what it would run, or its error. `is_shown`: the form shows the error at an input.
+  // Shows a command with the settings that it would simulate, or its error. `is_shown`: the form shows the
+  // error at an input.
   show(checked: Checked, is_shown: boolean): void {
     // Each word is an element, so that lines break between words and not at the hyphens of options.
     const words = checked.command?.split(" ").flatMap((word) => [" ", h("span", {}, word)]);

@@ -104,7 +104,7 @@ export class FormView {
     }
   }
 
-  // Shows an error at the input that it is about. Returns false if the form has no such input.
+  // Shows an error at the input that causes it. Returns false if the form has no such input.
   show_error(name: string, text: string): boolean {
     for (const row of this.rows.values()) row.show_error("");
     this.policies_error.textContent = name === "policies" ? text : "";
