@@ -5,8 +5,9 @@
 // does not split the keys, so a short prefill slice over a long prefix leaves most SMs idle. The prompts of a
 // step share one kernel call, and their blocks form one grid: blocks with the most keys start first, one
 // block per SM in each wave. If all blocks of a wave must end before the next wave starts, a wave lasts as
-// long as its longest block. A persistent kernel starts its next block as soon as one ends. With the symbols
-// of Efficiency (spec/hardware_profile.h), the time d of one block and the time t of the call are
+// long as its longest block. A persistent kernel starts its next block as soon as one ends. With the GPU's
+// peak P and memory bandwidth W, and the profile's efficiency e and bandwidth_efficiency b, the time d of one
+// block and the time t of the call are
 //
 //   d = 4 block_m head_dim keys / (P e / SMs) + block_s
 //
@@ -56,8 +57,8 @@ struct DecodeRows {
   int64_t queries = 1;
 };
 
-// Returns the query-key pairs of a causal slice: every new token attends to the cached tokens and, on
-// average, half of the new ones. With a window w the i-th new token attends to min(cached + i, w) tokens.
+// Returns the number of query-key pairs of a causal slice: every new token attends to the cached tokens and,
+// on average, half of the new ones. With a window w the i-th new token attends to min(cached + i, w) tokens.
 double causal_pairs(PrefillChunk chunk, int64_t window = 0);
 
 // Appends the parts of a slice for layers whose tokens attend only to their own chunk of `size` tokens (Llama
@@ -68,12 +69,13 @@ void split_at_chunks(PrefillChunk chunk, int64_t size, std::vector<PrefillChunk>
 double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::span<const PrefillChunk> chunks,
                            const AttentionShape& shape, DecodeRows rows = {});
 
-// Returns the decode time without kernel overhead, for profiles without a DecodeEfficiency. Several queries
-// of a sequence read its keys and values only once, but each query is multiplied by all of them.
+// Returns the attention time of a decode step without kernel overhead, for profiles without a
+// DecodeEfficiency. Several queries of a sequence read its keys and values only once, but each query is
+// multiplied by all of them.
 DecodeAttention decode_attention(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape);
 
-// Returns the decode time without kernel overhead. `prefill`: the GPU's prefill kernel, which also decodes if
-// the model has fewer query heads per KV head than split_from_group.
+// Returns the attention time of a decode step without kernel overhead. `prefill`: the GPU's prefill kernel,
+// which also decodes if the model has fewer query heads per KV head than split_from_group.
 DecodeAttention decode_attention(const DecodeEfficiency& efficiency, const Efficiency& prefill,
                                  const Gpu& gpu, const AttentionShape& shape, int64_t sequences);
 

@@ -14,8 +14,8 @@
 
 namespace kvcap {
 
-// A function of a token count, computed once per argument. Arguments beyond kLimit are not stored, so that
-// one long request does not allocate a million entries.
+// Memo: stores the values of a function of a token count, so that each is computed once. Values for arguments
+// from kLimit on are not stored, so that one long request does not allocate a million entries.
 class Memo {
  public:
   template <typename Compute>

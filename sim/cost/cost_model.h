@@ -53,7 +53,8 @@ class CostModel {
             const ExpertPlacement& placement = {}, int64_t decode_context_parallel_size = 1);
   ~CostModel();
 
-  // Adds the time of a filter of the logits to head_s(). REQUIRES: head_s() has not been called.
+  // Adds the time of the sampler's logit filter (top_k, top_p) to head_s(). REQUIRES: head_s() has not been
+  // called.
   void filter_logits(const SamplerTime& time) { sampler_ = time; }
 
   // Adds the kernels of LoRA adapters to linear_layer_s(). REQUIRES: linear_layer_s() has not been called.
@@ -80,10 +81,10 @@ class CostModel {
   // group.
   DecodeAttention decode_attention_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Returns the attention time of a decode step, as a mean over layers. `queries`: rows per sequence; more
-  // than one if drafts are verified. The queries of a sequence read its context only once, but each is
-  // multiplied by all of it. For layers with a window, the sequences' mean context determines the part to
-  // which they attend: exact if all or none of them are longer than the window. Layers with chunks attend to
-  // half a chunk, the mean over a long context.
+  // than one if drafts are verified. A sequence's context is read once for all its queries, but multiplied by
+  // each of them. For layers with a window, the sequences' mean context determines the part to which they
+  // attend: exact if all or none of them are longer than the window. Layers with chunks attend to half a
+  // chunk, the mean over a long context.
   DecodeAttentions decode_attentions_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Returns the time of one call of the prefill kernel over all slices and `sequences` that decode over
   // `context_tokens` tokens in total. The kernel does not split keys: a decoding row is a block that
@@ -94,8 +95,8 @@ class CostModel {
 
   // Returns the time of one whole layer that prefills one slice.
   double prefill_layer_s(PrefillChunk chunk) const;
-  // Returns the time of the final norm, the vocabulary projection and the filter of the logits for
-  // `sequences` sampled tokens.
+  // Returns the time of the final norm, the vocabulary projection and the logit filter for `sequences`
+  // sampled tokens.
   double head_s(int64_t sequences) const;
   // Returns the time of all layers and one sampled token. This is the TTFT on an idle machine if the slice
   // fits into one step.
@@ -132,7 +133,7 @@ class CostModel {
   double project_kv_layer_flops(int64_t tokens) const;
   double prefill_layer_flops(PrefillChunk chunk) const;
 
-  // True iff any GEMM so far was not in its measured table.
+  // True iff any GEMM computed so far was outside its measured table.
   bool extrapolated() const;
 
  private:

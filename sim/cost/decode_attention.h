@@ -21,7 +21,8 @@ struct DecodeAttention {
   double least_tokens = 0;
   double ramp_tokens = 0;
   double ramp_token_s = 0;
-  // For layers that attend to a part of their context: above most_tokens, the time is that of tokens_beyond.
+  // For layers that attend to only a part of the context: above most_tokens, the time is that at
+  // tokens_beyond.
   double most_tokens = std::numeric_limits<double>::infinity();
   double tokens_beyond = 0;
 

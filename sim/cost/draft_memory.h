@@ -13,7 +13,7 @@ namespace kvcap {
 // Sizes on one GPU.
 struct DraftMemory {
   double weight_bytes = 0;
-  double kv_bytes_per_token = 0;  // the drafter's own layers
+  double kv_bytes_per_token = 0;  // KV of the drafter's own layers
 
   // Returns the bytes of a block of the layout, including the drafter's part: the drafter keeps its own KV
   // for every token of the capacity (KvLayout::tokens_of).

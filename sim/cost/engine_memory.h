@@ -30,9 +30,9 @@ struct EngineMemory {
   // end of its profiling run: loaded kernels and libraries. 0.13 GiB up to 0.17, 0.25 from 0.18 on (V, L:
   // 0.24 to 0.27 for models of 2 to 30 GB).
   double runtime_bytes = 0;
-  // Further growth on each GPU of a tensor-parallel group with the custom all-reduce and without fused ones:
-  // 0.55 - 0.13 GiB (P). Without either kind of all-reduce, the total is 0.21 on each of eight L40S (start-up
-  // log of 0.10.2), as on one GPU.
+  // Further growth on each GPU of a tensor-parallel group with the custom all-reduce and without fused
+  // all-reduces: 0.55 - 0.13 GiB (P). Without either kind of all-reduce, the total is 0.21 on each of eight
+  // L40S (start-up log of 0.10.2), as on one GPU.
   double group_bytes = 0;
   // From 0.18 on engines fuse all-reduces with norms if the hardware has kernels for this. Instead of
   // group_bytes they then keep buffers for these kernels: Nvlink::fused_all_reduce_bytes.

@@ -40,7 +40,7 @@ bool has_embedding(const ModelSpec& model, const PipelineStage& ends) {
   return ends.embeds || (ends.samples && model.tie_word_embeddings);
 }
 
-// Returns the bytes of the embedding and the output projection if the stage does not have them.
+// Returns the bytes of the embedding and of the output projection, each only if another stage has it.
 double bytes_of_other_stages(const ModelSpec& model, const PipelineStage& ends) {
   return (has_embedding(model, ends) ? 0 : embedding_bytes(model, 1)) +
          (ends.samples ? 0 : output_bytes(model, 1));

@@ -37,7 +37,7 @@ struct ImportanceModel {
   bool operator==(const ImportanceModel&) const = default;
 };
 
-// Draws from the model, layer by layer: for tests and for RestoreStatistics.
+// Draws importance from the model, layer by layer; used by tests and by RestoreStatistics.
 class ImportanceDraws {
  public:
   struct Shape {
@@ -77,16 +77,16 @@ struct ChunkUse {
 
 // RestoreStatistics: gives the cost of restoring a prefix without drawing its tokens, from statistics of the
 // model for one retention and number of layers. Layers differ only in r_l, so draws of a few thousand tokens
-// at two layers serve all layers: for each r of a grid, the chosen set gives s, the recall of prefetching
-// from the previous layer, and the probability of importance by rank of mean importance. Layers are
-// interpolated between grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms;
+// at two layers serve all layers: for each value of r_l in a grid, the chosen set gives s, the recall of
+// prefetching from the previous layer, and the probability of importance by rank of mean importance. Layers
+// are interpolated between grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms;
 // after that, a prefix takes microseconds. Draws are cached by their arguments.
 class RestoreStatistics {
  public:
   RestoreStatistics(const ImportanceModel& model, const Identification& options, int64_t layers,
                     uint64_t seed);
 
-  // Returns the probe heads' index s, averaged over layers.
+  // Returns the Jaccard index s of the probe heads, averaged over layers.
   double mean_jaccard() const;
   // Return how many layers fall back to all keys for a prefix of `tokens` tokens: the mean, and the number
   // for one query. These are the last layers, where heads agree least. In a layer that falls back every chunk

@@ -70,14 +70,14 @@ struct MixerShape {
   AttentionShape prefill;
   AttentionShape decode;                      // MLA: absorbed, over the latent itself
   std::optional<GemmShape> latent_expansion;  // MLA: GEMM to keys and values of cached tokens, before prefill
-  std::optional<AttentionShape> indexer;      // scores every key to choose those to attend to
+  std::optional<AttentionShape> indexer;      // scores every key to choose the keys for attention
   double indexer_share = 1;                   // share of the layers that have an indexer
   std::optional<ScanShape> scan;              // instead of attention
   double kv_elements_per_token = 0;           // one layer on one GPU
 };
 
-// Layers, or parts of layers, with the same GEMMs: attention and the FFN after it; in models with groups,
-// attention alone and FFNs alone.
+// Layers with the same GEMMs. In models without groups, a kind is attention with the FFN after it; in models
+// with groups, attention and FFNs are separate kinds.
 struct LayerKind {
   int64_t layers = 0;
   // GEMMs that every token passes through: those of attention or recurrence, and those of the FFN.

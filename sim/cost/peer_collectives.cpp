@@ -58,7 +58,7 @@ bool has_custom_kernel(Peer peer, int64_t gpus) { return peer != Peer::host && g
 double derived_s(const Pcie& pcie, Peer peer, CollectiveKind kind, int64_t gpus, double bytes) {
   const PeerTimes& times = times_of(peer);
   const auto t = static_cast<double>(gpus);
-  // A copy out of one GPU is a copy into its neighbour.
+  // A copy out of one GPU is a copy into its neighbour, so the slower direction limits both.
   const double link = std::min(pcie.d2h_bandwidth_bytes_per_s, pcie.h2d_bandwidth_bytes_per_s);
   const bool custom = kind == &Collectives::all_reduce && has_custom_kernel(peer, gpus);
   const double sent = bytes + (custom ? 0 : std::min(bytes, kFlaggedBytes));
