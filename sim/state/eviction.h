@@ -3,8 +3,8 @@
 //
 // A key is identified by its slot, a small number that its owner chooses, so that records are stored in
 // arrays. A victim search that reaches a held key sets it aside; the key is skipped until release() restores
-// its position, so it costs one step and not one per search. Every operation takes O(1) or O(log n), victim()
-// amortised.
+// its position, so a held key costs one step in total, not one per search. Every operation takes O(1) or
+// O(log n), victim() amortised.
 #pragma once
 
 #include <cstdint>

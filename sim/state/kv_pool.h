@@ -67,7 +67,7 @@ class KvHolding {
   };
   std::vector<OfGroup> groups_;
   int64_t blocks_ = 0;
-  int64_t until_ = 0;     // tokens from the front that need no further block in any group
+  int64_t until_ = 0;     // number of leading tokens for which all groups have blocks
   int64_t drops_at_ = 0;  // number of computed tokens at which the next block is dropped
   // Progress of naming along the chain.
   int64_t named_units_ = 0;
@@ -128,7 +128,7 @@ class KvPool {
   int64_t most_blocks(int64_t tokens) const;
   // Returns how many of most_blocks() the request may still take: those that it neither holds nor has found.
   int64_t owed_blocks(const KvHolding& holding, int64_t found_tokens, int64_t tokens) const;
-  // Returns how many tokens from the front need no further block in any group.
+  // Returns for how many leading tokens the request has blocks in all groups.
   int64_t tokens(const KvHolding& holding) const { return holding.until_; }
   // Drops the blocks that are not needed after `computed` tokens and takes blocks up to `tokens`. Returns
   // false and takes none if too few are free.
