@@ -27,7 +27,7 @@ struct RegimeError {
 // (cost/drawn_machine.h). The errors `steps`, `host` and `waiting` belong to an engine
 // (engine/versions/step_errors.h, host_times.h).
 struct MachineErrors {
-  std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows; 64 or more
+  std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands: below 64 rows; from 64 on
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4
   std::optional<RegimeError> grouped_gemm;                   // all experts of a layer
   std::optional<RegimeError> prefill_attention, decode_attention;
