@@ -165,14 +165,14 @@ std::string evidence_of(SharedText shared, const TimesOverProfile& over, const T
   char text[400];
   std::snprintf(
       text, sizeof text,
-      "TTFT of %zu requests that were answered alone %s %.2f +- %.2f of what %s and its engine take "
-      "without hits, which would be %.2f +- %.2f",
+      "TTFT of %zu requests that were answered alone %s %.2f +- %.2f of the time that %s and its engine take "
+      "without hits; expected without hits: %.2f +- %.2f",
       requests, what, told.value, told.sigma, machine.c_str(), allowed.value, allowed.sigma);
   if (shared != SharedText::nothing) return text;
   const double hidden = std::min(1.0, kDeviations * sigma_of(told, allowed));
-  return std::string(text) + "; a hit share of each prompt below " + format_percent(hidden) +
-         " would not show, nor would common first tokens whose prefill is shorter than the engine's time per "
-         "request";
+  return std::string(text) + ". Hits of less than " + format_percent(hidden) +
+         " of each prompt would not show, nor would common first tokens whose prefill is shorter than the "
+         "engine's time per request";
 }
 
 // Returns the number of shared tokens of each prompt, a multiple of `step_tokens`.
