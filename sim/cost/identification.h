@@ -50,7 +50,7 @@ ImportantSet identify(std::span<const double> importance, int64_t probe_heads, i
 
 // ChunkScore: the value of a chunk of keys or values in a cache (IV-D2): the number of its uses times the
 // moving mean of the share of its tokens that were important. The paper does not state the length of the
-// moving mean. It is assumed to be 16 uses, weighted exponentially, because reordering takes 16 queries into
+// moving mean. It is assumed to be 16 uses, weighted exponentially; reordering also takes 16 queries into
 // account.
 class ChunkScore {
  public:

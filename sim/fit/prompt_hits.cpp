@@ -95,9 +95,9 @@ struct Measured {
   double value = 0, sigma = 0;
 };
 
-// Measured times relative to those of the profile's machine without hits: the slope (least squares), and the
-// intercept divided by the mean. For prompts of equal length there is no slope, and the intercept is the
-// whole ratio.
+// Compares measured times with those of the profile's machine without hits, by a least-squares line: its
+// slope, and its intercept divided by the mean. For prompts of equal length there is no slope, and the
+// intercept is the whole ratio.
 struct TimesOverProfile {
   bool has_growth = false;
   Measured growth, rest;
