@@ -68,7 +68,7 @@ export const is_real_only = (name: string): boolean => table.get(name)?.real_onl
 
 // Returns the most important metrics.
 export const headlines = (): readonly string[] => headline_metrics;
-// Returns the metrics of the overview's table: those of the terminal, and a few more.
+// Returns the metrics of the overview's table: those that the terminal also shows, and a few more.
 export const overview_rows = (): readonly string[] => overview_metrics;
 
 const stored = "stored_bytes_";

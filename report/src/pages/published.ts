@@ -1,5 +1,4 @@
-// The published figures of a validation: one chart per figure, with the paper's numbers and the simulated
-// ones.
+// The published figures of a validation: one chart per figure, with the published and the simulated numbers.
 import { scatter, spans_decades, type Cloud, type Dot } from "../charts/scatter.ts";
 import type { Context } from "../context.ts";
 import { policy_of } from "../data.ts";

@@ -19,8 +19,8 @@ type Verdict = "meets" | "unclear" | "misses" | "saturated";
 
 const value = (run: Run, metric: string): number | null => run.place.at("metrics").metric(metric).number;
 
-// Returns whether a run meets its scenario's objectives; "unclear" if a target lies within the metric's
-// interval.
+// Returns whether a run meets its scenario's objectives; unclear if a target lies within a metric's interval
+// or if the run is too short to show stability.
 function verdict_of(run: Run): Verdict {
   if (is_saturated(run)) return "saturated";
   const undecided = run.place.at("metrics", "stable", "verdict").text === "undecided";

@@ -65,7 +65,8 @@ export class Choices {
     else this.policies.delete(name);
   }
 
-  // Returns the answers of the form. `order`: all policies, in the order for the command.
+  // Returns the form's values as the server expects them. `order`: all policies, in the order for the
+  // command.
   answers(order: readonly string[]): Answers {
     const chosen = this.chosen_policies();
     return {
