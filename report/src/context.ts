@@ -15,7 +15,7 @@ export class Context {
     readonly main: HTMLElement,
   ) {}
 
-  // Returns the page's takeaways, those of the runs in the address first.
+  // Returns the page's takeaways. Takeaways about the runs that the address selects come first.
   sentences(): string[] {
     const all = this.report.takeaways(this.page);
     const runs = this.text("runs");
@@ -43,7 +43,8 @@ export class Context {
     return link_text(this.link, name);
   }
 
-  // Changes the address, which redraws the page. Drops `chart`, the figure that a link led to.
+  // Changes the address, which redraws the page. Removes `chart`, the figure to which a link led, from the
+  // address.
   go(changes: Record<string, string | string[] | null>): void {
     location.hash = write_link(this.page, this.link.values, { chart: null, ...changes });
   }
@@ -71,7 +72,7 @@ export class Context {
     );
   }
 
-  // Returns the names that are switched on in the address; all names if it lists none of them.
+  // Returns the names that the address switches on, or all names if the address lists none of them.
   switched_on(names: readonly string[], parameter = "policies"): string[] {
     const wanted = link_list(this.link, parameter);
     const kept = wanted ? names.filter((name) => wanted.includes(name)) : [...names];

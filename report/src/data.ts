@@ -42,7 +42,7 @@ export function plausible(run: Run, metric: string): { low: number; high: number
 // Runs of one workload, which can be compared.
 export interface Group {
   name: string;
-  input: string; // the first input that its runs come from, which sentences name
+  input: string; // the first input that contains its runs; sentences name this input
   runs: Run[];
   differences: Place[];
 }
@@ -53,7 +53,8 @@ export interface Named {
   place: Place;
 }
 
-// Documents that pages read directly: their schemas, and the lists of a side that contain them.
+// The schemas of documents that pages read directly, each with the list of a side that contains such
+// documents.
 const lists = {
   "kvcap.restore/1": "restores",
   "kvcap.plan_result/1": "plans",
@@ -76,11 +77,11 @@ export interface Report {
   after: Side;
   before: Side;
   has_before: boolean;
-  // Returns whether the runs show a metric's change: from pairs of seeds or turns if both sides served the
-  // same workload. Undefined for metrics that the sentences leave out.
+  // Returns true iff a metric's change is significant. If both sides served the same workload, the seeds or
+  // turns are compared in pairs. Undefined for metrics that the takeaways do not cover.
   tells: (input: string, setting: string, metric: string) => boolean | undefined;
-  // Returns half the width of the interval of a change, in the metric's unit on screen; null without an
-  // interval.
+  // Returns half the width of a change's interval, in the unit in which the page shows the metric; null if
+  // there is no interval.
   change_width: (input: string, setting: string, metric: string) => number | null;
   unknown: { name: string; schema: string }[];
   takeaways: (page: PageName) => string[];
@@ -152,7 +153,7 @@ function add_input(side: Side, name: string, content: Place): boolean {
   return true;
 }
 
-// Returns the policy in the name of a curve's series, which may continue: "hcache, Llama-2-7B".
+// Returns the policy that the name of a curve's series begins with: "hcache" for "hcache, Llama-2-7B".
 export const policy_of = (series: string): string => series.split(", ")[0]!;
 
 // Returns every name that needs a colour, in order of appearance.

@@ -1,4 +1,5 @@
-// Figure: a chart with a sentence that describes it to readers who cannot see it, its table, and its CSV.
+// Figure: a chart with a sentence that describes the chart to readers who cannot see it, a table of its
+// numbers, and their CSV.
 import { echarts, type Option } from "./charts/engine.ts";
 import { save, to_csv } from "./csv.ts";
 import { button, h, type Child } from "./dom.ts";
@@ -18,7 +19,7 @@ export interface Figure {
   id: string; // used in addresses: #/page?chart=id
   title: string;
   note?: string; // context for reading the chart
-  says: string; // the content of the chart in a sentence
+  says: string; // describes the content of the chart in a sentence
   height: number;
   option: Option;
   table: () => Table; // built on request

@@ -1,4 +1,4 @@
-// The footer: the software of others that the page contains, and its licences.
+// The footer: lists the third-party software in the page and its licences.
 import { h } from "./dom.ts";
 
 interface Notice {

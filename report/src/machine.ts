@@ -19,7 +19,7 @@ export class MachineLoad {
     readonly metric: (name: string) => Place,
   ) {}
 
-  // Reads {scenario: {hardware}, metrics}: a result, or the machine of a plan's or a capacity's answer.
+  // Reads {scenario: {hardware}, metrics}: a result, or the `machine` of a plan result or a capacity result.
   static of(place: Place): MachineLoad {
     return new MachineLoad(place.at("scenario", "hardware"), (name) => place.at("metrics").metric(name));
   }
@@ -50,7 +50,8 @@ export class MachineLoad {
   }
 }
 
-// A resource near its limit is a bottleneck; the busiest of an idle machine is not.
+// Utilization from which a resource is near its limit. The busiest resource of an idle machine is no
+// bottleneck.
 const near_limit = 0.5;
 
 interface TierBox {

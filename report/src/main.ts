@@ -79,7 +79,7 @@ class Frame {
       lead === undefined ? "" : h("p", { class: "lead" }, lead),
     );
     this.main.append(section);
-    // The overview shows its answers before it says more.
+    // The overview shows its answers before its other takeaways.
     if (page !== "overview") more_sentences(context);
     draw_page(context);
   }

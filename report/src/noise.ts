@@ -1,9 +1,10 @@
-// Decides which runs are better beyond chance: by their paired difference, otherwise by their own intervals.
+// Decides which runs are significantly better: by their paired difference if it is known, otherwise by the
+// runs' own intervals.
 import { half_width, type Run } from "./data.ts";
 import type { Place } from "./place.ts";
 
-// Returns 1 if the first run's metric is larger beyond chance, -1 if the second run's is, 0 if the runs do
-// not tell.
+// Returns 1 if the first run's metric is significantly larger, -1 if the second run's metric is, and 0 if the
+// difference is not significant.
 export function larger(differences: readonly Place[], metric: string, one: Run, other: Run): -1 | 0 | 1 {
   const paired = differences.find((each) => {
     const names = [each.at("setting").text, each.at("against").text];
@@ -21,7 +22,8 @@ export function larger(differences: readonly Place[], metric: string, one: Run, 
   return a > b ? 1 : -1;
 }
 
-// Returns the runs that are best beyond chance: each is better than every run that is not returned.
+// Returns the best runs: each is significantly better than every run that is not returned. Empty if there is
+// no such group.
 export function best_of(
   differences: readonly Place[],
   metric: string,
@@ -37,6 +39,6 @@ export function best_of(
   return [];
 }
 
-// True iff more load arrives than the run serves.
+// True iff requests arrive faster than the run serves them.
 export const is_saturated = (run: Run): boolean =>
   run.place.at("metrics", "stable", "verdict").text === "saturated";

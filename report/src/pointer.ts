@@ -1,4 +1,5 @@
-// Follows the pointer in charts of points or threads, and shows the tooltip of the nearest one.
+// Follows the pointer in charts of points or threads (the lines of parallel coordinates), and shows the
+// tooltip of the nearest point or thread.
 import type { echarts } from "./charts/engine.ts";
 
 type Chart = ReturnType<typeof echarts.init>;

@@ -46,7 +46,7 @@ export function read_quantities(place: Place): void {
   overview_metrics = place.at("overview").texts;
 }
 
-// Reads the titles of fields, changes ("path=value") and steps.
+// Reads the titles of fields, of changes ("path=value") and of a plan's steps.
 export function read_titles(place: Place): void {
   titles = new Map(place.entries.map(([raw, title]) => [raw, title.text ?? raw]));
 }
@@ -73,7 +73,7 @@ export const named = (name: string): string => {
   return symbol === "" ? title_of(name) : `${title_of(name)} (${symbol})`;
 };
 export const headlines = (): readonly string[] => headline_metrics;
-// Returns the metrics of the overview's table: those of the terminal, and a few more.
+// Returns the metrics of the overview's table: those that the terminal also shows, and a few more.
 export const overview_rows = (): readonly string[] => overview_metrics;
 
 const stored = "stored_bytes_";

@@ -56,7 +56,7 @@ export class Sweep {
   at(name: string, row: number): Place {
     return this.column(name).at(row);
   }
-  // Returns the value for readers, "128 GB"; the command contains it as it is set.
+  // Returns the value with its unit, such as "128 GB". The command contains the value as it is set.
   text(name: string, row: number): string {
     const value = this.at(name, row).value;
     if (typeof value !== "number") return value_text(value);

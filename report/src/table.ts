@@ -6,7 +6,7 @@ import { unit_of, type Unit } from "./quantities.ts";
 
 export interface Cell {
   text: string;
-  value: number | null; // as in the JSON; null: text
+  value: number | null; // as in the JSON; null: the cell is a text
   scale: number; // shown number = value * scale
   from?: string; // path of the value in the data
   mark?: "best" | "good" | "bad";

@@ -1,6 +1,6 @@
 // KVCAP_CHECK(condition) and KVCAP_BUG("what"): assertions whose failure is a bug of kvcap. A failure prints
-// the place and the reason and aborts; the command that forked the simulation then exits with code 1. User
-// input is checked by InputError instead: see input_error.h.
+// the place and the reason and aborts; the command that forked the simulation then exits with code 1. Errors
+// in user input throw InputError instead (input_error.h).
 #pragma once
 
 #include <cstdio>

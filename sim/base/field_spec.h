@@ -10,7 +10,7 @@
 
 namespace kvcap {
 
-// A default value: a switch, an integer, a number or a text. monostate: there is no default.
+// A default value: a Boolean, an integer, a number or a text. monostate: there is no default.
 using DefaultValue = std::variant<std::monostate, bool, int64_t, double, std::string_view>;
 
 // Bounds that many fields share.
@@ -35,7 +35,7 @@ struct FieldSpec {
   std::string_view reference = {};  // object: a name or path of this kind may be given instead of the object
   std::string_view shorthand = {};  // object: a plain number, given instead of the object, sets this field
   std::size_t least = 0;            // list, object with arbitrary keys: minimum number of entries
-  std::string_view shape = {};      // named as allowed in errors, instead of "an object"
+  std::string_view shape = {};      // what errors call the allowed value; empty: an object or an array
 
   // Returns the spec of one value of a list.
   constexpr FieldSpec of_one() const {

@@ -153,7 +153,7 @@ class FieldVisitor {
   }
 };
 
-// Return the range in the words of errors and help: "an integer from 1 to 8", "a number from 0.5 to 2".
+// Return the range as errors and help texts state it: "an integer from 1 to 8", "a number from 0.5 to 2".
 std::string allowed_integers(const FieldSpec& spec);
 std::string allowed_numbers(const FieldSpec& spec);
 // Describes the default of a field that may be absent, e.g. "the preset's; else 1". Empty if there is none.

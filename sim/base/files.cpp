@@ -184,7 +184,7 @@ std::string read_text(const fs::path& path) {
 NewFile::NewFile(fs::path path) : path_(std::move(path)), target_(path_) {
   std::error_code none;
   const bool is_there = fs::exists(path_, none);
-  // E.g. a link to itself, which must not be replaced.
+  // For example, a link to itself cannot be resolved; it must not be replaced.
   if (none) throw std::system_error(none, path_.string());
   if (is_there && !fs::is_regular_file(path_, none)) {
     file_ = open_as_it_is(path_);

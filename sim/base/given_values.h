@@ -40,7 +40,8 @@ inline void refuse_empty_assignments(int argc, const char* const* argv) {
   }
 }
 
-// Names that other programs use for options of kvcap; suggested if the command has the option.
+// Names that other programs use, each with the option of kvcap that is suggested instead if the command has
+// it.
 inline constexpr std::pair<std::string_view, std::string_view> kOtherNames[] = {
     {"--tp", "--gpus"},  {"--tensor-parallel-size", "--gpus"},  {"--qps", "--rate"},
     {"--rps", "--rate"}, {"--request-rate", "--rate"},          {"--gpu", "--hardware"},

@@ -1,4 +1,5 @@
-// InputError: an error in the user's input, thrown only while loading; printed as one line, exit code 2.
+// InputError: an error in the user's input. It is thrown only while inputs are loaded; the program then
+// prints it as one line and exits with code 2.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The memory that this process may use, so that larger inputs are refused before anything is allocated.
+// Finds how much memory this process may use, so that larger inputs are refused before anything is allocated.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace kvcap {
 
-// Returns the least of the machine's memory, the limit of this process (ulimit -v) and that of its control
-// group.
+// Returns the smallest of the machine's memory, the limit of this process (ulimit -v) and the limit of its
+// control group.
 int64_t memory_bytes();
 
 // Throws InputError if `count` items of at least `bytes_of_one` bytes each exceed memory_bytes(): "WHAT:

@@ -53,7 +53,7 @@ bool is_own_output(const fs::path& path, std::string_view beginning) {
   if (text.empty() || (!beginning.empty() && text.starts_with(beginning))) return true;
   const std::string_view schema = schema_of(text);
   if (!schema.empty()) {
-    // Written by people or recorded from a server: they cannot be regenerated.
+    // Files that people wrote or that were recorded from a server cannot be regenerated.
     constexpr std::array<std::string_view, 7> kIrreplaceable = {"scenario", "sweep",  "plan",    "hardware",
                                                                 "model",    "prices", "observed"};
     return std::find(kIrreplaceable.begin(), kIrreplaceable.end(), schema) == kIrreplaceable.end();

@@ -104,7 +104,7 @@ class ReadFields : public FieldVisitor {
     const Json* found = find(name, spec, present);
     if (!found) return;
     const std::string allowed = spec.allowed.empty() ? "a string" : joined(spec.allowed);
-    // --set name=2024: a text that looks like a number.
+    // --set name=2024 sets a text that looks like a number.
     const std::string* text = places_.text(below(path_, name));
     if (text && found->is_number() && spec.allowed.empty()) {
       value = *text;

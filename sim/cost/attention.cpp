@@ -23,7 +23,7 @@ bool runs_in_blocks(const Efficiency& efficiency) {
   return efficiency.model == EfficiencyModel::wave || efficiency.model == EfficiencyModel::blocks;
 }
 
-// Returns the time of one thread block per key.
+// Returns the time that one thread block takes per key.
 double key_s(const Efficiency& efficiency, const Gpu& gpu, const AttentionShape& shape) {
   KVCAP_CHECK(gpu.sm_count > 0 && efficiency.block_m > 0);
   const double flops =
@@ -92,7 +92,7 @@ class Waves {
   int64_t blocks_ = 0, waves_ = 0;  // number started so far
 };
 
-// The thread blocks of one call, which run longest first.
+// The thread blocks of one kernel call. The blocks with the most keys start first.
 class Grid {
  public:
   Grid(const Efficiency& efficiency, const AttentionShape& shape, std::vector<BlockGroup>& groups)
@@ -104,8 +104,8 @@ class Grid {
     groups_.clear();
   }
 
-  // Adds the blocks without queries that pad a prompt to `rows` rows, those of the longest prompt of the
-  // call.
+  // Adds the blocks without queries that pad a prompt to `rows` rows, the number of rows of the longest
+  // prompt in the call.
   void pad(PrefillChunk chunk, int64_t rows) {
     const int64_t blocks = row_blocks(rows) - row_blocks(chunk.new_tokens);
     if (chunk.new_tokens == 0 || blocks == 0 || chunk.cached_tokens == 0) return;
@@ -178,8 +178,8 @@ class Grid {
   double tokens_of_block() const {
     return static_cast<double>(efficiency_.block_m) / static_cast<double>(group_);
   }
-  // Returns the keys of a block of `rows` queries: with a window, at most those of its first query and its
-  // own rows.
+  // Returns how many keys a block of `rows` queries reads. With a window, these are at most the window of the
+  // block's first query plus the block's rows.
   double in_window(double keys, double rows) const {
     return window_ > 0 ? std::min(keys, static_cast<double>(window_) + rows) : keys;
   }
@@ -282,9 +282,9 @@ double prefill_attention_s(const Efficiency& efficiency, const Gpu& gpu, std::sp
 
 namespace {
 
-// Returns the compute time of all queries of a sequence per key. All heads share a latent, so its key is
-// multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to the ratio at which a GPU
-// becomes compute-bound. Ordinary heads are bound by reading the keys.
+// Returns the compute time per key for all queries of a sequence. In latent attention, all heads share one
+// key per token, which is multiplied by the queries of all heads: 242 flops per byte for 128 heads, close to
+// the ratio at which a GPU becomes compute-bound. Ordinary heads are limited by reading the keys.
 double queries_s(const Efficiency& prefill, const Gpu& gpu, const AttentionShape& shape) {
   return static_cast<double>(shape.queries) * shape.pair_flops() / (gpu.peak_flops * prefill.efficiency);
 }

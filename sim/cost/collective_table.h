@@ -1,5 +1,5 @@
-// CollectiveTable: measured times of one kind of collective in one group of GPUs, by the bytes of the full
-// buffer.
+// CollectiveTable: maps the bytes of the full buffer to the measured time of one kind of collective, for one
+// number of GPUs.
 #pragma once
 
 #include <vector>

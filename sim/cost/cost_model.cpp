@@ -14,8 +14,8 @@
 
 namespace kvcap {
 
-// A function of a token count, computed once per argument. Arguments beyond kLimit are not stored, so that
-// one long request does not allocate a million entries.
+// Memo: stores the values of a function of a token count, so that each is computed once. Values for arguments
+// from kLimit on are not stored, so that one long request does not allocate a million entries.
 class Memo {
  public:
   template <typename Compute>
@@ -35,13 +35,14 @@ class Memo {
   std::vector<double> times_s_;
 };
 
-// Bytes per token of two sums of squares, over its queries and its keys, 32 bits each.
+// Bytes per token that a norm over all heads (QkNorm::all_heads) reduces: the sums of squares of the queries
+// and of the keys, 32 bits each.
 constexpr double kNormSumBytes = 8;
 
 namespace {
 
-// Returns the formats of FFNs, token mixing, routed experts and vocabulary projection. A projection whose
-// weights are wider than its inputs is computed in the precision of the weights.
+// Return the number formats of the GEMMs of FFNs, token mixing, routed experts and the vocabulary projection.
+// A projection whose weights are wider than its inputs is computed in the precision of the weights.
 ElementBytes layer_bytes(const ModelSpec& model) {
   return {model.gemm_input_bytes_per_element(), model.weight_bytes_per_element,
           model.hidden_bytes_per_element};
@@ -99,7 +100,7 @@ struct CostModel::State {
   int64_t exchange_gpus = 1;  // GPUs that exchange tokens
   int64_t context_gpus = 1;   // GPUs that divide the context of a decode
   LayerShapes shapes;         // one GPU
-  LayerShapes whole_shapes;   // undivided layers, for flops
+  LayerShapes whole_shapes;   // layers not divided over GPUs, to count flops
   Gemms layer_gemms, mixer_gemms, expert_gemms, head_gemms;
   CollectiveTable all_reduces, all_gathers, all_to_alls, exchange_gathers, exchange_all_to_alls,
       context_gathers, pair_gathers;
@@ -185,8 +186,8 @@ struct CostModel::State {
   DecodeAttention decode_shape(AttentionShape shape, int64_t sequences, int64_t queries) const;
   DecodeAttention decode_mixer(const MixerShape& mixer, int64_t sequences, int64_t queries) const;
 
-  // Returns the time in the table. Without a table, returns the time of a ring over NVLink, in which (t-1)/t
-  // of the buffer crosses each link per pass.
+  // Returns the measured time from the table. If the table is empty, returns the time of the ring algorithm
+  // over NVLink, in which (t-1)/t of the buffer crosses each link per pass.
   double collective_s(const CollectiveTable& table, int64_t gpus, double bytes, double passes) const {
     if (gpus == 1) return 0;
     if (!table.empty()) return table.time_s(bytes);
@@ -300,8 +301,8 @@ double CostModel::State::scan_s(const ScanShape& scan, double tokens, double seq
 }
 
 // Returns the time of the collectives around attention over a divided context (vLLM,
-// v1/attention/ops/common.py, cp_lse_ag_out_rs): an all-gather of the queries, one of the 32-bit sums of each
-// GPU, and a reduce-scatter of the outputs, which takes as long as an all-gather.
+// v1/attention/ops/common.py, cp_lse_ag_out_rs): an all-gather of the queries, an all-gather of each GPU's
+// 32-bit softmax sums, and a reduce-scatter of the outputs, which takes as long as an all-gather.
 double CostModel::State::combine_s(const AttentionShape& decode, double rows) const {
   if (context_gpus == 1) return 0;
   const double heads = rows * static_cast<double>(decode.query_heads);
@@ -311,7 +312,8 @@ double CostModel::State::combine_s(const AttentionShape& decode, double rows) co
          context_gather_s(head_bytes * static_cast<double>(decode.value_dim));
 }
 
-// Returns the time of the mixer in one layer; 0 without new tokens.
+// Returns the time of token mixing (attention or a recurrent scan) in one layer; 0 if there are no new
+// tokens.
 double CostModel::State::prefill_mixer_s(const MixerShape& mixer, std::span<const PrefillChunk> chunks) {
   int64_t cached_tokens = 0, new_tokens = 0, sequences = 0;
   for (const PrefillChunk& chunk : chunks) {
@@ -356,7 +358,7 @@ DecodeAttention CostModel::State::decode_shape(AttentionShape shape, int64_t seq
   return time;
 }
 
-// Returns the time of the mixer in one layer.
+// Returns the time of token mixing in one layer of a decode step.
 DecodeAttention CostModel::State::decode_mixer(const MixerShape& mixer, int64_t sequences,
                                                int64_t queries) const {
   if (mixer.scan) {

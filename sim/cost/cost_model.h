@@ -16,10 +16,10 @@
 // dense and shared FFNs for its own tokens, and the routed experts of the group, on the fullest GPU, for the
 // tokens of all ranks. An exchange replaces the experts' all-reduce. With allgather_reducescatter, the
 // exchange is an all-gather of all tokens' hidden states before the experts, and after them a reduce-scatter,
-// which takes as long as an all-gather; then, under tensor parallelism, an all-gather (expert parallel: the
-// GPUs of a rank divided its tokens) or an all-reduce over the rank's own GPUs. With all_to_all, each GPU
-// sends its share of the rank's tokens to all GPUs that have their experts, and receives the same number of
-// bytes back.
+// which takes as long as an all-gather. Under tensor parallelism, a collective over the rank's own GPUs
+// follows: an all-gather if the experts are expert-parallel, because the GPUs of a rank then divide its
+// tokens, or else an all-reduce. With all_to_all, each GPU sends its share of the rank's tokens to all GPUs
+// that have their experts, and receives the same number of bytes back.
 //
 // Under decode context parallelism of degree c, c GPUs with the same KV heads hold 1/c of the tokens each. In
 // a decode step, each GPU gathers the queries of all c GPUs, attends with them to its part of the context,
@@ -47,13 +47,14 @@ namespace kvcap {
 class CostModel {
  public:
   // REQUIRES: tensor_parallel_size divides the query heads; tensor_parallel_size * placement.ranks is at most
-  // gpu.count; a model without experts has the default placement; with a decode_context_parallel_size, which
-  // divides tensor_parallel_size, all layers attend to their whole context.
+  // gpu.count; a model without experts has the default placement; decode_context_parallel_size divides
+  // tensor_parallel_size, and if it exceeds 1, all layers attend to their whole context.
   CostModel(const ModelSpec& model, const HardwareProfile& hardware, int64_t tensor_parallel_size,
             const ExpertPlacement& placement = {}, int64_t decode_context_parallel_size = 1);
   ~CostModel();
 
-  // Adds the time of a filter of the logits to head_s(). REQUIRES: head_s() has not been called.
+  // Adds the time of the sampler's logit filter (top_k, top_p) to head_s(). REQUIRES: head_s() has not been
+  // called.
   void filter_logits(const SamplerTime& time) { sampler_ = time; }
 
   // Adds the kernels of LoRA adapters to linear_layer_s(). REQUIRES: linear_layer_s() has not been called.
@@ -64,25 +65,26 @@ class CostModel {
   int64_t decode_context_parallel_size() const;
   const ExpertPlacement& placement() const;
 
-  // Returns the time of one layer except attention for `tokens` rows: GEMMs, element-wise work, all-reduces,
-  // host; 0 for 0 rows. If layers differ (expert layers after dense ones), returns their mean. Memoised per
-  // token count. Assumes that the other ranks are idle: each then computes one dummy row, which also passes
-  // through the experts.
+  // Returns the time of one layer without attention for `tokens` rows: GEMMs, element-wise work, all-reduces
+  // and host overhead; 0 for 0 rows. If layers differ (expert layers after dense ones), returns their mean.
+  // Memoised per token count. Assumes that the other ranks are idle: each then computes one dummy row, which
+  // also passes through the experts.
   double linear_layer_s(int64_t tokens) const;
-  // As above, if the other ranks have `tokens_of_others` rows in total; 0 for 0 `tokens`.
+  // Returns the same time if the other ranks have `tokens_of_others` rows in total; 0 if `tokens` is 0.
   double linear_layer_s(int64_t tokens, int64_t tokens_of_others) const;
   // Returns the time of one attention call over all slices: their thread blocks share one grid, or their
   // flops and bytes add up, and constants count once. MLA: includes the expansion of cached latents to keys
   // and values.
   double attention_layer_s(std::span<const PrefillChunk> chunks) const;
   double attention_layer_s(PrefillChunk chunk) const;
-  // Returns the decode time of one layer; if layers differ, of a layer of the first group.
+  // Returns the attention time of a decode step in one layer; if layers differ, in a layer of the first
+  // group.
   DecodeAttention decode_attention_layer_s(int64_t sequences, int64_t queries = 1) const;
-  // Returns the decode time as a mean over layers. `queries`: rows per sequence; more than one if drafts are
-  // verified. The queries of a sequence read its context only once, but each is multiplied by all of it. For
-  // layers with a window, the sequences' mean context determines the part to which they attend: exact if all
-  // or none of them are longer than the window. Layers with chunks attend to half a chunk, the mean over a
-  // long context.
+  // Returns the attention time of a decode step, as a mean over layers. `queries`: rows per sequence; more
+  // than one if drafts are verified. A sequence's context is read once for all its queries, but multiplied by
+  // each of them. For layers with a window, the sequences' mean context determines the part to which they
+  // attend: exact if all or none of them are longer than the window. Layers with chunks attend to half a
+  // chunk, the mean over a long context.
   DecodeAttentions decode_attentions_layer_s(int64_t sequences, int64_t queries = 1) const;
   // Returns the time of one call of the prefill kernel over all slices and `sequences` that decode over
   // `context_tokens` tokens in total. The kernel does not split keys: a decoding row is a block that
@@ -93,8 +95,8 @@ class CostModel {
 
   // Returns the time of one whole layer that prefills one slice.
   double prefill_layer_s(PrefillChunk chunk) const;
-  // Returns the time of the final norm, the vocabulary projection and the filter of the logits for
-  // `sequences` sampled tokens.
+  // Returns the time of the final norm, the vocabulary projection and the logit filter for `sequences`
+  // sampled tokens.
   double head_s(int64_t sequences) const;
   // Returns the time of all layers and one sampled token. This is the TTFT on an idle machine if the slice
   // fits into one step.
@@ -131,7 +133,7 @@ class CostModel {
   double project_kv_layer_flops(int64_t tokens) const;
   double prefill_layer_flops(PrefillChunk chunk) const;
 
-  // True iff any GEMM so far was not in its measured table.
+  // True iff any GEMM computed so far was outside its measured table.
   bool extrapolated() const;
 
  private:

@@ -25,7 +25,7 @@ DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t
   DraftMemory memory;
   memory.weight_bytes = loaded_weight_bytes(drafter, tensor_parallel_size, placement);
   if (shares_words) {
-    // Memory of the layers alone: the difference that twice as many layers make.
+    // The memory of the layers alone is that of twice as many layers minus that of the drafter.
     const ModelSpec twice = model_of_layers(drafter, 2 * drafter.num_hidden_layers);
     memory.weight_bytes = loaded_weight_bytes(twice, tensor_parallel_size, placement) - memory.weight_bytes;
   }

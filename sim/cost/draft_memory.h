@@ -13,7 +13,7 @@ namespace kvcap {
 // Sizes on one GPU.
 struct DraftMemory {
   double weight_bytes = 0;
-  double kv_bytes_per_token = 0;  // the drafter's own layers
+  double kv_bytes_per_token = 0;  // KV of the drafter's own layers
 
   // Returns the bytes of a block of the layout, including the drafter's part: the drafter keeps its own KV
   // for every token of the capacity (KvLayout::tokens_of).
@@ -24,7 +24,8 @@ struct DraftMemory {
 // model has any.
 ModelSpec model_of_layers(const ModelSpec& model, int64_t layers);
 
-// Returns the drafter's memory. `shares_words`: it uses the target model's embedding and output projection.
+// Returns the drafter's memory. `shares_words`: the drafter uses the embedding and output projection of the
+// target model.
 DraftMemory draft_memory_of(const ModelSpec& drafter, bool shares_words, int64_t tensor_parallel_size,
                             const ExpertPlacement& placement = {});
 

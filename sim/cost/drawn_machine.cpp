@@ -103,7 +103,7 @@ RegimeError error_of(const HardwareProfile& hardware, const Regime& regime) {
   }
   const std::optional<RegimeError>& stated = hardware.errors.*regime.error;
   if (stated) return *stated;
-  if (regime.name == "steps" || regime.name == "waiting") return {};  // belongs to an engine
+  if (regime.name == "steps" || regime.name == "waiting") return {};  // errors of engines, not of hardware
   // Capacities follow from shapes, which are known.
   if (regime.name == "kv_capacity") return {.sigma = 0.05};
   return default_error(hardware.provenance_kind);
@@ -140,7 +140,7 @@ HardwareProfile machine_with(HardwareProfile hardware, const RegimeFactors& fact
   Gpu& gpu = hardware.gpu;
   const double few = of_kernel("gemm_few_rows");
   slow_gemm(gpu.gemm, few, of_kernel("gemm_many_rows"));
-  // A constant efficiency has no bandwidth efficiency: memory-bound GEMMs use the nominal bandwidth.
+  // The constant model has no bandwidth efficiency: its memory-bound GEMMs run at the nominal bandwidth.
   if (gpu.gemm.model == EfficiencyModel::constant) gpu.memory_bandwidth_bytes_per_s /= few;
   slow_gemm(gpu.gemm_fp8, of_kernel("narrow_gemm"));
   slow_gemm(gpu.gemm_fp4, of_kernel("narrow_gemm"));

@@ -13,8 +13,8 @@
 namespace kvcap {
 namespace {
 
-// Fewer points do not determine the three parameters of a fit; the times of such a table are scaled by the
-// flops.
+// The least number of points that determines the three parameters of a fit. The times of a table with fewer
+// points are scaled by the flops.
 constexpr std::size_t kLeastPointsOfAFit = 8;
 
 double cube(double x) { return x * x * x; }
@@ -40,7 +40,7 @@ double bytes_of(GemmRows rows, GemmShape shape, const ElementBytes& bytes) {
 
 }  // namespace
 
-// The measured neighbours of a number of rows; one is null outside the measured range.
+// The measured neighbours of a number of rows. Outside the measured range, one of them is null.
 struct GemmCurve::Neighbours {
   const GemmPoint* below = nullptr;  // the largest m <= rows
   const GemmPoint* above = nullptr;  // the smallest m >= rows
@@ -164,8 +164,8 @@ GemmModel::GemmModel(const Efficiency& efficiency, const Gpu& gpu) : efficiency_
   }
 }
 
-// Returns the measured shape nearest to `shape`: smallest distance of (ln n, ln k), the narrower one on a
-// tie.
+// Returns the measured shape with the smallest distance to `shape` in (ln n, ln k); a tie goes to the
+// narrower shape.
 const GemmCurve& GemmModel::Table::nearest(GemmShape shape) const {
   const auto distance = [shape](const GemmCurve& curve) {
     return std::hypot(std::log(static_cast<double>(curve.shape.n) / static_cast<double>(shape.n)),

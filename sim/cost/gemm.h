@@ -44,11 +44,13 @@ Precision precision_of(const ElementBytes& bytes);
 double peak_flops(const Gpu& gpu, Precision precision);
 
 // Returns the part of the time that grows with the work. `constant`: max(F/(P e), B/W). `smooth_max`: ((F/(P
-// e))^3 + (B/(W b))^3)^(1/3). P is the GPU's 16-bit peak, or `peak`.
+// e))^3 + (B/(W b))^3)^(1/3). F: flops, B: bytes, P: the GPU's 16-bit peak or `peak`, W: memory bandwidth, e
+// and b: the model's efficiency and bandwidth_efficiency.
 double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double flops, double bytes);
 double roofline_s(const Efficiency& efficiency, const Gpu& gpu, double peak, double flops, double bytes);
 
-// Returns the constant part of every call: c of smooth_max, wave and blocks; 0 for the others.
+// Returns the time that every call takes in addition to its work: constant_s of smooth_max, wave and blocks;
+// 0 for the other models.
 double fixed_s(const Efficiency& efficiency);
 
 // Returns the smooth maximum that fits measured GEMMs of one number format best: least squares on ln(model /

@@ -40,7 +40,7 @@ bool has_embedding(const ModelSpec& model, const PipelineStage& ends) {
   return ends.embeds || (ends.samples && model.tie_word_embeddings);
 }
 
-// Returns the bytes of the embedding and the output projection if the stage does not have them.
+// Returns the bytes of the embedding and of the output projection, each only if another stage has it.
 double bytes_of_other_stages(const ModelSpec& model, const PipelineStage& ends) {
   return (has_embedding(model, ends) ? 0 : embedding_bytes(model, 1)) +
          (ends.samples ? 0 : output_bytes(model, 1));
@@ -57,8 +57,8 @@ double position_bytes(const ModelSpec& model) {
   return product(model.max_position_embeddings, width) * model.hidden_bytes_per_element;
 }
 
-// Returns the elements of input projections, convolution and output projection; each GPU has a part of the
-// heads.
+// Returns the elements of a recurrent layer's input projections, convolution and output projection on one
+// GPU, which has a part of the heads.
 double recurrent_elements(const ModelSpec& model, const RecurrentState& state, int64_t t) {
   const int64_t inner = divide_up(state.inner_width(), t);
   const int64_t channels = divide_up(state.conv_channels(), t);
@@ -80,7 +80,7 @@ double indexer_elements(const ModelSpec& model, const LayerGroup& group) {
           product(indexer.head_dim + indexer.heads, model.hidden_size));
 }
 
-// Returns the elements of one layer of the group on one GPU.
+// Returns the weight elements of attention or recurrence in one layer of the group on one GPU.
 double attention_elements(const ModelSpec& model, const LayerGroup& group, int64_t t) {
   if (group.recurrent) return recurrent_elements(model, *group.recurrent, t);
   const int64_t heads = group.num_attention_heads / t;
@@ -164,7 +164,8 @@ double ffn_width(const ModelSpec& model, int64_t width) {
 }
 
 // Returns for how many batch sizes up to `most` CUDA graphs are captured: 1, 2, 4, every 8th up to 256 and
-// every 16th up to 512. The limit is twice max_num_seqs, or max_num_seqs for graphs of whole decode steps.
+// every 16th up to 512. The largest size is twice max_num_seqs for piecewise graphs, and max_num_seqs for
+// graphs of whole decode steps.
 int64_t graph_sizes(int64_t most) {
   most = std::min<int64_t>(most, 512);
   int64_t sizes = (most >= 1) + (most >= 2) + (most >= 4);
@@ -339,7 +340,7 @@ static void add_held(GpuMemory& memory, const HardwareProfile& hardware, const E
                           gpu.context_bytes > 0 ? "gpu.context_bytes" : "not in the profile"});
 }
 
-// Returns the memory of SGLang and TensorRT-LLM. The peak of a step is assumed to equal vLLM's.
+// Returns the memory under SGLang or TensorRT-LLM. A step is assumed to have the same peak as in vLLM.
 static GpuMemory memory_of_free(const ModelSpec& model, const HardwareProfile& hardware,
                                 const EngineSettings& settings) {
   const bool is_static = settings.capacity_model == KvCapacityModel::static_share;
@@ -403,7 +404,7 @@ static GpuMemory memory_by_engine(const ModelSpec& model, const HardwareProfile&
   return memory;
 }
 
-// Divides the memory that the terms leave into whole blocks.
+// Divides the memory that the other terms leave free into whole blocks.
 static void fill_blocks(GpuMemory& memory, const ModelSpec& model, const HardwareProfile& hardware,
                         const EngineSettings& settings) {
   const KvLayout layout = kv_layout_of(model, settings.tensor_parallel_size, settings.block_size,

@@ -7,9 +7,9 @@
 //   blocks = floor(KV / bytes of a block), tokens = blocks * block_size (KvLayout::tokens_of)
 //
 // The profiling run computes max_num_batched_tokens rows and samples max_num_seqs of them. Memory that is in
-// use when the engine queries free memory (the CUDA context, NCCL's buffers) is not charged to the share.
-// Nor, in some versions, are CUDA graphs, which must then fit outside it. All GPUs of a group are alike, so
-// one GPU determines the group's capacity in tokens.
+// use when the engine queries free memory (the CUDA context, NCCL's buffers) is not charged to the share. In
+// some versions, CUDA graphs are not charged either and must then fit outside the share. All GPUs of a group
+// are alike, so one GPU determines the group's capacity in tokens.
 //
 // SGLang (static_share) and TensorRT-LLM (share_of_free) start from the memory that the context and NCCL
 // leave free:
@@ -55,8 +55,9 @@ struct EngineSettings {
 // Returns the bytes of weights on one GPU as vLLM loads them. The vocabulary is padded to a multiple of 64
 // and has the activations' type, like norms and routers; the table of rotary positions is included. Under
 // tensor parallelism, KV heads are replicated if they are fewer than the GPUs, and norms, routers and MLA's
-// down projections are on every GPU. Routed experts are divided over the GPUs of all ranks; if they are whole
-// experts, this is the fullest GPU. `ends`: which vocabulary projections a pipeline stage has.
+// down projections are on every GPU. Routed experts are divided over the GPUs of all ranks; if each GPU has
+// whole experts, the result is for the fullest GPU. `ends`: which vocabulary projections a pipeline stage
+// has.
 double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
                            const ExpertPlacement& placement = {}, const PipelineStage& ends = {});
 
@@ -64,12 +65,13 @@ double loaded_weight_bytes(const ModelSpec& model, int64_t tensor_parallel_size,
 // which an engine keeps. The run's peak is workspaces + the largest of the three.
 struct ActivationPeaks {
   double forward_bytes = 0;  // a layer: input, residual, attention's output, the widest pair of tensors
-  double sampler_bytes = 0;  // all rows' last hidden states, and the logits of the sampled ones
+  double sampler_bytes = 0;  // the last hidden states of all rows, and the logits of the sampled rows
   // First start only: torch.compile times kernels on copies of their inputs, including the embedding.
-  // Inferred: two runs of L with pipeline parallelism peak at 1.05 and 1.10 GiB with an embedding of 0.98.
+  // Inferred from two runs of L (engine_memory.h) with pipeline parallelism: they peak at 1.05 and 1.10 GiB
+  // and have an embedding of 0.98 GiB.
   double compile_bytes = 0;
   double expert_bytes = 0;     // workspaces of routed experts
-  double workspace_bytes = 0;  // libraries
+  double workspace_bytes = 0;  // workspaces of libraries such as cuBLAS
   double peak_bytes() const;
   const char* largest() const;  // "forward", "sampler" or "compile"
 };
@@ -83,7 +85,7 @@ struct MemoryTerm {
   double bytes = 0;
   bool charged = true;  // counts towards the engine's share of the memory
   TermSource source = TermSource::shapes;
-  std::string detail;  // where the number comes from, in words
+  std::string detail;  // where the number comes from, for reports
 };
 
 struct GpuMemory {
@@ -94,8 +96,8 @@ struct GpuMemory {
   double block_bytes = 0;
   int64_t blocks = 0;
   int64_t tokens = 0;
-  double weight_bytes = 0;  // without those of a drafter
-  // Returns the memory that is free when the engine starts; its share must fit into it.
+  double weight_bytes = 0;  // without the drafter's weights
+  // Returns the memory that is free when the engine starts. The engine's share must fit into this memory.
   double free_bytes() const;
 
   double bytes(bool charged) const;

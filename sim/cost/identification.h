@@ -38,7 +38,7 @@ double similarity_threshold(const Identification& options);  // t
 int64_t vectors_with_probes(int64_t tokens, int64_t important, int64_t heads, int64_t probe_heads);
 int64_t vectors_with_all_keys(int64_t tokens, int64_t important, int64_t heads);
 
-// Marks the `count` largest values; among equal values, the first.
+// Marks the `count` largest values; ties go to the lower index.
 std::vector<uint8_t> largest(std::span<const double> values, int64_t count);
 
 struct ImportantSet {
@@ -50,7 +50,7 @@ ImportantSet identify(std::span<const double> importance, int64_t probe_heads, i
 
 // ChunkScore: the value of a chunk of keys or values in a cache (IV-D2): the number of its uses times the
 // moving mean of the share of its tokens that were important. The paper does not state the length of the
-// moving mean; assumed are the last 16 uses, weighted exponentially, as many as reordering takes into
+// moving mean. It is assumed to be 16 uses, weighted exponentially; reordering also takes 16 queries into
 // account.
 class ChunkScore {
  public:

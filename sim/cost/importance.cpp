@@ -18,9 +18,9 @@ constexpr int64_t kSampledLayers = 2;
 constexpr int64_t kSampledQueries = 4;
 constexpr int64_t kSampledTokens = 4096;
 constexpr double kSampledSets = kSampledLayers * kSampledQueries;
-constexpr std::size_t kGrid = 9;  // values of r
+constexpr std::size_t kGrid = 9;  // values of r_l
 
-// Results for one r, summed over sampled layers and queries.
+// Results for one value of r_l (ImportanceModel::common_share), summed over sampled layers and queries.
 struct Sums {
   double jaccard = 0, adjacent_recall = 0;
   std::vector<double> important;             // chosen tokens by rank
@@ -46,7 +46,7 @@ std::vector<std::size_t> places_of(const std::vector<double>& values) {
   return place;
 }
 
-// Adds the results of the latest layer of the draws, for the given r.
+// Adds the results of the layer that was drawn last, for the given r_l.
 void add_layer(ImportanceDraws& draws, double common_share, const Identification& options, Sums& sums) {
   const std::size_t ranks = sums.important.size();
   const int64_t important = important_tokens(options.retention, kSampledTokens);

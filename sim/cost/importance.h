@@ -37,7 +37,7 @@ struct ImportanceModel {
   bool operator==(const ImportanceModel&) const = default;
 };
 
-// Draws from the model, layer by layer: for tests and for RestoreStatistics.
+// Draws importance from the model, layer by layer; used by tests and by RestoreStatistics.
 class ImportanceDraws {
  public:
   struct Shape {
@@ -51,9 +51,9 @@ class ImportanceDraws {
   void next_layer();
   // Returns z of one query for the given r_l, one row of tokens per head. Valid until the next call.
   std::span<const double> importance(int64_t query, double common_share);
-  // Returns, per token, the mean of min(mean of the heads, 3) over the first `queries` queries, by which
-  // tokens are reordered. The bound exists because attention weights are bounded and the model's tails are
-  // not.
+  // Returns the value by which tokens are reordered: for each token, the mean over the first `queries`
+  // queries of min(mean over heads, 3). The bound exists because attention weights are bounded and the
+  // model's tails are not.
   std::vector<double> mean_importance(int64_t queries, double common_share);
 
  private:
@@ -62,7 +62,7 @@ class ImportanceDraws {
   RandomStream stable_of_, query_of_, asked_of_, head_of_;
   int64_t layer_ = -1;
   std::vector<double> stable_;          // S: tokens
-  std::vector<double> query_, common_;  // G and the bracket: queries x tokens
+  std::vector<double> query_, common_;  // G, and the sum that sqrt(r_l) multiplies: queries x tokens
   std::vector<double> head_;            // T: queries x heads x tokens
   std::vector<double> row_;             // z: heads x tokens
 };
@@ -77,16 +77,16 @@ struct ChunkUse {
 
 // RestoreStatistics: gives the cost of restoring a prefix without drawing its tokens, from statistics of the
 // model for one retention and number of layers. Layers differ only in r_l, so draws of a few thousand tokens
-// at two layers serve all layers: for each r of a grid, the chosen set gives s, the recall of prefetching
-// from the previous layer, and the probability of importance by rank of mean importance. Layers are
-// interpolated between grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms, any
-// later prefix microseconds; draws are cached by their arguments.
+// at two layers serve all layers: for each value of r_l in a grid, the chosen set gives s, the recall of
+// prefetching from the previous layer, and the probability of importance by rank of mean importance. Layers
+// are interpolated between grid points. This is exact in the limit of many tokens. Drawing takes about 60 ms;
+// after that, a prefix takes microseconds. Draws are cached by their arguments.
 class RestoreStatistics {
  public:
   RestoreStatistics(const ImportanceModel& model, const Identification& options, int64_t layers,
                     uint64_t seed);
 
-  // Returns the probe heads' index s, averaged over layers.
+  // Returns the Jaccard index s of the probe heads, averaged over layers.
   double mean_jaccard() const;
   // Return how many layers fall back to all keys for a prefix of `tokens` tokens: the mean, and the number
   // for one query. These are the last layers, where heads agree least. In a layer that falls back every chunk
@@ -103,8 +103,8 @@ class RestoreStatistics {
 
  private:
   static constexpr int64_t kRanks = 64;
-  // One r of the grid: the number of layers at it that do not fall back, and the integrals from rank 0 to
-  // rank i / kRanks of the probability p of importance and of log(1 - p).
+  // One value of r_l in the grid: the number of layers there that do not fall back, and the integrals from
+  // rank 0 to rank i / kRanks of the probability p of importance and of log(1 - p).
   struct Level {
     double layers = 0;
     std::vector<double> important, none_log;

@@ -1,4 +1,4 @@
-// The times of single kernels on one GPU, as measurements have them.
+// Times of single GEMM and attention kernels on one GPU, for comparison with measurements.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ double gemm_s(const Efficiency& efficiency, const Gpu& gpu, int64_t m, int64_t n
               double b_bytes, bool* extrapolated = nullptr);
 
 // Returns the time of causal attention of `chunk.new_tokens` queries over cached and new keys on one GPU, one
-// layer, one sequence: F = 4 h d (q m + q^2/2), which is 2 n^2 D for a whole prompt with h d = D. For `wave`,
-// with thread blocks of bm queries that do not split the keys: t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2
-// + bm/2)/(P e/SMs). For `blocks`: see attention.h.
+// layer, one sequence: F = 4 h d (q m + q^2/2) flops for q new and m cached tokens, h query heads and
+// head_dim d; for a whole prompt of n tokens this is 2 n^2 D with D = h d. For `wave`, with thread blocks of
+// bm queries that do not split the keys: t = c + ceil(h ceil(q/bm)/SMs) 4 bm d (m + q/2 + bm/2)/(P e/SMs).
+// For `blocks`: see attention.h.
 double attention_s(const Efficiency& efficiency, const Gpu& gpu, PrefillChunk chunk, int64_t query_heads,
                    int64_t kv_heads, int64_t head_dim, double bytes_per_element);
 

@@ -1,5 +1,5 @@
-// The state that a model's layers keep of a sequence on one GPU of a tensor-parallel group, and the layout of
-// the pool's blocks that follows (spec/kv_groups.h).
+// Derives the state that a model's layers keep of a sequence on one GPU of a tensor-parallel group, and from
+// it the layout of the pool's blocks (spec/kv_groups.h).
 #pragma once
 
 #include <cstdint>

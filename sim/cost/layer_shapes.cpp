@@ -48,8 +48,8 @@ struct GroupPart {
   ElementwiseShape kv_projection_elementwise;
 };
 
-// Returns two norms (read, write) and two residual adds (two reads, a write) of D elements each: one of each
-// for attention, and one of each for the FFN.
+// Returns the work of two norms (one read, one write) and two residual adds (two reads, one write) of D
+// elements each: one of each for attention, and one of each for the FFN.
 ElementwiseShape norms_and_residuals(const ModelSpec& model) {
   return {(2 * 2 + 2 * 3) * static_cast<double>(model.hidden_size), 4};
 }
@@ -61,8 +61,8 @@ ElementwiseShape operator+(ElementwiseShape a, ElementwiseShape b) {
   return {a.elements_per_token + b.elements_per_token, a.kernels + b.kernels};
 }
 
-// Returns the norm of queries and keys: one kernel reads and writes every head; a norm over all heads has
-// another kernel, which sums the squares first.
+// Returns the work of the norm of queries and keys: one kernel reads and writes every head; a norm over all
+// heads has another kernel, which sums the squares first.
 ElementwiseShape qk_norm_of(const ModelSpec& model, int64_t heads, int64_t head_dim) {
   const auto elements = static_cast<double>(heads * head_dim);
   if (model.qk_norm == QkNorm::none) return {};
@@ -240,14 +240,14 @@ ElementwiseShape expert_elementwise(const ModelSpec& model, int64_t gpus, const 
           2};
 }
 
-// Returns the kernel between the router and the experts: it reads every expert's logit and writes the chosen
-// experts and their weights. Sorting rows by expert is part of the experts' measured times.
+// Returns the work of the kernel between the router and the experts, which reads every expert's logit and
+// writes the chosen experts and their weights. Sorting rows by expert is part of the experts' measured times.
 ElementwiseShape top_k_of(const Experts& experts) {
   return {static_cast<double>(experts.count + 2 * experts.active), 1};
 }
 
-// Returns layers with experts: router, shared experts as one FFN of their total width, routed experts; then
-// the active experts' outputs are added up (active reads, one write).
+// Returns the work of layers with experts: the router, the shared experts as one FFN of their total width,
+// the routed experts, and the sum of the active experts' outputs (one read per active expert, one write).
 LayerKind expert_layers(const ModelSpec& model, int64_t t, const ExpertPlacement& placement, int64_t layers,
                         const LayerKind& attention) {
   const Experts& experts = *model.experts;
@@ -357,7 +357,7 @@ double LayerKind::gemm_flops(double tokens) const {
 
 namespace {
 
-// Adds attention and its FFN as one kind if all layers attend alike; else as separate kinds.
+// Adds attention and the FFN as one kind of layer if all layers attend alike, otherwise as separate kinds.
 void add_kinds(const ModelSpec& model, int64_t t, const ExpertPlacement& placement,
                const std::vector<GroupPart>& parts, LayerShapes& shapes) {
   LayerKind before_ffn;

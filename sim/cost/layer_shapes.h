@@ -32,17 +32,19 @@ struct RoutedExperts {
 
   // Returns how many token-expert pairs of `tokens` rows the fullest GPU gets. If each GPU has a part of
   // every expert, these are all pairs. Otherwise they are `imbalance` times the mean or, if `imbalance` is
-  // absent, the mean of the maximum of `gpus` sums of `tokens` draws of `active` out of `count` without
-  // replacement, each normal in the limit. A draw has mean a/G and variance
-  //   v = a/G (1 - 1/G) (count - a)/(count - 1), so this mean is
+  // absent, the expected maximum over the GPUs if tokens choose experts at random. With n = tokens, a =
+  // active and G = gpus, each of n draws of a out of `count` experts without replacement puts a mean of a/G
+  // experts on a given GPU, with variance
+  //   v = a/G (1 - 1/G) (count - a)/(count - 1).
+  // The sums of n draws are nearly normal, so the expected maximum is
   //   n a/G + sqrt(n v G/(G - 1)) e_G, where e_G is the mean maximum of G standard normals.
   double pairs(double tokens) const;
   // Returns the expected number of distinct experts of the fullest GPU that `tokens` rows reach. Experts are
   // not equally popular: the probability that a token picks an expert has a beta distribution of mean a/E
-  // with first parameter 2, so that n tokens miss it with probability b (b + 1) / ((b + n) (b + n + 1)), b =
-  // 2 (E/a - 1). For 16 and 64 tokens that pick 4 of 128 experts this gives 47 and 97. aiconfigurator 095f58a
-  // assumes a power law of exponent 1.2 for real prompts, with which a layer of experts takes as long as with
-  // 45 and 96 distinct experts; equally popular experts would give 51 and 111.
+  // with first parameter 2 (a = active, E = count), so that n tokens miss it with probability b (b + 1) / ((b
+  // + n) (b + n + 1)), b = 2 (E/a - 1). For 16 and 64 tokens that pick 4 of 128 experts this gives 47 and 97.
+  // aiconfigurator 095f58a assumes a power law of exponent 1.2 for real prompts, with which a layer of
+  // experts takes as long as with 45 and 96 distinct experts; equally popular experts would give 51 and 111.
   double distinct(double tokens) const;
   // Returns the rows per reached expert and the number of reached experts on the fullest GPU.
   GemmRows rows(double tokens) const;
@@ -68,14 +70,14 @@ struct MixerShape {
   AttentionShape prefill;
   AttentionShape decode;                      // MLA: absorbed, over the latent itself
   std::optional<GemmShape> latent_expansion;  // MLA: GEMM to keys and values of cached tokens, before prefill
-  std::optional<AttentionShape> indexer;      // scores every key to choose those to attend to
+  std::optional<AttentionShape> indexer;      // scores every key to choose the keys for attention
   double indexer_share = 1;                   // share of the layers that have an indexer
   std::optional<ScanShape> scan;              // instead of attention
   double kv_elements_per_token = 0;           // one layer on one GPU
 };
 
-// Layers, or parts of layers, with the same GEMMs: attention and the FFN after it; in models with groups,
-// attention alone and FFNs alone.
+// Layers with the same GEMMs. In models without groups, a kind is attention with the FFN after it; in models
+// with groups, attention and FFNs are separate kinds.
 struct LayerKind {
   int64_t layers = 0;
   // GEMMs that every token passes through: those of attention or recurrence, and those of the FFN.

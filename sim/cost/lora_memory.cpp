@@ -13,8 +13,8 @@ double outputs_and_inputs(const std::vector<GemmShape>& gemms) {
   return sum;
 }
 
-// Returns the additional inputs of layers that are merged in one GEMM: those of keys and values besides
-// queries.
+// Returns the adapter inputs in addition to one set per GEMM: queries, keys and values are merged in one
+// GEMM, but each has an adapter with inputs of its own.
 double merged_attention_inputs(const ModelSpec& model) {
   int64_t inputs = 0;
   for (const LayerGroup& group : model.groups()) {

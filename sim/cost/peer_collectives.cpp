@@ -11,8 +11,8 @@ namespace {
 
 // For one kind of server with 2, 4 and 8 GPUs: the latency of the smallest message, and the share of PCIe's
 // bandwidth in one direction that large all-reduces reach (the "bus bandwidth" of nccl-tests). sigma:
-// standard deviation of ln(measured / these) over servers of the kind. Sources and their measurements:
-// hwprofiles/efficiency.md.
+// standard deviation of ln(measured time / derived time) over servers of the kind. Sources and their
+// measurements: hwprofiles/efficiency.md.
 struct PeerTimes {
   std::array<double, 3> latency_s;
   std::array<double, 3> share;
@@ -20,7 +20,7 @@ struct PeerTimes {
 };
 constexpr std::array kGroups = {2.0, 4.0, 8.0};
 
-// One entry per Peer, in its order; each is at most as fast as the one before.
+// One entry per value of Peer, in the order of the enum; each is at most as fast as the one before.
 constexpr PeerTimes kPeerTimes[] = {
     {.latency_s = {4.2e-6, 12.7e-6, 24e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.4},
     {.latency_s = {4.8e-6, 14.6e-6, 27.6e-6}, .share = {0.75, 0.58, 0.47}, .sigma = 0.6},
@@ -42,8 +42,8 @@ double between(double x, double x0, double y0, double x1, double y1) {
   return y0 * std::pow(y1 / y0, std::log(x / x0) / std::log(x1 / x0));
 }
 
-// Returns the value for a group of any size. Beyond the largest measured group, a value that `grows` is
-// proportional to the number of GPUs.
+// Returns the value for a group of any size. Beyond the largest measured group, the value is constant or, if
+// `grows`, proportional to the number of GPUs.
 double of_group(const std::array<double, 3>& values, double gpus, bool grows) {
   if (gpus >= kGroups.back()) return values.back() * (grows ? gpus / kGroups.back() : 1);
   const std::size_t i = gpus < kGroups[1] ? 0 : 1;
@@ -58,7 +58,7 @@ bool has_custom_kernel(Peer peer, int64_t gpus) { return peer != Peer::host && g
 double derived_s(const Pcie& pcie, Peer peer, CollectiveKind kind, int64_t gpus, double bytes) {
   const PeerTimes& times = times_of(peer);
   const auto t = static_cast<double>(gpus);
-  // A copy out of one GPU is a copy into its neighbour.
+  // A copy out of one GPU is a copy into its neighbour, so the slower direction limits both.
   const double link = std::min(pcie.d2h_bandwidth_bytes_per_s, pcie.h2d_bandwidth_bytes_per_s);
   const bool custom = kind == &Collectives::all_reduce && has_custom_kernel(peer, gpus);
   const double sent = bytes + (custom ? 0 : std::min(bytes, kFlaggedBytes));

@@ -31,7 +31,8 @@ std::vector<CollectivePoint> collective_points(const HardwareProfile& hardware, 
 // over NVLink from the profile.
 std::optional<Collectives> collectives_of(const HardwareProfile& hardware);
 
-// Returns the error of the server's kind if the profile has no measured times for it.
+// Returns the error of the derived times for this kind of server; nullopt if the profile has measured times
+// for it, or NVLink.
 std::optional<RegimeError> peer_error(const HardwareProfile& hardware);
 
 // True iff engines reduce with their own kernel, which reads the other GPUs' memory: over NVLink, and over

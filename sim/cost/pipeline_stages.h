@@ -16,12 +16,12 @@ struct PipelineStage {
 };
 
 // Returns the stages as vLLM divides layers (vllm/distributed/utils.py, get_pp_indices): evenly; the
-// remaining layers go to the stages before the last one, starting with the one next to it. REQUIRES: 1 <=
-// stages <= layers.
+// remaining layers go to the stages before the last one, starting with the stage next to the last one.
+// REQUIRES: 1 <= stages <= layers.
 std::vector<PipelineStage> pipeline_stages(int64_t layers, int64_t stages);
 
-// Returns the model with the stage's layers only. REQUIRES: all layers attend alike, unless the stage has
-// all.
+// Returns the model with the stage's layers only. REQUIRES: all layers attend alike, unless the stage has all
+// layers.
 ModelSpec model_of_stage(const ModelSpec& model, const PipelineStage& stage);
 
 }  // namespace kvcap

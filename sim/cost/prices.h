@@ -20,8 +20,8 @@ double tier_usd_per_hour(const HardwareProfile& hardware, Tier tier, double byte
 // False if the profile states no price of the tier, and the GPUs' rent does not include it. REQUIRES: the
 // profile has the tier.
 bool has_price(const HardwareProfile& hardware, Tier tier);
-// Returns the mean price of a provisioned tier; 0 for hbm, part of the GPU's price. REQUIRES: the profile has
-// the tier.
+// Returns the mean price of a provisioned tier; 0 for hbm, which is part of the GPU's price. REQUIRES: the
+// profile has the tier.
 double usd_per_gb_hour(const HardwareProfile& hardware, Tier tier);
 // Returns C_store of CacheBlend 5.1: the price of `bytes` in a tier for `seconds`.
 double store_usd(const HardwareProfile& hardware, Tier tier, double bytes, double seconds);

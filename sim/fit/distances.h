@@ -1,6 +1,7 @@
 // Statistics by which a fit compares a simulated run with a measured one: logarithms of the mean and
 // quantiles of TTFT, TPOT and end-to-end latency. They are computed in windows of consecutive requests, so
-// that each load of a run with varying load counts. Every fourth window is held out to judge the fit.
+// that all parts of a run with varying load influence the fit. Every fourth window is held out to judge the
+// fit.
 #pragma once
 
 #include <Eigen/Dense>

@@ -38,7 +38,7 @@ VectorXd stacked(const VectorXd& a, const VectorXd& b, const VectorXd& c) {
   return all;
 }
 
-// Returns the standard deviations with which all statistics together count as `observations` observations.
+// Returns standard deviations that give all statistics together the weight of `observations` observations.
 VectorXd shared_sigma(const VectorXd& statistics, double observations) {
   const double of_one = static_cast<double>(statistics.size()) / observations;
   return VectorXd::Constant(statistics.size(), kModelSigma * std::sqrt(std::max(1.0, of_one)));
@@ -88,8 +88,8 @@ double robust(double residual) {
   return size <= kHuber ? residual : std::copysign(std::sqrt(2 * kHuber * size - kHuber * kHuber), residual);
 }
 
-// The residuals to minimize, as a functor for Eigen's optimizer: first those of all statistics, then those of
-// the priors.
+// Residuals: a functor for Eigen's optimizer that computes the residuals to minimize, first those of all
+// statistics, then those of the priors.
 class Residuals {
  public:
   using Scalar = double;

@@ -27,11 +27,11 @@ struct FitRun {
   std::vector<MeasuredTimes> measured;  // [index in Workload::turns]; empty: only `metrics` exist
   std::vector<float> itls_s;            // all inter-token latencies; empty: only TPOT is known
   std::vector<MeasuredMetric> metrics;  // metrics of a log without single requests
-  bool only_judged = false;             // true: the run is not fitted, but judges the fit
+  bool only_judged = false;             // true: the run is not fitted, it only judges the fit
   std::vector<std::string> stated;      // host times set by the scenario or --set: "request_overhead_s"
   std::string engine;                   // engine named in the log; empty: unknown
   std::vector<std::string> notes;       // notes on reading the log
-  PromptHits hits;                      // hits that `workload` does not contain
+  PromptHits hits;                      // prefix-cache hits that `workload` does not contain
 };
 
 // Options of the command line for reading runs.
@@ -48,7 +48,7 @@ struct FitRunOptions {
 // Reads a run from a scenario (JSON with kvcap.scenario/1) whose source is a log with latencies, or from such
 // a log alone, in any format that workload.source reads. For a result of `vllm bench serve` without
 // --save-detailed, only means and medians are fitted, and all requests get the mean lengths. Throws
-// InputError, also for a log without latencies.
+// InputError, for example for a log without latencies.
 FitRun read_fit_run(const std::string& path, const FitRunOptions& options);
 
 }  // namespace kvcap

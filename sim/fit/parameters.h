@@ -1,9 +1,13 @@
-// The parameters that a fit may change. Each parameter is a logarithm x, so that all have the same scale: the
-// logarithm of a factor on simulated times or on the KV capacity, of a time divided by its reference, or of
-// the share of a log's prompt tokens that the server computed. The prior of x is normal. For the regimes of a
-// machine (spec/machine_errors.h) its width is the error that the profile states; kernels of one class share
-// a part of it. The prior of a host time spans a factor of twenty around the reference. The prior of the
-// computed share approximates a uniform distribution of the share.
+// The parameters that a fit may change. Each parameter is a logarithm x, so that all have the same scale. The
+// prior of x is normal:
+//
+//   - For a regime of the machine (spec/machine_errors.h), exp(x) is a factor on simulated times or on the KV
+//     capacity. The width of the prior is the error that the profile states; kernels of one class share a
+//     part of this error.
+//   - For a host time, exp(x) is the time divided by its reference. The prior spans a factor of twenty around
+//     the reference.
+//   - For a log that does not show its prefix-cache hits, exp(x) is the share of the prompt tokens that the
+//     server computed. The prior approximates a uniform distribution of this share.
 #pragma once
 
 #include <Eigen/Dense>

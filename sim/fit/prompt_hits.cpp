@@ -24,7 +24,7 @@ constexpr double kAllCached = 0.999;
 // differ. vLLM's Rust front end lowers TTFT by 8 to 22 % at prompts of 1,000 to 8,000 tokens (InferenceX
 // 1634), about half of the Python front end's time.
 constexpr double kLeastHost = 0.5;
-// Most pieces of one prompt; blocks of longer prompts are combined.
+// Largest number of shared pieces of text per prompt. In longer prompts, a piece covers several blocks.
 constexpr int64_t kMostPieces = 512;
 
 // Returns the turns during whose TTFT no other request was prefilled (others may have decoded). Returns none
@@ -95,9 +95,9 @@ struct Measured {
   double value = 0, sigma = 0;
 };
 
-// Measured times relative to those of the profile's machine without hits: the slope (least squares), and the
-// intercept divided by the mean. For prompts of equal length there is no slope, and the intercept is the
-// whole ratio.
+// Compares measured times with those of the profile's machine without hits, by a least-squares line: its
+// slope, and its intercept divided by the mean. For prompts of equal length there is no slope, and the
+// intercept is the whole ratio.
 struct TimesOverProfile {
   bool has_growth = false;
   Measured growth, rest;
@@ -165,14 +165,14 @@ std::string evidence_of(SharedText shared, const TimesOverProfile& over, const T
   char text[400];
   std::snprintf(
       text, sizeof text,
-      "TTFT of %zu requests that were answered alone %s %.2f +- %.2f of what %s and its engine take "
-      "without hits, which would be %.2f +- %.2f",
+      "TTFT of %zu requests that were answered alone %s %.2f +- %.2f of the time that %s and its engine take "
+      "without hits; expected without hits: %.2f +- %.2f",
       requests, what, told.value, told.sigma, machine.c_str(), allowed.value, allowed.sigma);
   if (shared != SharedText::nothing) return text;
   const double hidden = std::min(1.0, kDeviations * sigma_of(told, allowed));
-  return std::string(text) + "; a hit share of each prompt below " + format_percent(hidden) +
-         " would not show, nor would common first tokens whose prefill is shorter than the engine's time per "
-         "request";
+  return std::string(text) + ". Hits of less than " + format_percent(hidden) +
+         " of each prompt would not show, nor would common first tokens whose prefill is shorter than the "
+         "engine's time per request";
 }
 
 // Returns the number of shared tokens of each prompt, a multiple of `step_tokens`.

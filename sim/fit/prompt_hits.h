@@ -1,5 +1,5 @@
-// Prefix hits of a log that does not show which prompts share text: detects the hits in TTFT, and builds
-// requests with that share of common text. A server computes only the tokens that its prefix cache lacks;
+// Infers the prefix-cache hits of a log that does not show which prompts share text: detects hits from TTFT,
+// and builds requests that share as much text. A server computes only the tokens that its prefix cache lacks;
 // without this correction, a fit would attribute the hits to faster kernels.
 #pragma once
 

@@ -19,8 +19,9 @@ std::string version();
 // Simulates every replication of a scenario, each in a forked process (SimGrid allows one engine per
 // process), and returns their combined result. `overrides` are "path=value" as for --set; relative paths
 // start from `folder`. Throws InputError with a one-line message for the user, std::system_error if no more
-// processes or files can be created, and std::runtime_error if a replication dies. During the call, SIGINT
-// and SIGTERM stop the replications, and a std::runtime_error with the text "interrupted" is thrown.
+// processes or files can be created, and std::runtime_error if the process of a replication dies. During the
+// call, SIGINT and SIGTERM stop the replications, and a std::runtime_error with the text "interrupted" is
+// thrown.
 std::string simulate_scenario(std::string_view scenario_json, const std::vector<std::string>& overrides = {},
                               const std::string& folder = ".");
 

@@ -43,7 +43,7 @@ constexpr EngineMetric<Counter> kCounters[] = {
     {kSglang, "sglang:num_requests_total", Counter::requests},
     {kSglang, "sglang:prompt_tokens_total", Counter::prompt_tokens},
     {kSglang, "sglang:generation_tokens_total", Counter::output_tokens},
-    // SGLang looks up every prompt.
+    // SGLang looks up every prompt, so all prompt tokens are queried tokens.
     {kSglang, "sglang:prompt_tokens_total", Counter::queried_tokens},
     {kSglang, "sglang:cached_tokens_total", Counter::hbm_hit_tokens, "cache_source", "device"},
     {kSglang, "sglang:cached_tokens_total", Counter::hbm_hit_tokens, "cache_source", ""},

@@ -25,13 +25,14 @@ class Growth {
   const std::array<double, std::size(kCounterNames)>& counters() const { return counters_; }
   const std::array<Buckets, std::size(kSpreadNames)>& spreads() const { return spreads_; }
   int64_t restarts() const { return restarts_; }
-  // Return falls such as "vllm:prompt_tokens_total from 100 to 50": first_restart() one fall of the first
-  // restart, shrunk() the falls of all counters without a restart.
+  // Return texts such as "vllm:prompt_tokens_total from 100 to 50" about counters that fell. first_restart():
+  // one counter at the first restart. shrunk(): all counters that fell without a restart.
   const std::string& first_restart() const { return first_restart_; }
   const std::vector<std::string>& shrunk() const { return shrunk_; }
 
  private:
-  // The last value of each metric. Empty or NaN: no value yet. This counts as 0 unless a value was refused.
+  // The last value of each metric; empty or NaN before its first value. Growth counts from 0 before the first
+  // value, unless an impossible value of the metric was refused.
   struct Seen {
     std::array<double, std::size(kCounterNames)> counters{};
     std::array<Buckets, std::size(kSpreadNames)> spreads;

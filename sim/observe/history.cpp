@@ -19,7 +19,7 @@
 namespace kvcap {
 namespace {
 
-// Prometheus refuses queries for more than 11,000 times. A smaller number keeps answers small.
+// Prometheus refuses queries for more than 11,000 points per series. A smaller number keeps answers small.
 constexpr int64_t kMostTimesPerQuery = 2000;
 
 // The range of times of one query, including both ends.
@@ -139,7 +139,7 @@ class HistoryReader {
       read_range(ranges_[i], log);
     }
     if (log.samples.empty())
-      throw InputError(place_ + ": the metrics of " + log.address + " are no longer there");
+      throw InputError(place_ + ": Prometheus no longer has the metrics of " + log.address);
     put_in_order(log, place_);
     std::erase_if(log.failures, [&](const FailedScrape& one) {
       return one.unix_s < log.samples.front().unix_s || one.unix_s > log.samples.back().unix_s;
@@ -208,7 +208,7 @@ class HistoryReader {
     return selector({"process_start_time_seconds", created}, matchers_of(server_));
   }
 
-  // Returns the times at which the values were scraped; key: time of the point.
+  // Returns the time at which the values of each point were scraped, by the time of the point.
   std::map<int64_t, int64_t> scrape_times(const TimeRange& range) {
     const QueryAnswer answer = prometheus_.ask(
         "timestamp(" + selector({running_metric(engine_)}, all_matchers()) + ")", range, step_ms_);

@@ -1,4 +1,4 @@
-// Reads the history of one server's metrics from Prometheus, as the scrapes of which it consists.
+// Reads the metrics of one server from a Prometheus server and reconstructs the scrapes.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ struct HistoryOptions {
 
 // Asks the Prometheus server at `address` for the metrics of one server, at `start_s`, `start_s + step_s` and
 // so on. If several of these times show the same scrape, it is read once, with its own time. Times for which
-// Prometheus has no values count as failed scrapes. Throws InputError, also if several servers match.
+// Prometheus has no values count as failed scrapes. Throws InputError, for example if several servers match.
 ObservedLog read_history(const std::string& address, const HistoryOptions& options);
 
-// Reads saved answers of query_range with the metrics of one server. `place` names them in messages.
+// Reads saved answers of query_range with the metrics of one server. Messages begin with `place`.
 ObservedLog history_of(QueryAnswer answer, const std::string& place);
 
 }  // namespace kvcap

@@ -39,7 +39,7 @@ std::string reason_of(httplib::Error error, double timeout_s) {
     case httplib::Error::ConnectionTimeout:
       return "no connection within " + format_number(timeout_s) + " s";
     case httplib::Error::Read:
-      return "the server did not answer, or not within " + format_number(timeout_s) + " s";
+      return "the server closed the connection or did not answer within " + format_number(timeout_s) + " s";
     case httplib::Error::SSLConnection:
     case httplib::Error::SSLServerVerification:
       return "the server's certificate is not accepted";

@@ -58,19 +58,19 @@ struct Observation {
   double requests_per_s() const;
   double mean_prompt_tokens() const;
   double mean_output_tokens() const;
-  // Shares of the queried tokens; NaN: not exported.
+  // Return the hit tokens of one tier and of all tiers as shares of the queried tokens; NaN: not exported.
   double hit_rate(Counter tier) const;
   double token_hit_rate() const;
-  // For speculative decoding: the tokens of a draft, and the tokens per step and sequence, including the
-  // verifier's token. NaN: not exported.
+  // Return means of speculative decoding: the tokens of a draft, and the tokens that a step yields per
+  // sequence, including the verifier's token. NaN: not exported.
   double tokens_per_draft() const;
   double mean_acceptance_length() const;
-  // Probabilities that the drafted tokens up to each position are accepted, in steps that draft, as in
-  // serving.speculative.acceptance_by_position. Empty: not exported, or the server drafts more tokens than
-  // kDraftPositions.
+  // Returns, for each position, the probability that all drafted tokens up to this position are accepted, in
+  // steps that draft, as in serving.speculative.acceptance_by_position. Empty: not exported, or the server
+  // drafts more tokens than kDraftPositions.
   std::vector<double> acceptance_by_position() const;
-  // Share of the sequences' decode steps that drafted; vLLM does not count the other steps. NaN: not
-  // exported.
+  // Returns the share of the sequences' decode steps that drafted; vLLM does not count the other steps. NaN:
+  // not exported.
   double drafting_share() const;
 };
 

@@ -33,7 +33,7 @@ struct QueryAnswer {
 bool is_query_answer(std::string_view text);
 
 // Adds the series of a JSON text that contains one answer or an array of answers. A series that `all` already
-// has gets the points that it lacks. Throws InputError, also if the answer is an error.
+// has gets the points that it lacks. Throws InputError, for example if Prometheus answered with an error.
 void add_query_answer(QueryAnswer& all, std::string_view text, const std::string& place);
 
 // Returns the error of an answer with "status": "error"; empty for other texts.

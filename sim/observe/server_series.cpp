@@ -65,7 +65,7 @@ ServerLabels added_labels(const std::vector<MetricSeries>& series) {
   return common;
 }
 
-// Returns the samples of one time after another: one for each series that has a value at that time.
+// SamplesInTime: returns the samples of successive times, one for each series that has a value at that time.
 class SamplesInTime {
  public:
   explicit SamplesInTime(const std::vector<MetricSeries>& series) : series_(series), next_(series.size(), 0) {

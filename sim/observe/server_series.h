@@ -1,4 +1,5 @@
-// Finds the servers to which the series of an answer belong, and builds the snapshots of one server.
+// Finds the servers to which the series of a Prometheus answer belong, and builds the snapshots of one
+// server.
 #pragma once
 
 #include <cstdint>

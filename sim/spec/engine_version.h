@@ -12,9 +12,10 @@ struct EngineVersion {
   int major = 0, minor = 0;
   auto operator<=>(const EngineVersion&) const = default;
 };
-// Newest vLLM whose defaults, memory and host times were examined; newer versions are treated like it.
+// Newest vLLM whose defaults, memory and host times were examined; newer versions are treated like this one.
 inline constexpr EngineVersion kNewestVllm{0, 30};
-// Oldest vLLM that runs its models only on the simulated engine (V1); older versions are treated like it.
+// Oldest vLLM that runs its models only on the simulated engine (V1); older versions are treated like this
+// one.
 inline constexpr EngineVersion kOldestVllm{0, 9};
 
 // Returns nullopt if the text is not a version.

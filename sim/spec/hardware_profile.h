@@ -1,6 +1,6 @@
 // HardwareProfile: one server, as described in hwprofiles/*.json. `gpu` (except its count) and `pcie` are per
 // GPU, `ssd` and `cxl` per device, `dram` and `remote` per node. 1 GB = 1e9 bytes; GPU memory is in exact
-// bytes. Bandwidths are achieved instead of nominal rates if `provenance` says so.
+// bytes. `provenance` states whether bandwidths are nominal or achieved rates.
 //
 // A server may be rented in shares: several GPUs with a part of its DRAM and SSDs. `count` and the capacities
 // are those of a share; gpu.per_server is the number of GPUs of the whole server.
@@ -47,11 +47,11 @@ struct Efficiency {
   double bandwidth_efficiency = 1;  // share of the memory bandwidth: smooth_max, blocks; wave for decode
   double constant_s = 0;            // per call: smooth_max, wave, blocks
   int64_t block_m = 64;             // query rows per thread block: wave, blocks
-  double block_s = 0;               // per thread block, besides the time of its keys: blocks
+  double block_s = 0;               // per thread block, in addition to the time of its keys: blocks
   double wave_tail = 1;             // share of the idle time at the ends of waves to charge: blocks
   bool packed_heads = false;        // a block's rows belong to all query heads of a KV head: blocks
-  // All prompts of a call are padded to the rows of the longest; blocks without queries still read their
-  // whole prefix.
+  // All prompts of a call are padded to the rows of the longest prompt. Blocks without queries still read the
+  // whole prefix of their prompt.
   bool padded_rows = false;
   std::vector<GemmPoint> points;  // table
   // Share of the memory bandwidth reached by the kernel that quantises A before an FP8 or FP4 GEMM. The
@@ -261,8 +261,8 @@ struct HardwareProfile {
   Gpu gpu;
   Pcie pcie;
   std::optional<Nvlink> nvlink;
-  // If given, collectives do not use nvlink. If neither is given, the link is unknown and transfers are
-  // assumed to go through the host.
+  // If `peer` is given, collectives do not use nvlink. If neither `peer` nor `nvlink` is given, the link is
+  // unknown and transfers are assumed to go through the host.
   std::optional<Peer> peer;
   std::optional<Collectives> collectives;
   std::optional<Nic> nic;

@@ -5,8 +5,8 @@
 //
 // z is common to all kernels of a class on one engine and machine (the effect of another version of a
 // library, or another server of the same kind): one standard normal number per class. y belongs to a single
-// measured kernel (one shape, one number of rows). A step sums over `shapes` kernels, which averages y out:
-// its part in a whole model is shape_sigma / sqrt(shapes).
+// measured kernel (one shape, one number of rows). A step sums the times of `shapes` kernels, so that their y
+// partly cancel: y contributes shape_sigma / sqrt(shapes) to the error of a whole model.
 #pragma once
 
 #include <array>
@@ -20,14 +20,14 @@ struct RegimeError {
   double sigma = 0;        // common to all shapes
   double shape_sigma = 0;  // for a single kernel
   double bias = 0;         // mean of ln(measured / simulated)
-  std::string outside;     // the part of the regime that was never measured, in words; shown with answers
+  std::string outside;     // description of the part that was never measured; shown with results
 };
 
 // If an error is absent, nothing was measured beyond the points of the fit, and default_error() is assumed
 // (cost/drawn_machine.h). The errors `steps`, `host` and `waiting` belong to an engine
 // (engine/versions/step_errors.h, host_times.h).
 struct MachineErrors {
-  std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands; below 64 rows; 64 or more
+  std::optional<RegimeError> gemm_few_rows, gemm_many_rows;  // 16-bit operands: below 64 rows; from 64 on
   std::optional<RegimeError> narrow_gemm;                    // FP8 and FP4
   std::optional<RegimeError> grouped_gemm;                   // all experts of a layer
   std::optional<RegimeError> prefill_attention, decode_attention;

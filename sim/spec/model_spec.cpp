@@ -29,8 +29,8 @@ double latent_attention_parameters(const ModelSpec& model, const LatentAttention
          heads * value * hidden;
 }
 
-// Returns the parameters of input projections (gate, x, B, C, and one gate per head), convolution and output
-// projection. Mamba-1 instead projects x to B, C and a low-rank step.
+// Returns the parameters of a recurrent layer: input projections (gate, x, B, C, and one gate per head),
+// convolution and output projection. Mamba-1 instead projects x to B, C and a low-rank step.
 double recurrent_parameters(const ModelSpec& model, const RecurrentState& state) {
   const auto hidden = static_cast<double>(model.hidden_size);
   const auto inner = static_cast<double>(state.inner_width());

@@ -112,7 +112,7 @@ struct LayerGroup {
   int64_t num_key_value_heads = 0;
   int64_t head_dim = 0;          // queries and keys
   int64_t value_head_dim = 0;    // values; 0: head_dim
-  bool keys_are_values = false;  // one copy serves as both
+  bool keys_are_values = false;  // one stored copy serves as both
   double kv_bytes_per_element = 0;
   std::optional<double> kv_bytes_per_token;  // per layer, if a format stores more than the elements
   std::optional<LatentAttention> latent;
@@ -122,8 +122,8 @@ struct LayerGroup {
   // Sizes per layer. REQUIRES for all functions below: the group comes from ModelSpec::groups().
   int64_t kv_elements_per_token() const;  // 0 for recurrent layers
   double kv_bytes_per_token_layer() const;
-  // Returns how many tokens a sequence of `tokens` tokens keeps: all, min(n, w), n mod c (c if that is 0), or
-  // none.
+  // Returns how many of its n = `tokens` tokens a sequence keeps: all; min(n, w) with a window of w tokens; n
+  // mod c with chunks of c tokens (c if n mod c is 0); or none in recurrent layers.
   int64_t kept_tokens(int64_t tokens) const;
   bool keeps_all() const { return attention == AttentionKind::full || attention == AttentionKind::latent; }
   bool keeps_window() const {

@@ -1,5 +1,5 @@
-// RateCurve: the rate of transfers in bytes per second as a function of the bytes per piece, from measured
-// points.
+// RateCurve: the rate of a transfer in bytes per second as a function of the size of its pieces (the copies
+// or requests into which it is divided), from measured points.
 //
 // Between two points the rate is a power of the piece's bytes: a straight line in log(bytes) and
 // log(bytes/s). This is exact both if every piece takes the same time and if the rate is constant. Pieces

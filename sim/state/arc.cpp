@@ -1,10 +1,11 @@
 // Adaptive replacement cache (Megiddo and Modha, "ARC: a self-tuning, low overhead replacement cache", FAST
-// 2003), as implemented for vLLM's host memory (vllm/v1/kv_offload/cpu/policies/arc.py@02957b5). Two queues,
-// least recently used first: keys used once since they entered, and keys used again. The first queue evicts
-// its oldest key while it holds at least as many keys as its target, otherwise the second does. Each queue
-// remembers as many of its evicted keys as there are keys in the tier. A newcomer that the first queue
-// remembers raises the target, one that the second remembers lowers it: by one, or by the ratio of the
-// remembered keys of the other queue to its own, if that is more.
+// 2003), as implemented for vLLM's host memory (vllm/v1/kv_offload/cpu/policies/arc.py@02957b5). There are
+// two queues, each with the least recently used key first: keys used once since they entered, and keys used
+// again. The first queue evicts its oldest key while it holds at least as many keys as its target, otherwise
+// the second does. Each queue remembers as many of its evicted keys as there are keys in the tier. A newcomer
+// that the first queue remembers raises the target, and a newcomer that the second queue remembers lowers it:
+// by one, or by the number of keys that the other queue remembers divided by the number that this queue
+// remembers, if that is larger.
 //
 // In the paper a remembered newcomer counts as used again. In vLLM it enters as used once, and so it does
 // here. Capacities count keys, including held ones. If the whole second queue is held, the first one evicts;
@@ -99,7 +100,7 @@ class Arc : public SetAside {
  private:
   struct Half {
     SlotQueue queue;
-    std::size_t count = 0;  // including held ones
+    std::size_t count = 0;  // including held keys
     Departed left;
   };
   struct Record {

@@ -1,4 +1,4 @@
-// BlockRun: the full blocks of a prompt, as runs of consecutive blocks of one text.
+// BlockRun: consecutive full blocks of one text. The full blocks of a prompt are a list of such runs.
 #pragma once
 
 #include <cstdint>

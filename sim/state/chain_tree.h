@@ -1,9 +1,10 @@
-// ChainTree: gives blocks their names. Like vLLM's block hash, a name stands for all tokens of a sequence up
-// to the end of a unit, so sequences with a common beginning share the names of that beginning.
+// ChainTree: gives blocks their names. A sequence is divided into units of unit_tokens tokens. Like vLLM's
+// block hash, a name stands for all tokens of a sequence up to the end of a unit, so sequences with a common
+// beginning share the names of that beginning.
 //
-// A node is one text after a chain of other texts. It names every unit of its text, computed or not. A
-// sequence that continues with another text after some unit of a node continues in a child of the node. Nodes
-// are therefore never split, and a walk along a chain costs one lookup per text.
+// A node stands for one text that follows a chain of other texts. It names every unit of its text, whether
+// computed or not. A sequence that continues with another text after some unit of a node continues in a child
+// of the node. Nodes are therefore never split, and a walk along a chain costs one lookup per text.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +32,19 @@ class ChainTree {
   explicit ChainTree(int64_t unit_tokens) : unit_tokens_(unit_tokens), nodes_(1) {}
 
   // Returns the next units of a sequence, at most `most`. The first `units` units of the sequence end in
-  // `node`, and it continues with `run` after the first `in_run` units of that run. The node is kNone if no
-  // block and no request has this name.
+  // `node`, and the sequence continues with `run` after the first `in_run` units of that run. The returned
+  // node is kNone if no block and no request uses this name.
   Stretch next(uint32_t node, int64_t units, const BlockRun& run, int64_t in_run, int64_t most) const;
-  // The same, but adds the node if it is missing. REQUIRES: the caller holds `node`, and will hold the new
-  // one.
+  // Like next(), but adds the node if it is missing. REQUIRES: the caller holds `node`, and will hold the
+  // returned node.
   Stretch add_next(uint32_t node, int64_t units, const BlockRun& run, int64_t in_run, int64_t most);
 
   // A node stays as long as it is held or has a child. The root always stays.
   void hold(uint32_t node) { ++nodes_[node].holders; }
   void release(uint32_t node);
 
-  // Returns `units` units of a sequence that `node` names, from the sequence's unit `unit` on.
+  // Returns the run of `units` units that begins at the sequence's unit `unit`. REQUIRES: `node` names these
+  // units.
   BlockRun run(uint32_t node, int64_t unit, int64_t units) const;
   // Returns the node on the way from the root to `node` that names the sequence's unit `unit`, which must not
   // be beyond the units of `node`.

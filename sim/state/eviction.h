@@ -3,8 +3,8 @@
 //
 // A key is identified by its slot, a small number that its owner chooses, so that records are stored in
 // arrays. A victim search that reaches a held key sets it aside; the key is skipped until release() restores
-// its position, so it costs one step and not one per search. Every operation takes O(1) or O(log n), victim()
-// amortised.
+// its position, so a held key costs one step in total, not one per search. Every operation takes O(1) or
+// O(log n), victim() amortised.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Eviction {
  public:
   virtual ~Eviction() = default;
 
-  // Announces a key that will enter the tier if room can be made. Called before the victims for it are
+  // Announces a key that will enter the tier if room can be made. Called before the victims for this key are
   // chosen.
   virtual void awaits(Key) {}
   // Adds the slot of `key` to the tier; this counts as its first use.
@@ -41,8 +41,8 @@ class Eviction {
   virtual void expect(Slot, Order /*next_use*/) {}
   virtual void weigh(Slot, double /*score*/) {}
 
-  // Returns the next victim among the slots that are not held, or kNoSlot. The answer stays the same until
-  // something changes.
+  // Returns the next victim among the slots that are not held, or kNoSlot. Repeated calls return the same
+  // slot until the slots, holds or hints change.
   virtual Slot victim() = 0;
   virtual void hold(Slot slot) = 0;
   virtual void release(Slot slot) = 0;

@@ -41,7 +41,7 @@ struct EvictionRow {
   std::string_view name;
   std::string_view summary;  // what is evicted first from a full tier
   std::unique_ptr<Eviction> (*make)();
-  bool scores = false;       // needs scores of uses
+  bool scores = false;       // needs the scores that weigh() sets
   bool clairvoyant = false;  // needs the future uses of the workload, so it is only a bound
   bool by_object = false;    // evicts pages regardless of the contexts that they belong to
 };

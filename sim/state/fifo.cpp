@@ -1,4 +1,4 @@
-// First in, first out: one queue; uses do not matter.
+// First in, first out: evicts keys in the order in which they entered; uses do not matter.
 #include "state/orders.h"
 
 namespace kvcap {

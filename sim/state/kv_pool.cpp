@@ -437,8 +437,8 @@ bool KvPool::grow(int64_t computed, int64_t tokens, KvHolding& holding) {
   return fits;
 }
 
-// Steps are processed in order, and the requests that take or drop blocks in the same step in their own
-// order, so that evictions happen in the same order as with single steps.
+// Steps are processed in order. Requests that take or drop blocks in the same step are processed in the order
+// of `requests`. So evictions happen in the same order as with single steps.
 void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
                            const std::function<void(int64_t)>& begins) {
   if (!drops_ && !begins) {

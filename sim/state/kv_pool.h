@@ -57,7 +57,7 @@ class KvHolding {
   struct Piece {
     int64_t begin = 0, end = 0;
     uint32_t copy = NamedBlocks::kNone;  // copy of the last block; kNone: the blocks have no name
-    bool passed = false;                 // checkpoints: the state was carried past its end
+    bool passed = false;                 // checkpoints: a step carried the state past the block's end
   };
   struct OfGroup {
     std::vector<Piece> pieces;  // in order, with gaps
@@ -67,7 +67,7 @@ class KvHolding {
   };
   std::vector<OfGroup> groups_;
   int64_t blocks_ = 0;
-  int64_t until_ = 0;     // tokens from the front that need no further block in any group
+  int64_t until_ = 0;     // number of leading tokens for which all groups have blocks
   int64_t drops_at_ = 0;  // number of computed tokens at which the next block is dropped
   // Progress of naming along the chain.
   int64_t named_units_ = 0;
@@ -115,7 +115,7 @@ class KvPool {
   int64_t shared() const { return named_.shared(); }
   // Returns the number of records that check() visits.
   int64_t records() const { return static_cast<int64_t>(named_.cells()); }
-  // unit_tokens(): tokens per block of a chain. hit_tokens(): prefix hits end at multiples of it.
+  // unit_tokens(): tokens per block of a chain. hit_tokens(): prefix hits end at multiples of this number.
   int64_t unit_tokens() const { return unit_tokens_; }
   int64_t hit_tokens() const { return hit_tokens_; }
 
@@ -126,10 +126,9 @@ class KvPool {
   void hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding);
   // Returns the most blocks that a sequence of `tokens` tokens holds at any time.
   int64_t most_blocks(int64_t tokens) const;
-  // Returns how many blocks of that maximum the request may still take, beyond those that it holds or has
-  // found.
+  // Returns how many of most_blocks() the request may still take: those that it neither holds nor has found.
   int64_t owed_blocks(const KvHolding& holding, int64_t found_tokens, int64_t tokens) const;
-  // Returns how many tokens from the front need no further block in any group.
+  // Returns for how many leading tokens the request has blocks in all groups.
   int64_t tokens(const KvHolding& holding) const { return holding.until_; }
   // Drops the blocks that are not needed after `computed` tokens and takes blocks up to `tokens`. Returns
   // false and takes none if too few are free.
@@ -184,7 +183,7 @@ class KvPool {
 
     // Returns how many blocks `tokens` tokens fill, the last one perhaps in part.
     int64_t blocks_of(int64_t tokens) const { return (tokens + is.block_tokens - 1) / is.block_tokens; }
-    // Returns which of its blocks end in a stretch: [first, last).
+    // Return the range [first, last) of the group's blocks that end in a stretch.
     int64_t first_in(const Stretch& stretch) const { return stretch.begin / units; }
     int64_t last_in(const Stretch& stretch) const { return stretch.end / units; }
   };

@@ -6,7 +6,7 @@
 
 namespace kvcap {
 
-// Adds up the holders of every copy, and checks each holding's sums.
+// Returns the number of holders of every copy, and checks the sums of each holding.
 std::vector<uint32_t> KvPool::check_holders(std::span<const KvHolding* const> holdings) const {
   std::vector<uint32_t> holders(named_.copy_slots());
   for (const KvHolding* holding : holdings) {
@@ -46,7 +46,7 @@ static bool heads_stay(const Retention& retention) {
 
 // In a group that keeps all tokens, a block stays cached at least as long as any block after it, unless its
 // priority is lower. In that case, the blocks after it are not found until it has been computed again.
-// (TensorRT-LLM forgets them at once, while they keep their places in the order of eviction.)
+// (TensorRT-LLM forgets their names at once, but they keep their positions in the eviction order.)
 void KvPool::check_heads() const {
   if (!heads_stay(retention_)) return;
   named_.for_each_cell([this](const NamedBlocks::Cell& cell) {

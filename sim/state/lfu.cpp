@@ -1,6 +1,6 @@
-// Least frequently used: a heap by the number of uses, then by the last use. Counting starts when a key
-// enters the tier, which counts as its first use. Counts do not age, so a formerly popular key stays until
-// all others have been used as often.
+// Least frequently used: evicts the key with the fewest uses; among equals, the least recently used key.
+// Counting starts when a key enters the tier, which counts as its first use. Counts do not age, so a formerly
+// popular key stays until all others have been used as often.
 #include "state/orders.h"
 
 namespace kvcap {

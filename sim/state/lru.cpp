@@ -1,4 +1,4 @@
-// Least recently used: one queue; a use moves a key to its end.
+// Least recently used: evicts the first key of a queue; a use moves a key to the end of the queue.
 #include "state/orders.h"
 
 namespace kvcap {

@@ -1,4 +1,4 @@
-// Moves: transfers between two tiers that the store requests, each with one or more contexts.
+// Move: a transfer between two tiers, requested by the store, with parts of one or more contexts.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,13 @@
 // NamedBlocks: the blocks that have a name, whether held by requests or only cached, and the order in which
 // cached blocks are evicted.
 //
-// They are kept in runs. A cell is a run of consecutive blocks of one group of layers under consecutive names
-// (chain_tree.h); its copies are the physical runs of blocks with these names. Usually there is one copy;
-// lookups find the oldest. Every holder of a copy holds all its blocks. Unreferenced copies form one list in
-// the order of their release, and eviction trims the tail of the list's first copy. A run that is used in
-// part is cut in two. Each operation therefore takes O(runs touched), not O(blocks), with the same hits and
-// evictions as a pool with a record per block. There is one such list per priority (retention.h); lower
-// priorities are evicted first.
+// Blocks are kept in runs. A cell is a run of consecutive blocks of one group of layers under consecutive
+// names (chain_tree.h); its copies are the physical runs of blocks with these names. Usually there is one
+// copy; lookups find the oldest. Every holder of a copy holds all its blocks. Unreferenced copies form one
+// list in the order of their release, and eviction trims the tail of the list's first copy. A run that is
+// used in part is cut in two. Each operation therefore takes O(runs touched), not O(blocks), with the same
+// hits and evictions as a pool with a record per block. There is one such list per priority (retention.h);
+// lower priorities are evicted first.
 #pragma once
 
 #include <array>
@@ -64,9 +64,11 @@ class NamedBlocks {
   // Adds a holder to the part of a cell that lies in [begin, end) and returns its copy. The copy gets `level`
   // or, if there is none, keeps its priority without a duration.
   uint32_t hold(uint32_t cell, int64_t begin, int64_t end, const std::optional<RetentionLevel>& level);
-  // Give names to held blocks from `begin` on, up to `end` or the next border of a cell. add() returns their
-  // copy, which has one holder. extend() adds them to the copy of the blocks before, if that has one holder,
-  // and returns where they end: `begin` if it cannot.
+  // Give names to held blocks from `begin` on, up to `end` or to the next boundary of a cell. add() returns a
+  // new copy of these blocks with one holder. extend() instead appends the blocks to `copy`, the copy of the
+  // blocks before them, and returns the end of the appended blocks; it appends nothing and returns `begin`
+  // unless `copy` ends at `begin` in this node, is the only copy of its cell, and has one holder and the same
+  // level.
   Added add(uint32_t node, uint32_t group, int64_t begin, int64_t end, RetentionLevel level);
   int64_t extend(uint32_t copy, uint32_t node, int64_t begin, int64_t end, RetentionLevel level);
   // Removes one holder from the blocks [begin, end) of `copy` and of the copies cut off its front, last block
@@ -103,11 +105,11 @@ class NamedBlocks {
     uint32_t cell = kNone;
     uint32_t holders = 0;
     uint32_t newer = kNone;                   // the next copy of its cell
-    uint32_t front = kNone;                   // copy of the cell that was cut off its front
+    uint32_t front = kNone;                   // the copy that was cut off the front of this one
     uint32_t before = kNone, behind = kNone;  // neighbours in the eviction order, if unreferenced
     RetentionLevel level;
     double expires_s = kForever;  // if unreferenced
-    uint64_t release = 0;         // number of the release from which it expires
+    uint64_t release = 0;         // number of the release at which its duration began
   };
   // Orders copies by the ends of their durations; among copies of one release, tails come first.
   using Due = std::tuple<double, uint64_t, int64_t, uint32_t>;  // time, release, -begin, copy

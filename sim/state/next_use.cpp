@@ -1,5 +1,6 @@
-// Farthest next use first. Keys whose next use is unknown are in a separate queue, least recently used first,
-// and are evicted before all others (CachedAttention 3.3.2; Belady 1966).
+// Farthest next use first: evicts the key whose next use is farthest away. Keys whose next use is unknown are
+// in a separate queue, least recently used first, and are evicted before all others (CachedAttention 3.3.2;
+// Belady 1966).
 #include "state/orders.h"
 
 namespace kvcap {

@@ -14,8 +14,8 @@
 namespace kvcap {
 
 // When state is written to the tiers below the first. back: on eviction. through: on every save. eager: a
-// save to DRAM is written immediately while the tier below also has room for all of DRAM; other state on
-// eviction (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
+// save to DRAM is also written to the tier below at once, as long as that tier has room for everything in
+// DRAM; other state is written on eviction (eager write-back: Lee, Tyson, Farrens, MICRO 2000).
 enum class WriteMode : uint8_t { back, through, eager };
 inline constexpr std::string_view kWriteModeNames[] = {"back", "through", "eager"};
 constexpr Names names_of(WriteMode) { return kWriteModeNames; }

@@ -1,8 +1,8 @@
 // Building blocks of eviction orders: slots, ordered containers of slots, and the handling of held slots.
 //
-//   KeySlots   the slots of keys
-//   SlotHeap   any rank, O(log n)
-//   SlotQueue  by serial number; O(1) to append and to remove, O(log n) to reinsert in the middle
+//   KeySlots   assigns slots to keys
+//   SlotHeap   ordered by a rank; O(log n)
+//   SlotQueue  ordered by serial number; O(1) to append and to remove, O(log n) to reinsert in the middle
 //   SetAside   base class of eviction policies that remove held slots from their order lazily
 #pragma once
 
@@ -18,9 +18,9 @@ namespace kvcap {
 class KeySlots {
  public:
   std::size_t size() const { return slots_.size(); }
-  // Returns kNoSlot if the key has none.
+  // Returns the key's slot, or kNoSlot if it has none.
   Slot find(Key key) const { return slots_.find(key); }
-  // REQUIRES: the key has none.
+  // REQUIRES: the key has no slot.
   Slot add(Key key) {
     const Slot slot = free_.empty() ? static_cast<Slot>(slots_.size()) : free_.back();
     if (!free_.empty()) free_.pop_back();

@@ -37,7 +37,7 @@ struct Retention {
   std::vector<RetentionRange> ranges;  // ascending, without overlaps
   int64_t decode_priority = kDefaultPriority;
   std::optional<double> decode_duration_s;
-  int64_t offload_min_priority = 30;  // blocks below it are dropped instead of moved to the host cache
+  int64_t offload_min_priority = 30;  // lower: dropped instead of moved to the host cache
 
   bool has_durations() const {
     return decode_duration_s || std::any_of(ranges.begin(), ranges.end(), [](const RetentionRange& one) {

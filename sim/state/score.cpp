@@ -1,6 +1,6 @@
-// Lowest score first: a heap by the given scores (HyperInfer, "Score-Based Cache Management": access
-// frequency times the mean share of important tokens), then by the last use. A newcomer displaces only keys
-// whose score does not exceed its own.
+// Lowest score first: evicts the key with the lowest given score; among equals, the least recently used key.
+// The score is the access frequency times the mean share of important tokens (HyperInfer, "Score-Based Cache
+// Management"). A newcomer displaces only keys whose score does not exceed its own.
 #include "state/orders.h"
 
 namespace kvcap {

@@ -1,7 +1,7 @@
-// Least recently used in one of many shards, each in turn: the master of Mooncake Store keeps its objects in
-// 1,024 hash tables and evicts the oldest of each (mooncake-store/src/master_service.cpp, BatchEvict, and
-// include/master_service.h, kNumShards @3b5a594). With few objects per shard the victims are not the least
-// recently used of the whole tier, but come from many contexts.
+// Sharded LRU: evicts the least recently used key of each shard in turn. The master of Mooncake Store keeps
+// its objects in 1,024 hash tables and evicts the oldest of each (mooncake-store/src/master_service.cpp,
+// BatchEvict, and include/master_service.h, kNumShards @3b5a594). With few objects per shard, the victims are
+// not the least recently used objects of the whole tier, and they belong to many contexts.
 #include <set>
 #include <utility>
 

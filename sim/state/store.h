@@ -3,14 +3,18 @@
 // clock, performs them and calls done(). It has no links and no policy, and sees time only as a parameter.
 //
 // A context (all turns of a session, a prefix block, a chunk of text) is stored in the nearest host tier with
-// room. New bytes enter the first tier, victims are demoted to the next tier that accepts them, and the last
-// tier drops its victims. A context that is read from below DRAM is promoted into DRAM, because it passes
-// through DRAM anyway. An inclusive store keeps the lower copy on promotion, and a demotion to such a copy
-// needs no move. With write-through the lower copies are written at each put, so that a tier can evict at no
-// cost. An eager store writes them from DRAM to the next tier while that also has room for all of DRAM, and
-// demotes contexts without a copy. An `hbm` tier may precede the host tiers; it holds contexts as KV between
-// turns in addition to their host copies. If it is exclusive, a context that enters it leaves the first host
-// tier if a lower one has all of it, and returns there on eviction if accepted.
+// room:
+//
+//   - New bytes enter the first tier. Victims are demoted to the next tier that accepts them, and the last
+//     tier drops its victims.
+//   - A context that is read from below DRAM is promoted into DRAM, because it passes through DRAM anyway.
+//   - An inclusive store keeps the lower copy on promotion, and a demotion to such a copy needs no move.
+//   - With write-through, the lower copies are written at each put, so that a tier can evict at no cost.
+//   - An eager store writes copies from DRAM to the next tier as long as that tier has room for everything in
+//     DRAM, and demotes contexts that have no lower copy.
+//   - An `hbm` tier may precede the host tiers. It holds contexts as KV between turns, in addition to their
+//     host copies. If it is exclusive, a context that enters it leaves the first host tier if a lower tier
+//     has all of it, and returns there on eviction if accepted.
 //
 // Space is reserved when a Move is issued, so occupancy never exceeds capacity; find() sees the tokens when
 // the move is done. Tiers evict whole contexts. With `unit_tokens`, the last victim loses only as many units
@@ -22,9 +26,10 @@
 // free their room immediately although they still wait in the write queue: leaving_bytes() counts them, and
 // free_fraction keeps room for them.
 //
-// The state after a turn is written to the node's own tiers and to the shared store, so the own tiers may
-// drop what they evict, and nodes find state that other nodes saved; its first use loads it into DRAM. When a
-// session changes nodes its copies differ in length: lookups find the longest, and of equal ones the nearest.
+// The state after a turn is written both to the node's own tiers and to the shared store. The node's own
+// tiers may therefore drop what they evict, and a node finds state that other nodes saved; the first use
+// loads this state into DRAM. When a session changes nodes, its copies differ in length: lookups find the
+// longest copy, and among equally long copies the nearest.
 #pragma once
 
 #include <cstdint>
@@ -75,9 +80,9 @@ class Store {
                  Store* shared = nullptr);
 
   // Called before tokens move into a host tier, from the GPU or another tier. Returns false if the tier's
-  // write queue is full, which refuses the move. `issued`: tokens that the same call has already issued
-  // between the same tiers. `ahead`: a prefetch, which can happen later if refused. Without a callback every
-  // move is accepted. A refused save is dropped; it is not redirected to another tier.
+  // write queue is full, which refuses the move. `issued`: tokens that the current call of the store has
+  // already issued between the same tiers. `ahead`: a prefetch, which can happen later if refused. Without a
+  // callback every move is accepted. A refused save is dropped; it is not redirected to another tier.
   using Accepts = std::function<bool(Tier from, Tier to, int64_t tokens, int64_t issued, bool ahead)>;
   void accept_moves(Accepts accepts) { accepts_ = std::move(accepts); }
 
@@ -93,8 +98,8 @@ class Store {
   // Stores a context without moves (a warm start) in the first host tier with room, and in an inclusive store
   // also in the tiers below.
   void preload(Key key, int64_t tokens, bool shared = false);
-  // Promotes a context that is being read from a lower tier into DRAM if room can be made. Its own bytes
-  // travel with the read, so this returns only the demotions.
+  // Promotes a context that is being read from a lower tier into DRAM if room can be made. The context's own
+  // bytes travel with the read, so this returns only the demotions.
   std::vector<Move> promote(Key key, Order now);
   // Prefetches a context from a lower tier into the first host tier, which delays its expiry. The old copy
   // serves until the prefetch is done. Does nothing if the context is already in the first tier or under way,
@@ -122,16 +127,16 @@ class Store {
   void touch(Key key, Order now, bool again = false);
   // Sets the next use of a context, stored or not, until replaced. kNever: unknown.
   void expect(Key key, Order next_use);
-  // From now on, lists contexts with a known next use whenever part of them enters, arrives or leaves.
+  // From now on, records contexts with a known next use whenever a part of them enters, arrives or leaves.
   void watch() { watched_ = true; }
-  // Returns the contexts listed since the last call, some perhaps twice; nullopt with a shared store, which
-  // other nodes may have changed.
+  // Returns the contexts recorded since the last call, some perhaps twice. Returns nullopt if there is a
+  // shared store, which other nodes may have changed.
   std::optional<std::vector<Key>> take_changed() {
     if (shared_) return std::nullopt;
     return std::exchange(changed_, {});
   }
-  // Sets the value of a context for tiers that evict by score. It becomes 0 when the context leaves the
-  // store, or is put and not admitted.
+  // Sets the value of a context for tiers that evict by score. The value becomes 0 when the context leaves
+  // the store, or when it is put but not admitted.
   void weigh(Key key, double score);
 
   // Drops all stored copies of a context.
@@ -160,13 +165,13 @@ class Store {
   // Returns the number of contexts with a record: stored, pinned, or with a hint.
   std::size_t known() const { return slots_.size(); }
   int64_t pins() const { return pins_; }
-  // Returns the running prefetches from the shared store; each pins its context there.
+  // Returns the number of running prefetches from the shared store; each pins its context there.
   int64_t fetches() const;
   // Recomputes every sum from the entries. Aborts on a mismatch or an exceeded capacity.
   void check() const;
-  // Checks to run after every event. Each call checks the capacities; the sums over all contexts are checked
-  // at every call for up to 256 contexts and less often beyond that, so that the cost per call stays the
-  // same.
+  // Runs the checks that are due after an event. Each call checks the capacities; the sums over all contexts
+  // are checked at every call for up to 256 contexts and less often beyond that, so that the cost per call
+  // stays the same.
   void check_in_turn();
 
  private:

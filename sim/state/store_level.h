@@ -96,23 +96,23 @@ class StoreLevel {
   // them.
   void await(Slot slot, int64_t tokens) { entries_[slot].awaited_from = static_cast<uint32_t>(tokens); }
   void leave(Slot slot, bool evicted);
-  // Keeps the first `tokens` tokens of the context and its place in the order. REQUIRES: 0 < tokens, not more
-  // than it has; it is not held.
+  // Keeps the first `tokens` tokens of the context and its place in the order. REQUIRES: `tokens` is positive
+  // and at most the number that it has; the context is not held.
   void trim(Slot slot, int64_t tokens);
   // Removes the first `tokens` tokens of the context. REQUIRES: fewer than all.
   void cut(Slot slot, int64_t tokens);
   // Gives up the tokens that have not arrived. REQUIRES: some tokens are visible.
   void end_at_visible(Slot slot);
-  // Ends a move of `moved` into this tier. Returns false if its entry has left.
+  // Ends a move of `moved` into this tier. Returns false if its entry has left the tier.
   bool arrive(const Moved& moved, bool from_gpu);
   // set_source() and settle() update whether a context may be evicted: it must be complete, not being copied
   // and unpinned.
   void set_source(Slot slot, bool source) { entries_[slot].source = source; }
   void settle(Slot slot, bool pinned);
 
-  // Checks, using only the sums, that the tier holds neither more than its capacity nor less than nothing.
+  // Checks, using only the sums, that the stored tokens are between 0 and the tier's capacity.
   void check_room() const;
-  // Recomputes the sums. `contexts`: expected number of contexts.
+  // Recomputes the sums and aborts on a mismatch. `contexts`: expected number of contexts.
   void check(int64_t contexts) const;
 
  private:

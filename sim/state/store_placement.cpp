@@ -1,4 +1,4 @@
-// Placement in the Store: the tier of each context, the victims, and the resulting moves.
+// The part of Store that decides on the tier of each context, the victims, and the resulting moves.
 #include <algorithm>
 #include <utility>
 

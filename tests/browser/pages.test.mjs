@@ -235,7 +235,7 @@ for (const [schema, said] of [
     [/Meets the targets/, /5\.33 \$\/h/, /plausible machines|seed/, /p99 TTFT \u2264 500 ms/],
   ],
   ["kvcap.capacity/1", [/requests\/s/, /\$/, /95 % interval/, /p99 TTFT \u2264 200 ms/]],
-  ["kvcap.sweep_rows/1", [/p99 TTFT/, /\$\/M tokens/, /one run a point/, /saturated/]],
+  ["kvcap.sweep_rows/1", [/p99 TTFT/, /\$\/M tokens/, /one run per point/, /saturated/]],
   ["kvcap.compare/1", [/targets/, /\$\/h/, /replications/]],
 ]) {
   test(`the overview of ${schema} begins with its answer, its chart and the machine`, async () => {

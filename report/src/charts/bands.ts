@@ -6,7 +6,7 @@ import type { Option } from "./engine.ts";
 
 export interface Verdict {
   row: number;
-  at: number; // 0: equal; -1, 1: the edges of the band
+  at: number; // 0: equal to the reference or in mid-range; -1, 1: at an edge of the tolerance band
   title: string;
   lines: { name: string; text: string }[];
   verdict: string;

@@ -50,7 +50,7 @@ function row_tip(
     colour: part.colours?.[row] ?? hues[at],
   }));
   if (options.stack && parts.length > 1)
-    lines.push({ name: "in all", text: with_unit(sum(parts, row), options.unit) });
+    lines.push({ name: "total", text: with_unit(sum(parts, row), options.unit) });
   if (span)
     lines.push({
       name: "95 % interval",

@@ -50,13 +50,13 @@ export function long_times(unit: string, top: number): Record<string, unknown> {
   return unit === "ms" && top >= most_ms ? { formatter: duration } : {};
 }
 
-// Returns a readable unit for simulated times up to `end_s`: its symbol, and its length in seconds.
+// Returns a readable unit for simulated times up to `end_s`: the unit's symbol and its length in seconds.
 export function time_unit(end_s: number): { symbol: string; seconds: number } {
   if (end_s >= 3 * 3600) return { symbol: "h", seconds: 3600 };
   return end_s >= 300 ? { symbol: "min", seconds: 60 } : { symbol: "s", seconds: 1 };
 }
 
-// Returns the options of a vertical line at the pointer, with the pointer's value at the axis.
+// Returns the options of a vertical line at the pointer, which labels the pointer's value on the axis.
 export function crosshair(theme: Theme, unit: string): Record<string, unknown> {
   return {
     type: "line",

@@ -18,7 +18,7 @@ export interface Work {
 
 export const gantt_height = (rows: number): number => 62 + 24 * rows;
 
-// Returns a tooltip with what every row does at a time.
+// Returns a tooltip that lists the transfers and computations in progress at `time`.
 function moment_tip(
   theme: Theme,
   rows: readonly string[],

@@ -29,13 +29,13 @@ export interface Line {
 interface LinesOptions {
   x: { name: string; unit: string; log?: boolean };
   y: { name: string; unit: string; log?: boolean; min?: number; max?: number };
-  symbols?: boolean; // the points are measurements: the crosshair stops at them
+  symbols?: boolean; // draws a symbol at each point, and the crosshair snaps to the points
   step?: boolean;
   outside?: [string, string]; // texts shown before a line's first and after its last point
   levels?: { name: string; value: number }[]; // horizontal lines: bounds and targets
   limits?: { name: string; value: number }[]; // vertical lines: targets
   mark?: { name: string; at: number; from: number; to: number }; // a value of x and its interval
-  saturated_from?: number; // points from this x on are saturated and do not stretch the y axis
+  saturated_from?: number; // points from this x on are saturated; the y axis ignores them
 }
 
 // True for points that the axes can show: logarithmic axes need positive values.
@@ -128,7 +128,7 @@ function whiskers_of(theme: Theme, line: Line): Record<string, unknown>[] {
   ];
 }
 
-// Returns the vertical targets that are not far beyond the values.
+// Returns the values of the vertical targets that are at most three times the largest x of a line.
 function near_limits(all: readonly Line[], { limits = [] }: LinesOptions): number[] {
   const last = Math.max(...all.flatMap((line) => line.points.map((point) => point[0])));
   return limits.map(({ value }) => value).filter((value) => value <= 3 * last);

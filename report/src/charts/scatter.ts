@@ -30,10 +30,10 @@ export interface Cloud {
   name: string;
   style: Style;
   dots: Dot[];
-  strong?: boolean; // larger: the front, the answer
+  strong?: boolean; // drawn larger, such as the answer
   line?: "steps" | "solid" | "dashed"; // connects the dots in order
   hollow?: boolean;
-  beside?: string; // drawn with the offset of the cloud of this name: a ring around one of its dots
+  beside?: string; // name of the cloud whose dots this cloud marks, and whose offset it therefore takes
 }
 
 export interface Axis {
@@ -83,7 +83,8 @@ interface Frame {
   strip: { from: number; at: number; to: number } | null; // strip of saturated points, in values of y
 }
 
-// True iff a target is so near the values that the axis can include it; others are drawn at the upper edge.
+// True iff a target is so near the values that the axis can include it. Other targets are drawn at the upper
+// edge.
 const is_near = (target: number, values: readonly number[]): boolean =>
   target > 0 && target <= 3 * Math.max(...values);
 

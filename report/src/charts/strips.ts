@@ -23,7 +23,7 @@ export function busiest(strips: readonly Strip[], bin: number): number {
   return best;
 }
 
-// Returns a tooltip with how busy every resource is in a bin.
+// Returns a tooltip that shows the utilization of every resource in a bin.
 function bin_tip(theme: Theme, time: string, rows: readonly Strip[], bin: number): HTMLElement {
   const most = busiest(rows, bin);
   return tip(

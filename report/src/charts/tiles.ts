@@ -1,4 +1,4 @@
-// Tile map: one tile per pair of values, in the colour of the policy that wins there.
+// Tile map: one tile per pair of values of two fields, in the colour of the policy that is fastest there.
 import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from "echarts";
 import type { Theme } from "../theme.ts";
 import { base_option, nearest_tooltip, tip, x_axis, y_axis, type TipRow } from "./common.ts";

@@ -1,5 +1,5 @@
-// The card of an answer: what meets the targets, at what price, and how sure that is, with a chart and the
-// machine.
+// A card with the main result of an input: what meets the targets, the price and the certainty, with a chart
+// and a diagram of the machine.
 import type { Context } from "../context.ts";
 import { h, type Child } from "../dom.ts";
 import type { Figure } from "../figure.ts";

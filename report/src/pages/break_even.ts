@@ -49,7 +49,7 @@ export function break_even_figures(context: Context, { name, place }: Named): Fi
   const map: Figure = {
     id: id_of("break-even", name),
     title: `Fastest policy: ${name}`,
-    note: "The policy with the lowest time to first token. The number is how many times longer the second one takes.",
+    note: "Each tile has the colour of the policy with the lowest TTFT; the number is the TTFT of the second-fastest policy divided by it.",
     says: `Map of ${field_title(across)} against ${field_title(down)}; ${list(winners.map((one) => `${one} wins ${cells.filter((each) => winner(each) === one).length} tiles`))}.`,
     height: 70 + 34 * rows.length,
     key: winners.map((one) => ({ name: one, colour: paint(one) })),

@@ -1,4 +1,4 @@
-// Shows configurations that a plan has judged, as text and as rows of tables.
+// Converts the configurations that a plan has judged into texts and table rows.
 import { brief } from "../format.ts";
 import type { Place } from "../place.ts";
 import { metric_cell, words, type Cell, type Table } from "../table.ts";
@@ -45,7 +45,8 @@ function fields(candidate: Place): Map<string, string> {
   );
 }
 
-// Returns the cell of a field: a list of tiers as their kinds, a number in the field's unit.
+// Returns the cell of a field: for a list of tiers, their kinds; for a number, the number in the field's
+// unit.
 function field_cell(path: string, text: string | undefined): Cell {
   if (text === undefined) return words("\u2013");
   const number = Number(text);

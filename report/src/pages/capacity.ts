@@ -61,7 +61,7 @@ class CapacityPage {
     return found?.at(this.unit).number ?? undefined;
   }
 
-  // Returns the mark of the capacity with its interval, which has no width if there is none.
+  // Returns the mark of the capacity with its interval; if there is none, the interval has no width.
   private mark() {
     const [from, to] = [0, 1].map((end) => this.place.at("capacity", "interval", end).number);
     const text = `capacity ${show(this.capacity)}`;
@@ -123,7 +123,7 @@ class CapacityPage {
     };
   }
 
-  // Returns a chart for each latency whose target the chart of TTFT does not show.
+  // Returns a chart for each latency that has a target and is not in the chart of TTFT.
   private others(): Figure[] {
     const metrics = this.place.at("meet").entries.map(([metric]) => metric);
     return metrics
@@ -152,7 +152,7 @@ class CapacityPage {
     );
   }
 
-  // Returns how much is served within which targets, at what price, and how sure that is.
+  // Returns the capacity with its targets, the price at this load, and the certainty.
   private facts(): Fact[] {
     const { place } = this;
     const [from, to] = [0, 1].map((end) => place.at("capacity", "interval", end).number);

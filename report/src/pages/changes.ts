@@ -102,8 +102,8 @@ interface RunPair extends Pair<Run> {
   width: (metric: string) => number | null;
 }
 
-// Returns the half width of a difference's interval. If only its verdict is known, returns 0 for a change
-// that the runs show, otherwise infinity.
+// Returns the half width of a difference's interval. If only the verdict is known, returns 0 for a
+// significant change, otherwise infinity.
 function noise_of({ before, after, tells }: RunPair, metric: string): number {
   const told = tells(metric);
   if (told !== undefined) return told ? 0 : Infinity;

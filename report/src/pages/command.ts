@@ -1,4 +1,4 @@
-// A panel with the command that reproduces the item picked in a chart.
+// CommandPanel: shows the command that reproduces the item picked in a chart.
 import { button, h, type Child } from "../dom.ts";
 
 export class CommandPanel {

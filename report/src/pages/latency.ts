@@ -20,7 +20,7 @@ import { over_time } from "./over_time.ts";
 
 const ms = { symbol: "ms", scale: 1 };
 const quantiles = (run: Run, name: string): Place => run.place.at("distributions", name);
-// Returns the percentage of a quantile by its index: of 99 quantiles, 1 % to 99 %.
+// Returns the percentage of the quantile with this index: for 99 quantiles, 1 % to 99 %.
 const percent = (index: number, count: number): number => (100 * (index + 1)) / (count + 1);
 
 function cdf(context: Context, runs: readonly Run[], id: string, name: string, controls?: Node): Figure {
@@ -218,8 +218,9 @@ const saturated_metrics = [
   "output_throughput",
 ];
 
-// Draws a table of the saturated settings, and returns the other settings for the charts, which latencies
-// that grow as long as the run lasts would flatten. If all settings are saturated, returns all.
+// Draws a table of the saturated settings, and returns the other settings for the charts: latencies of
+// saturated settings grow as long as the run lasts and would flatten the charts. If all settings are
+// saturated, returns all.
 function served_runs(context: Context, all: readonly Run[]): readonly Run[] {
   const served = all.filter((run) => !is_saturated(run));
   const saturated = all.filter(is_saturated);
@@ -232,7 +233,7 @@ function served_runs(context: Context, all: readonly Run[]): readonly Run[] {
       h(
         "p",
         { class: "note" },
-        "More arrives than leaves, so their latencies grow as long as the run lasts. The charts leave them out.",
+        "Requests arrive faster than they are served, so latencies grow as long as the run lasts. The charts leave these settings out.",
       ),
       draw_table(
         {

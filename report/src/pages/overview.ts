@@ -27,7 +27,8 @@ function value_cell(place: Place, metric: string, half: number | null): Cell {
   return resource ? words(title_of(`${resource}_utilization`)) : metric_cell(place, metric, half);
 }
 
-// Returns a table with one column per policy. Values that are best beyond chance, bounds aside, are bold.
+// Returns a table with one column per policy. Values that are significantly better than all others are bold;
+// bounds are not considered.
 function headline(runs: readonly Run[], differences: readonly Place[]): Table {
   // As on the terminal, a row of zeros is shown only for headline metrics.
   const metrics = overview_rows().filter((metric) =>
@@ -50,7 +51,7 @@ function headline(runs: readonly Run[], differences: readonly Place[]): Table {
   };
 }
 
-// Marks the values that are better than all others beyond chance. Leaves out bounds, which cannot be built,
+// Marks the values that are significantly better than all others. Leaves out bounds, which cannot be built,
 // and saturated runs, whose latencies grow as long as the run lasts.
 function mark_best(cells: Cell[], runs: readonly Run[], metric: string, differences: readonly Place[]): void {
   const sign = better(metric);
@@ -177,8 +178,8 @@ function cost_figure(context: Context, runs: readonly Run[]): Figure | null {
   };
 }
 
-// Returns the setting whose machine is drawn by default: of those that serve the load, the one with the
-// lowest p99 TTFT.
+// Returns the setting whose machine is drawn by default: the setting with the lowest p99 TTFT among those
+// that serve the load.
 function shown_setting(runs: readonly Run[]): Run {
   const real = runs.filter((run) => !run.bound);
   const served = real.filter((run) => !is_saturated(run));
@@ -206,7 +207,7 @@ function draw_runs(context: Context, group: Group, runs: readonly Run[]): void {
       "p",
       { class: "note" },
       runs.length > 1
-        ? "Bold: better than every other policy that can be built, beyond chance; \u00b1 is a 95 % interval."
+        ? "Bold: significantly better than every other policy that can be built; \u00b1 is a 95 % interval."
         : "\u00b1 is a 95 % interval.",
     ),
   );

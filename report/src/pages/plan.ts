@@ -45,7 +45,7 @@ class PlanPage {
     this.objective = this.plan.at("minimize").text ?? this.metrics[0] ?? "";
   }
 
-  // Draws the metrics of the answer and its command. The sentences above name the answer.
+  // Draws the metrics of the answer and the command that repeats it. The takeaways above name the answer.
   answer_table(): void {
     if (!this.answer.exists) return;
     const panel = new CommandPanel("");
@@ -62,7 +62,7 @@ class PlanPage {
     return half === null ? null : half * unit_of(metric).scale;
   }
 
-  // Returns what meets the targets, at what price, and how sure that is.
+  // Returns the configuration that meets the targets, its price, and the certainty.
   facts(): Fact[] {
     const { plan, answer } = this;
     const shown = answer.exists ? answer : plan.at("nearest");
@@ -287,8 +287,8 @@ class PlanPage {
     };
   }
 
-  // Returns the interval of a change against the answer. It pairs the seeds, so it is narrower than the
-  // interval of the value itself.
+  // Returns the interval of a change against the answer. Because the seeds are paired, this interval is
+  // narrower than that of the value itself.
   private change_span(item: Place, metric: string, from: number): Span | null {
     const [low, high] = [0, 1].map((end) => scaled(item.at("change", metric, "interval", end), metric));
     return typeof low === "number" && typeof high === "number"

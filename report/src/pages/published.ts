@@ -1,5 +1,4 @@
-// The published figures of a validation: one chart per figure, with the paper's numbers and the simulated
-// ones.
+// The published figures of a validation: one chart per figure, with the published and the simulated numbers.
 import { scatter, spans_decades, type Cloud, type Dot } from "../charts/scatter.ts";
 import type { Context } from "../context.ts";
 import { policy_of } from "../data.ts";
@@ -66,7 +65,7 @@ const dot = (x: number, y: number, title: string): Dot => ({
   key: -1,
 });
 
-// Returns the outline of a range, which a check gives once for all its points of a policy.
+// Returns the outline of a published range. A check gives one range for all its points of a policy.
 function outline(points: readonly Point[]): Dot[] {
   const xs = points.map((point) => point.x);
   const [low, high] = points[0]!.published as [number, number];

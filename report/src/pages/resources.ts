@@ -14,8 +14,8 @@ import { h } from "../dom.ts";
 import { over_time } from "./over_time.ts";
 
 const suffix = "_utilization";
-// Returns the name of a resource. GPUs without NVLink exchange data over PCIe, but results call that
-// `nvlink`, too.
+// Returns the name of a resource. GPUs without NVLink exchange data over PCIe, but results call this traffic
+// `nvlink` as well.
 function resource_name(key: string, runs: readonly Run[]): string {
   const uses_nvlink = (run: Run): boolean => {
     const hardware = run.place.at("scenario", "hardware");

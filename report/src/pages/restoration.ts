@@ -134,7 +134,8 @@ function times(context: Context, name: string, policies: readonly Place[]): Figu
   };
 }
 
-// If there are many policies, only these, which papers compare, are shown until the reader selects others.
+// Policies that papers compare. If there are many policies, only these are shown until the reader selects
+// others.
 const first_shown = [
   "recompute",
   "ideal",

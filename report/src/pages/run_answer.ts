@@ -1,4 +1,4 @@
-// The answer of a comparison or a run: which settings meet the targets, at what price, and how sure that is.
+// The answer of a comparison or a run: which settings meet the targets, their prices, and the certainty.
 import { bars, bars_height } from "../charts/bars.ts";
 import { colour, with_unit } from "../charts/common.ts";
 import { span_of } from "../charts/spans.ts";
@@ -19,7 +19,8 @@ type Verdict = "meets" | "unclear" | "misses" | "saturated";
 
 const value = (run: Run, metric: string): number | null => run.place.at("metrics").metric(metric).number;
 
-// Returns whether a run meets its scenario's objectives; "unclear" if its intervals do not tell.
+// Returns whether a run meets its scenario's objectives; unclear if a target lies within a metric's interval
+// or if the run is too short to show stability.
 function verdict_of(run: Run): Verdict {
   if (is_saturated(run)) return "saturated";
   const undecided = run.place.at("metrics", "stable", "verdict").text === "undecided";
@@ -66,7 +67,7 @@ function meeting(real: readonly Run[]): Fact {
     return { name: "Meets the targets", text: list(meets), note: note.join("; "), mark: "good" };
   if (unclear.length > 0)
     return {
-      name: "May meet the targets (these runs do not tell)",
+      name: "May meet the targets (these runs are inconclusive)",
       text: list(unclear),
       note: note.join("; "),
     };

@@ -80,7 +80,7 @@ class SweepPage {
         "p",
         { class: "note" },
         `${this.points.length} of ${total} points are shown` +
-          (sweep.unserved > 0 ? `; ${sweep.unserved} of all do not serve their rate` : "") +
+          (sweep.unserved > 0 ? `; ${sweep.unserved} of all are saturated` : "") +
           (sweep.failed > 0 ? `; ${sweep.failed} did not finish` : "") +
           (rows < total ? `; this page contains ${rows} of all, evenly spaced` : "") +
           ".",

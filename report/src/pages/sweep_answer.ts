@@ -106,7 +106,7 @@ class SweepAnswer {
       { name: "Price", text: text(price), note: text("cost.usd_per_hour") },
       {
         name: "How sure",
-        text: runs > 1 ? `means of ${show(runs)} runs` : "one run a point",
+        text: runs > 1 ? `means of ${show(runs)} runs` : "one run per point",
         note: runs > 1 ? "their intervals are in the results file" : "small differences may be chance",
       },
     ];

@@ -30,8 +30,8 @@ export function targets_text(meet: Place): string {
     .join(", ");
 }
 
-// Returns the bound that a scenario's objectives set on p99 TTFT, p99 TPOT or their distributions; null if
-// none.
+// Returns the bound that a scenario's objectives set on TTFT or TPOT, for a p99 or a distribution of this
+// latency; null if there is none.
 export function objective_of(scenario: Place, metric: string): Level | null {
   const key = /^(p99_)?ttft_ms$/.test(metric) ? "ttft_ms" : /^(p99_)?tpot_ms$/.test(metric) ? "tpot_ms" : "";
   const value = key === "" ? null : scenario.at("slo", key).number;

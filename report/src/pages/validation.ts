@@ -20,7 +20,7 @@ interface Pair {
 const numbers_of = (place: Place): Place[] =>
   place.items.length > 0 ? place.items : place.number === null ? [] : [place];
 
-// Returns the pairs of a check: single numbers with single references, or each number with a range.
+// Returns the pairs of a check: each number with its own reference, or each number with the same range.
 function pairs_of(check: Place): Pair[] {
   const simulated = numbers_of(check.at("simulated"));
   const references = numbers_of(check.at("reference"));
@@ -109,7 +109,7 @@ function dots(context: Context, suites: readonly string[], pairs: readonly Pair[
   };
 }
 
-// Returns a figure of simulated numbers over their references on equal axes; on the diagonal they are equal.
+// Returns a figure of simulated numbers over their references on equal axes. On the diagonal, both are equal.
 function references(context: Context, suite: string, pairs: readonly Pair[]): Figure | null {
   const placed = pairs
     .filter((pair) => (pair.reference?.number ?? 0) > 0 && (pair.simulated.number ?? 0) > 0)

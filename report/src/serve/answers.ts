@@ -10,7 +10,7 @@ export class Choices {
   private policies: Set<string> | null = null; // null: not changed
   private start: ScenarioValues = { values: {}, hints: {}, policy: "recompute" };
 
-  // Takes over the values of a scenario; changes by the user are kept.
+  // Takes the values of a scenario as the new start; keeps the user's changes.
   begin_from(scenario: string, start: ScenarioValues): void {
     this.scenario = scenario;
     this.start = start;
@@ -65,7 +65,8 @@ export class Choices {
     else this.policies.delete(name);
   }
 
-  // Returns the answers of the form. `order`: all policies, in the order for the command.
+  // Returns the form's values as the server expects them. `order`: all policies, in the order for the
+  // command.
   answers(order: readonly string[]): Answers {
     const chosen = this.chosen_policies();
     return {

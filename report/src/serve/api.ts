@@ -9,7 +9,7 @@ export interface Input {
   name: string;
   group: string;
   title: string;
-  choices: string; // list of the catalogue, or ""
+  choices: string; // name of a list in Form.choices; "": none
   hint: string;
   unit: string;
   kind: "number" | "text";

@@ -64,8 +64,7 @@ class Page {
     this.show_mode();
   }
 
-  // Opens the page with the saved form and the runs of the server, so that nothing is lost if it is loaded
-  // again.
+  // Opens the page with the saved form and the runs of the server, so that reloading the page loses nothing.
   async open(scenario: string): Promise<void> {
     const begun = this.choices.restore() ?? scenario;
     await this.begin_from(begun);
@@ -91,7 +90,7 @@ class Page {
     this.timer = setTimeout(() => void this.check(), check_delay_ms);
   }
 
-  // Asks the server for the command and a dry run of it. Of several checks, only the last one is shown.
+  // Asks the server for the command and the result of its dry run. A new check aborts the previous one.
   private async check(): Promise<void> {
     this.checking.abort();
     this.checking = new AbortController();

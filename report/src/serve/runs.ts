@@ -63,7 +63,7 @@ export class RunsView {
     if (this.shown_report === 0) this.chosen.scrollIntoView({ block: "nearest" });
   }
 
-  // Draws the runs, and again and again until no run is waiting or running.
+  // Draws the runs, and repeats this until no run is waiting or running.
   private async poll(): Promise<void> {
     try {
       const asked = this.id;
@@ -129,7 +129,7 @@ export class RunsView {
         "div",
         { class: "bar" },
         h("a", { href: run.report, target: "_blank", rel: "noopener" }, "Open the report in a tab"),
-        h("details", {}, h("summary", {}, "The answer as text"), h("pre", { class: "pan" }, run.answer)),
+        h("details", {}, h("summary", {}, "Output as text"), h("pre", { class: "pan" }, run.answer)),
       ),
       h("iframe", {
         src: run.report,

@@ -24,7 +24,8 @@ interface Winner {
   lead: number; // time of the next slower policy divided by the winner's; NaN: no slower policy
 }
 
-// Times whose ratio is smaller are a tie: closed forms of policies that restore in the same way.
+// Times whose ratio is smaller are a tie: policies that restore in the same way have nearly equal closed
+// forms.
 const tied = 1.005;
 
 // Returns the fastest policy; null if no policy can restore the context.

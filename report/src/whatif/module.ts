@@ -11,7 +11,7 @@ interface Exports {
   kvcap_answer: (question: number) => number;
 }
 
-// Error numbers of WASI and of Linux, with which all file operations fail.
+// Error numbers of WASI and of Linux that all file operations return.
 const bad_file = 8;
 const no_entry = -44;
 

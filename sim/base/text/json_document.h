@@ -1,6 +1,6 @@
-// The only parser of JSON texts from users. A key that occurs twice in an object is an error, whereas the
-// library silently keeps the last value; nesting deeper than 100 levels is an error, too. Only loaders
-// include this header, to keep the library out of other modules.
+// Parses all JSON texts from users. A key that occurs twice in an object is an error, whereas the library
+// silently keeps the last value; nesting deeper than 100 levels is an error, too. Only loaders include this
+// header, to keep the library out of other modules.
 #pragma once
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 
 namespace kvcap {
 
-// outdated: a note from the scenario file, written before options of the command line changed fields next to
-// it. no_effect: an option that has no effect together with the others.
+// outdated: a note in the scenario file that may no longer hold, because command-line options changed fields
+// of the same object. no_effect: an option that has no effect because of the other options.
 enum class NoteKind : uint8_t {
   assumption,
   other_version,
@@ -49,8 +49,8 @@ inline NoteKind kind_of(std::string_view note) {
   return static_cast<NoteKind>(kind);
 }
 
-// True iff notes of this kind belong next to an answer: what was assumed, an engine version simulated as
-// another, defaults that changed, and a scenario of a newer kvcap.
+// True iff notes of this kind are needed to judge a printed result: what was assumed, an engine version
+// simulated as another, defaults that changed, and a scenario of a newer kvcap.
 constexpr bool qualifies_answer(NoteKind kind) { return kind <= NoteKind::newer_scenario; }
 
 }  // namespace kvcap

@@ -13,7 +13,7 @@ namespace kvcap {
 // keeps its meaning, and bytes that are not UTF-8 by U+FFFD.
 std::string plain_line(std::string_view text);
 
-// Returns a page: escapes as plain_line() does, but keeps line ends.
+// Returns a text of several lines: escapes as plain_line() does, but keeps line ends.
 std::string plain_page(std::string_view text);
 
 // Returns one line for a message. In words and quoted texts of more than 400 bytes, and in messages of more

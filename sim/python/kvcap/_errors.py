@@ -42,7 +42,7 @@ class InputError(Error, ValueError):
 
 
 class CheckFailed(Error):
-    """A requirement does not hold, or nothing meets the targets (exit code 3); ``result`` is the answer."""
+    """A requirement does not hold, or nothing meets the targets (exit code 3); ``result`` is what the command printed."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
