@@ -175,7 +175,8 @@ class Picture {
     this.bar(12, 28, wide - 24, heat, this.paint(heat));
     const [peak, room] = [load.number("peak_kv_tokens"), load.number("kv_capacity_tokens")];
     const small = { "font-size": 11 };
-    if (room > 0) this.text(12, 55, `KV peak ${show((100 * peak) / room)} % of ${axis_label(room)} tokens`, small);
+    if (room > 0)
+      this.text(12, 55, `KV peak ${show((100 * peak) / room)} % of ${axis_label(room)} tokens`, small);
     if (load.offered !== null) this.text(wide - 12, 55, step, { ...small, "text-anchor": "end" });
     if (!between) return;
     const link = load.hardware.at("nvlink").exists && !load.hardware.at("peer").exists ? "NVLink" : "PCIe";

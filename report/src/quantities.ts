@@ -27,17 +27,15 @@ const unit_at = (place: Place): Unit => ({
 
 export function read_quantities(place: Place): void {
   table = new Map(
-    place
-      .at("names")
-      .entries.map(([name, row]) => [
-        name,
-        {
-          ...unit_at(row),
-          title: row.at("title").text ?? name,
-          better: row.at("better").number ?? 0,
-          real_only: row.at("real_only").value === true,
-        },
-      ]),
+    place.at("names").entries.map(([name, row]) => [
+      name,
+      {
+        ...unit_at(row),
+        title: row.at("title").text ?? name,
+        better: row.at("better").number ?? 0,
+        real_only: row.at("real_only").value === true,
+      },
+    ]),
   );
   endings = place
     .at("endings")

@@ -38,7 +38,12 @@ function row(one: PolicyAnswer, longest_s: number, options: RestorationsOptions)
       : h("span", { class: "quiet", title: one.quality_note }, " (answers may differ)"),
   );
   if (one.refusal !== undefined) {
-    return h("tr", { class: "refused" }, name, h("td", { colspan: 5 }, `cannot restore this context: ${one.refusal}`));
+    return h(
+      "tr",
+      { class: "refused" },
+      name,
+      h("td", { colspan: 5 }, `cannot restore this context: ${one.refusal}`),
+    );
   }
   const bar = h("span", { class: "length" });
   bar.style.background = palette.of(one.policy)[mode];
