@@ -179,7 +179,8 @@ inline constexpr ResultSentence kValues[] = {
 // or one that favours a different setting than TTFT (kBut).
 inline constexpr ResultSentence kApart[] = {{"{metric} tells them apart: {latencies}."}};
 inline constexpr ResultSentence kBut[] = {
-    {"; but {one} has a {saving of metric} lower {metric} than {other} ({value} against {other value})."},
+    {"; but the {metric} of {one} is {saving of metric} lower than that of {other} ({value} against {other "
+     "value})."},
 };
 
 // Compares the settings with the lowest p99 TTFT, among which the runs do not distinguish, with all others.
@@ -193,8 +194,8 @@ inline constexpr ResultSentence kVerdict[] = {
     {"These runs do not show whether {one} or {other} has the lower p99 TTFT ({p99} against {other p99} "
      "ms{p99 difference}){; what it stores}.",
      [](const ResultSubject& s) { return !is_clear(s); }},
-    {"In one run {one} has a {p99 saving} lower p99 TTFT than {other} ({p99} against {other p99} ms), which "
-     "may be chance{; what it stores}.",
+    {"In one run the p99 TTFT of {one} is {p99 saving} lower than that of {other} ({p99} against {other p99} "
+     "ms), which may be chance{; what it stores}.",
      [](const ResultSubject& s) { return std::isnan(tail_difference(s).half_width); }},
     {"{one} halves p99 TTFT against {other} ({p99} against {other p99} ms{p99 difference}){and what it "
      "stores}.",

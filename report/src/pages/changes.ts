@@ -170,7 +170,7 @@ function run_figure(context: Context, run: RunPair, metrics: readonly string[]):
     title: `${run.name}: change of its metrics`,
     note: "Green is better, red is worse; grey is neither, or not significant. Whiskers are 95 % intervals.",
     says: `Changes in percent: ${list(rows.map((row) => `${row.name} ${show(row.value)}`))}.`,
-    height: 66 + 24 * rows.length,
+    height: Math.max(112, 66 + 24 * rows.length),
     wide: true,
     option: whiskers(theme, rows, { name: "change", unit: "%", zero: "before" }),
     table: () => run_table(run, metrics),

@@ -416,9 +416,9 @@ TEST(ResultTable, IsBriefInTwoSentencesAndCountsTheRest) {
   const std::string brief = result_table(labels, results, {}, "header", {.is_brief = true, .assumptions = 1});
   expect_says(
       brief,
-      "In one run hcache has a 80.6 % lower p99 TTFT than recompute (190 against 980 ms), which may be "
-      "chance. In one run hcache has a 26.9 % lower p99 TTFT than kv_offload (190 against 260 ms), which may "
-      "be chance; hcache stores 48.4 % fewer bytes. 2 notes and 2 assumptions: --explain");
+      "In one run the p99 TTFT of hcache is 80.6 % lower than that of recompute (190 against 980 ms), which "
+      "may be chance. In one run the p99 TTFT of hcache is 26.9 % lower than that of kv_offload (190 against "
+      "260 ms), which may be chance; hcache stores 48.4 % fewer bytes. 2 notes and 2 assumptions: --explain");
   expect_silent(brief, "what hcache does");
   expect_silent(brief, "busiest");
   expect_silent(brief, "loads block");

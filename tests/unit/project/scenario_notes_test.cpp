@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/text/joined.h"
-#include "policy/keys.h"
 #include "state/eviction_kind.h"
 
 namespace kvcap::scenario_notes_test {
@@ -83,13 +82,6 @@ TEST(ScenarioNotes, AndEveryFileStandsOnAPage) {
   }
   for (const fs::path& path : files())
     EXPECT_NE(pages.find(path.filename().string() + "`"), std::string::npos) << path;
-}
-
-TEST(ScenarioNotes, AndEveryKeyOfAPolicyStandsOnThePageOfTheFormat) {
-  const std::string page = read(format_page());
-  for (std::string_view key : policy_keys()) {
-    EXPECT_NE(page.find("`" + std::string(key) + "`"), std::string::npos) << key;
-  }
 }
 
 TEST(ScenarioNotes, AndTheEvictionOrdersOfThePageAreThoseOfTheTable) {

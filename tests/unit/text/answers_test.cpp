@@ -110,10 +110,10 @@ TEST(Answers, BeginWithTheSettingThatCannotServeTheLoad) {
   const Texts said = answers_of(results);
   ASSERT_GE(said.size(), 2u);
   EXPECT_EQ(said[0], "a cannot serve this load: more arrives than leaves.");
-  EXPECT_EQ(
-      said[1],
-      "In one run b has a 50.0 % lower p99 TTFT than c (200 against 400 ms), which may be chance; b stores "
-      "nothing.");
+  EXPECT_EQ(said[1],
+            "In one run the p99 TTFT of b is 50.0 % lower than that of c (200 against 400 ms), which may be "
+            "chance; "
+            "b stores nothing.");
   expect_no_praise(results, "a");
 }
 
@@ -159,21 +159,22 @@ TEST(Answers, SayHowToLengthenTheRun) {
 }
 
 TEST(Answers, CompareTheLeaderWithTheFirstSettingThenWithTheNext) {
-  constexpr const char* kBesideNext = "In one run hcache has a 7.38 % lower p99 TTFT than kv_offload ";
+  constexpr const char* kBesideNext =
+      "In one run the p99 TTFT of hcache is 7.38 % lower than that of kv_offload ";
   std::vector<RunResult> results = {result("recompute", 5130), result("kv_offload", 4200),
                                     result("hcache", 3890)};
   EXPECT_EQ(
       answers_of(results)[0],
-      "In one run hcache has a 24.2 % lower p99 TTFT than recompute (3,890 against 5,130 ms), which may "
-      "be chance; hcache stores nothing.");
-  EXPECT_EQ(answers_of(results)[1].substr(0, 62), kBesideNext);
+      "In one run the p99 TTFT of hcache is 24.2 % lower than that of recompute (3,890 against 5,130 ms), "
+      "which may be chance; hcache stores nothing.");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 74), kBesideNext);
   std::swap(results[0], results[2]);
-  EXPECT_EQ(answers_of(results)[0].substr(0, 62), kBesideNext);
-  EXPECT_EQ(answers_of(results)[1].find("p99 TTFT than recompute"), std::string::npos) << "the first leads";
+  EXPECT_EQ(answers_of(results)[0].substr(0, 74), kBesideNext);
+  EXPECT_EQ(answers_of(results)[1].find("than that of recompute"), std::string::npos) << "the first leads";
   // A first setting that cannot serve the load is not compared with.
   std::swap(results[0], results[2]);
   set(results[0], "stable.verdict", std::string("saturated"));
-  EXPECT_EQ(answers_of(results)[1].substr(0, 62), kBesideNext);
+  EXPECT_EQ(answers_of(results)[1].substr(0, 74), kBesideNext);
 }
 
 TEST(Answers, DoNotCountOutdatedNotesAsTrue) {
@@ -212,7 +213,7 @@ TEST(Answers, NameTurnsThatAreRejectedOrAbandonedBeforeAnyLatency) {
   // 0.1 % is few.
   set(results[0], "rejected_share", 0.001);
   set(results[1], "abandoned", int64_t{9});
-  EXPECT_EQ(answers_of(results).front().substr(0, 23), "In one run a has a 50.0");
+  EXPECT_EQ(answers_of(results).front().substr(0, 33), "In one run the p99 TTFT of a is 5");
   EXPECT_NE(all_of(results).find("Warning: a rejects 0.100 % of the turns"), std::string::npos);
 }
 
@@ -221,7 +222,7 @@ TEST(Answers, NameTruncatedTurnsAndPraiseNobodyWhoTruncatesMore) {
   set(results[0], "truncated_share", 0.05);
   set(results[1], "truncated_share", 0.05);
   EXPECT_EQ(answers_of(results)[0], "Every setting truncates 5.00 % of the turns.");
-  EXPECT_EQ(answers_of(results)[1].substr(0, 23), "In one run a has a 50.0");
+  EXPECT_EQ(answers_of(results)[1].substr(0, 33), "In one run the p99 TTFT of a is 5");
   set(results[1], "truncated_share", 0.04);
   EXPECT_EQ(answers_of(results)[0], "a truncates 5.00 % and b truncates 4.00 % of the turns.");
   expect_no_praise(results, "a");
@@ -280,8 +281,9 @@ TEST(Answers, NameTheLatencyThatDecidesWhereTtftDoesNot) {
 TEST(Answers, NameTheLatencyThatSpeaksAgainstTheLeastTtft) {
   EXPECT_EQ(
       answers_of({result("4", 238, 92.2), result("2+2", 774, 9.72)})[0],
-      "In one run 4 has a 69.3 % lower p99 TTFT than 2+2 (238 against 774 ms), which may be chance; 4 stores "
-      "nothing; but 2+2 has a 89.5 % lower p99 ITL than 4 (9.72 ms against 92.2 ms).");
+      "In one run the p99 TTFT of 4 is 69.3 % lower than that of 2+2 (238 against 774 ms), which may be "
+      "chance; 4 stores nothing; but the p99 ITL of 2+2 is 89.5 % lower than that of 4 (9.72 ms against "
+      "92.2 ms).");
 }
 
 TEST(Answers, AreTwoBesideWhatIsWrongWhereTheyAreBrief) {
