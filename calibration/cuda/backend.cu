@@ -35,7 +35,7 @@ class CudaEvent : public Event {
 class CudaGraph : public Graph {
  public:
   explicit CudaGraph(cudaGraph_t graph) {
-    const cudaError_t error = cudaGraphInstantiate(&executable_, graph, 0);
+    const cudaError_t error = cudaGraphInstantiateWithFlags(&executable_, graph, 0);
     cudaGraphDestroy(graph);
     require(error, "graph");
   }
