@@ -207,6 +207,7 @@ struct DeviceInfo {
   std::string backend;  // "cuda" or "cpu"
   std::string name;
   std::string software;  // driver, library versions
+  std::string uuid;      // of this very device; empty if it has none
   int64_t count = 1;     // number of such devices in the machine
   int64_t sm_count = 1;
   double memory_bytes = 0;
@@ -226,6 +227,7 @@ struct DeviceState {
   std::optional<double> memory_clock_hz;
   std::optional<double> temperature_c;
   std::optional<double> power_w;
+  std::string throttling;  // the driver's bits of reasons for low clocks, "0x0000000000000000": none
 };
 
 // All-reduce of float16 vectors in place over all devices of the machine: tensor parallelism runs it after

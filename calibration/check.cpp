@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/check.h"
+#include "calibration/number_format.h"
 #include "calibration/random_value.h"
 #include "cost/identification.h"
 
@@ -13,30 +14,6 @@ namespace kvcap::calibration {
 namespace {
 
 using Values = std::vector<double>;
-
-double half_value(uint16_t bits) {
-  const int exponent = (bits >> 10) & 31;
-  const double fraction = bits & 1023;
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  if (exponent == 31) return std::nan("");
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(fraction + 1024, exponent - 25);
-}
-
-double value_at(Format format, const std::byte* data, int64_t i) {
-  if (format == Format::float32) {
-    float value = 0;
-    std::memcpy(&value, data + i * 4, 4);
-    return static_cast<double>(value);
-  }
-  uint16_t bits = 0;
-  std::memcpy(&bits, data + i * 2, 2);
-  if (format == Format::float16) return half_value(bits);
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value = 0;
-  std::memcpy(&value, &wide, 4);
-  return static_cast<double>(value);
-}
 
 // Half a unit in the last place of inputs and outputs, plus the error of sums of some hundred terms.
 double bound_of(Format format) {
@@ -386,10 +363,19 @@ double distance_error(Arrays& arrays, int64_t rows, int64_t width) {
   return relative_error(arrays.values_of_floats(distance.out, rows), reference);
 }
 
-// Every eighth value is the same, so that some of the equal ones are marked and some are not.
+// Every eighth value is the same, of such a size that some of the equal ones are marked and some are not.
 double largest_error(Arrays& arrays, int64_t rows, int64_t length, int64_t count) {
   std::vector<float> list(static_cast<std::size_t>(rows * length));
-  for (std::size_t i = 0; i < list.size(); ++i) list[i] = i % 8 == 0 ? 0.125F : random_value(7, i);
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = random_value(7, i);
+  for (auto row = list.begin(); row != list.end(); row += length) {
+    std::vector<float> others;
+    for (int64_t i = 0; i < length; ++i) {
+      if (i % 8 != 0) others.push_back(row[i]);
+    }
+    std::sort(others.rbegin(), others.rend());
+    const int64_t higher = std::clamp<int64_t>(count - length / 16, 0, std::ssize(others) - 1);
+    for (int64_t i = 0; i < length; i += 8) row[i] = others[static_cast<std::size_t>(higher)];
+  }
   const float* values = arrays.floats(list);
   float* const marks = arrays.poisoned_floats((rows * length + 3) / 4);
   arrays.stream().mark_largest({rows, length, count, values, reinterpret_cast<uint8_t*>(marks)});
@@ -432,65 +418,76 @@ std::string text_of(const MassCase& c) {
 
 }  // namespace
 
+std::vector<CheckedOperation> check_format(Backend& backend, Format format) {
+  std::vector<CheckedOperation> done;
+  const auto check_to = [&](double bound, const std::string& what,
+                            const std::function<double(Arrays&)>& error) {
+    Arrays arrays(backend, format);
+    done.push_back({what + " " + name(format), error(arrays), bound});
+  };
+  const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
+    check_to(bound_of(format), what, error);
+  };
+  // The bound of outputs in float32, whatever the format of the inputs.
+  const double float_bound = bound_of(Format::float32);
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
+    check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
+          [=, m = m, n = n, k = k](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
+  }
+  constexpr AttentionCase kCases[] = {
+      {1, 150, 0, 4, 4, 64},       {1, 128, 128, 4, 2, 128},    {2, 100, 37, 8, 2, 128},
+      {1, 2, 700, 4, 1, 64},       {1, 1, 1000, 4, 4, 128},     {3, 1, 515, 8, 2, 128},
+      {5, 1, 0, 8, 1, 64},         {2, 1, 2000, 16, 2, 128},    {1, 150, 550, 4, 2, 128, true},
+      {1, 64, 64, 4, 4, 64, true}, {1, 1, 99, 4, 1, 128, true},
+  };
+  for (const AttentionCase& c : kCases) {
+    check("attention " + text_of(c), [c](Arrays& arrays) { return attention_error(arrays, c); });
+  }
+  check("rope", [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 700); });
+  check("rope of 6", [](Arrays& arrays) { return rope_error(arrays, 3, 5, 6, 0); });
+  check("rope at positions",
+        [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 0, spread(50, 3000)); });
+  // Widths that kernels may walk through 16 bytes at a time, and odd ones.
+  for (const int64_t width : {1000, 77}) {
+    const std::string of = " of " + std::to_string(width);
+    check("rms_norm" + of, [width](Arrays& arrays) { return rms_norm_error(arrays, 5, width); });
+    check("silu_multiply" + of, [width](Arrays& arrays) { return silu_error(arrays, 5, width); });
+    check("add" + of, [width](Arrays& arrays) { return add_error(arrays, 5 * width + 8); });
+  }
+  constexpr MoveCase kMoves[] = {{"a gather", 70, 300, 128, true, false, false},
+                                 {"a gather from the host", 600, 1800, 512, true, false, true},
+                                 {"a gather of odd rows", 70, 300, 61, true, false, false},
+                                 {"a scatter", 70, 300, 128, true, true, false},
+                                 {"a copy from the host", 70, 90, 384, false, false, true}};
+  for (const MoveCase& c : kMoves) {
+    check_to(0, std::string("move_rows, ") + c.what, [c](Arrays& arrays) { return move_error(arrays, c); });
+  }
+  constexpr MassCase kMasses[] = {{16, 1000, 3, 3, 1, 128, false},
+                                  {9, 150, 8, 5, 4, 128, true},
+                                  {7, 64, 4, 3, 2, 64, false},
+                                  {1, 3, 4, 4, 8, 64, true}};
+  for (const MassCase& c : kMasses) {
+    check_to(float_bound, "attention_mass, " + text_of(c),
+             [c](Arrays& arrays) { return mass_error(arrays, c); });
+  }
+  for (const int64_t width : {int64_t{1024}, int64_t{77}}) {
+    check_to(float_bound, "row_distance of " + std::to_string(width),
+             [width](Arrays& arrays) { return distance_error(arrays, 99, width); });
+  }
+  for (const auto& [length, count] : {std::array<int64_t, 2>{3000, 750}, {1024, 400}, {77, 1}, {64, 64}}) {
+    check_to(0, "mark_largest, " + std::to_string(count) + " of " + std::to_string(length),
+             [=, length = length, count = count](Arrays& arrays) {
+               return largest_error(arrays, 3, length, count);
+             });
+  }
+  check("graph", [](Arrays& arrays) { return graph_error(arrays, 1000); });
+  return done;
+}
+
 std::vector<CheckedOperation> check_backend(Backend& backend) {
   std::vector<CheckedOperation> done;
   for (const Format format : backend.info().formats) {
-    const auto check_to = [&](double bound, const std::string& what,
-                              const std::function<double(Arrays&)>& error) {
-      Arrays arrays(backend, format);
-      done.push_back({what + " " + name(format), error(arrays), bound});
-    };
-    const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
-      check_to(bound_of(format), what, error);
-    };
-    // The bound of outputs in float32, whatever the format of the inputs.
-    const double float_bound = bound_of(Format::float32);
-    for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
-      check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
-            [=, m = m, n = n, k = k](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
-    }
-    constexpr AttentionCase kCases[] = {
-        {1, 150, 0, 4, 4, 64},       {1, 128, 128, 4, 2, 128},    {2, 100, 37, 8, 2, 128},
-        {1, 2, 700, 4, 1, 64},       {1, 1, 1000, 4, 4, 128},     {3, 1, 515, 8, 2, 128},
-        {5, 1, 0, 8, 1, 64},         {2, 1, 4000, 16, 2, 128},    {1, 150, 550, 4, 2, 128, true},
-        {1, 64, 64, 4, 4, 64, true}, {1, 1, 99, 4, 1, 128, true},
-    };
-    for (const AttentionCase& c : kCases) {
-      check("attention " + text_of(c), [c](Arrays& arrays) { return attention_error(arrays, c); });
-    }
-    check("rope", [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 700); });
-    check("rope at positions",
-          [](Arrays& arrays) { return rope_error(arrays, 50, 3, 128, 0, spread(50, 3000)); });
-    check("rms_norm", [](Arrays& arrays) { return rms_norm_error(arrays, 5, 1000); });
-    check("silu_multiply", [](Arrays& arrays) { return silu_error(arrays, 5, 1000); });
-    check("add", [](Arrays& arrays) { return add_error(arrays, 5001); });
-    constexpr MoveCase kMoves[] = {{"a gather", 70, 300, 128, true, false, false},
-                                   {"a gather from the host", 3000, 9000, 512, true, false, true},
-                                   {"a gather of odd rows", 70, 300, 61, true, false, false},
-                                   {"a scatter", 70, 300, 128, true, true, false},
-                                   {"a copy from the host", 70, 90, 384, false, false, true}};
-    for (const MoveCase& c : kMoves) {
-      check_to(0, std::string("move_rows, ") + c.what, [c](Arrays& arrays) { return move_error(arrays, c); });
-    }
-    constexpr MassCase kMasses[] = {{16, 1000, 3, 3, 1, 128, false},
-                                    {9, 150, 8, 5, 4, 128, true},
-                                    {7, 64, 4, 3, 2, 64, false},
-                                    {1, 3, 4, 4, 8, 64, true}};
-    for (const MassCase& c : kMasses) {
-      check_to(float_bound, "attention_mass, " + text_of(c),
-               [c](Arrays& arrays) { return mass_error(arrays, c); });
-    }
-    for (const int64_t width : {int64_t{1024}, int64_t{77}}) {
-      check_to(float_bound, "row_distance of " + std::to_string(width),
-               [width](Arrays& arrays) { return distance_error(arrays, 99, width); });
-    }
-    for (const auto& [length, count] : {std::array<int64_t, 2>{3000, 750}, {1024, 400}, {77, 1}, {64, 64}}) {
-      check_to(0, "mark_largest, " + std::to_string(count) + " of " + std::to_string(length),
-               [=, length = length, count = count](Arrays& arrays) {
-                 return largest_error(arrays, 3, length, count);
-               });
-    }
-    check("graph", [](Arrays& arrays) { return graph_error(arrays, 1000); });
+    for (CheckedOperation& operation : check_format(backend, format)) done.push_back(std::move(operation));
   }
   if (const std::unique_ptr<Collective> collective = backend.make_collective()) {
     done.push_back(check_all_reduce(*collective));

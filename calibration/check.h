@@ -18,8 +18,11 @@ struct CheckedOperation {
   bool right() const { return error <= bound; }
 };
 
+// Every operation in one format.
+std::vector<CheckedOperation> check_format(Backend& backend, Format format);
+// Every operation in every format, and the all-reduce.
 std::vector<CheckedOperation> check_backend(Backend& backend);
-// Checks the all-reduce over several devices: every device must hold the sum. check_backend() includes it.
+// Checks the all-reduce over several devices: every device must hold the sum.
 CheckedOperation check_all_reduce(Collective& collective);
 
 }  // namespace kvcap::calibration

@@ -10,13 +10,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "base/embedded.h"
 #include "base/files.h"
 #include "base/input_error.h"
 #include "base/text/json_document.h"
 #include "calibration/fit.h"
+#include "calibration/tables/tables.h"
 #include "cost/cost_model.h"
 #include "cost/gemm.h"
 
@@ -25,166 +25,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::vector<std::string> fields_of(const std::string& line) {
-  std::vector<std::string> fields;
-  std::stringstream text(line);
-  for (std::string field; std::getline(text, field, ',');) {
-    const std::size_t begin = field.find_first_not_of(" \t\r");
-    const std::size_t end = field.find_last_not_of(" \t\r");
-    fields.push_back(begin == std::string::npos ? "" : field.substr(begin, end - begin + 1));
-  }
-  return fields;
+// ", measured by X and Y"; empty if the tables do not say.
+std::string measured_by(const ImportedTimes& times) {
+  std::string text;
+  for (const std::string& version : times.versions)
+    text += (text.empty() ? ", measured by " : " and ") + version;
+  return text;
 }
 
-// One row of a table; values are looked up by column name.
-class TableRow {
- public:
-  TableRow(const std::string& path, int64_t line, const std::vector<std::string>& columns,
-           std::vector<std::string> fields)
-      : at_(path + ":" + std::to_string(line)), columns_(columns), fields_(std::move(fields)) {
-    fields_.resize(columns_.size());
-  }
-  bool has(const std::string& column) const { return find(column) != nullptr; }
-  const std::string& text(const std::string& column) const {
-    const std::string* found = find(column);
-    if (!found) throw InputError(at_ + ": no column " + column);
-    return *found;
-  }
-  double number(const std::string& column, double least = 0) const {
-    const std::string& found = text(column);
-    char* end = nullptr;
-    const double value = std::strtod(found.c_str(), &end);
-    if (found.empty() || *end != '\0' || !(value >= least) || !std::isfinite(value)) {
-      char allowed[40];
-      std::snprintf(allowed, sizeof allowed, "a number from %g", least);
-      refuse(column, allowed);
-    }
-    return value;
-  }
-  int64_t integer(const std::string& column, int64_t least = 1) const {
-    const double value = number(column, static_cast<double>(least));
-    if (value != std::floor(value) || value > 9e15) refuse(column, "an integer");
-    return static_cast<int64_t>(value);
-  }
-  // Returns the first of the names that is a column; empty if none is.
-  std::string first_of(const std::vector<std::string>& names) const {
-    for (const std::string& name : names) {
-      if (has(name)) return name;
-    }
-    return {};
-  }
-  double time_s() const {
-    for (const auto& [column, unit_s] : {std::pair("time_s", 1.0), {"t_ms", 1e-3}, {"t_us", 1e-6}}) {
-      if (!has(column)) continue;
-      const double time_s = number(column) * unit_s;
-      if (time_s <= 0) refuse(column, "a time above 0");
-      return time_s;
-    }
-    throw InputError(at_ + ": no column of times, allowed: time_s, t_ms, t_us");
-  }
-  [[noreturn]] void refuse(const std::string& column, const std::string& allowed) const {
-    throw InputError(at_ + ": " + column + ": found \"" + text(column) + "\", allowed: " + allowed);
-  }
-  const std::string& at() const { return at_; }
-
- private:
-  const std::string* find(const std::string& column) const {
-    const auto found = std::find(columns_.begin(), columns_.end(), column);
-    return found == columns_.end() ? nullptr : &fields_[static_cast<std::size_t>(found - columns_.begin())];
-  }
-  std::string at_;
-  const std::vector<std::string>& columns_;
-  std::vector<std::string> fields_;
-};
-
-// Returns the bytes per element of A and of B.
-std::pair<double, double> element_bytes(const TableRow& row) {
-  static const std::map<std::string, std::pair<double, double>> kFormats = {{"float32", {4, 4}},
-                                                                            {"float16", {2, 2}},
-                                                                            {"bfloat16", {2, 2}},
-                                                                            {"fp8", {1, 1}},
-                                                                            {"nvfp4", {0.5, 0.5625}}};
-  if (!row.has("dtype")) return {2, 2};
-  const auto found = kFormats.find(row.text("dtype"));
-  if (found == kFormats.end()) row.refuse("dtype", "float32, float16, bfloat16, fp8, nvfp4");
-  return found->second;
-}
-
-void add_gemm(const TableRow& row, ImportedTimes* times) {
-  const auto [activation, weight] = element_bytes(row);
-  times->gemms.push_back({row.integer(row.first_of({"m", "tokens"})), row.integer("n"), row.integer("k"),
-                          row.time_s(), activation, weight});
-}
-
-void add_collective(const TableRow& row, ImportedTimes* times) {
-  const CollectivePoint point{row.integer(row.first_of({"num_gpus", "gpus"}), 2), row.number("bytes", 1),
-                              row.time_s()};
-  const std::string& op = row.text("op");
-  if (op == "all_reduce") {
-    times->collectives.all_reduce.push_back(point);
-  } else if (op == "all_gather") {
-    times->collectives.all_gather.push_back(point);
-  } else if (op == "all_to_all" || op == "alltoall") {
-    times->collectives.all_to_all.push_back(point);
-  }  // others, such as reduce_scatter, are not simulated
-}
-
-void add_attention(const TableRow& row, ImportedTimes* times) {
-  AttentionTime time;
-  time.format = Format::bfloat16;
-  if (row.has("q_kv_heads")) {
-    const std::string& heads = row.text("q_kv_heads");
-    char* rest = nullptr;
-    time.query_heads = std::strtoll(heads.c_str(), &rest, 10);
-    if (*rest != '/') row.refuse("q_kv_heads", "query heads/KV heads, as 32/8");
-    time.kv_heads = std::strtoll(rest + 1, nullptr, 10);
-    if (time.query_heads < 1 || time.kv_heads < 1) row.refuse("q_kv_heads", "numbers from 1");
-  } else {
-    time.query_heads = row.integer("q_heads");
-    time.kv_heads = row.integer("kv_heads");
-  }
-  time.head_dim = row.has("head_dim") ? row.integer("head_dim") : 128;
-  time.batch = row.has("batch") ? row.integer("batch") : 1;
-  const std::string fresh = row.first_of({"new_tokens", "isl"});
-  const std::string cached = row.first_of({"cached_tokens", "cached_kv", "ctx"});
-  time.new_tokens = fresh.empty() ? 1 : row.integer(fresh);
-  time.cached_tokens = cached.empty() ? 0 : row.integer(cached, 0);
-  // The profile models one prompt per call, or a batch that decodes.
-  if (time.new_tokens > 1 && time.batch > 1) return;
-  time.time.time_s = row.time_s();
-  times->attention.push_back(time);
-}
-
-using AddRow = void (*)(const TableRow& row, ImportedTimes* times);
-
-AddRow reader_of(const TableRow& row) {
-  if (row.has("n") && row.has("k") && !row.first_of({"m", "tokens"}).empty()) return add_gemm;
-  if (row.has("op") && row.has("bytes") && !row.first_of({"num_gpus", "gpus"}).empty()) return add_collective;
-  if (row.has("q_kv_heads") || (row.has("q_heads") && row.has("kv_heads"))) return add_attention;
-  throw InputError(
-      row.at() +
-      ": no table that is known by its columns, allowed: m, n, k; op, num_gpus, bytes; or q_heads, "
-      "kv_heads (kvcap-calibrate import --help)");
-}
-
-void read_table(const std::string& path, const ImportOptions& options, ImportedTimes* times) {
-  std::istringstream file(read_text(path));
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> columns = fields_of(line);
-  for (const auto& [column, value] : options.where) {
-    if (std::find(columns.begin(), columns.end(), column) == columns.end()) {
-      throw InputError(path + ": no column " + column + " (--where)");
-    }
-  }
-  for (int64_t number = 2; std::getline(file, line); ++number) {
-    if (line.empty()) continue;
-    const TableRow row(path, number, columns, fields_of(line));
-    const AddRow add = reader_of(row);
-    const bool wanted =
-        std::all_of(options.where.begin(), options.where.end(),
-                    [&row](const auto& condition) { return row.text(condition.first) == condition.second; });
-    if (wanted) add(row, times);
+void add_left_out(Json* profile, const ImportedTimes& times) {
+  for (const auto& [reason, rows] : times.left_out) {
+    (*profile)["notes"].push_back("not imported: " + std::to_string(rows) + " rows, " + reason);
   }
 }
 
@@ -264,13 +115,6 @@ std::string held_out_note(const Gpu& gpu, const std::vector<GemmPoint>& points, 
   };
   return "made of every second shape alone, it errs on the other " + std::to_string(held.size()) +
          " rows by " + percent(at(0.5)) + " in the median, " + percent(at(0.9)) + " at the 90th percentile";
-}
-
-std::string files_text(const ImportOptions& options) {
-  std::string text;
-  for (const std::string& table : options.tables) text += (text.empty() ? "" : ", ") + table;
-  for (const auto& [column, value] : options.where) text.append(", ").append(column + "=" + value);
-  return text;
 }
 
 Json point_json(const GemmPoint& point) {
@@ -358,17 +202,6 @@ void set_collectives(Json* profile, const Collectives& collectives, const Import
 
 }  // namespace
 
-ImportedTimes read_tables(const ImportOptions& options) {
-  ImportedTimes times;
-  for (const std::string& table : options.tables) read_table(table, options, &times);
-  const Collectives& collectives = times.collectives;
-  if (times.gemms.empty() && times.attention.empty() && collectives.all_reduce.empty() &&
-      collectives.all_gather.empty() && collectives.all_to_all.empty()) {
-    throw InputError("no row of " + files_text(options) + " can be used");
-  }
-  return times;
-}
-
 std::string import_profile(const ImportOptions& options) {
   const ImportedTimes times = read_tables(options);
   Json profile;
@@ -380,8 +213,10 @@ std::string import_profile(const ImportOptions& options) {
     set_collectives(&profile, times.collectives, options);
     if (!options.name.empty()) profile["name"] = options.name;
     const std::string source = profile.at("provenance").at("source");
-    profile["provenance"] = {{"kind", "measured"},
-                             {"source", "kernel times of " + files_text(options) + "; all else: " + source}};
+    profile["provenance"] = {
+        {"kind", "measured"},
+        {"source", "kernel times of " + files_text(options) + measured_by(times) + "; all else: " + source}};
+    add_left_out(&profile, times);
   } catch (const Json::exception& error) {
     throw InputError("--base " + options.base + ": " + error.what());
   }

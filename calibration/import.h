@@ -1,4 +1,4 @@
-// Imports kernel times from CSV files of other programs into a hardware profile, for a device or a kernel
+// Imports kernel times from files of other programs into a hardware profile, for a device or a kernel
 // library that was not calibrated. The columns determine the kind of a table:
 //
 //   GEMMs        m (or tokens), n, k; dtype (float32, float16, bfloat16, fp8, nvfp4; absent: bfloat16)
@@ -6,9 +6,13 @@
 //   attention    q_heads and kv_heads (or q_kv_heads, "32/8"), new_tokens (or isl; absent: decode), and
 //                cached_tokens (or ctx, cached_kv); batch and head_dim (absent: 1 and 128)
 //
-// Each row has the time of one call in time_s, t_ms or t_us. Other columns are ignored.
+// Each row has the time of one call in time_s, t_ms or t_us. Other columns are ignored. AIConfigurator's
+// tables of GEMMs, attention, NCCL and custom all-reduces (latency, in milliseconds) and the output of
+// nccl-tests are read as they are.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,6 +36,9 @@ struct ImportedTimes {
   std::vector<GemmPoint> gemms;
   std::vector<AttentionTime> attention;
   Collectives collectives;
+  std::set<std::string> versions;           // "VLLM 0.24.0 on NVIDIA H200", where rows say so
+  std::map<std::string, int64_t> left_out;  // rows that no profile can hold, by reason
+  std::set<std::string> selected;           // columns of ImportOptions::where
 };
 
 // Reads the tables. Throws InputError for an unusable file or row, with file, line, column and value.

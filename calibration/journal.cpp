@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/text/print.h"
+
 namespace kvcap::calibration {
 namespace {
 
@@ -37,6 +39,7 @@ Journal::Journal(std::filesystem::path path, const std::string& identity, bool m
     }
   }
   resumed_ = static_cast<int64_t>(samples_.size());
+  if (!going_on) keep_other();
   errno = 0;
   file_.open(path_, going_on ? std::ios::app : std::ios::trunc);
   if (going_on) {
@@ -44,6 +47,17 @@ Journal::Journal(std::filesystem::path path, const std::string& identity, bool m
   } else {
     write_line(first_line(identity));
   }
+}
+
+void Journal::keep_other() {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path_, none) || std::filesystem::file_size(path_, none) == 0) return;
+  int number = 0;
+  do {
+    kept_ = path_;
+    kept_ += "." + std::to_string(++number);
+  } while (std::filesystem::exists(kept_));
+  std::filesystem::rename(path_, kept_);
 }
 
 Sample Journal::sample(const std::string& key, const std::function<Sample()>& measure) {
@@ -66,6 +80,11 @@ void Journal::finish() { write_line(Json{{"finished", true}}.dump()); }
 void Journal::write_line(const std::string& line) {
   file_ << line << '\n' << std::flush;
   if (!file_) throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), path_.string());
+}
+
+void tell_kept(const Journal& journal) {
+  if (journal.kept().empty()) return;
+  tell("kvcap-calibrate: the measurements of another run or machine are kept in " + journal.kept().string());
 }
 
 }  // namespace kvcap::calibration

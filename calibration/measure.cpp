@@ -68,7 +68,12 @@ Sample Bench::time(const std::function<void(Stream&, int64_t)>& enqueue, const E
   std::unique_ptr<Graph> graph;
   if (launch == Launch::graph) {
     stream_->begin_capture();
-    for (int i = 0; i < calls; ++i) one();
+    try {
+      for (int i = 0; i < calls; ++i) one();
+    } catch (...) {
+      stream_->end_capture();
+      throw;
+    }
     graph = stream_->end_capture();
   }
   const auto batch = [&] {

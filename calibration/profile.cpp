@@ -28,8 +28,9 @@ void require_points(std::size_t points, const std::string& what, std::size_t lea
 }
 
 std::string identity_of(const DeviceInfo& info, const ProfileOptions& options) {
-  return info.backend + ", " + info.name + ", " + info.software + (options.quick ? ", quick" : ", full") +
-         ", ssd " + (options.ssd ? options.ssd->string() : "none") + ", " +
+  return info.backend + ", " + info.name + ", " + (info.uuid.empty() ? "" : info.uuid + ", ") +
+         info.software + (options.quick ? ", quick" : ", full") + ", ssd " +
+         (options.ssd ? options.ssd->string() : "none") + ", " +
          formatted("%.3g s, %lld bytes", options.budgets.gemm_s,
                    static_cast<long long>(options.budgets.disk_bytes));
 }
@@ -80,6 +81,8 @@ std::string state_text(const DeviceState& state) {
   add("memory clock %.0f MHz", state.memory_clock_hz, 1e6);
   add("%.0f degrees Celsius", state.temperature_c, 1);
   add("%.0f W", state.power_w, 1);
+  if (!state.throttling.empty())
+    text += (text.empty() ? "" : ", ") + ("throttle reasons " + state.throttling);
   return text.empty() ? "not readable" : text;
 }
 
@@ -275,13 +278,14 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   measured.info = backend.info();
   // Detects disk errors before minutes of measurement.
   if (options.ssd) const ScratchFile space(*options.ssd, options.budgets.disk_bytes);
-  measured.checks = check_backend(backend);
+  if (options.check) measured.checks = check_backend(backend);
   measured.before = backend.state();
   Journal journal(journal_path(options.out), identity_of(measured.info, options), measured.info.shared);
   measured.resumed_points = journal.resumed();
+  tell_kept(journal);
   Progress progress;
   Bench bench(backend);
-  const Sweep sweep{bench, journal, progress, !options.quick, options.budgets};
+  const Sweep sweep{bench, journal, progress, !options.quick, options.budgets, &measured.failures};
   const Budgets& budgets = options.budgets;
 
   const int64_t copy_bytes = std::min<int64_t>(budgets.copy_bytes, 256 << 20);
@@ -328,6 +332,7 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
   out.notes.push_back(formatted("%lld operations compared with a reference in float64, %lld wrong",
                                 static_cast<long long>(measured.checks.size()),
                                 static_cast<long long>(wrong)));
+  add_notes(measured.failures, &out.notes);
   fit_gpu(measured, &out);
   fit_attention_models(measured, &out);
   require_points(measured.elementwise.size(), "elementwise: too few kernels");

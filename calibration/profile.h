@@ -16,6 +16,7 @@ struct ProfileOptions {
   std::filesystem::path out;
   std::optional<std::filesystem::path> ssd;  // a folder on the SSD to measure
   bool quick = false;
+  bool check = true;  // compare every operation with a reference first
   Budgets budgets;
 };
 
@@ -36,7 +37,8 @@ struct Measurements {
   std::optional<AllReduceSweep> all_reduces;           // given with several devices and a collective library
   std::optional<std::pair<double, double>> peer_link;  // given with several devices and no library
   std::vector<CheckedOperation> checks;
-  double median_spread = 0;  // median of the samples' spreads
+  std::vector<std::string> failures;  // points that could not be measured, and why
+  double median_spread = 0;           // median of the samples' spreads
   int64_t resumed_points = 0;
 };
 

@@ -5,31 +5,10 @@
 
 #include "base/check.h"
 #include "base/input_error.h"
+#include "calibration/number_format.h"
 
 namespace kvcap::calibration {
-namespace {
-
-// Stores a float in the format.
-void store(Format format, float value, std::byte* to) {
-  if (format == Format::float32) {
-    std::memcpy(to, &value, 4);
-    return;
-  }
-  uint32_t bits = 0;
-  std::memcpy(&bits, &value, 4);
-  uint16_t half = 0;
-  if (format == Format::bfloat16) {
-    half = static_cast<uint16_t>((bits + 0x8000U) >> 16);
-  } else {  // normal numbers only
-    const auto exponent = static_cast<int>((bits >> 23) & 0xff) - 127 + 15;
-    KVCAP_CHECK(exponent > 0 && exponent < 31 && (bits >> 31) == 0);
-    half = static_cast<uint16_t>((static_cast<uint32_t>(exponent) << 10) +
-                                 (((bits & 0x7fffffU) + 0x1000U) >> 13));
-  }
-  std::memcpy(to, &half, 2);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Transformer::Transformer(Backend& backend, const ModelSpec& model, Format format, uint64_t seed)
     : model_(model), format_(format), seed_(seed), memory_(backend, Place::device) {

@@ -147,10 +147,12 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
   table.mean_ttft_s.resize(table.plan.cases.size());
   const Format format = table.info.formats.front();
 
-  std::string identity = "twin, " + table.info.backend + ", " + table.info.name + ", " + table.info.software;
+  std::string identity = "twin, " + table.info.backend + ", " + table.info.name + ", " + table.info.uuid +
+                         ", " + table.info.software;
   for (const TwinCase& one : table.plan.cases) identity += ", " + id_of(one);
   Journal journal(options.out.string() + ".measurements.jsonl", identity);
   table.resumed = journal.resumed();
+  tell_kept(journal);
   Progress progress;
   Arena device(backend, Place::device);
   Arena pinned(backend, Place::pinned);

@@ -28,6 +28,10 @@ read_fault() {
   if [[ $file == calibration/* ]]; then
     test_program=kvcap_calibration_tests programs=(kvcap-calibrate kvcap_calibration_tests)
   fi
+  commands=$work/commands
+  if [[ $file == calibration/cuda/* ]]; then  # on the GPU that is not there, not by nvcc
+    test_program=kvcap_gpu_tests programs=(kvcap_gpu_tests) commands=$work/gpu_commands
+  fi
 }
 
 # The faulty catalogue, as the source file that the build makes of it.
@@ -51,11 +55,11 @@ build_faulty() {
     embed "$root"
     source=$PWD/build/catalogue_files.cpp faulty=$root/catalogue_files.cpp
   fi
-  if ! grep -qF -- "-c $source" "$work/commands"; then
+  if ! grep -qF -- "-c $source" "$commands"; then
     # It is compiled with others of its folder: so is the faulty one.
     local together
     together=$(grep -rlF --include='unity_*.cxx' "#include \"$source\"" "$PWD/build" | while read -r one; do
-      if grep -qF -- "-c $one" "$work/commands"; then echo "$one"; fi
+      if grep -qF -- "-c $one" "$commands"; then echo "$one"; fi
     done | head -n 1)
     [[ -n $together ]] || { echo "no program compiles $file"; return 1; }
     if [[ $way == together ]]; then
@@ -64,13 +68,13 @@ build_faulty() {
     fi
     source=$together
   fi
-  command=$(grep -m 1 -F -- "-c $source" "$work/commands")
+  command=$(grep -m 1 -F -- "-c $source" "$commands")
   object=$(sed 's/.* -o \([^ ]*\) -c .*/\1/' <<<"$command")
   # Unoptimised, since little of it runs; warnings are no matter of a fault.
   command="${command%% -MD *} -O0 -w -iquote $(dirname "$PWD/$file") -o $root/faulty.o -c $faulty"
   (cd build && eval "$command") || return 2
   for program in "${programs[@]}"; do
-    command=$(grep -m 1 -E -- " -o (tests/|calibration/)?$program " "$work/commands")
+    command=$(grep -m 1 -E -- " -o (tests/|calibration/)?$program " "$commands")
     command=$(sed "s# -o [^ ]*$program # -o $root/$program #" <<<"$command")
     # A program's own object is replaced, one of a library goes before the first of the program's.
     if [[ " $command " == *" $object "* ]]; then
@@ -170,6 +174,7 @@ if [[ $text == every ]]; then
   list=$work/every
 fi
 ninja -C build -t commands kvcap kvcap_tests kvcap-calibrate kvcap_calibration_tests >"$work/commands"
+ninja -C build -t commands kvcap_gpu_tests >"$work/gpu_commands"
 mapfile -t chosen < <(grep -nF -- "$text" "$list" | grep -vE '^[0-9]+:(#|$)' | cut -d : -f 1)
 [[ ${#chosen[@]} -gt 0 ]] || die "$list has no fault with: $text"
 

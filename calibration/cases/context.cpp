@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "calibration/number_format.h"
 #include "calibration/random_value.h"
 
 namespace kvcap::calibration {
@@ -112,8 +113,8 @@ CaseRun::Values CaseContext::original() const {
   const Activations batch = prefill(0, all_tokens(), memory, true, &rows);
   CaseRun::Values values;
   for (const LayerRows& layer : rows) {
-    values.kv.emplace_back(static_cast<std::size_t>(one.tokens * 2 * transformer.kv_width()));
-    std::memcpy(values.kv.back().data(), layer.kv.data(), values.kv.back().size() * sizeof(float));
+    values.kv.push_back(
+        numbers(transformer.format(), layer.kv.data(), one.tokens * 2 * transformer.kv_width()));
   }
   values.logits = floats(batch.logits, model().vocab_size);
   return values;
@@ -143,10 +144,10 @@ MoveRows CaseContext::moved(void* to, const void* from, int64_t rows, int64_t wi
 }
 
 std::vector<float> CaseContext::floats(const std::byte* from, int64_t count) const {
-  KVCAP_CHECK(transformer.format() == Format::float32);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  copy(values.data(), from, count * static_cast<int64_t>(sizeof(float)));
-  return values;
+  const Format format = transformer.format();
+  std::vector<std::byte> stored(static_cast<std::size_t>(count * bytes_of(format)));
+  copy(stored.data(), from, std::ssize(stored));
+  return numbers(format, stored.data(), count);
 }
 
 }  // namespace kvcap::calibration

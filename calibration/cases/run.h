@@ -83,7 +83,7 @@ class CaseRun {
 
   std::vector<Answered> perform(Pipeline& pipeline);
 
-  // Float values in device memory, for comparison after perform(); requires Format::float32.
+  // Values in device memory, for comparison after perform().
   struct Values {
     // By layer, tokens x (keys, values), of hyperinfer keys alone: the context's and the new tokens'.
     std::vector<std::vector<float>> kv, new_kv;

@@ -38,13 +38,13 @@ void import_tables(ImportArgs args) {
 
 void add_import(CLI::App& app) {
   auto args = std::make_shared<ImportArgs>();
-  CLI::App* command =
-      app.add_subcommand("import", "turns CSV tables of kernel times into a hardware profile");
+  CLI::App* command = app.add_subcommand("import", "turns tables of kernel times into a hardware profile");
   command
       ->add_option(
           "TABLE", args->options.tables,
           "CSV files, known by their columns: GEMMs (m, n, k, dtype), collectives (op, num_gpus, bytes), "
-          "attention (q_heads, kv_heads, new_tokens, cached_tokens, batch), with time_s, t_ms or t_us")
+          "attention (q_heads, kv_heads, new_tokens, cached_tokens, batch), with time_s, t_ms or t_us; "
+          "AIConfigurator's tables; the output of nccl-tests")
       ->required();
   command->add_option("--base", args->options.base, "the profile that has all else, by path or name")
       ->required();

@@ -20,40 +20,6 @@ constexpr int kWarps = 4;
 constexpr int kPrefillThreads = 32 * kWarps;
 constexpr int kPad = 8;  // padding elements per row in shared memory, so that rows start in different banks
 
-__device__ unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
-__device__ void load_matrices(unsigned (&r)[4], const void* p) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(shared_address(p))
-               : "memory");
-}
-
-__device__ void load_matrices_transposed(unsigned (&r)[4], const void* p) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-               : "r"(shared_address(p))
-               : "memory");
-}
-
-// c[16, 8] += a[16, 16] b[16, 8]
-__device__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, __half) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-__device__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1, __nv_bfloat16) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
 // Packs two neighbours of a row into one register, the first in the low half.
 template <typename T>
 __device__ unsigned packed(float low, float high) {
@@ -64,7 +30,7 @@ __device__ unsigned packed(float low, float high) {
 }
 
 __device__ void wait_for_loads() {
-  asm volatile("cp.async.commit_group;\ncp.async.wait_group 0;" ::: "memory");
+  wait_for_copies();
   __syncthreads();
 }
 
@@ -79,9 +45,7 @@ __device__ void load_tile(T (*to)[kHeadDim + kPad], const T* from, int64_t strid
     const int column = i % kPieces * kElements;
     const bool there = first + row < count;
     const T* source = from + (there ? (first + row) * stride + column : 0);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(&to[row][column])),
-                 "l"(__cvta_generic_to_global(source)), "r"(there ? 16 : 0)
-                 : "memory");
+    copy_16_bytes(&to[row][column], source, !there);
   }
 }
 
@@ -94,8 +58,8 @@ __device__ int64_t last_key(const Attention& at, int64_t query) {
 
 template <typename T, int kHeadDim, bool kScattered>
 __global__ void __launch_bounds__(kPrefillThreads) prefill_kernel(Attention at, float scale_log2) {
-  __shared__ alignas(16) T key_tile[kTile][kHeadDim + kPad];
-  __shared__ alignas(16) T value_tile[kTile][kHeadDim + kPad];
+  alignas(16) __shared__ T key_tile[kTile][kHeadDim + kPad];
+  alignas(16) __shared__ T value_tile[kTile][kHeadDim + kPad];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int group = lane / 4;     // accumulator rows `group` and `group` + 8
@@ -367,9 +331,9 @@ void prefill(const Attention& at, float scale_log2, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>((at.new_tokens + kTile - 1) / kTile),
                   static_cast<unsigned>(at.query_heads), static_cast<unsigned>(at.batch));
   if (at.query_positions) {
-    prefill_kernel<T, kHeadDim, true><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+    start(prefill_kernel<T, kHeadDim, true>, grid, kPrefillThreads, stream, at, scale_log2);
   } else {
-    prefill_kernel<T, kHeadDim, false><<<grid, kPrefillThreads, 0, stream>>>(at, scale_log2);
+    start(prefill_kernel<T, kHeadDim, false>, grid, kPrefillThreads, stream, at, scale_log2);
   }
   require_launch("prefill attention");
 }
@@ -394,11 +358,11 @@ void decode(const Attention& at, float scale_log2, int sm_count, float* workspac
   const auto splits = static_cast<int>((keys + split_keys - 1) / split_keys);  // excludes empty splits
   const dim3 grid(static_cast<unsigned>(splits), static_cast<unsigned>(groups),
                   static_cast<unsigned>(at.batch));
-  decode_kernel<T, kHeadDim, kGroup>
-      <<<grid, kDecodeThreads, 0, stream>>>(at, scale_log2, splits, split_keys, workspace);
+  start(decode_kernel<T, kHeadDim, kGroup>, grid, kDecodeThreads, stream, at, scale_log2, splits, split_keys,
+        workspace);
   require_launch("decode attention");
   const dim3 join_grid(static_cast<unsigned>(at.query_heads), static_cast<unsigned>(at.batch));
-  join_splits_kernel<T, kHeadDim><<<join_grid, kHeadDim, 0, stream>>>(at, splits, workspace);
+  start(join_splits_kernel<T, kHeadDim>, join_grid, kHeadDim, stream, at, splits, workspace);
   require_launch("decode attention, splits");
 }
 

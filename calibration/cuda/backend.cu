@@ -35,7 +35,7 @@ class CudaEvent : public Event {
 class CudaGraph : public Graph {
  public:
   explicit CudaGraph(cudaGraph_t graph) {
-    const cudaError_t error = cudaGraphInstantiate(&executable_, graph, 0);
+    const cudaError_t error = cudaGraphInstantiateWithFlags(&executable_, graph, 0);
     cudaGraphDestroy(graph);
     require(error, "graph");
   }
@@ -160,6 +160,17 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+// "GPU-1b2c3d4e...": the bytes that nvidia-smi shows with hyphens.
+std::string uuid_text(const cudaUUID_t& uuid) {
+  std::string text = "GPU-";
+  for (const char byte : uuid.bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+    text += digits;
+  }
+  return text;
+}
+
 // Returns one line of nvidia-smi's output; empty if the tool is missing.
 std::string ask_driver(const std::string& query) {
   const std::string command =
@@ -167,10 +178,24 @@ std::string ask_driver(const std::string& query) {
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return "";
   char line[256] = {};
-  const bool answered = std::fgets(line, sizeof line, pipe) != nullptr;
-  pclose(pipe);
+  bool answered = std::fgets(line, sizeof line, pipe) != nullptr;
+  if (pclose(pipe) != 0) answered = false;  // a field that this driver does not know
   std::string text = answered ? line : "";
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+// How the device is attached and limited, as far as the driver says so.
+std::string attachment_text() {
+  std::string text;
+  for (const auto& [query, name] : {std::pair("pcie.link.gen.current", "PCIe generation"),
+                                    {"pcie.link.width.current", "PCIe lanes"},
+                                    {"ecc.mode.current", "ECC"},
+                                    {"mig.mode.current", "MIG"},
+                                    {"power.limit", "power limit in W"}}) {
+    const std::string value = ask_driver(query);
+    if (!value.empty()) text += (text.empty() ? "" : ", ") + std::string(name) + " " + value;
+  }
   return text;
 }
 
@@ -203,6 +228,7 @@ class CudaBackend : public Backend {
     const std::string release = ask_driver("driver_version");
     info.software = (release.empty() ? "" : "driver " + release + ", ") + "CUDA " + version_text(driver) +
                     " (built with " + version_text(runtime) + "), cuBLAS " + std::to_string(CUBLAS_VERSION);
+    info.uuid = uuid_text(properties_.uuid);
     info.count = count_;
     info.sm_count = properties_.multiProcessorCount;
     info.memory_bytes = static_cast<double>(properties_.totalGlobalMem);
@@ -217,13 +243,15 @@ class CudaBackend : public Backend {
     info.notes = {
         "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
         "decode with keys split over blocks)"};
+    if (const std::string attached = attachment_text(); !attached.empty()) info.notes.push_back(attached);
     return info;
   }
   DeviceState state() const override {
     std::istringstream answer(ask_driver("clocks.sm,clocks.mem,temperature.gpu,power.draw"));
     std::string field[4];
     for (std::string& one : field) std::getline(answer, one, ',');
-    return {scaled(field[0], 1e6), scaled(field[1], 1e6), scaled(field[2], 1), scaled(field[3], 1)};
+    return {scaled(field[0], 1e6), scaled(field[1], 1e6), scaled(field[2], 1), scaled(field[3], 1),
+            ask_driver("clocks_throttle_reasons.active")};
   }
   Buffer allocate(Place place, int64_t bytes) override {
     if (place == Place::device) return allocate_device(bytes);
@@ -322,11 +350,27 @@ class CudaBackend : public Backend {
 
 }  // namespace
 
+namespace {
+
+// Of an old driver its version, and what this program needs.
+std::string driver_text() {
+  int driver = 0;
+  int runtime = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || cudaRuntimeGetVersion(&runtime) != cudaSuccess)
+    return "";
+  if (driver == 0) return " (no driver is loaded)";
+  if (driver / 1000 >= runtime / 1000) return "";
+  return " (the driver supports CUDA " + version_text(driver) + ", this program was built with " +
+         version_text(runtime) + ": install a newer driver, or build with CUDA " + version_text(driver) + ")";
+}
+
+}  // namespace
+
 std::unique_ptr<Backend> make_cuda_backend(std::string* why) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
-    *why = error == cudaSuccess ? "no device" : cudaGetErrorString(error);
+    *why = error == cudaSuccess ? "no device" : std::string(cudaGetErrorString(error)) + driver_text();
     return nullptr;
   }
   return std::make_unique<CudaBackend>(count);

@@ -103,7 +103,7 @@ void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed,
   if (count == 0) return;
   with_type(format, [&](auto zero) {
     using T = decltype(zero);
-    fill_random_kernel<T><<<blocks_for(count), kThreads, 0, stream>>>(static_cast<T*>(data), count, seed);
+    start(fill_random_kernel<T>, blocks_for(count), kThreads, stream, static_cast<T*>(data), count, seed);
   });
   require_launch("fill_random");
 }
@@ -117,9 +117,9 @@ void launch(const Add& add, cudaStream_t stream) {
     auto* out = static_cast<T*>(add.out);
     if (add.count % kWide == 0) {
       const int64_t packs = add.count / kWide;
-      add_kernel<T, kWide><<<blocks_for(packs), kThreads, 0, stream>>>(a, b, out, packs);
+      start(add_kernel<T, kWide>, blocks_for(packs), kThreads, stream, a, b, out, packs);
     } else {
-      add_kernel<T, 1><<<blocks_for(add.count), kThreads, 0, stream>>>(a, b, out, add.count);
+      start(add_kernel<T, 1>, blocks_for(add.count), kThreads, stream, a, b, out, add.count);
     }
   });
   require_launch("add");
@@ -133,11 +133,11 @@ void launch(const SiluMultiply& silu, cudaStream_t stream) {
     auto* out = static_cast<T*>(silu.out);
     if (silu.width % kWide == 0) {
       const int64_t packs = silu.width / kWide;
-      silu_multiply_kernel<T, kWide>
-          <<<blocks_for(silu.rows * packs), kThreads, 0, stream>>>(in, out, silu.rows, packs);
+      start(silu_multiply_kernel<T, kWide>, blocks_for(silu.rows * packs), kThreads, stream, in, out,
+            silu.rows, packs);
     } else {
-      silu_multiply_kernel<T, 1>
-          <<<blocks_for(silu.rows * silu.width), kThreads, 0, stream>>>(in, out, silu.rows, silu.width);
+      start(silu_multiply_kernel<T, 1>, blocks_for(silu.rows * silu.width), kThreads, stream, in, out,
+            silu.rows, silu.width);
     }
   });
   require_launch("silu_multiply");
@@ -152,10 +152,10 @@ void launch(const RmsNorm& norm, cudaStream_t stream) {
     auto* out = static_cast<T*>(norm.out);
     const auto rows = static_cast<unsigned>(norm.rows);
     if (norm.width % kWide == 0) {
-      rms_norm_kernel<T, kWide>
-          <<<rows, kThreads, 0, stream>>>(in, weight, out, norm.width / kWide, norm.width);
+      start(rms_norm_kernel<T, kWide>, rows, kThreads, stream, in, weight, out, norm.width / kWide,
+            norm.width);
     } else {
-      rms_norm_kernel<T, 1><<<rows, kThreads, 0, stream>>>(in, weight, out, norm.width, norm.width);
+      start(rms_norm_kernel<T, 1>, rows, kThreads, stream, in, weight, out, norm.width, norm.width);
     }
   });
   require_launch("rms_norm");
@@ -169,15 +169,14 @@ void launch(const Rope& rope, cudaStream_t stream) {
   const dim3 threads(pairs, std::max(1U, static_cast<unsigned>(kThreads) / pairs));
   with_type(rope.format, [&](auto zero) {
     using T = decltype(zero);
-    rope_kernel<T><<<static_cast<unsigned>(rope.tokens), threads, 0, stream>>>(
-        static_cast<T*>(rope.data), rope.stride, rope.heads, rope.head_dim, rope.first_position,
-        rope.positions);
+    start(rope_kernel<T>, static_cast<unsigned>(rope.tokens), threads, stream, static_cast<T*>(rope.data),
+          rope.stride, rope.heads, rope.head_dim, rope.first_position, rope.positions);
   });
   require_launch("rope");
 }
 
 void launch_empty(cudaStream_t stream) {
-  empty<<<1, 1, 0, stream>>>();
+  start(empty, 1, 1, stream);
   require_launch("empty kernel");
 }
 

@@ -84,7 +84,7 @@ void launch(const MarkLargest& mark, cudaStream_t stream) {
   if (mark.count < 1 || mark.count > mark.length) {
     throw BackendError("mark_largest: count must be between 1 and the length of a row");
   }
-  mark_largest_kernel<<<static_cast<unsigned>(mark.rows), kSelectThreads, 0, stream>>>(mark);
+  start(mark_largest_kernel, static_cast<unsigned>(mark.rows), kSelectThreads, stream, mark);
   require_launch("mark_largest");
 }
 

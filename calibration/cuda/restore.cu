@@ -248,11 +248,11 @@ void weigh(const AttentionMass& m, RowState* workspace, cudaStream_t stream) {
   }
   RowState* const whole = workspace + rows * tiles;
   const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(m.kv_heads));
-  mass_tiles_kernel<T, kHeadDim><<<grid, kMassThreads, 0, stream>>>(m, scale_log2, workspace);
+  start(mass_tiles_kernel<T, kHeadDim>, grid, kMassThreads, stream, m, scale_log2, workspace);
   require_launch("attention mass, tiles");
-  mass_rows_kernel<<<static_cast<unsigned>(rows), 32, 0, stream>>>(workspace, tiles, whole);
+  start(mass_rows_kernel, static_cast<unsigned>(rows), 32, stream, workspace, tiles, whole);
   require_launch("attention mass, rows");
-  mass_kernel<T, kHeadDim><<<grid, kMassThreads, 0, stream>>>(m, scale_log2, whole);
+  start(mass_kernel<T, kHeadDim>, grid, kMassThreads, stream, m, scale_log2, whole);
   require_launch("attention mass");
 }
 
@@ -265,11 +265,11 @@ void launch(const MoveRows& move, cudaStream_t stream) {
     using T = decltype(zero);
     if (in_packs({move.in, move.out}, {move.width, move.in_stride, move.out_stride})) {
       const int64_t packs = move.width / kWide;
-      move_rows_kernel<T, kWide><<<blocks_for(move.rows * packs, most_blocks), kThreads, 0, stream>>>(
-          move, packs, move.in_stride / kWide, move.out_stride / kWide);
+      start(move_rows_kernel<T, kWide>, blocks_for(move.rows * packs, most_blocks), kThreads, stream, move,
+            packs, move.in_stride / kWide, move.out_stride / kWide);
     } else {
-      move_rows_kernel<T, 1><<<blocks_for(move.rows * move.width, most_blocks), kThreads, 0, stream>>>(
-          move, move.width, move.in_stride, move.out_stride);
+      start(move_rows_kernel<T, 1>, blocks_for(move.rows * move.width, most_blocks), kThreads, stream, move,
+            move.width, move.in_stride, move.out_stride);
     }
   });
   require_launch("move_rows");
@@ -282,10 +282,10 @@ void launch(const RowDistance& d, cudaStream_t stream) {
   with_type(d.format, [&](auto zero) {
     using T = decltype(zero);
     if (in_packs({d.a, d.b}, {d.width, d.a_stride, d.b_stride})) {
-      row_distance_kernel<T, kWide>
-          <<<blocks, kThreads, 0, stream>>>(d, d.width / kWide, d.a_stride / kWide, d.b_stride / kWide);
+      start(row_distance_kernel<T, kWide>, blocks, kThreads, stream, d, d.width / kWide, d.a_stride / kWide,
+            d.b_stride / kWide);
     } else {
-      row_distance_kernel<T, 1><<<blocks, kThreads, 0, stream>>>(d, d.width, d.a_stride, d.b_stride);
+      start(row_distance_kernel<T, 1>, blocks, kThreads, stream, d, d.width, d.a_stride, d.b_stride);
     }
   });
   require_launch("row_distance");

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cublas_v2.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <string>
 
 #include "calibration/backend.h"
+#include "calibration/cuda/device.h"
 
 namespace kvcap::calibration {
 

@@ -27,7 +27,13 @@ int64_t run_points(const Sweep& sweep, const std::string& what, const std::vecto
       ++left_out;
       continue;
     }
-    point.keep(sweep.journal.sample(point.key, point.run));
+    try {
+      point.keep(sweep.journal.sample(point.key, point.run));
+    } catch (const BackendError& error) {
+      if (!sweep.failures) throw;
+      sweep.bench.stream().synchronize();  // throws if the device runs nothing more
+      sweep.failures->push_back("not measured: " + point.key + ": " + error.what());
+    }
   }
   sweep.progress.show(what, 1);
   return left_out;

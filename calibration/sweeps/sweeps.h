@@ -101,6 +101,8 @@ struct Sweep {
   Progress& progress;
   bool thorough = true;  // more batches per point
   const Budgets& budgets;
+  // Takes what a point throws, so that the others are measured; null: run_points() throws it.
+  std::vector<std::string>* failures = nullptr;
 
   int64_t cold_bytes() const {
     return static_cast<int64_t>(budgets.cold_caches * bench.backend().info().cache_bytes);

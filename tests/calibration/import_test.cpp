@@ -143,6 +143,109 @@ TEST_F(Import, FitsAttention) {
   EXPECT_NEAR(fitted.efficiency, 0.5, 0.005);
 }
 
+TEST_F(Import, ReadsTablesOfAiConfiguratorAsTheyAre) {
+  const std::string head = "framework,version,device,op_name,kernel_source,";
+  const std::string by = "VLLM,0.24.0,NVIDIA H200,";
+  const ImportOptions options{
+      .tables = {write("gemm_perf.txt", head + "gemm_dtype,m,n,k,latency\n" + by +
+                                            "gemm,torch,bfloat16,16,4096,4096,0.02\n" + by +
+                                            "gemm,torch,fp8,16,4096,4096,0.012\n" + by +
+                                            "gemm,torch,fp8_block,16,4096,4096,0.5\n" + by +
+                                            "gemm,torch,int4_wo,16,4096,4096,0.5\n"),
+                 write("context_attention_perf.txt",
+                       head +
+                           "batch_size,isl,num_heads,num_key_value_heads,head_dim,beam_width,attn_dtype,"
+                           "kv_cache_dtype,step,window_size,latency\n" +
+                           by + "context_attention,fa3,1,512,32,8,128,1,bfloat16,bfloat16,1024,0,0.1\n" + by +
+                           "generation_attention,fa3,4,128,32,0,128,1,bfloat16,bfloat16,7,0,0.2\n" + by +
+                           "context_attention,fa3,1,512,32,8,128,1,bfloat16,fp8,0,0,9\n" + by +
+                           "context_attention,fa3,1,512,32,8,128,1,bfloat16,bfloat16,0,128,9\n"),
+                 write("custom_allreduce_perf.txt",
+                       head + "allreduce_dtype,num_gpus,message_size,latency,backend\n" + by +
+                           "all_reduce,vLLM_custom_graph,bfloat16,4,1024,0.005,vllm_graph\n" + by +
+                           "all_reduce,vLLM_custom_eager,bfloat16,4,1024,0.05,vllm_eager\n"),
+                 write("nccl_perf.txt",
+                       "nccl_dtype,num_gpus,message_size,kernel_source,op_name,latency\n"
+                       "half,4,1024,NCCL,all_gather,0.007\nint8,4,2048,NCCL,alltoall,9\n"
+                       "half,4,1024,NCCL,reduce_scatter,9\n")},
+      .base = "h200-sxm"};
+  const ImportedTimes times = read_tables(options);
+  ASSERT_EQ(times.gemms.size(), 2U);
+  EXPECT_DOUBLE_EQ(times.gemms[0].time_s, 20e-6);
+  EXPECT_EQ(times.gemms[1].activation_bytes_per_element, 1);
+  ASSERT_EQ(times.attention.size(), 2U);
+  EXPECT_EQ(times.attention[0].new_tokens, 512);
+  EXPECT_EQ(times.attention[0].cached_tokens, 1024);
+  EXPECT_EQ(times.attention[1].new_tokens, 1);
+  EXPECT_EQ(times.attention[1].cached_tokens, 134) << "the query itself is the last of 128 + 7 keys";
+  EXPECT_EQ(times.attention[1].kv_heads, 32);
+  ASSERT_EQ(times.collectives.all_reduce.size(), 1U);
+  EXPECT_DOUBLE_EQ(times.collectives.all_reduce[0].bytes, 2048);
+  EXPECT_DOUBLE_EQ(times.collectives.all_reduce[0].time_s, 5e-6);
+  ASSERT_EQ(times.collectives.all_gather.size(), 1U);
+  EXPECT_TRUE(times.collectives.all_to_all.empty());
+  EXPECT_EQ(times.versions, std::set<std::string>{"VLLM 0.24.0 on NVIDIA H200"});
+  EXPECT_EQ(times.left_out, (std::map<std::string, int64_t>{{"gemm_dtype fp8_block", 1},
+                                                            {"gemm_dtype int4_wo", 1},
+                                                            {"kv_cache_dtype fp8", 1},
+                                                            {"sliding windows", 1},
+                                                            {"collectives without a graph", 1},
+                                                            {"collectives of int8", 1},
+                                                            {"reduce_scatter", 1}}));
+}
+
+TEST_F(Import, SelectsAKernelOfAiConfiguratorsTableAndSaysWhoMeasuredIt) {
+  std::string table = "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n";
+  for (const char* dtype : {"fp8", "fp8_block"}) {
+    for (const char* n : {"1024", "4096"}) {
+      table += std::string("SGLang,0.5.10,NVIDIA B200,gemm,deep_gemm,") + dtype + ",16," + n + ",4096,0.03\n";
+    }
+  }
+  const ImportOptions options{
+      .tables = {write("gemm_perf.txt", table)}, .base = "b200-sxm", .where = {{"gemm_dtype", "fp8_block"}}};
+  const HardwareProfile profile = imported(options);
+  EXPECT_EQ(profile.gpu.gemm.points.size(), 2U);
+  EXPECT_NE(profile.provenance_source.find("measured by SGLang 0.5.10 on NVIDIA B200; all else: "),
+            std::string::npos)
+      << profile.provenance_source;
+}
+
+// Lines as nccl-tests print them; engines reduce in place.
+TEST_F(Import, ReadsTheOutputOfNcclTestsAsItIs) {
+  const std::string text =
+      "# nThread 1 nGpus 4 minBytes 8 maxBytes 2097152 step: 2(factor) warmup iters: 5 iters: 20\n"
+      "# Using devices\n"
+      "#  Rank  0 Group  0 Pid   6899 on node device  0 [0000:04:00] NVIDIA H100 80GB HBM3\n"
+      "#  Rank  1 Group  0 Pid   6900 on node device  1 [0000:05:00] NVIDIA H100 80GB HBM3\n"
+      "#\n"
+      "#                                                              out-of-place                       "
+      "in-place\n"
+      "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw "
+      "  busbw "
+      "#wrong\n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s) "
+      " "
+      "(GB/s)\n"
+      "     1048576        262144     float     sum      -1    203.2    5.16    9.68      0    207.2    5.06 "
+      "   9.49  "
+      "    0\n"
+      "     2097152        524288     float     sum      -1    254.0    8.26   15.48      0    252.9    8.29 "
+      "  15.55  "
+      "    0\n"
+      "# Out of bounds values : 0 OK\n"
+      "# Avg bus bandwidth    : 70.742\n";
+  const ImportedTimes times = read_tables({.tables = {write("all_reduce.txt", text)}, .base = "h100-sxm-8x"});
+  ASSERT_EQ(times.collectives.all_reduce.size(), 2U);
+  EXPECT_EQ(times.collectives.all_reduce[0].gpus, 2);
+  EXPECT_DOUBLE_EQ(times.collectives.all_reduce[0].bytes, 1 << 20);
+  EXPECT_DOUBLE_EQ(times.collectives.all_reduce[0].time_s, 207.2e-6);
+  EXPECT_DOUBLE_EQ(times.collectives.all_reduce[1].time_s, 252.9e-6);
+  const ImportedTimes gathers = read_tables(
+      {.tables = {write("x.txt", "> ./build/all_gather_perf -b 8\n" + text)}, .base = "h100-sxm-8x"});
+  EXPECT_EQ(gathers.collectives.all_gather.size(), 2U);
+  EXPECT_THROW(read_tables({.tables = {write("y.txt", text)}, .base = "h100-sxm-8x"}), InputError);
+}
+
 TEST_F(Import, NamesWhatItCannotUse) {
   EXPECT_EQ(error_of("n,k,m,t_ms\n1024,1024,0,1\n"), "table.csv:2: m: found \"0\", allowed: a number from 1");
   EXPECT_EQ(error_of("n,k,m,t_ms\n1024,1024,16,fast\n"),

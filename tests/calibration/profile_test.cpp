@@ -72,7 +72,7 @@ TEST_F(JournalOf, AMachineThatIsSharedSpeaksInMinima) {
   EXPECT_DOUBLE_EQ(again.sample("a", kNever).time_s, 1e-6);
 }
 
-TEST_F(JournalOf, AnotherMachineOrAFinishedRunBeginsAnew) {
+TEST_F(JournalOf, AnotherMachineOrAFinishedRunBeginsAnewAndErasesNothing) {
   const fs::path path = folder_ / "j";
   {
     Journal first(path, "this machine");
@@ -81,12 +81,16 @@ TEST_F(JournalOf, AnotherMachineOrAFinishedRunBeginsAnew) {
   {
     Journal other(path, "another machine");
     EXPECT_EQ(other.resumed(), 0);
+    EXPECT_EQ(other.kept(), folder_ / "j.1");
     other.sample("a", [] { return Sample{2, 2, 2, 0, 1}; });
     other.finish();
   }
   const Journal again(path, "another machine");
   EXPECT_EQ(again.resumed(), 0);
   EXPECT_FALSE(again.has("a"));
+  EXPECT_EQ(again.kept(), folder_ / "j.2");
+  EXPECT_NE(text_of(folder_ / "j.1").find("\"median_s\":1.0"), std::string::npos);
+  EXPECT_NE(text_of(folder_ / "j.2").find("\"median_s\":2.0"), std::string::npos);
 }
 
 // Everything at sizes that take a second.

@@ -1,0 +1,180 @@
+// kvcap-calibrate's profile and twin on a GPU machine that is not there: what is measured is what the machine
+// states.
+#include "calibration/profile.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "calibration/twin.h"
+#include "gpu/machine.h"
+
+namespace kvcap::calibration::gpu_profile_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OnStandIn : public testing::Test {
+ protected:
+  OnStandIn() {
+    std::string pattern = (fs::temp_directory_path() / "kvcap-gpu.XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  ~OnStandIn() override { fs::remove_all(folder_); }
+
+  static std::unique_ptr<Backend> backend_on(const gpu::Machine& machine) {
+    gpu::set_machine(machine);
+    std::string why;
+    std::unique_ptr<Backend> backend = make_cuda_backend(&why);
+    EXPECT_TRUE(backend) << why;
+    return backend;
+  }
+  ProfileOptions toy() const {
+    ProfileOptions options;
+    options.out = folder_ / "toy.json";
+    options.quick = true;
+    options.check = false;
+    options.budgets = {.gemm_s = 2,
+                       .attention_s = 1e-3,
+                       .elementwise_s = 3,
+                       .copies_s = 3,
+                       .elementwise_tokens = 16,
+                       .copy_bytes = 16 << 20,
+                       .cold_caches = 0.01};
+    return options;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(OnStandIn, AProfileFindsWhatTheMachineStatesAndAStoppedRunGoesOn) {
+  const gpu::Machine machine{.devices = 2, .memory_bytes = int64_t{400} << 20, .most_computed_flops = 0};
+  const std::unique_ptr<Backend> backend = backend_on(machine);
+  const Measurements measured = measure_machine(*backend, toy());
+  const NotedProfile noted = make_profile(measured, "toy");
+  const HardwareProfile& profile = noted.profile;
+  EXPECT_EQ(profile.gpu.name, machine.name);
+  EXPECT_EQ(profile.gpu.count, 2);
+  // A copy: 5 us and 10 GB/s; launched one by one a kernel waits 4 us for the host, in a graph it takes 2 us.
+  EXPECT_NEAR(profile.pcie.h2d_bandwidth_bytes_per_s, machine.host_bytes_per_s, 1e8);
+  EXPECT_NEAR(profile.pcie.d2h_bandwidth_bytes_per_s, machine.host_bytes_per_s, 1e8);
+  EXPECT_NEAR(profile.pcie.request_overhead_s, machine.copy_s, 5e-7);
+  EXPECT_NEAR(measured.launches.eager_kernel.time_s, machine.launch_s, 1e-7);
+  EXPECT_NEAR(measured.launches.graph_kernel.time_s, machine.kernel_s, 1e-7);
+  EXPECT_NEAR(profile.gpu.peak_flops, machine.flops_per_s, 0.02 * machine.flops_per_s);
+  EXPECT_NEAR(profile.gpu.memory_bandwidth_bytes_per_s, machine.memory_bytes_per_s, 0.02 * 60e9);
+  ASSERT_TRUE(profile.nvlink.has_value());
+  EXPECT_NEAR(profile.nvlink->bandwidth_bytes_per_s, machine.peer_bytes_per_s, 1e8);
+  EXPECT_NEAR(profile.nvlink->latency_s, machine.all_reduce_s, 1e-7);
+  for (const GemmTime& time : measured.gemms.times) {
+    const double flops_s = 2.0 * static_cast<double>(time.m * time.n * time.k) / machine.flops_per_s;
+    const auto elements = static_cast<double>(time.m * time.n + time.m * time.k + time.n * time.k);
+    const double stated_s = machine.kernel_s + std::max(flops_s, 2 * elements / machine.memory_bytes_per_s);
+    // A batch of calls begins after one launch.
+    EXPECT_GE(time.time.time_s, stated_s - 1e-9);
+    EXPECT_LE(time.time.time_s, stated_s + machine.launch_s + 1e-9);
+  }
+  // As after a stop at the end: every point is known.
+  const Measurements second = measure_machine(*backend, toy());
+  EXPECT_GE(second.resumed_points, static_cast<int64_t>(measured.gemms.times.size()) + 20);
+}
+
+TEST_F(OnStandIn, AKernelThatFailsCostsItsRow) {
+  const std::unique_ptr<Backend> backend = backend_on({});
+  std::vector<std::string> failures;
+  Journal journal(folder_ / "j", "one kernel fails");
+  Progress progress;
+  Bench bench(*backend);
+  const Budgets budgets;
+  const Sweep sweep{bench, journal, progress, false, budgets, &failures};
+  int calls = 0;
+  const auto row = [&](int64_t rows) {
+    return Point{"rows/" + std::to_string(rows),
+                 [&, rows] {
+                   return bench.time(
+                       [&, rows](Stream& stream, int64_t) {
+                         if (rows == 2 && ++calls == 3)
+                           throw BackendError("CUDA: rms_norm: invalid argument");
+                         stream.empty_kernel();
+                       },
+                       {.batches = 3}, Launch::graph);
+                 },
+                 [](const Sample&) {}};
+  };
+  EXPECT_EQ(run_points(sweep, "rows", {row(1), row(2), row(3)}, 10), 0);
+  EXPECT_EQ(failures, std::vector<std::string>{"not measured: rows/2: CUDA: rms_norm: invalid argument"});
+  EXPECT_TRUE(journal.has("rows/3"));
+  EXPECT_FALSE(journal.has("rows/2"));
+}
+
+TEST_F(OnStandIn, ABrokenDeviceEndsTheRunAndTheJournalIsOfThisVeryDevice) {
+  const std::unique_ptr<Backend> backend = backend_on({.uuid_byte = 0x1f});
+  EXPECT_EQ(backend->info().uuid, "GPU-1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f");
+  Journal journal(folder_ / "j", "a fault");
+  Progress progress;
+  Bench bench(*backend);
+  std::vector<std::string> failures;
+  const Budgets budgets;
+  const Sweep sweep{bench, journal, progress, false, budgets, &failures};
+  const Point fault{"fault",
+                    [&]() -> Sample {
+                      gpu::break_device("an illegal memory access was encountered");
+                      bench.stream().empty_kernel();
+                      bench.stream().synchronize();
+                      return {};
+                    },
+                    [](const Sample&) {}};
+  EXPECT_THROW(run_points(sweep, "faults", {fault}, 10), BackendError);
+}
+
+TEST_F(OnStandIn, AnOldDriverIsOneClearLine) {
+  gpu::set_machine({.driver_version = 11040, .driver_error = cudaErrorInsufficientDriver});
+  std::string why;
+  EXPECT_FALSE(make_cuda_backend(&why));
+  EXPECT_EQ(
+      why,
+      "CUDA driver version is insufficient for CUDA runtime version (the driver supports CUDA 11.4, this "
+      "program was built with 12.8: install a newer driver, or build with CUDA 11.4)");
+  gpu::set_machine({.devices = 0});
+  EXPECT_FALSE(make_cuda_backend(&why));
+  EXPECT_EQ(why, "no device");
+}
+
+TEST_F(OnStandIn, TheDriversWordsOnTheDeviceAreRecorded) {
+  const fs::path driver = folder_ / "nvidia-smi";
+  std::ofstream(driver) << "#!/bin/sh\n"
+                           "case $3 in\n"
+                           "  *pcie.link.width*) echo 8 ;;\n"
+                           "  *mig.mode*) echo Disabled ;;\n"
+                           "  *clocks.sm*) echo 1980, 2619, 41, 88.5 ;;\n"
+                           "  *throttle*) echo 0x0000000000000004 ;;\n"
+                           "  *) echo 'not a valid field to query.'; exit 2 ;;\n"
+                           "esac\n";
+  fs::permissions(driver, fs::perms::owner_all);
+  const std::string path = getenv("PATH");
+  setenv("PATH", (folder_.string() + ":" + path).c_str(), 1);
+  const std::unique_ptr<Backend> backend = backend_on({});
+  const DeviceInfo info = backend->info();
+  const DeviceState state = backend->state();
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(info.notes.back(), "PCIe lanes 8, MIG Disabled");
+  EXPECT_EQ(state.clock_hz, 1980e6);
+  EXPECT_EQ(state.power_w, 88.5);
+  EXPECT_EQ(state.throttling, "0x0000000000000004");
+}
+
+TEST_F(OnStandIn, ATwinPerformsEveryPolicy) {
+  const std::unique_ptr<Backend> backend = backend_on({.most_computed_flops = 0});
+  const TwinTable table = write_twin(*backend, {.out = folder_ / "twin.json", .quick = true});
+  EXPECT_EQ(table.plan.cases.size(), 16U);
+  for (const std::vector<double>& times_s : table.mean_ttft_s) {
+    ASSERT_EQ(times_s.size(), 2U);
+    EXPECT_GT(times_s[0], 0);
+  }
+}
+
+}  // namespace
+}  // namespace kvcap::calibration::gpu_profile_test
