@@ -1,10 +1,10 @@
 // The pages show commands in blocks. The commands of a page run as they stand, in its order and in one
-// folder, unless a comment above their block says why they do not: "<!-- not run: needs a server -->".
-// Commands after
-// "$ " are those of task_pages_test.cpp, which also compares what they print.
+// folder, unless a comment above the block says why they do not: "<!-- not run: needs a server -->". Commands
+// after "$ " are those of task_pages_test.cpp, which also compares what they print.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <regex>
 #include <string>
@@ -76,7 +76,23 @@ std::vector<std::string> pages() {
   return files;
 }
 
-class PageCommands : public Reader, public testing::WithParamInterface<std::string> {
+// A block of a page whose commands run.
+struct Shown {
+  std::string file;
+  std::size_t index;
+};
+
+std::vector<Shown> shown() {
+  std::vector<Shown> all;
+  for (const std::string& file : pages()) {
+    const std::vector<Block> blocks = blocks_of(file);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+      if (blocks[i].is_run) all.push_back({file, i});
+  }
+  return all;
+}
+
+class PageCommands : public Reader, public testing::WithParamInterface<Shown> {
  protected:
   PageCommands() {
     install(kvcap_program());
@@ -86,23 +102,21 @@ class PageCommands : public Reader, public testing::WithParamInterface<std::stri
 };
 
 TEST_P(PageCommands, RunAsTheyStand) {
-  for (const Block& block : blocks_of(GetParam())) {
-    if (!block.is_run) continue;
-    for (const std::string& command : block.commands) {
-      const Outcome outcome = shell(command, 300);
-      EXPECT_EQ(outcome.exit_code, 0) << command << '\n' << outcome.err;
-    }
+  for (const std::string& command : blocks_of(GetParam().file)[GetParam().index].commands) {
+    const Outcome outcome = shell(command, 300);
+    EXPECT_EQ(outcome.exit_code, 0) << command << '\n' << outcome.err;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, PageCommands, testing::ValuesIn(pages()), [](const auto& file) {
-  std::string name = file.param.substr(0, file.param.rfind('.'));
+INSTANTIATE_TEST_SUITE_P(Of, PageCommands, testing::ValuesIn(shown()), [](const auto& one) {
+  const std::string& file = one.param.file;
+  std::string name = file.substr(0, file.rfind('.')) + "_" + std::to_string(one.param.index + 1);
   std::replace_if(
       name.begin(), name.end(), [](char letter) { return !std::isalnum(letter); }, '_');
   return name;
 });
 
-// What a page cannot show running is no excuse for the next one: whoever adds a comment counts it here.
+// A comment that leaves a block out is counted here.
 TEST(PageCommandsThatDoNotRun, AreFew) {
   std::size_t run = 0, not_run = 0;
   for (const std::string& file : pages()) {
