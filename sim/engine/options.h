@@ -28,8 +28,8 @@ constexpr Names names_of(Overflow) { return kOverflowNames; }
 
 // How many blocks must be free or evictable to admit a request. full_prompt: for the whole prompt; chunk: for
 // its first slice; reserve_output: for the prompt and the whole answer (TensorRT-LLM's GUARANTEED_NO_EVICT);
-// reserve_share: for the prompt and the answer plus a share of the tokens that running requests still have to
-// generate. The share falls with every decode step and rises with each preemption (SGLang's new_token_ratio).
+// reserve_share: for the prompt and the answer plus a share of what running requests have still to generate.
+// The share falls with decode steps and rises with preemptions (SGLang; scheduler/reserved_share.cpp).
 enum class Admission : uint8_t { full_prompt, chunk, reserve_output, reserve_share };
 inline constexpr std::string_view kAdmissionNames[] = {"full_prompt", "chunk", "reserve_output",
                                                        "reserve_share"};

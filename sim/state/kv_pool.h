@@ -113,6 +113,8 @@ class KvPool {
   // Returns the number of references beyond the first to blocks of groups that drop blocks. Dropping a shared
   // block frees no block, so up to this many blocks may be needed although no request's demand grows.
   int64_t shared() const { return named_.shared(); }
+  // True iff all layers keep every token, in blocks of unit_tokens().
+  bool is_plain() const { return groups_.size() == 1 && !drops_; }
   // Returns the number of records that check() visits.
   int64_t records() const { return static_cast<int64_t>(named_.cells()); }
   // unit_tokens(): tokens per block of a chain. hit_tokens(): prefix hits end at multiples of this number.

@@ -10,15 +10,6 @@
 namespace kvcap {
 namespace {
 
-// SGLang's new_token_ratio (schedule_policy.py@00550cd). At most kMostReservedTokens of an answer are
-// reserved. The share falls to kLeastOfShare of its first value in kStepsOfFall decode steps. A preemption
-// sets it to the share of the running requests' answers that will be generated after kStepsAfterPreemption
-// more steps.
-constexpr int64_t kMostReservedTokens = 4096;
-constexpr double kLeastOfShare = 0.14;
-constexpr double kStepsOfFall = 600;
-constexpr int64_t kStepsAfterPreemption = 20;
-
 template <class List>
 RequestPtr take_from(List& list, const Request& request) {
   const auto found =
@@ -88,6 +79,13 @@ int64_t Scheduler::slice_tokens(const Request& request, int64_t planned, int64_t
                          std::min(known - planned, serving_.slice_budget(budget)));
 }
 
+// Returns the tokens of a prompt's first slice. SGLang cuts it at the end of a block.
+int64_t Scheduler::first_slice(const Request& request, int64_t there, int64_t budget) const {
+  const bool is_cut = reserves_share() && whole_blocks(request.known_tokens() - there) > budget;
+  if (is_cut && serving_.chunked_prefill) budget -= budget % pool_.unit_tokens();
+  return slice_tokens(request, there, budget);
+}
+
 // Returns how many drafts follow the one token that the request decodes.
 int64_t Scheduler::draft_tokens(const Request& request, int64_t budget) const {
   if (tokens_.draft_tokens == 0) return 0;
@@ -113,8 +111,10 @@ void Scheduler::plan(StepPlan& step, bool throttles) {
   step.clear();
   lacks_blocks_ = false;
   pool_.expire();
+  if (reserves_share()) begin_pass();
   int64_t budget = serving_.max_num_batched_tokens;
   const bool mixes = serving_.schedule == StepOrder::mixed;
+  if (reserves_share() && mixes) budget -= ended_;
   const bool defers = throttles && !left_waiting_ && decodes_something();
   plan_running(step, budget, mixes, !defers);
   if (!step.preempted && !defers) {
@@ -122,7 +122,7 @@ void Scheduler::plan(StepPlan& step, bool throttles) {
     left_waiting_ = !waiting_.empty();
   }
   if (!mixes && step.empty()) plan_running(step, budget, true, false);
-  if (step.decodes_only() && !step.empty()) note_decodes(1);
+  if (reserves_share()) end_pass(step);
   prepare_drafts(step);
 }
 
@@ -131,29 +131,14 @@ void Scheduler::add_restored(StepPlan& step) {
   if (serving_.schedule == StepOrder::prefill_first && step.decoding > 0) return;
   int64_t budget = serving_.max_num_batched_tokens;
   for (const Slice& slice : step.slices) budget -= slice.tokens;
+  if (reserves_share()) count_reserves();
   plan_waiting(step, budget, true);
   prepare_drafts(step);
-}
-
-void Scheduler::note_decodes(int64_t steps) {
-  const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
-  output_share_ =
-      std::max(least, output_share_ - static_cast<double>(steps) * (first - least) / kStepsOfFall);
 }
 
 bool Scheduler::decodes_something() const {
   return std::any_of(running_.begin(), running_.end(),
                      [](const RequestPtr& one) { return one->planned >= one->prompt_end; });
-}
-
-// Returns the KV tokens that admission reserves for the request.
-int64_t Scheduler::reserved_tokens(const Request& request) const {
-  const int64_t all = request.prompt_tokens() + request.output_tokens;
-  if (serving_.admission == Admission::reserve_output) return most_slots(all);
-  const int64_t left = std::min(request.output_tokens - request.generated, kMostReservedTokens);
-  const double share = request.phase == RequestPhase::waiting && !request.restored ? 1 : output_share_;
-  const auto reserved = static_cast<int64_t>(std::ceil(share * static_cast<double>(left)));
-  return std::min(with_lookahead(request.known_tokens() + reserved), most_slots(all));
 }
 
 bool Scheduler::is_decode(const Request& request, int64_t tokens) {
@@ -202,9 +187,13 @@ void Scheduler::plan_running(StepPlan& step, int64_t& budget, bool decodes, bool
     const bool is_decoding = is_decode(request, left);
     if (!(is_decoding ? decodes : prompts)) continue;
     const int64_t drafts = is_decoding ? draft_tokens(request, budget) : 0;
-    if (!make_room(step, budget, i, request.planned + tokens + drafts)) return;
+    if (!make_room(step, budget, i, request.planned + tokens + drafts)) {
+      if (!reserves_share()) return;
+      --i;  // those after it go on
+      continue;
+    }
     add_slice(step, request, tokens, drafts);
-    budget -= tokens + drafts;
+    charge(step.slices.back(), budget);
   }
 }
 
@@ -221,12 +210,17 @@ bool Scheduler::make_room(StepPlan& step, int64_t& budget, std::size_t& place, i
 }
 
 void Scheduler::plan_waiting(StepPlan& step, int64_t& budget, bool only_restored) {
-  bool blocked = only_restored;
-  for (std::size_t place = 0; place < waiting_.size() && budget > 0 && slot_is_free();) {
+  bool blocked = only_restored || is_full_;
+  bool tries = budget > 0 || reserves_share();  // SGLang asks for the first one's room before its budget
+  std::size_t place = 0;
+  while (place < waiting_.size() && tries && slot_is_free()) {
     // A restored request already holds blocks and may pass requests that hold none.
-    if (blocked && restored_waiting_ == 0) return;
+    if (blocked && restored_waiting_ == 0) break;
     if ((blocked && !waiting_[place]->restored) || !admit(place, step, budget, blocked)) ++place;
+    tries = budget > 0;
   }
+  const bool lacks_slots = place < waiting_.size() && tries && !slot_is_free();
+  if (reserves_share() && !only_restored && (lacks_blocks_ || lacks_slots)) is_full_ = true;
 }
 
 // Admits the request if possible. Returns true iff it has left the queue.
@@ -236,7 +230,8 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
     blocked = true;
     return false;
   }
-  const auto fit = [&](const Found& found) { return fits(request, found, budget); };
+  const bool is_first = step.decodes_only();
+  const auto fit = [&](const Found& found) { return fits(request, found, budget, is_first); };
   Admitted admitted;
   if (!request.restored) {
     admitted = admitter_.admit(request, std::ref(fit));
@@ -249,6 +244,7 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
   RequestPtr owned = std::move(waiting_[place]);
   waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(place));
   step.admitted = true;
+  const int64_t free = pool_.free();
   if (!request.restored) {
     pool_.hold(request.chain, admitted.held_tokens, request.holding);
     request.planned = request.computed = admitted.tokens;
@@ -258,33 +254,40 @@ bool Scheduler::admit(std::size_t place, StepPlan& step, int64_t& budget, bool& 
     request.phase = RequestPhase::loading;
     if (admitted.outcome == Outcome::computes_beside) ++computing_beside_;
     loading_.push_back(std::move(owned));
+    open_tokens_ -= (free - pool_.free()) * pool_.unit_tokens();
+    if (reserves_share()) offset_tokens_ += static_cast<double>(reserve_of_restored(request));
     return true;
   }
   request.phase = RequestPhase::running;
   request.prompt_end = request.known_tokens();
   running_.push_back(std::move(owned));
-  const int64_t tokens = slice_tokens(request, request.planned, budget);
+  open_tokens_ -= (free - pool_.free()) * pool_.unit_tokens();
+  const int64_t tokens = first_slice(request, request.planned, budget);
   if (tokens == 0 && request.known_tokens() > request.planned) return true;
   KVCAP_CHECK(grow(request, request.planned + tokens));
   add_slice(step, request, tokens, 0);
-  budget -= tokens;
+  charge(step.slices.back(), budget);
+  if (reserves_share() && pool_.is_plain() && unreserved_tokens() <= 0) lacks_blocks_ = blocked = true;
   return true;
 }
 
-// True iff there are blocks for the request and, if it runs immediately, enough `budget` for its first slice.
-bool Scheduler::fits(const Request& request, const Found& found, int64_t budget) {
+// True iff there are blocks for the request and, if it runs at once, `budget` for its first slice.
+bool Scheduler::fits(const Request& request, const Found& found, int64_t budget, bool is_first) {
   if (!has_room(request, found)) {
     lacks_blocks_ = true;
     return false;
   }
+  if (budget <= 0) return false;
   const int64_t there = request.restored ? request.planned : found.gpu.tokens + request.free_tokens;
   const int64_t left = request.known_tokens() - there;
   if (found.load_tokens > 0 || left <= 0) return true;
-  const bool is_whole = serving_.slice_budget(left) <= budget;
-  return (serving_.chunked_prefill || is_whole) && slice_tokens(request, there, budget) > 0;
+  bool is_whole = serving_.slice_budget(left) <= budget;
+  if (reserves_share()) is_whole = left <= budget && (is_first || whole_blocks(left) < budget);
+  return (serving_.chunked_prefill || is_whole) && first_slice(request, there, budget) > 0;
 }
 
 bool Scheduler::has_room(const Request& request, const Found& found) const {
+  if (reserves_share() && pool_.is_plain()) return has_reserve(request, found);
   int64_t free = pool_.free() - found.gpu.unheld;
   if (serving_.watermark > 0 && !running_.empty()) {
     free -= static_cast<int64_t>(serving_.watermark * static_cast<double>(pool_.total()));
@@ -342,13 +345,20 @@ bool Scheduler::grow(Request& request, int64_t tokens) {
 // Names prompt blocks as soon as a plan fills them, and blocks of generated tokens when these are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
   if (!request.named) return;
-  const int64_t most = serving_.cache_generated ? request.known_tokens() : request.prompt_tokens();
-  pool_.name(request.chain, std::min(tokens, most), request.holding, request.prompt_tokens());
+  pool_.name(request.chain, std::min(tokens, nameable_tokens(request)), request.holding,
+             request.prompt_tokens());
+}
+
+// SGLang names the blocks of an answer when it ends, or with the prompt after a retraction.
+int64_t Scheduler::nameable_tokens(const Request& request) const {
+  if (!serving_.cache_generated) return request.prompt_tokens();
+  if (names_answers_at_end() && !ended(request)) return std::max(request.prompt_tokens(), request.prompt_end);
+  return request.known_tokens();
 }
 
 // Returns the place of the running request that is preempted first.
 std::size_t Scheduler::victim() const {
-  if (!has_priorities()) return running_.size() - 1;
+  if (!has_priorities()) return reserves_share() ? shortest_answer() : running_.size() - 1;
   const auto last =
       std::max_element(running_.begin(), running_.end(),
                        [](const RequestPtr& a, const RequestPtr& b) { return a->number < b->number; });
@@ -368,12 +378,7 @@ void Scheduler::preempt(std::size_t place, StepPlan& step, int64_t& budget) {
     victim->drafts_ahead -= slice.drafts;
   }
   step.keep([&](const Slice& slice) { return slice.request != victim.get(); });
-  int64_t generated = 0, answers = 0;
-  for (const RequestPtr& request : running_) {
-    generated += request->generated + kStepsAfterPreemption;
-    answers += request->output_tokens;
-  }
-  output_share_ = std::min(1.0, static_cast<double>(generated) / static_cast<double>(answers + 1));
+  if (reserves_share()) note_preemption();
   pool_.give_back(victim->holding);
   victim->orphans += victim->ahead - victim->drafts_ahead;
   victim->planned = victim->computed = victim->ahead = victim->drafts_ahead = 0;
@@ -382,6 +387,7 @@ void Scheduler::preempt(std::size_t place, StepPlan& step, int64_t& budget) {
   victim->phase = RequestPhase::waiting;
   admitter_.preempted(*victim);
   if (has_priorities()) return insert_in_order(std::move(victim));
+  if (reserves_share()) return waiting_.push_back(std::move(victim));
   waiting_.push_front(std::move(victim));
 }
 
@@ -428,9 +434,8 @@ int64_t Scheduler::most_steps(const StepPlan& step, bool has_following, int64_t 
     }
     return needed <= pool_.free();
   };
-  // The number of tokens that an admission reserves falls with every step.
-  const double least = kLeastOfShare * serving_.reserved_output_share;
-  if (lacks_blocks_ && serving_.admission == Admission::reserve_share && output_share_ > least) return 0;
+  // The next plan tries again to admit.
+  if (ended_wait_ && !waiting_.empty()) return 0;
   if (at_most <= 0) return 0;
   if (fit(at_most)) return at_most;
   int64_t low = 0;
@@ -451,7 +456,8 @@ void Scheduler::skip(StepPlan& step, StepPlan* following, int64_t steps,
     KvGrowth growth{&request.holding, in_pool(request)};
     if (request.named) {
       growth.chain = request.chain;
-      growth.nameable = serving_.cache_generated ? request.known_tokens() + steps : request.prompt_tokens();
+      growth.nameable = nameable_tokens(request);
+      if (serving_.cache_generated && !names_answers_at_end()) growth.nameable += steps;
       growth.prompt_tokens = request.prompt_tokens();
     }
     growths_.push_back(growth);
@@ -497,6 +503,7 @@ int64_t Scheduler::finish(const Slice& slice, int64_t tokens) {
 
 RequestPtr Scheduler::remove(Request& request) {
   pool_.give_back(request.holding);
+  if (reserves_share()) note_end(request);
   if (request.phase == RequestPhase::running) return take_from(running_, request);
   KVCAP_CHECK(request.phase == RequestPhase::waiting);
   if (request.restored) --restored_waiting_;

@@ -19,6 +19,7 @@
 //   - If tokens are drafted (speculation/speculation.h), a decode also computes the drafts after its token. A
 //     plan made while the previous step runs assumes that all drafts of that step are accepted; finish()
 //     takes rejected ones back. No slot beyond the longest sequence is taken.
+//   - Admission::reserve_share is SGLang's PrefillAdder, with what SGLang does besides (reserved_share.cpp).
 //   - Contexts are restored from the tiers concurrently with steps. A request being restored holds blocks for
 //     the loaded tokens, takes no sequence slot, is not preempted and does not block following requests.
 //
@@ -177,7 +178,7 @@ class Scheduler {
   double output_share() const { return output_share_; }
   std::size_t requests() const { return admitted() + waiting_.size(); }
   bool slot_is_free() const {
-    return static_cast<int64_t>(running_.size()) + computing_beside_ < serving_.max_num_seqs;
+    return std::ssize(running_) + computing_beside_ + ended_ < serving_.max_num_seqs;
   }
   // Plans the next step as if no request were admitted.
   void outlook(StepPlan& step) const;
@@ -196,31 +197,45 @@ class Scheduler {
   bool make_room(StepPlan& step, int64_t& budget, std::size_t& place, int64_t tokens);
   void plan_waiting(StepPlan& step, int64_t& budget, bool only_restored = false);
   bool admit(std::size_t place, StepPlan& step, int64_t& budget, bool& blocked);
-  bool fits(const Request& request, const Found& found, int64_t budget);
+  bool fits(const Request& request, const Found& found, int64_t budget, bool is_first);
   bool has_room(const Request& request, const Found& found) const;
   // True iff some request holds blocks but is not running.
   bool parks() const { return !loading_.empty() || restored_waiting_ > 0; }
   int64_t reserved_tokens(const Request& request) const;
+  // Admission::reserve_share.
+  void begin_pass();
+  void count_reserves();
+  void end_pass(const StepPlan& step);
+  bool has_reserve(const Request& request, const Found& found) const;
+  int64_t reserve_of_restored(const Request& request) const;
+  double unreserved_tokens() const { return static_cast<double>(open_tokens_) - offset_tokens_; }
+  void charge(const Slice& slice, int64_t& budget);
+  int64_t whole_blocks(int64_t tokens) const;
   void note_decodes(int64_t steps);
+  void note_preemption();
+  void note_end(const Request& request);
+  std::size_t shortest_answer() const;
   int64_t owed_blocks(const Request* but = nullptr) const;
   int64_t missing_blocks(const Request& request, int64_t tokens) const;
   static int64_t in_pool(const Request& request);
   int64_t in_blocks(const Request& request, int64_t tokens) const;
   int64_t slice_tokens(const Request& request, int64_t planned, int64_t budget) const;
+  int64_t first_slice(const Request& request, int64_t there, int64_t budget) const;
   int64_t draft_tokens(const Request& request, int64_t budget) const;
   bool decodes_something() const;
   void prepare_drafts(const StepPlan& step) const;
   int64_t with_lookahead(int64_t tokens) const;
   bool grow(Request& request, int64_t tokens);
   void name_blocks(Request& request, int64_t tokens);
+  int64_t nameable_tokens(const Request& request) const;
   void preempt(std::size_t place, StepPlan& step, int64_t& budget);
   std::size_t victim() const;
   bool has_priorities() const { return serving_.scheduling_policy == SchedulingPolicy::priority; }
   void insert_in_order(RequestPtr request);
   void add_slice(StepPlan& step, Request& request, int64_t tokens, int64_t drafts);
-  bool reserves_output() const {
-    return serving_.admission == Admission::reserve_output || serving_.admission == Admission::reserve_share;
-  }
+  bool reserves_share() const { return serving_.admission == Admission::reserve_share; }
+  bool names_answers_at_end() const { return reserves_share() && pool_.is_plain(); }
+  bool reserves_output() const { return serving_.admission == Admission::reserve_output || reserves_share(); }
   static bool is_decode(const Request& request, int64_t tokens);
   void check_room() const;
 
@@ -233,6 +248,15 @@ class Scheduler {
   std::vector<RequestPtr> loading_;
   std::vector<KvGrowth> growths_;  // scratch of skip()
   double output_share_;
+  // Admission::reserve_share: tokens in free blocks when the pass began, less the hits of its prompts; what
+  // is reserved of them; whether admissions wait for a request to end (batch_is_full); ended requests that
+  // hold their slots until a step decodes; and of the last plan, whether it cut a prompt, had prompts, or
+  // ended the wait.
+  int64_t open_tokens_ = 0;
+  double offset_tokens_ = 0;
+  bool is_full_ = false;
+  int64_t ended_ = 0;
+  bool cut_a_prompt_ = false, had_prompts_ = false, ended_wait_ = false;
   int64_t computing_beside_ = 0;  // requests in loading_ that take a sequence slot
   bool lacks_blocks_ = false;
   bool left_waiting_ = false;     // the last plan that could admit requests left some waiting

@@ -16,9 +16,10 @@ constexpr std::array kEngines = {
         EngineKind::sglang, "sglang",
         "SGLang: prompts run first and alone, in slices of 8,192 tokens; reuse by token; admission reserves "
         "a falling share of each answer",
-        "docs server_arguments.md@004813e, schedule_policy.py@00550cd, hiradix_cache.py@263bc85",
-        "the lpm order, in-batch prefix checks, retraction of the request with the fewest tokens (here: "
-        "of the one admitted last), chunk sizes by GPU memory (kvcap run --from sets them)",
+        "docs server_arguments.md@004813e, scheduler.py@0003215, schedule_policy.py@00550cd, "
+        "hiradix_cache.py@263bc85",
+        "the lpm order, in-batch prefix checks, eviction of whole nodes of the radix tree (here: of single "
+        "blocks), chunk sizes by GPU memory (kvcap run --from sets them)",
         [](ServingOptions& options) {
           options.block_size = 1;
           options.schedule = StepOrder::prefill_first;

@@ -469,35 +469,5 @@ TEST(Scheduler, LeavesAShareOfTheBlocksFreeWhileOthersRun) {
   EXPECT_EQ(alone.step(), "0:0+38!");
 }
 
-// Twelve blocks. The first request holds 2 and has 19 tokens to answer, of which 0.7 are reserved: 8 + 13.3
-// tokens, 6 blocks. The second needs 4 + 20 = 24 tokens, 6 blocks; with a 25th it needs 7.
-TEST(Scheduler, ReservesAShareOfTheAnswersUnderWay) {
-  Settings with = options();
-  with.serving.admission = Admission::reserve_share;
-  const auto admits = [&](int64_t second_output) {
-    Engine engine(with, 12);
-    engine.ask({{kText, 0, 7}}, 20);
-    EXPECT_EQ(engine.step(), "0:0+7!");
-    engine.ask({{kOther, 0, 4}}, second_output);
-    return engine.step();
-  };
-  EXPECT_EQ(admits(20), "0:7+1! 1:0+4!");
-  EXPECT_EQ(admits(22), "0:7+1!");
-}
-
-// 0.7 x 0.86 / 600 a step, down to 0.7 x 0.14.
-TEST(Scheduler, ReservesLessWithEveryDecodeStep) {
-  Settings with = options();
-  with.serving.admission = Admission::reserve_share;
-  Engine engine(with, 1000);
-  engine.ask({{kText, 0, 4}}, 2000);
-  engine.step();
-  EXPECT_DOUBLE_EQ(engine.scheduler().output_share(), 0.7);
-  for (int step = 0; step < 300; ++step) engine.step();
-  EXPECT_NEAR(engine.scheduler().output_share(), 0.7 - 300 * 0.7 * 0.86 / 600, 1e-12);
-  for (int step = 0; step < 400; ++step) engine.step();
-  EXPECT_NEAR(engine.scheduler().output_share(), 0.7 * 0.14, 1e-12);
-}
-
 }  // namespace
 }  // namespace kvcap::scheduler_test
