@@ -1,12 +1,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/random.h"
+#include "cost/routes.h"
 #include "des/world.h"
 #include "unit/cost_examples.h"
 #include "unit/own_process.h"
@@ -199,6 +204,112 @@ TEST_F(SimgridWorld, MovesBytesInTimeAfterDatesAtWhichNothingMoved) {
   });
   expect_dates(began_s_, {1e7, 2e7});
   expect_dates(ended_s_, {1e7 + 0.75, 1e7 + 2});
+}
+
+struct Flow {
+  Tier from, to;
+  double start_s = 0, alone_s = 0;
+  double left_bytes = 0, bytes_per_s = 0, end_s = kNever_s;
+};
+
+// How often the bytes of a flow cross each road; the flash of an SSD is one for reads and writes.
+std::map<int, int> crossings_of(const HardwareProfile& hardware, const Flow& flow) {
+  std::map<int, int> crossings;
+  for (const Hop& hop : route(hardware, 1, flow.from, flow.to).hops) {
+    crossings[static_cast<int>(hop.resource)] += hop.crossings;
+    if (hop.resource == Resource::ssd_read || hop.resource == Resource::ssd_write) ++crossings[-1];
+  }
+  return crossings;
+}
+
+// Max-min sharing by progressive filling: all rates grow alike until a road is full. The flows on it keep
+// theirs, and the others grow on.
+void share(const HardwareProfile& hardware, const std::vector<Flow*>& flows) {
+  std::map<int, double> left = {
+      {-1, std::max(hardware.ssd->read_bandwidth_bytes_per_s, hardware.ssd->write_bandwidth_bytes_per_s)}};
+  for (const Flow* flow : flows) {
+    for (const Hop& hop : route(hardware, 1, flow->from, flow->to).hops)
+      left[static_cast<int>(hop.resource)] = hop.bytes_per_s;
+  }
+  std::vector<Flow*> growing = flows;
+  for (double level = 0; !growing.empty();) {
+    double grows = kNever_s;
+    std::map<int, int> users;
+    for (const Flow* flow : growing) {
+      for (const auto& [road, times] : crossings_of(hardware, *flow)) users[road] += times;
+    }
+    for (const auto& [road, times] : users) grows = std::min(grows, left[road] / times);
+    level += grows;
+    for (const auto& [road, times] : users) left[road] -= grows * times;
+    std::erase_if(growing, [&](Flow* flow) {
+      flow->bytes_per_s = level;
+      const auto crossings = crossings_of(hardware, *flow);
+      return std::any_of(crossings.begin(), crossings.end(),
+                         [&](const auto& one) { return left[one.first] < 1; });
+    });
+  }
+}
+
+// Sets the ends of flows, which are in order of their starts; each lane carries one after the other.
+void carry(const HardwareProfile& hardware, std::vector<Flow>& flows) {
+  for (double now_s = 0;;) {
+    std::vector<Flow*> carried;
+    double next_s = kNever_s;
+    for (Flow& flow : flows) {
+      const bool is_behind = std::any_of(carried.begin(), carried.end(), [&](const Flow* other) {
+        return other->from == flow.from && other->to == flow.to;
+      });
+      if (flow.start_s > now_s) next_s = std::min(next_s, flow.start_s);
+      if (flow.start_s <= now_s && flow.end_s == kNever_s && !is_behind) carried.push_back(&flow);
+    }
+    if (carried.empty() && next_s == kNever_s) return;
+    share(hardware, carried);
+    for (const Flow* flow : carried) next_s = std::min(next_s, now_s + flow->left_bytes / flow->bytes_per_s);
+    for (Flow* flow : carried) {
+      flow->left_bytes -= (next_s - now_s) * flow->bytes_per_s;
+      if (flow->left_bytes < 1) flow->end_s = next_s;
+    }
+    now_s = next_s;
+  }
+}
+
+TEST_F(SimgridWorld, EndsTransfersWhenTheirSharesOfTheLinksEndThem) {
+  const std::vector<std::pair<Tier, Tier>> lanes = {{Tier::dram, Tier::hbm},
+                                                    {Tier::ssd, Tier::hbm},
+                                                    {Tier::hbm, Tier::dram},
+                                                    {Tier::hbm, Tier::ssd},
+                                                    {Tier::dram, Tier::ssd}};
+  const RandomStream random(5, "flows");
+  std::vector<Flow> flows;
+  double start_s = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const auto& [from, to] = lanes[static_cast<std::size_t>(random.uniform(i, 0) * 5)];
+    start_s += 0.4 * random.exponential(i, 1);
+    Flow flow{from, to, start_s, 0.01 + random.exponential(i, 2)};
+    flow.left_bytes = flow.alone_s * route(hardware_, 1, from, to).bytes_per_s();
+    flows.push_back(flow);
+  }
+  std::vector<double> ends_s(flows.size());
+  std::size_t begun = 0;
+  world_->run([&](double now_s) -> double {
+    for (; begun < flows.size() && flows[begun].start_s <= now_s + 1e-9; ++begun) {
+      node()
+          .lane(flows[begun].from, flows[begun].to)
+          .move(flows[begun].alone_s, 0, [&, i = begun](TransferPhase phase) {
+            if (phase == TransferPhase::ended) ends_s[i] = world_->now_s();
+          });
+    }
+    if (begun < flows.size()) return flows[begun].start_s;
+    return now_s < 1000 ? 1000 : -1;
+  });
+  carry(hardware_, flows);
+  int64_t alone = 0;
+  for (std::size_t i = 0; i < flows.size(); ++i) {
+    EXPECT_NEAR(ends_s[i], flows[i].end_s, 1e-7) << i;
+    alone += std::abs(flows[i].end_s - flows[i].start_s - flows[i].alone_s) < 1e-6;
+  }
+  EXPECT_GT(alone, 10);  // had their routes to themselves
+  EXPECT_LT(alone, 100);
 }
 
 TEST_F(SimgridWorld, TellsNothingOfWhatWasLostWithItsNode) {
