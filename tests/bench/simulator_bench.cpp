@@ -34,24 +34,11 @@
 #include <string>
 #include <vector>
 
-#include "plan/workers.h"
-#include "run/simulate.h"
+#include "bench/measure.h"
 #include "scenario/load.h"
 
 namespace kvcap {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Runs `measure` in a worker process and returns its result.
-double in_worker(const std::function<double()>& measure) {
-  const Job job = [&](std::size_t, std::atomic<int64_t>&) { return std::to_string(measure()); };
-  return std::stod(run_in_workers(1, job).front());
-}
 
 constexpr int kSleeps = 200'000;
 
@@ -84,19 +71,6 @@ Scenario chat_scenario(const std::string& policy, int64_t sessions, bool real) {
       "policy": {"name": ")" +
           policy + R"(", "tiers": [{"kind": "ssd"}]}})",
       "bench", {});
-}
-
-double simulate_s(const Scenario& scenario, const Workload& workload) {
-  const auto start = Clock::now();
-  const RunResult result = simulate(scenario, workload);
-  const double seconds = seconds_since(start);
-  benchmark::DoNotOptimize(result.turns.data());
-  return seconds;
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
 }
 
 // Each run is between two measurements of sleep_for, so that a temporary slowdown of the machine affects
