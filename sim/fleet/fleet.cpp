@@ -244,8 +244,8 @@ void Fleet::learn(const Pool& pool, const TurnText& text, std::span<const Part> 
     facts = {.up = facts.up, .turns = facts.turns};
     if (!facts.up) continue;
     if (pool.router.scrapes()) scrape(node, facts, now_s);
-    const bool reports = kind == IndexKind::events && now_s > member.quiet_until_s;
-    if (reads_engines || looks || reports) catch_up(member, now_s);
+    const bool has_changed = kind != IndexKind::approximate && now_s > member.quiet_until_s;
+    if (reads_engines || has_changed) catch_up(member, now_s);
     if (reads_engines) read_engine(*member.instance, facts);
     if (looks) facts.found_tokens = member.instance->found_tokens(text);
     facts.tokens_in_flight = member.view.tokens_in_flight();
