@@ -123,10 +123,12 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
   std::vector<BoughtSize> sizes;
   for (Tier tier : kHostTiers) {
     if (!has_tier(scenario.hardware, tier)) continue;
+    const TierFacts facts = *tier_facts(scenario.hardware, tier);
     const bool is_used = keeps_in(scenario, tier), is_whole = pays_devices(scenario, tier);
-    if (!is_used && !is_whole) continue;
-    BoughtSize& bought = sizes.emplace_back(BoughtSize{
-        .tier = tier, .bytes = tier_facts(scenario.hardware, tier)->capacity_bytes, .is_used = is_used});
+    // Devices that the rent includes cost nothing if they stay empty.
+    if (!is_used && !(is_whole && facts.rent_free_bytes < facts.capacity_bytes)) continue;
+    BoughtSize& bought =
+        sizes.emplace_back(BoughtSize{.tier = tier, .bytes = facts.capacity_bytes, .is_used = is_used});
     if (scenario.policy.tiers && !is_whole) {
       for (const TierOptions& one : *scenario.policy.tiers) {
         if (one.kind == tier) bought.bytes = one.capacity_bytes.value_or(bought.bytes);
