@@ -102,7 +102,8 @@ class PageCommands : public Reader, public testing::WithParamInterface<Shown> {
 };
 
 TEST_P(PageCommands, RunAsTheyStand) {
-  for (const std::string& command : blocks_of(GetParam().file)[GetParam().index].commands) {
+  const std::vector<Block> blocks = blocks_of(GetParam().file);
+  for (const std::string& command : blocks[GetParam().index].commands) {
     const Outcome outcome = shell(command, 300);
     EXPECT_EQ(outcome.exit_code, 0) << command << '\n' << outcome.err;
   }

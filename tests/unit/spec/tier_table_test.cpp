@@ -79,10 +79,10 @@ TEST(TierTable, IsNamedInResultsOfMachinesThatHaveItAndInNoOthers) {
   for (const Metric& one : without.metrics) EXPECT_EQ(one.name.find("cxl"), std::string::npos) << one.name;
 }
 
-TEST(TierTable, IsBilledByItsBytes) {
+TEST(TierTable, IsBilledByItsDevices) {
   const RunResult result = run(load({R"(policy.tiers=[{"kind":"cxl","capacity_bytes":1e12}])"}));
-  // 1,000 GB at 0.0044 $ an hour, for the run.
-  const double usd = 1000 * 0.0044 * result.number("duration") / 3600;
+  // All expanders of the profile, 2,048 GB at 0.0044 $ per GB and hour, though the tier has 1,000 GB.
+  const double usd = 2048 * 0.0044 * result.number("duration") / 3600;
   EXPECT_NEAR(result.number("cost.cxl_usd"), usd, 1e-9 * usd);
   EXPECT_NEAR(result.number("cost.total_usd"), usd + result.number("cost.gpu_usd"), 1e-9);
   EXPECT_EQ(result.number("cost.dram_usd"), 0);
