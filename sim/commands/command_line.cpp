@@ -61,7 +61,8 @@ std::string refuse_no_integer(const std::string& text) {
 // CLI11 reads "nan" and "inf" as numbers, which no option means.
 std::string refuse_no_number(const std::string& text) {
   double value = 0;
-  return lexical_cast(text, value) && std::isfinite(value) ? "" : refusal(text, "a number");
+  if (!lexical_cast(text, value)) return refusal(text, "a number");
+  return std::isfinite(value) ? "" : refusal(text, "a finite number");
 }
 
 }  // namespace

@@ -330,7 +330,8 @@ TEST(Disaggregation, EachPoolHasItsOwnGpusAndTheSlowerEndSetsTheRate) {
   EXPECT_EQ(decode.hardware.gpu.count, 4);
   EXPECT_NEAR(result.turns.front().ttft_s, prefill_s + transfer_s + step_s, kNear_s);
   EXPECT_NEAR(result.turns.front().transfer_s, transfer_s, kNear_s);
-  EXPECT_NEAR(result.number("cost.usd_per_hour"), 2 * (2 * 2 + 4), 1e-9);
+  // Eight GPUs at 2 $ per hour, and the SSDs of the two prefill nodes at 0.656 $ each.
+  EXPECT_NEAR(result.number("cost.usd_per_hour"), 8 * 2 + 2 * 0.656, 1e-9);
 }
 
 TEST(Disaggregation, RanksOfAPoolDivideItsNodeAndItsTurns) {

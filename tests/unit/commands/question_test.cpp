@@ -377,7 +377,7 @@ TEST_F(Question, RefusesARateThatIsNoNumber) {
     const Outcome outcome =
         kvcap({"run", "--model", "llama-3.1-8b", "--gpu", "h100-sxm", "--workload", "chat", "--rate", rate});
     EXPECT_EQ(outcome.exit_code, 2) << rate;
-    EXPECT_NE(outcome.err.find(std::string("found ") + rate + ", allowed: a finite number"),
+    EXPECT_NE(outcome.err.find(std::string("found \"") + rate + "\", allowed: a finite number"),
               std::string::npos)
         << outcome.err;
   }

@@ -432,7 +432,7 @@ TEST_F(ForeignLog, OfBurstGptHasSessionsInItsThirdPart) {
            "40.0,s,1,GPT-4,90,5,95,Conversation log\n");
   EXPECT_EQ(turns_of(source), (Turns{{10, 100, 50}, {30, 20, 5}, {40, 90, 5}, {20, 36, 29}}));
   EXPECT_EQ(source.parents[2], kNoParent);
-  EXPECT_NE(source.notes[0].find("in 1 of 2 later turns the prompt is no longer"), std::string::npos)
+  EXPECT_NE(source.notes[0].find("in 1 of 2 later turns nothing is left"), std::string::npos)
       << source.notes[0];
 }
 
