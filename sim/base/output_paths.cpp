@@ -54,7 +54,7 @@ void refuse_root_folder(const std::string& option, const fs::path& folder) {
   const bool is_root = fs::weakly_canonical(absolute, none).relative_path().empty() && !none;
   if (!is_root && !is_same_file(folder, absolute.root_path())) return;
   throw InputError(option + ": found \"" + folder.string() +
-                   "\", the root of all folders (is a shell variable not set?), allowed: a folder in it");
+                   "\", the root directory (is a shell variable unset?), allowed: a folder below it");
 }
 
 void refuse_one_path(const std::string& option, const fs::path& path, const fs::path& other) {

@@ -240,7 +240,7 @@ Overrides with_set_tiers(Overrides setting, const Overrides& set) {
   return setting;
 }
 
-// Returns the base scenario of a question without a file, as JSON.
+// Returns, as JSON, the base scenario of a command that is given by options alone, without a file.
 static std::string base_of(const QuestionArgs& args) {
   std::string name = args.model.empty() ? "" : std::filesystem::path(args.model).filename().string();
   name += (name.empty() ? "" : "-") + std::filesystem::path(args.workload).stem().string();

@@ -36,7 +36,7 @@ struct Transfer {
 class SimgridLane;
 
 // A link, and the lanes whose bytes flow over it with the bandwidth that each would use if nothing slowed it.
-struct Road {
+struct SharedLink {
   struct User {
     SimgridLane* lane = nullptr;
     double bytes_per_s = 0;
@@ -45,23 +45,23 @@ struct Road {
   sg4::Link* link = nullptr;
   std::vector<User> users = {};
 
-  bool is_crowded() const {
+  bool is_contended() const {
     double asked_bytes_per_s = 0;
     for (const User& user : users) asked_bytes_per_s += user.bytes_per_s;
     return asked_bytes_per_s > link->get_bandwidth() * (1 + 1e-9);
   }
 };
 
-// A road of a lane, and how often its bytes cross it.
+// A link of a lane, and how often its bytes cross it.
 struct Crossing {
-  Road* road = nullptr;
+  SharedLink* shared = nullptr;
   int times = 0;
 };
 
-// A lane with one transfer in flight at a time: a single transfer uses the full bandwidth of the route, and
-// more would only share it. A transfer
-// has its whole route, and so a known end, as long as none of its roads is crowded. Once one is, SimGrid
-// shares it between the transfers that use it.
+// A lane carries one transfer at a time: a single transfer already uses the full bandwidth of its route, and
+// concurrent ones would only share it. As long as no link of its route is contended, a transfer gets the full
+// bandwidth, so that its end is known. Once a link is contended, SimGrid divides its bandwidth among the
+// transfers that use it.
 class SimgridLane : public Lane, public Server<Transfer> {
  public:
   SimgridLane(Clock& clock, Timers& timers, Agenda& agenda, sg4::Host* from, sg4::Host* to, Route route,
@@ -94,7 +94,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
   void drop_all() {
     give_up();
     queued_s_ = 0;
-    leave_roads();
+    leave_links();
   }
 
  private:
@@ -114,14 +114,14 @@ class SimgridLane : public Lane, public Server<Transfer> {
     flow_ = Flow::alone;
     pending_.pass(current_.alone_s, [this] { carried(); });
     for (const Crossing& crossing : crossings_) {
-      Road& road = *crossing.road;
-      road.users.push_back({this, crossing.times * route_.bytes_per_s()});
-      if (!road.is_crowded()) continue;
-      for (const Road::User& user : road.users) user.lane->share();
+      SharedLink& shared = *crossing.shared;
+      shared.users.push_back({this, crossing.times * route_.bytes_per_s()});
+      if (!shared.is_contended()) continue;
+      for (const SharedLink::User& user : shared.users) user.lane->share();
     }
   }
 
-  // One of its roads is crowded from now on.
+  // One of its links is contended from now on.
   void share() {
     if (flow_ != Flow::alone || pending_.left_s() <= kResolution_s) return;
     const double left_s = pending_.left_s();
@@ -142,16 +142,17 @@ class SimgridLane : public Lane, public Server<Transfer> {
   }
 
   void carried() {
-    leave_roads();
+    leave_links();
     report(now_s());
     arrived();
     go_on();
   }
 
-  void leave_roads() {
+  void leave_links() {
     if (std::exchange(flow_, Flow::none) == Flow::none) return;
     for (const Crossing& crossing : crossings_) {
-      std::erase_if(crossing.road->users, [this](const Road::User& user) { return user.lane == this; });
+      std::erase_if(crossing.shared->users,
+                    [this](const SharedLink::User& user) { return user.lane == this; });
     }
   }
 
@@ -237,7 +238,7 @@ class SimgridNode : public Node {
         compute_(clock, timers, agenda) {}
 
   // `remote`: the link of the remote tier that all nodes share; nullptr if they share none.
-  void build(const HardwareProfile& hardware, int64_t gpus, Road* remote) {
+  void build(const HardwareProfile& hardware, int64_t gpus, SharedLink* remote) {
     if (remote) links_[Resource::remote] = remote;
     make_duplex(hardware.pcie, static_cast<double>(gpus));
     for (Tier from : kTiers) {
@@ -270,10 +271,10 @@ class SimgridNode : public Node {
     auto* sink = zone_->create_host(label + "-to", 1);
     std::vector<sg4::LinkInRoute> links;
     std::vector<Crossing> crossings;
-    const auto cross = [&](Road* road) {
-      links.emplace_back(road->link);
-      const auto crossed = std::ranges::find(crossings, road, &Crossing::road);
-      crossed == crossings.end() ? crossings.push_back({road, 1}) : void(++crossed->times);
+    const auto cross = [&](SharedLink* shared) {
+      links.emplace_back(shared->link);
+      const auto crossed = std::ranges::find(crossings, shared, &Crossing::shared);
+      crossed == crossings.end() ? crossings.push_back({shared, 1}) : void(++crossed->times);
     };
     for (const Hop& hop : way.hops) {
       for (int i = 0; i < hop.crossings; ++i) cross(link(hop));
@@ -288,8 +289,8 @@ class SimgridNode : public Node {
                                                        std::move(crossings), observer_);
   }
 
-  Road* link(const Hop& hop) {
-    Road*& made = links_[hop.resource];
+  SharedLink* link(const Hop& hop) {
+    SharedLink*& made = links_[hop.resource];
     if (!made) made = make_link(std::string(kResourceNames[index(hop.resource)]), hop.bytes_per_s);
     return made;
   }
@@ -304,7 +305,7 @@ class SimgridNode : public Node {
 
   // Returns a link for what reads and writes of the SSDs share (flash, controllers). It has the bandwidth of
   // the faster direction.
-  Road* ssd_media(const Ssd& ssd) {
+  SharedLink* ssd_media(const Ssd& ssd) {
     if (!ssd_media_) {
       const double faster = std::max(ssd.read_bandwidth_bytes_per_s, ssd.write_bandwidth_bytes_per_s);
       ssd_media_ = make_link("ssd_media", static_cast<double>(ssd.count) * faster);
@@ -312,10 +313,10 @@ class SimgridNode : public Node {
     return ssd_media_;
   }
 
-  Road* make_link(const std::string& of, double bytes_per_s) {
+  SharedLink* make_link(const std::string& of, double bytes_per_s) {
     sg4::Link* made = zone_->create_link(prefix_ + of, bytes_per_s)->set_latency(0);
     made->seal();
-    return &roads_.emplace_back(Road{made});
+    return &shared_links_.emplace_back(SharedLink{made});
   }
 
   Clock& clock_;
@@ -324,10 +325,10 @@ class SimgridNode : public Node {
   sg4::NetZone* zone_;
   std::string prefix_;
   LinkObserver observer_;
-  std::deque<Road> roads_;  // the lanes refer to them
-  std::map<Resource, Road*> links_;
-  Road* ssd_media_ = nullptr;
-  Road* pcie_duplex_ = nullptr;
+  std::deque<SharedLink> shared_links_;  // the lanes refer to them
+  std::map<Resource, SharedLink*> links_;
+  SharedLink* ssd_media_ = nullptr;
+  SharedLink* pcie_duplex_ = nullptr;
   std::map<std::pair<Tier, Tier>, std::unique_ptr<SimgridLane>> lanes_;
   SimgridComputeQueue compute_;
 };
@@ -365,10 +366,10 @@ class SimgridWorld : public World {
     auto* root = many ? sg4::create_empty_zone("root") : sg4::create_full_zone("root");
     // SimGrid keeps a cancelled alarm until the next event, so every alarm gets a core.
     clock_host_ = root->create_host("clock", 1)->set_core_count(kMostAlarms);
-    Road* remote = nullptr;
+    SharedLink* remote = nullptr;
     if (const std::optional<Remote>& shared = nodes.front().hardware->remote; shared_remote && shared) {
-      remote = &roads_.emplace_back(
-          Road{root->create_link("remote", shared->bandwidth_bytes_per_s)->set_latency(0)});
+      remote = &shared_links_.emplace_back(
+          SharedLink{root->create_link("remote", shared->bandwidth_bytes_per_s)->set_latency(0)});
       remote->link->seal();
     }
     if (interconnect) connect(root, *interconnect, nodes);
@@ -432,13 +433,13 @@ class SimgridWorld : public World {
   void connect(sg4::NetZone* root, const Interconnect& interconnect, const std::vector<NodeParts>& nodes) {
     auto* zone = sg4::create_full_zone("interconnect")->set_parent(root);
     std::vector<sg4::Host*> hosts;
-    std::vector<Road*> ways;
+    std::vector<SharedLink*> ways;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const std::string prefix = "interconnect-" + std::to_string(i);
       const Route& end = i < interconnect.senders ? interconnect.sends : interconnect.receives;
       hosts.push_back(zone->create_host(prefix, 1));
-      ways.push_back(
-          &roads_.emplace_back(Road{zone->create_link(prefix + "-link", end.bytes_per_s())->set_latency(0)}));
+      ways.push_back(&shared_links_.emplace_back(
+          SharedLink{zone->create_link(prefix + "-link", end.bytes_per_s())->set_latency(0)}));
       ways.back()->link->seal();
     }
     const double slower_bytes_per_s = interconnect.route().bytes_per_s();
@@ -511,7 +512,7 @@ class SimgridWorld : public World {
   Clock clock_;
   Timers timers_;
   Agenda agenda_;
-  std::deque<Road> roads_;  // the lanes refer to them
+  std::deque<SharedLink> shared_links_;  // the lanes refer to them
   std::vector<std::unique_ptr<SimgridNode>> nodes_;
   std::deque<LinkObserver> between_observers_;  // the lanes below refer to them
   std::map<std::pair<std::size_t, std::size_t>, std::unique_ptr<SimgridLane>> between_;

@@ -76,8 +76,8 @@ class StepTime {
                  int64_t sampled) const {
     return mixed_s(chunks, {.sequences = decoding, .context_tokens = context_tokens}, sampled);
   }
-  // Returns the run of decode steps of `decoding` sequences, whose lengths sum to `context_tokens` in the
-  // first one; `extra_s` is added to each step.
+  // Returns a run of decode steps for a batch of `decoding` sequences. Their context lengths sum to
+  // `context_tokens` in the first step; `extra_s` is added to the time of every step.
   DecodeRun decode(int64_t decoding, int64_t context_tokens, double extra_s = 0) const;
   // Adds a slice of a prompt, which follows `first` tokens, to what a step computes. Engines may compute a
   // slice of one token as a decode.

@@ -161,7 +161,7 @@ class Policy {
   // Returns the value of one use of a part, for tiers that evict by score. A part's score is its number of
   // uses times their mean weight.
   virtual double weight(const PartUse&) const { return 1; }
-  // Returns the number of pieces in which a save or a demotion writes `tokens` tokens.
+  // Returns the number of write requests with which `tokens` tokens are saved or demoted.
   virtual double save_requests(int64_t tokens) const;
   // Returns the division of the layers of a context of `tokens` tokens in `tier` on an idle machine.
   virtual Schedule schedule(int64_t tokens, Tier tier) const;

@@ -174,7 +174,8 @@ constexpr std::array kPolicies = {
         "their own (preload: layerwise) may have a lower TTFT",
         Keep::all, Restore::none, kAsIs},
     PolicyRow{"kv_offload", "keep KV in host tiers and load it", "keys and values of every layer",
-              "loads all layers, then prefills the new tokens; with preload: layerwise, layer by layer",
+              "loads the KV of all layers, then prefills the new tokens; preload: layerwise overlaps the "
+              "two, layer by layer",
               "wins with fast links, and where KV is small (grouped-query attention, MLA); loses to hcache "
               "when KV is twice the hidden state and the link is the bottleneck",
               Keep::kv, Restore::load, kAsIs},

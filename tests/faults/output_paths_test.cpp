@@ -1,4 +1,4 @@
-// Places that no output replaces: the root of all folders, and links that lead nowhere.
+// Places that no output replaces: the root directory, and links that lead nowhere.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ TEST_F(OutputPaths, InTheRootOfAllFoldersAreRefusedHoweverItIsSpelt) {
        Words{"/", "//", "/.", "/../", path("root"), path("root/"), "/not_there/.."}) {
     const std::string line =
         "kvcap: --out: found \"" + root +
-        "\", the root of all folders (is a shell variable not set?), allowed: a folder in it\n";
+        "\", the root directory (is a shell variable unset?), allowed: a folder below it\n";
     EXPECT_EQ(refused({"run", path("chat.json"), "--out", root}).err, line);
     EXPECT_EQ(refused({"compare", path("chat.json"), "--policies", "hcache,ideal", "--out", root}).err, line);
     EXPECT_EQ(refused({"sweep", path("s.json"), "--out", root}).err, line);

@@ -37,8 +37,8 @@ static void describe(FieldVisitor& v, Pcie& o) {
           positive("rate from one GPU to the host", "bytes/s"));
   v.field("request_overhead_s", o.request_overhead_s,
           not_negative("constant time of a copy; not used with a curve", "s"));
-  v.field("h2d_curve", o.h2d_curve, {.meaning = "rate to one GPU by size of a copy"});
-  v.field("d2h_curve", o.d2h_curve, {.meaning = "rate from one GPU by size of a copy"});
+  v.field("h2d_curve", o.h2d_curve, {.meaning = "bandwidth to one GPU as a function of the size of a copy"});
+  v.field("d2h_curve", o.d2h_curve, {.meaning = "bandwidth from one GPU as a function of the size of a copy"});
   v.field("duplex_share", o.duplex_share,
           {.meaning = "rate of both directions together over the sum of each alone", .min = 0.5, .max = 1});
 }

@@ -210,11 +210,12 @@ void describe(FieldVisitor& v, ServingOptions& o) {
            .min = 1,
            .max = 1e15,
            .absent = "derived by kv_capacity_model"});
-  v.field("kv_capacity_model", o.kv_capacity_model,
-          {.meaning = "derivation of the KV capacity: as vLLM plans memory (engine), from weights and shapes "
-                      "(simple), or with gpu_memory_utilization as a share of the memory that these leave "
-                      "free (share_of_free), or of all memory, weights included (static_share)",
-           .absent = "engine if the hardware has gpu.reported_memory_bytes; else simple"});
+  v.field(
+      "kv_capacity_model", o.kv_capacity_model,
+      {.meaning = "how the KV capacity is derived. engine: as vLLM plans memory; simple: from weights and "
+                  "shapes; share_of_free: gpu_memory_utilization is a share of the memory that weights "
+                  "and activations leave free; static_share: it is a share of all memory, weights included",
+       .absent = "engine if the hardware has gpu.reported_memory_bytes; else simple"});
   v.field(
       "engine_version", o.engine_version,
       {.meaning =

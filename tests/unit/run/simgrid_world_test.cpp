@@ -212,7 +212,7 @@ struct Flow {
   double left_bytes = 0, bytes_per_s = 0, end_s = kNever_s;
 };
 
-// How often the bytes of a flow cross each road; the flash of an SSD is one for reads and writes.
+// How often the bytes of a flow cross each link; the flash of an SSD is one for reads and writes.
 std::map<int, int> crossings_of(const HardwareProfile& hardware, const Flow& flow) {
   std::map<int, int> crossings;
   for (const Hop& hop : route(hardware, 1, flow.from, flow.to).hops) {
@@ -222,7 +222,7 @@ std::map<int, int> crossings_of(const HardwareProfile& hardware, const Flow& flo
   return crossings;
 }
 
-// Max-min sharing by progressive filling: all rates grow alike until a road is full. The flows on it keep
+// Max-min sharing by progressive filling: all rates grow alike until a link is full. The flows on it keep
 // theirs, and the others grow on.
 void share(const HardwareProfile& hardware, const std::vector<Flow*>& flows) {
   std::map<int, double> left = {
@@ -236,11 +236,11 @@ void share(const HardwareProfile& hardware, const std::vector<Flow*>& flows) {
     double grows = kNever_s;
     std::map<int, int> users;
     for (const Flow* flow : growing) {
-      for (const auto& [road, times] : crossings_of(hardware, *flow)) users[road] += times;
+      for (const auto& [link, times] : crossings_of(hardware, *flow)) users[link] += times;
     }
-    for (const auto& [road, times] : users) grows = std::min(grows, left[road] / times);
+    for (const auto& [link, times] : users) grows = std::min(grows, left[link] / times);
     level += grows;
-    for (const auto& [road, times] : users) left[road] -= grows * times;
+    for (const auto& [link, times] : users) left[link] -= grows * times;
     std::erase_if(growing, [&](Flow* flow) {
       flow->bytes_per_s = level;
       const auto crossings = crossings_of(hardware, *flow);
