@@ -23,7 +23,8 @@ void describe(FieldVisitor& v, KernelMachine& o) {
   v.field("id", o.id, {.meaning = "name of the GPU in checks", .required = true});
   v.field("profile", o.profile, {.meaning = "its hardware profile", .required = true});
   v.field("names", o.names, {.meaning = "texts that replace {NAME} in paths, conditions and descriptions"});
-  v.field("numbers", o.numbers, {.meaning = "numbers that expressions may name"});
+  v.field("numbers", o.numbers,
+          {.meaning = "numbers that expressions may name", .min = -1e300, .max = 1e300});
   v.field("peak_flops", o.peak_flops, rate("of the measured GPU"));
   v.field("memory_bandwidth_bytes_per_s", o.memory_bandwidth_bytes_per_s, rate("of the measured GPU"));
   v.field("reason", o.reason, {.meaning = "why nothing is promised on this GPU"});
