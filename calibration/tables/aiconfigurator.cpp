@@ -80,15 +80,7 @@ void add_collective_of_aic(const TableRow& row, ImportedTimes* times) {
   const CollectivePoint point{row.integer("num_gpus", 2), kElementBytes * row.number("message_size", 1),
                               latency_s(row)};
   const std::string op = row.has("op_name") ? row.text("op_name") : "all_reduce";
-  if (op == "all_reduce" || op == "allreduce") {
-    times->collectives.all_reduce.push_back(point);
-  } else if (op == "all_gather" || op == "allgather") {
-    times->collectives.all_gather.push_back(point);
-  } else if (op == "alltoall" || op == "all_to_all") {
-    times->collectives.all_to_all.push_back(point);
-  } else {
-    ++times->left_out[op];
-  }
+  add_collective(op, point, times);
 }
 
 }  // namespace

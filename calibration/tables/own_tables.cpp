@@ -25,17 +25,10 @@ void add_gemm(const TableRow& row, ImportedTimes* times) {
                           row.time_s(), activation, weight});
 }
 
-void add_collective(const TableRow& row, ImportedTimes* times) {
-  const CollectivePoint point{row.integer(row.first_of({"num_gpus", "gpus"}), 2), row.number("bytes", 1),
-                              row.time_s()};
-  const std::string& op = row.text("op");
-  if (op == "all_reduce") {
-    times->collectives.all_reduce.push_back(point);
-  } else if (op == "all_gather") {
-    times->collectives.all_gather.push_back(point);
-  } else if (op == "all_to_all" || op == "alltoall") {
-    times->collectives.all_to_all.push_back(point);
-  }  // others, such as reduce_scatter, are not simulated
+void add_collective_row(const TableRow& row, ImportedTimes* times) {
+  add_collective(row.text("op"),
+                 {row.integer(row.first_of({"num_gpus", "gpus"}), 2), row.number("bytes", 1), row.time_s()},
+                 times);
 }
 
 void add_attention(const TableRow& row, ImportedTimes* times) {
@@ -59,7 +52,10 @@ void add_attention(const TableRow& row, ImportedTimes* times) {
   time.new_tokens = fresh.empty() ? 1 : row.integer(fresh);
   time.cached_tokens = cached.empty() ? 0 : row.integer(cached, 0);
   // The profile models one prompt per call, or a batch that decodes.
-  if (time.new_tokens > 1 && time.batch > 1) return;
+  if (time.new_tokens > 1 && time.batch > 1) {
+    ++times->left_out["several prompts at once"];
+    return;
+  }
   time.time.time_s = row.time_s();
   times->attention.push_back(time);
 }
@@ -68,7 +64,8 @@ void add_attention(const TableRow& row, ImportedTimes* times) {
 
 AddRow own_table(const TableRow& row) {
   if (row.has("n") && row.has("k") && !row.first_of({"m", "tokens"}).empty()) return add_gemm;
-  if (row.has("op") && row.has("bytes") && !row.first_of({"num_gpus", "gpus"}).empty()) return add_collective;
+  if (row.has("op") && row.has("bytes") && !row.first_of({"num_gpus", "gpus"}).empty())
+    return add_collective_row;
   if (row.has("q_kv_heads") || (row.has("q_heads") && row.has("kv_heads"))) return add_attention;
   return nullptr;
 }

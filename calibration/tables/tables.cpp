@@ -11,6 +11,18 @@
 
 namespace kvcap::calibration {
 
+void add_collective(const std::string& op, const CollectivePoint& point, ImportedTimes* times) {
+  if (op == "all_reduce" || op == "allreduce") {
+    times->collectives.all_reduce.push_back(point);
+  } else if (op == "all_gather" || op == "allgather") {
+    times->collectives.all_gather.push_back(point);
+  } else if (op == "all_to_all" || op == "alltoall") {
+    times->collectives.all_to_all.push_back(point);
+  } else {
+    ++times->left_out[op];
+  }
+}
+
 TableRow::TableRow(const std::string& path, int64_t line, const std::vector<std::string>& columns,
                    std::vector<std::string> fields)
     : at_(path + ":" + std::to_string(line)), columns_(columns), fields_(std::move(fields)) {

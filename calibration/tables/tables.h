@@ -34,6 +34,10 @@ class TableRow {
   std::vector<std::string> fields_;
 };
 
+// Adds the time of a collective, "all_reduce" or "allreduce", or counts it in left_out if it is not
+// simulated.
+void add_collective(const std::string& op, const CollectivePoint& point, ImportedTimes* times);
+
 // Adds the row's time, or counts it in left_out.
 using AddRow = void (*)(const TableRow& row, ImportedTimes* times);
 

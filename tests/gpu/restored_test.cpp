@@ -70,7 +70,7 @@ class RestoredOnGpu : public testing::TestWithParam<bool> {
       const CaseRun::Values restored = run.restored(request);
       const auto compare = [&most](const std::vector<float>& a, const std::vector<float>& b) {
         const double error = distance(a, b);
-        most = error <= most ? most : error;  // also if it is NaN
+        if (!(error <= most) && !std::isnan(most)) most = error;  // a NaN stays
       };
       // HyperInfer's are in the order of importance.
       for (std::size_t layer = 0; layer < original.kv.size() && !policy.options.retention; ++layer) {
