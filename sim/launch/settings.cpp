@@ -405,7 +405,8 @@ class LineOverrides {
     if (*said == -1) {
       tokens = longest_prompt();
       note("--chunked-prefill-size -1: a step computes up to " + std::to_string(tokens) +
-           " tokens of whole prompts");
+           " tokens of whole prompts; that SGLang adds none after --max-prefill-tokens (16,384) is not "
+           "simulated");
       fields_["serving.chunked_prefill"] = "false";
     }
     fields_["serving.max_num_batched_tokens"] = std::to_string(tokens);

@@ -11,6 +11,9 @@
 //     keeps its slot until a step decodes.
 //   - If decodes lack blocks, the request with the fewest generated tokens is retracted, of equal ones that
 //     with the longest prompt. It goes to the end of the queue, and the blocks of its answer have no names.
+//
+// For models whose layer groups differ (windows, recurrent layers), a request is admitted if its prompt and the
+// share of its answer fit into free blocks, and blocks of answers get their names while they decode.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -109,14 +112,14 @@ bool Scheduler::has_reserve(const Request& request, const Found& found) const {
   return static_cast<double>(needed) < unreserved;
 }
 
-// Reserves what the slice needs. Prompts take whole blocks of the budget.
+// Reserves what the slice needs: a cut prompt reserves no answer. Prompts take whole blocks of the budget.
 void Scheduler::charge(const Slice& slice, int64_t& budget) {
   if (!reserves_share() || slice.decode) {
     budget -= slice.tokens;
     return;
   }
   const int64_t prompt = whole_blocks(slice.tokens);
-  const int64_t answer = std::min(slice.request->output_tokens, kMostReservedTokens);
+  const int64_t answer = slice.yields ? std::min(slice.request->output_tokens, kMostReservedTokens) : 0;
   offset_tokens_ += static_cast<double>(prompt + pool_.unit_tokens() + answer);
   budget -= prompt;
 }
@@ -124,6 +127,7 @@ void Scheduler::charge(const Slice& slice, int64_t& budget) {
 // ---- the share of answers ----
 
 void Scheduler::note_decodes(int64_t steps) {
+  if (!reserves_share()) return;
   const double first = serving_.reserved_output_share, least = kLeastOfShare * first;
   for (; steps > 0 && output_share_ > least; --steps) {
     output_share_ = std::max(least, output_share_ - (first - least) / kStepsOfFall);
@@ -155,7 +159,8 @@ void Scheduler::note_end(const Request& request) {
   ended_ = 0;
 }
 
-// Returns the KV tokens that admission reserves for the request, in blocks of groups that differ.
+// Returns the KV tokens that a request has with what admission reserves for it: under reserve_output, and under
+// reserve_share for models whose layer groups differ.
 int64_t Scheduler::reserved_tokens(const Request& request) const {
   const int64_t all = request.prompt_tokens() + request.output_tokens;
   if (serving_.admission == Admission::reserve_output) return most_slots(all);

@@ -33,7 +33,7 @@
 #include <span>
 #include <vector>
 
-#include "cost/cost_model.h"
+#include "cost/step_work.h"
 #include "engine/options.h"
 #include "engine/request.h"
 #include "state/kv_pool.h"
