@@ -11,6 +11,7 @@
 #include "metrics/quantity.h"
 #include "metrics/unserved.h"
 #include "text/model_text.h"
+#include "text/plan/plan_words.h"
 #include "text/result_sentences.h"
 #include "text/sentence.h"
 #include "text/titles.h"
@@ -27,14 +28,9 @@ double half_width_of(const Json& value) {
   return is_known ? (number_or_nan(interval[1]) - number_or_nan(interval[0])) / 2 : kNaN;
 }
 
-// Returns "12.3 ms", with its interval if that is more than a rounding error.
-std::string mean_text(const std::string& metric, double mean, double half_width) {
-  return metric_text(metric, mean, half_width <= 1e-9 * std::abs(mean) ? kNaN : half_width);
-}
-
 std::string estimate_text(const Json& candidate, const std::string& metric) {
   const Json& value = value_of(value_of(candidate, "metrics"), metric);
-  return mean_text(metric, number_of(value, "mean"), half_width_of(value));
+  return value_text(metric, {.mean = number_of(value, "mean"), .half_width = half_width_of(value)});
 }
 
 // Return a configuration as overrides of the command line (changes_text), and with titles for readers
@@ -167,7 +163,8 @@ const PlaceOfText<PlanSubject> kPlanPlaces[] = {
     {"next", [](const PlanSubject& s) { return step_text(text_of(value_of(s.json, "next"), "what")); }},
     {"next gain",
      [](const PlanSubject& s) {
-       return mean_text("p99_ttft_ms", -number_of(s.next_change(), "mean"), half_width_of(s.next_change()));
+       return value_text("p99_ttft_ms", {.mean = -number_of(s.next_change(), "mean"),
+                                         .half_width = half_width_of(s.next_change())});
      }},
 };
 std::span<const PlaceOfText<PlanSubject>> places_of(const PlanSubject&) { return kPlanPlaces; }
