@@ -55,7 +55,10 @@ std::vector<std::string> fields_of_page() {
   bool is_table = false;
   for (const std::string& line : lines_of(read_file(KVCAP_SOURCE_DIR "/scenarios/format.md"))) {
     if (line.starts_with("#")) object = object_of(line, object);
-    if (line == "| field | meaning |") is_table = true;
+    if (line == "| field | meaning |") {
+      is_table = true;
+      EXPECT_NE(object, "-") << "a table of fields below a heading that names no object";
+    }
     if (!line.starts_with("|")) is_table = false;
     if (is_table && object != "-" && line.starts_with("| `")) add_fields(object, cells_of(line)[0], paths);
   }
