@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "advise/perturb.h"
+#include "plan/sizes.h"
 #include "scenario/fields.h"
 #include "scenario/load.h"
 #include "spec/tiers.h"
@@ -76,11 +77,12 @@ std::vector<Probe> unsearched(const Plan& plan, const Changes& answer) {
   if (const auto& dram = hardware.dram) {
     add({"hardware.dram.capacity_bytes"}, dram->capacity_bytes, kMore * dram->capacity_bytes);
   }
-  if (hardware.ssd) one_more("hardware.ssd.count", hardware.ssd->count);
+  // A device that stays empty cannot help.
+  if (hardware.ssd && keeps_in(scenario, Tier::ssd)) one_more("hardware.ssd.count", hardware.ssd->count);
   for (Tier tier : kTiers) {
-    if (const std::optional<Devices>& part = hardware.devices[index(tier)]) {
+    const std::optional<Devices>& part = hardware.devices[index(tier)];
+    if (part && keeps_in(scenario, tier))
       one_more("hardware." + std::string(name(tier)) + ".count", part->count);
-    }
   }
   if (const auto& remote = hardware.remote) {
     add({"hardware.remote.capacity_bytes"}, remote->capacity_bytes, kMore * remote->capacity_bytes);

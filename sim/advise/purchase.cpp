@@ -38,7 +38,7 @@ std::string gpus_text(const Scenario& scenario) {
 bool is_paid(const Scenario& scenario, const std::string& field) {
   for (Tier tier : kHostTiers) {
     if (field.starts_with(std::string(name(tier)) + ".")) {
-      const bool is_bought = keeps_in(scenario, tier) || pays_devices(scenario, tier);
+      const bool is_bought = keeps_in(scenario, tier) || chooses_devices(scenario, tier);
       return is_bought && field.find("replacement") == std::string::npos &&
              usd_per_gb_hour(scenario.hardware, tier) > 0;
     }

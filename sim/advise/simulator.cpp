@@ -84,7 +84,7 @@ std::string key_of(const Scenario& scenario, const Ask& ask) {
   nlohmann::json& hardware = key["hardware"];
   if (!keeps_in(scenario, Tier::dram) && scenario.hardware.dram) hardware["dram"].erase("capacity_bytes");
   for (Tier tier : kHostTiers) {
-    const bool is_free = tier != Tier::dram && !keeps_in(scenario, tier) && !pays_devices(scenario, tier);
+    const bool is_free = tier != Tier::dram && !keeps_in(scenario, tier) && !chooses_devices(scenario, tier);
     if (is_free) hardware.erase(std::string(name(tier)));
   }
   if (!keeps_anything(scenario) && !has_hbm_tier(scenario)) key["policy"].erase("tiers");

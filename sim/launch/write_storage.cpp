@@ -12,6 +12,7 @@
 #include "launch/stack_tiers.h"
 #include "launch/values.h"
 #include "policy/table.h"
+#include "scenario/load.h"
 #include "spec/tiers.h"
 
 namespace kvcap {
@@ -49,7 +50,7 @@ std::optional<TierBytes> tier_bytes(const Scenario& scenario) {
     const bool has_flag = has_size_flag(scenario.policy.name, kind);
     const double size = tier.capacity_bytes.value_or(facts->capacity_bytes);
     if (!has_flag && size != facts->capacity_bytes) return std::nullopt;
-    const std::vector<Tier>& unsized = scenario.unsized;
+    const std::vector<Tier> unsized = unsized_tiers(scenario);
     const bool is_open = has_flag && std::find(unsized.begin(), unsized.end(), tier.kind) != unsized.end();
     bytes[kind] = is_open ? kNaN : size;
   }

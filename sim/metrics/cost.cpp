@@ -108,6 +108,8 @@ std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts
   const Spending steady = spent(recorded, facts, window);
   const double saved_gpu_hours = (recorded.reused_prefill_s - recorded.restore_compute_s) *
                                  static_cast<double>(facts.gpus_per_group) / kSecondsPerHour;
+  // Devices that stay empty save nothing, whatever the GPU's own cache reuses.
+  const double storage = facts.stored_bytes_per_token > 0 ? all.storage : kNaN;
   const double bytes_per_day = steady.written_bytes / window.length_s() * kSecondsPerDay;
   std::vector<Metric> metrics;
   for (Tier tier : kTiers) {
@@ -129,9 +131,9 @@ std::vector<Metric> cost_metrics(const Recorded& recorded, const RunFacts& facts
       {"cost.ssd_wear_usd", all.wear},
       {"cost.energy_usd", all.energy},
       {"cost.storage_usd", all.storage},
-      {"cost.storage_usd_per_hit", ratio(all.storage, static_cast<double>(served.hit_turns))},
+      {"cost.storage_usd_per_hit", ratio(storage, static_cast<double>(served.hit_turns))},
       {"cost.usd_per_gpu_hour", ratio(facts.gpu_usd_per_hour, static_cast<double>(facts.gpus))},
-      {"cost.usd_per_saved_gpu_hour", ratio(all.storage, saved_gpu_hours)},
+      {"cost.usd_per_saved_gpu_hour", ratio(storage, saved_gpu_hours)},
       {"saved_gpu_hours", saved_gpu_hours},
       {"energy.kwh", all.kwh},
       {"energy.joules_per_output_token", ratio(steady.kwh * kJoulesPerKwh, in_window.output_tokens)},

@@ -73,7 +73,7 @@ const OpenSizes::Open& OpenSizes::find(const Plan& plan, const Changes& changes)
   try {
     const Scenario scenario = load_scenario(plan.base, changes);
     open.hardware = scenario.hardware;
-    for (Tier tier : scenario.unsized) {
+    for (Tier tier : unsized_tiers(scenario)) {
       // A tier without a price needs no search.
       if (keeps_in(scenario, tier) && usd_per_gb_hour(scenario.hardware, tier) > 0)
         open.tiers.push_back(tier);
@@ -124,12 +124,13 @@ std::vector<BoughtSize> bought_sizes(const Plan& plan, const Changes& changes) {
   for (Tier tier : kHostTiers) {
     if (!has_tier(scenario.hardware, tier)) continue;
     const TierFacts facts = *tier_facts(scenario.hardware, tier);
-    const bool is_used = keeps_in(scenario, tier), is_whole = pays_devices(scenario, tier);
+    const bool is_used = keeps_in(scenario, tier);
     // Devices that the rent includes cost nothing if they stay empty.
-    if (!is_used && !(is_whole && facts.rent_free_bytes < facts.capacity_bytes)) continue;
+    if (!is_used && !(chooses_devices(scenario, tier) && facts.rent_free_bytes < facts.capacity_bytes))
+      continue;
     BoughtSize& bought =
         sizes.emplace_back(BoughtSize{.tier = tier, .bytes = facts.capacity_bytes, .is_used = is_used});
-    if (scenario.policy.tiers && !is_whole) {
+    if (scenario.policy.tiers && !has_count(tier)) {
       for (const TierOptions& one : *scenario.policy.tiers) {
         if (one.kind == tier) bought.bytes = one.capacity_bytes.value_or(bought.bytes);
       }

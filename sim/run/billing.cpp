@@ -10,6 +10,7 @@
 #include "base/text/note.h"
 #include "metrics/cost.h"
 #include "run/ranks.h"
+#include "scenario/load.h"
 #include "scenario/pools.h"
 #include "spec/tiers.h"
 
@@ -25,17 +26,19 @@ std::string size_text(Tier tier, double bytes) {
 
 // Returns the name of the field that sets the tier's size.
 std::string size_field(const Scenario& scenario, Tier tier) {
-  if (scenario.policy.tiers) {
+  if (scenario.policy.tiers && !has_count(tier)) {
     const std::vector<TierOptions>& tiers = *scenario.policy.tiers;
     const auto found =
         std::find_if(tiers.begin(), tiers.end(), [tier](const TierOptions& one) { return one.kind == tier; });
     return "policy.tiers." + std::to_string(found - tiers.begin()) + ".capacity_bytes";
   }
+  // The size of a tier on devices does not change how many of them are billed.
   return "hardware." + std::string(name(tier)) + (has_count(tier) ? ".count" : ".capacity_bytes");
 }
 
 bool is_unsized(const Scenario& scenario, Tier tier) {
-  return std::find(scenario.unsized.begin(), scenario.unsized.end(), tier) != scenario.unsized.end();
+  const std::vector<Tier> unsized = unsized_tiers(scenario);
+  return std::find(unsized.begin(), unsized.end(), tier) != unsized.end();
 }
 
 // If nothing in the scenario sets a tier's size, only the part that the run fills is billed. Purchased SSDs,
@@ -63,10 +66,10 @@ std::string dated(std::string_view what, std::string_view date) {
   return std::string(what) + " " + (date.empty() ? "undated" : std::string(date));
 }
 
-// Adds a note on the price of a tier that the run uses, if the GPUs have a price.
+// Adds a note on the price of a billed tier, if the GPUs have a price.
 void note_price(const Scenario& scenario, Tier tier, RunFacts& facts) {
   const HardwareProfile& hardware = scenario.hardware;
-  if (std::isnan(facts.gpu_usd_per_hour) || tier == Tier::hbm) return;
+  if (std::isnan(facts.gpu_usd_per_hour)) return;
   const std::string stored(tier_row(tier).stored);
   const TierFacts profile = *tier_facts(hardware, tier);
   if (std::isnan(facts.tier_usd_per_hour[index(tier)])) {
@@ -92,23 +95,15 @@ double engine_bytes(const Scenario& scenario, const StoreTier& tier) {
   }
   const auto copies = static_cast<double>(options.replicas);
   if (!scenario.policy.unbounded || tier.kind == Tier::hbm) return copies * tier.capacity_bytes;
-  return options.capacity_bytes.value_or(tier_facts(scenario.hardware, tier.kind)->capacity_bytes);
+  return rank_bytes(
+      scenario, tier.kind,
+      options.capacity_bytes.value_or(tier_facts(scenario.hardware, tier.kind)->capacity_bytes));
 }
 
-// Returns the tier's bytes per node that are paid for.
+// Returns the billed bytes of a tier per node: of all devices, or of the tier's size on all ranks.
 double node_bytes(const Scenario& scenario, const StoreTier& tier, double ranks) {
-  return pays_devices(scenario, tier.kind) ? tier_facts(scenario.hardware, tier.kind)->capacity_bytes
-                                           : ranks * engine_bytes(scenario, tier);
-}
-
-// Returns the tiers that the policy uses, and those of the other devices that are paid for.
-std::vector<StoreTier> paid_tiers(const Scenario& scenario, std::vector<StoreTier> tiers) {
-  for (Tier tier : kHostTiers) {
-    const bool is_used =
-        std::any_of(tiers.begin(), tiers.end(), [tier](const StoreTier& one) { return one.kind == tier; });
-    if (!is_used && pays_devices(scenario, tier)) tiers.push_back({.kind = tier});
-  }
-  return tiers;
+  return has_count(tier.kind) ? tier_facts(scenario.hardware, tier.kind)->capacity_bytes
+                              : ranks * engine_bytes(scenario, tier);
 }
 
 // Nodes that only decode have no tiers.
@@ -138,21 +133,44 @@ void add_gpu_price(const HardwareProfile& hardware, RunFacts& facts) {
           : "there is no cost: hardware.gpu has no price (price_usd_per_hour or purchase_usd sets it)");
 }
 
-// Adds the price and the power of a tier on `storing` nodes.
+// Adds the price and the power of `bytes` of a tier on each of `nodes` nodes. Returns the price in $ per
+// hour.
+double add_bytes(const HardwareProfile& hardware, Tier tier, double nodes, double bytes, RunFacts& facts) {
+  const std::size_t which = index(tier);
+  const double usd_per_hour =
+      has_price(hardware, tier) ? nodes * tier_usd_per_hour(hardware, tier, bytes) : kNaN;
+  facts.tier_bytes[which] += nodes * bytes;
+  facts.tier_usd_per_hour[which] += usd_per_hour;
+  facts.tier_free_bytes[which] += nodes * std::min(bytes, tier_facts(hardware, tier)->rent_free_bytes);
+  facts.tier_w[which] += nodes * bytes / 1e9 * watts_per_gb(hardware, tier);
+  return usd_per_hour;
+}
+
+// Adds a tier that the policy uses, on `storing` nodes.
 void add_tier(const Scenario& scenario, const StoreTier& tier, int64_t storing, RunFacts& facts) {
-  const HardwareProfile& hardware = scenario.hardware;
   const bool is_shared = scenario.fleet.shared_remote && tier.kind == Tier::remote;
   const double nodes = is_shared ? 1 : static_cast<double>(storing);
   const double ranks = is_shared ? 1 : static_cast<double>(scenario.serving.data_parallel_size);
-  const double bytes = node_bytes(scenario, tier, ranks);
-  const std::size_t which = index(tier.kind);
-  facts.tier_bytes[which] = nodes * bytes;
-  facts.tier_usd_per_hour[which] =
-      has_price(hardware, tier.kind) ? nodes * tier_usd_per_hour(hardware, tier.kind, bytes) : kNaN;
-  facts.tier_free_bytes[which] = nodes * std::min(bytes, tier_facts(hardware, tier.kind)->rent_free_bytes);
-  facts.tier_w[which] = facts.tier_bytes[which] / 1e9 * watts_per_gb(hardware, tier.kind);
+  add_bytes(scenario.hardware, tier.kind, nodes, node_bytes(scenario, tier, ranks), facts);
   if (!scenario.policy.unbounded) bill_unsized(scenario, tier.kind, facts);
-  note_price(scenario, tier.kind, facts);
+}
+
+// Adds the devices of a tier that the scenario chooses and that store nothing: those of all nodes that only
+// decode and, if the policy does not use the tier, of all others.
+void add_empty_devices(const Scenario& fleet, Tier tier, bool is_used, RunFacts& facts) {
+  double bytes = 0, usd_per_hour = 0;
+  const auto add = [&](const Scenario& pool, int64_t nodes) {
+    const double node_bytes = tier_facts(pool.hardware, tier)->capacity_bytes;
+    bytes += static_cast<double>(nodes) * node_bytes;
+    usd_per_hour += add_bytes(pool.hardware, tier, static_cast<double>(nodes), node_bytes, facts);
+  };
+  const int64_t storing = storing_replicas(fleet);
+  if (!is_used) add(prefill_scenario(fleet), storing);
+  if (fleet.fleet.disaggregation) add(decode_scenario(fleet), fleet.fleet.replicas - storing);
+  if (!(usd_per_hour > 0)) return;
+  facts.notes.push_back(
+      "bills empty devices: " + size_text(tier, bytes) + ", " + format_number(usd_per_hour) +
+      " $ per hour, because the scenario chooses them (hardware." + std::string(name(tier)) + ")");
 }
 
 void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
@@ -172,8 +190,10 @@ void add_energy(const HardwareProfile& hardware, RunFacts& facts) {
 
 }  // namespace
 
-bool pays_devices(const Scenario& scenario, Tier tier) {
-  return has_count(tier) && has_tier(scenario.hardware, tier) && !is_unsized(scenario, tier);
+bool chooses_devices(const Scenario& scenario, Tier tier) {
+  const std::vector<Tier>& of_profile = scenario.profile_sized;
+  return has_count(tier) && has_tier(scenario.hardware, tier) &&
+         std::find(of_profile.begin(), of_profile.end(), tier) == of_profile.end();
 }
 
 void add_prices(const Scenario& fleet, const std::vector<StoreTier>& tiers, RunFacts& facts) {
@@ -184,7 +204,16 @@ void add_prices(const Scenario& fleet, const std::vector<StoreTier>& tiers, RunF
   add_gpu_price(hardware, facts);
   facts.gpus_are_bought = hardware.gpu.purchase_usd > 0;
   for (Tier tier : kTiers) facts.machine_has[index(tier)] = has_tier(hardware, tier);
-  for (const StoreTier& tier : paid_tiers(scenario, tiers)) add_tier(scenario, tier, storing, facts);
+  for (const StoreTier& tier : tiers) add_tier(scenario, tier, storing, facts);
+  for (Tier tier : kHostTiers) {
+    if (!chooses_devices(scenario, tier)) continue;
+    const bool is_used =
+        std::any_of(tiers.begin(), tiers.end(), [tier](const StoreTier& one) { return one.kind == tier; });
+    add_empty_devices(fleet, tier, is_used, facts);
+  }
+  for (Tier tier : kHostTiers) {
+    if (facts.tier_bytes[index(tier)] > 0) note_price(scenario, tier, facts);
+  }
   if (hardware.remote) facts.remote_usd_per_request = hardware.remote->price_usd_per_request;
   if (hardware.ssd) {
     const Ssd& ssd = *hardware.ssd;
@@ -213,7 +242,6 @@ Scenario with_filled_sizes(Scenario scenario, const RunResult& result) {
     if (!(bytes > 0)) continue;
     tier.capacity_bytes = std::min(tier_facts(scenario.hardware, tier.kind)->capacity_bytes,
                                    std::ceil(bytes / step_bytes) * step_bytes);
-    std::erase(scenario.unsized, tier.kind);
   }
   return scenario;
 }

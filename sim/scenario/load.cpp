@@ -97,7 +97,7 @@ void follow_paths(Scenario& scenario, const Places& places) {
 // Returns the host tiers that billing.unsized_tiers names.
 std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) {
   std::vector<Tier> named;
-  std::istringstream names(*scenario.billing.unsized_tiers);
+  std::istringstream names(scenario.billing.unsized_tiers.value_or(""));
   for (std::string one; std::getline(names, one, ',');) {
     const auto found = std::find(kHostNames.begin(), kHostNames.end(), one);
     if (found == kHostNames.end()) {
@@ -109,28 +109,23 @@ std::vector<Tier> named_unsized(const Scenario& scenario, const Places& places) 
   return named;
 }
 
-// Returns the host tiers without a given size, used or not: neither the scenario nor --set gives one, so that
-// it comes from a profile in the catalogue or a file. A result's scenario names them.
-std::vector<Tier> unsized_tiers(const Scenario& scenario, const Places& places) {
-  const std::optional<std::vector<TierOptions>>& tiers = scenario.policy.tiers;
-  const bool is_named = scenario.billing.unsized_tiers.has_value();
-  const std::vector<Tier> named = is_named ? named_unsized(scenario, places) : std::vector<Tier>();
-  std::vector<Tier> unsized;
+// Returns the host tiers whose hardware has the size of a profile in the catalogue or a file: neither the
+// scenario nor --set gives the size or the number of devices. The inline hardware of a result names them.
+std::vector<Tier> profile_sized_tiers(const Scenario& scenario, const Places& places) {
+  const std::vector<Tier> named = named_unsized(scenario, places);
+  std::vector<Tier> tiers;
   for (Tier tier : kHostTiers) {
     if (!has_tier(scenario.hardware, tier)) continue;
-    const bool is_open = !tiers || std::none_of(tiers->begin(), tiers->end(), [&](const TierOptions& one) {
-      return one.kind == tier && (one.capacity_bytes || one.capacity_over_gpu);
-    });
     const std::string part = "hardware." + std::string(name(tier));
-    const auto is_left = [&](const char* key) {
+    const bool is_listed = std::find(named.begin(), named.end(), tier) != named.end();
+    const auto is_of_profile = [&](const char* key) {
       const std::string field = part + key;
-      return is_named ? !places.is_override(field) : places.is_reference(field);
+      return places.is_reference(field) || (is_listed && !places.is_override(field));
     };
-    const bool is_of_profile = is_left(".capacity_bytes") && (!has_count(tier) || is_left(".count"));
-    if (is_named && std::find(named.begin(), named.end(), tier) == named.end()) continue;
-    if (is_open && is_of_profile) unsized.push_back(tier);
+    if (is_of_profile(".capacity_bytes") && (!has_count(tier) || is_of_profile(".count")))
+      tiers.push_back(tier);
   }
-  return unsized;
+  return tiers;
 }
 
 std::string names_of_tiers(const std::vector<Tier>& tiers) {
@@ -277,8 +272,8 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   }
   settle_think_times(scenario.workload);
   settle_tiers(scenario);
-  scenario.unsized = unsized_tiers(scenario, document.places);
-  scenario.billing.unsized_tiers = names_of_tiers(scenario.unsized);
+  scenario.profile_sized = profile_sized_tiers(scenario, document.places);
+  scenario.billing.unsized_tiers = names_of_tiers(scenario.profile_sized);
   const std::vector<std::string> moved = notes_of_moved_defaults(scenario, document.json);
   const std::optional<std::string> written_by = std::exchange(scenario.kvcap_version, KVCAP_VERSION);
   scenario.resolved_json = write_scenario(scenario).dump();
@@ -296,6 +291,14 @@ Scenario parse_scenario_with(std::string_view text, const std::string& file, con
   // Comes last, because the resolved scenario keeps the path as written.
   follow_paths(scenario, document.places);
   return scenario;
+}
+
+std::vector<Tier> unsized_tiers(const Scenario& scenario) {
+  std::vector<Tier> tiers = scenario.profile_sized;
+  for (const TierOptions& one : scenario.policy.tiers.value_or(std::vector<TierOptions>())) {
+    if (one.capacity_bytes || one.capacity_over_gpu) std::erase(tiers, one.kind);
+  }
+  return tiers;
 }
 
 Scenario load_scenario(const BaseScenario& base, const std::vector<std::string>& overrides) {

@@ -41,6 +41,9 @@ Scenario load_scenario(const BaseScenario& base, const std::vector<std::string>&
 Scenario parse_scenario(std::string_view text, const std::string& file,
                         const std::vector<std::string>& overrides);
 
+// Returns the host tiers whose size comes only from a hardware profile: policy.tiers does not set it either.
+std::vector<Tier> unsized_tiers(const Scenario& scenario);
+
 // A field set outside the scenario's file.
 struct Override {
   std::string path;              // "policy.tiers.0.capacity_bytes"

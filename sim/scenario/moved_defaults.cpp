@@ -5,6 +5,7 @@
 
 #include "base/text/note.h"
 #include "policy/table.h"
+#include "scenario/load.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {
@@ -18,8 +19,9 @@ bool routes_as_llm_d(const Scenario& scenario) {
 
 bool stores_in_unsized_tier(const Scenario& scenario) {
   const PolicyOptions options = with_preset(scenario.policy);
+  const std::vector<Tier> unsized = unsized_tiers(scenario);
   return *options.keep != Keep::none &&
-         std::any_of(scenario.unsized.begin(), scenario.unsized.end(), [&](Tier tier) {
+         std::any_of(unsized.begin(), unsized.end(), [&](Tier tier) {
            return !options.tiers || std::any_of(options.tiers->begin(), options.tiers->end(),
                                                 [tier](const TierOptions& one) { return one.kind == tier; });
          });

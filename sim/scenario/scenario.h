@@ -32,8 +32,8 @@ constexpr Names names_of(StorageBilled) { return kStorageBilledNames; }
 // What is billed, and the source of prices.
 struct BillingOptions {
   StorageBilled storage = StorageBilled::filled;
-  // Names of the tiers without a given size, as resolved scenarios state them: "dram,ssd". Absent: the tiers
-  // whose size comes from a profile in the catalogue or a file.
+  // Names of the tiers whose hardware has the profile's size, as resolved scenarios state them: "dram,ssd".
+  // Absent: the tiers whose hardware comes from a profile in the catalogue or a file.
   std::optional<std::string> unsized_tiers;
   bool whole_servers = false;  // whole servers of hardware.gpu.per_server GPUs are billed
   std::string prices;          // file of the user's prices (kvcap.prices/1); cleared after loading
@@ -67,7 +67,7 @@ struct Scenario {
   std::string file;                        // name in messages; empty: no file
   std::string prices_file;                 // source of hardware prices; empty: none
   std::vector<PriceSource> price_sources;  // all prices above 0 of the hardware's parts
-  std::vector<Tier> unsized;  // tiers with the profile's size, set neither by the file nor by --set
+  std::vector<Tier> profile_sized;         // host tiers whose hardware has the size of its profile
 };
 
 }  // namespace kvcap

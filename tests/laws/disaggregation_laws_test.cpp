@@ -330,8 +330,9 @@ TEST(Disaggregation, EachPoolHasItsOwnGpusAndTheSlowerEndSetsTheRate) {
   EXPECT_EQ(decode.hardware.gpu.count, 4);
   EXPECT_NEAR(result.turns.front().ttft_s, prefill_s + transfer_s + step_s, kNear_s);
   EXPECT_NEAR(result.turns.front().transfer_s, transfer_s, kNear_s);
-  // Eight GPUs at 2 $ per hour, and the SSDs of the two prefill nodes at 0.656 $ each.
-  EXPECT_NEAR(result.number("cost.usd_per_hour"), 8 * 2 + 2 * 0.656, 1e-9);
+  // Eight GPUs at 2 $ per hour. The four SSDs of a node cost 1.312 $: half of them are billed for each of the
+  // two prefill nodes, which are half a machine, and all of them for the decode node, which stores nothing.
+  EXPECT_NEAR(result.number("cost.usd_per_hour"), 8 * 2 + (0.5 + 0.5 + 1) * 1.312, 1e-9);
 }
 
 TEST(Disaggregation, RanksOfAPoolDivideItsNodeAndItsTurns) {

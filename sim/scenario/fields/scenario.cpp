@@ -15,7 +15,7 @@ static void describe(FieldVisitor& v, BillingOptions& o) {
           {.meaning = "billed size of tiers without a given size: the profile's capacity (provisioned), or "
                       "the size that the run fills (filled)"});
   v.field("unsized_tiers", o.unsized_tiers,
-          {.meaning = "tiers without a given size, as a result's scenario states them: dram,ssd",
+          {.meaning = "tiers whose hardware has the profile's size, as a result's scenario states them: dram,ssd",
            .absent = "those whose size is the profile's"});
   v.field("whole_servers", o.whole_servers,
           {.meaning = "whole servers of hardware.gpu.per_server GPUs are billed"});

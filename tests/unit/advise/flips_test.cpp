@@ -284,6 +284,11 @@ hardware.remote.bandwidth_bytes_per_s 10000000000 -> 11000000000: 1.000000 GB/s,
 )");
 }
 
+// More devices that stay empty cannot help, and all of them would be billed.
+TEST(PlanAdvice, TriesNoMoreDevicesOfATierThatThePolicyDoesNotUse) {
+  EXPECT_EQ(more_of({"policy.name=recompute"}).find("hardware.ssd.count"), std::string::npos);
+}
+
 // Where rates by size are measured, they and not the bandwidth say how long a copy takes.
 TEST(PlanAdvice, TriesAFasterPcieLinkWhereNoRatesByItsSizesAreMeasured) {
   const std::string faster =

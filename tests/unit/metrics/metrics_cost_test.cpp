@@ -29,6 +29,7 @@ RunFacts ten_hours() {
   facts.gpu_usd_per_hour = 8;
   facts.tier_usd_per_hour[index(Tier::dram)] = 0.5;
   facts.tier_usd_per_hour[index(Tier::ssd)] = 0.3;
+  facts.stored_bytes_per_token = 1024;
   return facts;
 }
 
@@ -40,6 +41,17 @@ TEST(Cost, PerTokenAndPerHitShareTheTotalAndTheStorage) {
   EXPECT_DOUBLE_EQ(cost({}, facts, "cost.storage_usd"), 8);
   EXPECT_DOUBLE_EQ(cost({}, facts, "cost.storage_usd_per_hit"), 8 / 500.0);
   EXPECT_DOUBLE_EQ(cost({}, facts, "cost.usd_per_gpu_hour"), 2);
+}
+
+// The GPU's own cache has hits, and the billed devices are empty.
+TEST(Cost, OfStoragePerHitIsUndefinedIfNothingIsStored) {
+  RunFacts facts = ten_hours();
+  facts.stored_bytes_per_token = 0;
+  Recorded recorded;
+  recorded.reused_prefill_s = 9000;
+  EXPECT_DOUBLE_EQ(cost(recorded, facts, "cost.storage_usd"), 8);
+  EXPECT_TRUE(std::isnan(cost(recorded, facts, "cost.storage_usd_per_hit")));
+  EXPECT_TRUE(std::isnan(cost(recorded, facts, "cost.usd_per_saved_gpu_hour")));
 }
 
 // One hour in the middle that computes a million tokens, and nine at 88 $ in which nobody asks.

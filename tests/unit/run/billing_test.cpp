@@ -23,6 +23,10 @@ Scenario load(std::vector<std::string> overrides) {
                         "chat.json", overrides);
 }
 RunResult run(const Scenario& scenario) { return run_replications({scenario}).front().front(); }
+std::vector<std::string> with(std::vector<std::string> overrides, const std::vector<std::string>& more) {
+  overrides.insert(overrides.end(), more.begin(), more.end());
+  return overrides;
+}
 bool has_note(const std::vector<std::string>& notes, const std::string& beginning) {
   return std::any_of(notes.begin(), notes.end(),
                      [&](const std::string& note) { return note.starts_with(beginning); });
@@ -150,12 +154,10 @@ TEST(Billing, OfBoughtSsdsIsOfWholeDevices) {
   EXPECT_DOUBLE_EQ(tier_usd_per_hour(hardware, Tier::ssd, 1e12), 4 * 0.1);  // all four, for bytes on all
 }
 
-// A100 with SSDs of 4 TB at 8.2e-5 $ per GB and hour: 5 $ and 0.328 $ a device, whatever is stored on them.
-TEST(Billing, OfDevicesIsThatOfAllThatTheMachineHasUsedOrNot) {
+// A100 with SSDs of 4 TB at 8.2e-5 $ per GB and hour: 5 $ and 0.328 $ a device.
+TEST(Billing, OfChosenDevicesIsOfAllUsedOrNot) {
   const auto usd_per_hour = [](const std::vector<std::string>& more) {
-    std::vector<std::string> overrides = {"hardware=a100-40g-4x-pm9a3"};
-    overrides.insert(overrides.end(), more.begin(), more.end());
-    return run(load(overrides)).number("cost.usd_per_hour");
+    return run(load(with({"hardware=a100-40g-4x-pm9a3"}, more))).number("cost.usd_per_hour");
   };
   const std::string ssds = R"(policy.tiers=[{"kind": "ssd", "capacity_bytes": 4e12}])";
   for (int count : {1, 2, 4, 8}) {
@@ -169,11 +171,57 @@ TEST(Billing, OfDevicesIsThatOfAllThatTheMachineHasUsedOrNot) {
   }
   // A tier of 4 TB is striped over all four devices of the profile.
   EXPECT_NEAR(usd_per_hour({ssds}), 5 + 0.328 * 4, 1e-9);
-  EXPECT_NEAR(usd_per_hour({ssds, "policy.name=recompute"}), 5 + 0.328 * 4, 1e-9);
-  // Nothing sizes the SSDs: the profile's are free as long as nothing is stored on them.
+  // The size of a tier is a choice of the policy that stores in it: without one, the profile's devices are
+  // free as long as nothing is stored on them.
+  EXPECT_NEAR(usd_per_hour({ssds, "policy.name=recompute"}), 5, 1e-9);
   EXPECT_NEAR(usd_per_hour({"policy.name=recompute"}), 5, 1e-9);
   const std::string dram = R"(policy.tiers=[{"kind": "dram", "capacity_bytes": 100e9}])";
   EXPECT_NEAR(usd_per_hour({dram}), 5 + 0.0088 * 100, 1e-9);
+}
+
+TEST(Billing, NamesDevicesThatStayEmptyAndTheFieldThatChoosesThem) {
+  const std::string note =
+      "bills empty devices: 8.00 TB of SSDs, 0.656 $ per hour, because the scenario chooses them "
+      "(hardware.ssd)";
+  const std::vector<std::string> two = {"hardware=a100-40g-4x-pm9a3", "hardware.ssd.count=2"};
+  const std::vector<std::string> notes = run(load(with(two, {"policy.name=recompute"}))).notes;
+  EXPECT_TRUE(has_note(notes, note));
+  EXPECT_TRUE(has_note(notes, "priced: SSDs "));
+  EXPECT_FALSE(has_note(run(load(with(two, {R"(policy.tiers=[{"kind": "ssd"}])"}))).notes, "bills empty"));
+  EXPECT_FALSE(
+      has_note(run(load({"hardware=a100-40g-4x-pm9a3", "policy.name=recompute"})).notes, "bills empty"));
+}
+
+TEST(Billing, SaysThatEmptyDevicesHaveNoPrice) {
+  const RunResult result = run(load({"hardware=a100-40g-4x-pm9a3", "hardware.ssd.count=2",
+                                     "policy.name=recompute", "hardware.ssd.price_usd_per_gb_hour=0"}));
+  EXPECT_TRUE(has_note(result.notes, "cost.total_usd does not include SSDs: hardware.ssd has no price"));
+  EXPECT_NEAR(result.number("cost.usd_per_hour"), 5, 1e-9);
+}
+
+// A node that only decodes has no tiers: it is billed with the SSDs that hardware chooses and with no others.
+TEST(Billing, OfChosenDevicesIncludesNodesThatOnlyDecode) {
+  const std::vector<std::string> pools = {
+      "hardware=a100-40g-4x-pm9a3", "hardware.nic={\"bandwidth_bytes_per_s\": 50e9, \"latency_s\": 1e-5}",
+      R"(policy.tiers=[{"kind": "ssd", "capacity_bytes": 16e12}])", "fleet.replicas=3",
+      R"(fleet.disaggregation={"prefill_replicas": 1})"};
+  EXPECT_NEAR(run(load(pools)).number("cost.usd_per_hour"), 3 * 5 + 0.328 * 4, 1e-9);
+  EXPECT_NEAR(run(load(with(pools, {"hardware.ssd.count=4"}))).number("cost.usd_per_hour"),
+              3 * (5 + 0.328 * 4), 1e-9);
+}
+
+// A result names the tiers that came from its profile, since its hardware is inline. Another profile has its
+// own.
+TEST(Billing, OfAResultOnAnotherMachineHasNoDevicesThatNothingChooses) {
+  const Scenario first =
+      load({"hardware=a100-40g-4x-pm9a3", "hardware.ssd.count=2", "policy.name=recompute"});
+  const auto usd_per_hour = [&](const std::vector<std::string>& overrides) {
+    return run(parse_scenario(first.resolved_json, "result.json", overrides)).number("cost.usd_per_hour");
+  };
+  EXPECT_NEAR(usd_per_hour({}), 5 + 0.328 * 2, 1e-9);
+  const std::string other = "hardware=h100-sxm-8x-cxl";
+  EXPECT_NEAR(usd_per_hour({other}), run(load({other, "policy.name=recompute"})).number("cost.usd_per_hour"),
+              1e-9);
 }
 
 // The hardware of a result is inline, and the SSDs that nothing sized remain unsized.
@@ -190,10 +238,6 @@ TEST(Billing, OfUnusedDevicesIsTheSameWhenAResultRunsAgain) {
 // A machine whose rent includes nothing, billed with all that it has.
 const std::vector<std::string> kWhole = {"hardware=h100-sxm", "hardware.gpu.price_includes_storage=false",
                                          "billing.storage=provisioned"};
-std::vector<std::string> with(std::vector<std::string> overrides, const std::vector<std::string>& more) {
-  overrides.insert(overrides.end(), more.begin(), more.end());
-  return overrides;
-}
 
 TEST(Billing, OfStorageInTheRentIsNothingAndSaysSo) {
   const std::string dram = R"(policy.tiers=[{"kind": "dram"}])";
@@ -237,12 +281,12 @@ TEST(Billing, OfAResultsScenarioIsThatOfTheResult) {
   const auto again = [&](const std::vector<std::string>& overrides) {
     return parse_scenario(first.resolved_json, "result.json", overrides);
   };
-  EXPECT_EQ(first.unsized, std::vector{Tier::dram});
-  EXPECT_EQ(again({}).unsized, first.unsized);
+  EXPECT_EQ(unsized_tiers(first), std::vector{Tier::dram});
+  EXPECT_EQ(unsized_tiers(again({})), unsized_tiers(first));
   EXPECT_EQ(again({}).resolved_json, first.resolved_json);
   EXPECT_EQ(run(again({})).number("billed_bytes.dram"), run(first).number("billed_bytes.dram"));
-  EXPECT_TRUE(again({"hardware.dram.capacity_bytes=64e9"}).unsized.empty());
-  EXPECT_TRUE(again({"policy.tiers.0.capacity_bytes=64e9"}).unsized.empty());
+  EXPECT_TRUE(unsized_tiers(again({"hardware.dram.capacity_bytes=64e9"})).empty());
+  EXPECT_TRUE(unsized_tiers(again({"policy.tiers.0.capacity_bytes=64e9"})).empty());
   try {
     again({"billing.unsized_tiers=dram,sdd"});
     ADD_FAILURE() << "accepted";
@@ -261,7 +305,7 @@ TEST(Billing, GivesALaunchLineTheSizesThatTheRunFills) {
   const double gib = std::ceil(result.number("billed_bytes.dram") / 1073741824);
   ASSERT_GE(gib, 1);
   const Scenario sized = with_filled_sizes(open, result);
-  EXPECT_EQ(sized.unsized, std::vector{Tier::ssd});
+  EXPECT_EQ(unsized_tiers(sized), std::vector{Tier::ssd});
   EXPECT_NE(launch_line_of(sized).find("--kv-offloading-size " + std::to_string(std::llround(gib)) + " "),
             std::string::npos)
       << launch_line_of(sized);
