@@ -1,8 +1,7 @@
 // Benchmarks of what a feature costs: the time of a turn with it, as a ratio to that of a turn without it.
 //
-//   ratio/<name>  the median of the ratios of runs that follow each other, beside the goal and the ratio of
-//                 the revision afbd9b9f, which was measured in turn with this one. one_session compares
-//                 sessions of 8,000 and 4,000 turns.
+//   ratio/<name>  the median of the ratios of runs that follow each other, beside the goal. one_session
+//                 compares sessions of 8,000 and 4,000 turns.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
