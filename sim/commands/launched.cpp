@@ -76,6 +76,23 @@ Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, co
   }
 }
 
+// Returns the KV capacity of an engine whose launch line asks for `tokens`. SGLang and TensorRT-LLM take what
+// fits (model_runner.py, init_memory_pool; kv_cache_config.max_tokens), and vLLM takes the blocks as they
+// are. Throws InputError if these do not fit beside the weights.
+int64_t granted_tokens(const LaunchLine& line, const std::string& flag, const Scenario& scenario,
+                       int64_t tokens) {
+  const GpuMemory memory = planned_memory(scenario);
+  if (line.engine != Stack::vllm) return std::min(tokens, std::max<int64_t>(memory.tokens, 0));
+  const double room = scenario.hardware.gpu.memory_bytes - memory.weight_bytes;
+  const KvLayout layout = kv_layout(scenario);
+  const double bytes = static_cast<double>(layout.blocks_of(tokens)) * memory.block_bytes;
+  if (bytes <= room) return tokens;
+  throw InputError("--from: " + flag + ": found " + std::to_string(layout.blocks_of(tokens)) +
+                   " blocks, which are " + format_number(bytes / 1e9) + " GB, allowed: at most the " +
+                   format_number(room / 1e9) + " GB that the weights of " + scenario.model.name +
+                   " leave of a GPU");
+}
+
 // Returns overrides for the sizes that the launch line gives in bytes or blocks, and for the maximum sequence
 // length if the line leaves it to the engine.
 std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenario) {
@@ -97,6 +114,12 @@ std::vector<std::string> sizes_on(const LaunchLine& line, const Scenario& scenar
         layout.block_bytes() * static_cast<double>(most->layers) / static_cast<double>(layers);
     kv_tokens = layout.tokens_of(static_cast<int64_t>(*line.kv_bytes / block_bytes));
     sizes.push_back("serving.kv_capacity_tokens=" + std::to_string(*kv_tokens));
+  }
+  const std::string flag = flag_of(line, "serving.kv_capacity_tokens");
+  if (kv_tokens && !flag.empty() && !line.kv_bytes) {
+    const int64_t granted = granted_tokens(line, flag, scenario, *kv_tokens);
+    if (granted < *kv_tokens) sizes.push_back("serving.kv_capacity_tokens=" + std::to_string(granted));
+    kv_tokens = granted;
   }
   if (line.host_blocks) {
     // A block is divided among the ranks; each data parallel rank has its own blocks.
@@ -214,7 +237,9 @@ Launched launched(const FromArgs& args, std::optional<LaunchLine> read, const Ov
   launched.defaults = defaults_on(launched.line, first.hardware);
   overrides.insert(overrides.end(), launched.defaults.begin(), launched.defaults.end());
   const LaunchLine& line = launched.line;
-  if (!line.kv_bytes && !line.host_blocks && !line.has_longest_that_fits) return launched;
+  const bool has_sizes = line.kv_bytes || line.host_blocks || line.has_longest_that_fits ||
+                         !flag_of(line, "serving.kv_capacity_tokens").empty();
+  if (!has_sizes) return launched;
   const std::vector<std::string> sizes = sizes_on(line, load_launched(load, line, overrides, given));
   overrides.insert(overrides.end(), sizes.begin(), sizes.end());
   load_launched(load, line, overrides, given);

@@ -32,6 +32,7 @@
 #include "run/billing.h"
 #include "scenario/load.h"
 #include "scenario/servers.h"
+#include "scenario/tensor_parallel.h"
 #include "text/plan/plan_text.h"
 #include "text/result_sentences.h"
 
@@ -392,8 +393,26 @@ Json sized_policies(const std::vector<std::string>& policies, const std::vector<
                    " cannot store there; a plan file can search other policies");
 }
 
+// The tensor parallel sizes that a plan without --gpus searches: powers of two by which the model's tensors
+// can be divided, with whole experts if these would be cut otherwise.
+struct Divisions {
+  std::vector<int64_t> sizes;
+  bool keeps_experts_whole = false;
+};
+Divisions divisions_of(const Scenario& base, int64_t most) {
+  Divisions all;
+  Scenario whole = base;
+  whole.serving.expert_parallel = base.model.experts.has_value();
+  for (int64_t gpus = 1; gpus <= most; gpus *= 2) {
+    if (!allowed_division(whole, gpus).empty()) continue;
+    all.sizes.push_back(gpus);
+    if (!allowed_division(base, gpus).empty()) all.keeps_experts_whole = true;
+  }
+  return all;
+}
+
 // Returns the plan of a question without a file. It searches the given server or every server with a price,
-// every tensor parallel size within a server, the engine with and without its own offloading, and the given
+// the tensor parallel sizes within a server, the engine with and without its own offloading, and the given
 // tier sizes.
 AskedPlan plan_of_options(const PlanArgs& args) {
   if (args.meet.empty()) {
@@ -418,9 +437,11 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   Json search = Json::object(), meet = Json::object();
   if (!has_hardware) search["hardware"] = servers;
   const int64_t most = has_hardware ? load_hardware(asked.hardware).gpu.count : kLargestServer_gpus;
+  const Scenario base = question.load();
+  Divisions divisions;
   if (!asked.gpus) {
-    Json& sizes = search["serving.tensor_parallel_size"] = Json::array();
-    for (int64_t gpus = 1; gpus <= most; gpus *= 2) sizes.push_back(gpus);
+    divisions = divisions_of(base, most);
+    search["serving.tensor_parallel_size"] = divisions.sizes;
   }
   std::vector<std::string> policies = question.own_policies();
   policies.resize(2);
@@ -435,7 +456,6 @@ AskedPlan plan_of_options(const PlanArgs& args) {
     if (std::isfinite(one.min)) bounds["min"] = one.min;
     if (std::isfinite(one.max)) bounds["max"] = one.max;
   }
-  const Scenario base = question.load();
   const Json text = {
       {"schema", "kvcap.plan/1"}, {"name", base.name}, {"base", "x"}, {"search", search}, {"meet", meet}};
   BaseScenario asked_base = question.base();
@@ -443,14 +463,20 @@ AskedPlan plan_of_options(const PlanArgs& args) {
   asked_base.machine_defaults = question.machine_defaults();
   // Each candidate's command names its own machine, so the base command must not name one.
   if (!has_hardware) asked_base.command = options_text(args.question);
-  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, changes_of(question.set()))};
+  std::vector<std::string> changes = changes_of(question.set());
+  if (divisions.keeps_experts_whole) changes.emplace_back("serving.expert_parallel=true");
+  AskedPlan plan{question.from(), parse_plan(text.dump(), asked_base, changes)};
   plan.searched =
       "Searched: " + (has_hardware ? asked.hardware : joined(servers) + " (the servers with a price)") +
       ", " + (asked.gpus ? std::to_string(*asked.gpus) : "1 to " + std::to_string(most)) +
       " GPUs of one of them, with " + joined(policies, " and ") +
       (sizes.empty() ? ""
                      : " (" + joined(sizes, ", ", [](const Storage& one) { return one.label(); }) + ")") +
-      ". Left out: other GPUs, several servers and other policies; use --gpu or a plan file for those.";
+      ". " +
+      (divisions.keeps_experts_whole ? "Experts are kept whole (serving.expert_parallel), since some of "
+                                       "these sizes would cut their FP8 blocks. "
+                                     : "") +
+      "Left out: other GPUs, several servers and other policies; use --gpu or a plan file for those.";
   return plan;
 }
 

@@ -264,7 +264,15 @@ static QuestionArgs with_gpus_of(const std::optional<LaunchLine>& line, Question
       if (one.starts_with(field)) gpus *= std::clamp(std::atoll(one.c_str() + field.size()), 1LL, 1024LL);
     }
   }
-  if (load_hardware(args.hardware).gpu.count < gpus) args.gpus = gpus;
+  const Gpu gpu = load_hardware(args.hardware).gpu;
+  if (gpu.count >= gpus) return args;
+  if (gpus > gpu.per_server.value_or(gpus)) {
+    throw InputError("--from: found an engine on " + std::to_string(gpus) + " GPUs, allowed: at most the " +
+                     std::to_string(*gpu.per_server) + " of a server of " + args.hardware +
+                     ", because engines on several servers are not simulated; --gpus " +
+                     std::to_string(gpus) + " simulates one server with all of them");
+  }
+  args.gpus = gpus;
   return args;
 }
 

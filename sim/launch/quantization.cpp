@@ -1,8 +1,10 @@
 #include "launch/quantization.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "launch/values.h"
@@ -27,6 +29,16 @@ constexpr std::pair<std::string_view, std::string_view> kKernels[] = {{"awq", "a
                                                                       {"auto-round", "inc"},
                                                                       {"compressed-tensors", "w8a8_int8"},
                                                                       {"compressed-tensors", "w8a8_fp8"}};
+
+// Formats in names of checkpoints, and the methods of flags that read such checkpoints. Any of them may be
+// made by llm-compressor (compressed-tensors).
+const std::pair<std::string_view, std::vector<std::string_view>> kNamed[] = {
+    {"awq", {"awq", "awq-marlin", "moe-wna16", "compressed-tensors", "auto-round", "inc"}},
+    {"gptq", {"gptq", "gptq-marlin", "marlin", "moe-wna16", "compressed-tensors", "auto-round", "inc"}},
+    {"nvfp4", {"modelopt", "modelopt-fp4", "modelopt-mixed", "nvfp4", "petit-nvfp4", "compressed-tensors"}},
+    {"fp8",
+     {"fp8", "fbgemm-fp8", "w8a8-fp8", "modelopt", "modelopt-fp8", "modelopt-mixed", "compressed-tensors",
+      "quark"}}};
 
 std::string plain(std::string_view method) {
   std::string name = lower_case(method);
@@ -60,6 +72,16 @@ bool is_same_quantization(std::string_view of_config, std::string_view of_flag) 
     if (plain(format) == config && plain(kernel) == flag) return true;
   }
   return false;
+}
+
+std::string contradicted_format(std::string_view model, std::string_view of_flag) {
+  const std::string name = plain(model), flag = plain(of_flag);
+  for (const auto& [format, methods] : kNamed) {
+    if (name.find(format) == std::string::npos) continue;
+    const bool is_read = std::find(methods.begin(), methods.end(), flag) != methods.end();
+    return is_read ? "" : std::string(format);
+  }
+  return "";
 }
 
 double per_token_head_bytes(const ModelSpec& model) {

@@ -16,6 +16,10 @@ std::string quantization_of(const std::string& model);
 // awq.
 bool is_same_quantization(std::string_view of_config, std::string_view of_flag);
 
+// Returns the format that the name of a checkpoint states, "awq" of "Qwen3-32B-AWQ", if the flag's method
+// does not read it; empty otherwise.
+std::string contradicted_format(std::string_view model, std::string_view of_flag);
+
 // kPerTokenHead: the flag table's value for formats of --kv-cache-dtype with a scale per token and head.
 // per_token_head_bytes() returns their bytes per element: one byte, plus the element's share of the 4-byte
 // scale of its head (vllm/v1/kv_cache_interface.py@001cabc).

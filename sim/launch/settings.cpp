@@ -15,6 +15,7 @@
 #include "launch/named_model.h"
 #include "launch/quantization.h"
 #include "launch/stack_tiers.h"
+#include "launch/start_checks.h"
 #include "launch/values.h"
 #include "scenario/load.h"
 #include "spec/engine_version.h"
@@ -116,6 +117,7 @@ class LineOverrides {
     settle_blocks();
     settle_bytes();
     settle_tiers();
+    refuse_what_does_not_start(line_, fields_);
     std::vector<std::string>& overrides = line_.overrides;
     overrides.push_back("model=" + line_.model);
     overrides.push_back("serving.engine=" + std::string(name(line_.engine)));
@@ -295,6 +297,9 @@ class LineOverrides {
     if (!method.empty() && !is_same_quantization(method, said.value)) {
       refuse_value(said.flag, said.value, method + ", as in the model's config.json");
     }
+    const std::string named = contradicted_format(line_.written_model, said.value);
+    if (method.empty() && !named.empty())
+      refuse_value(said.flag, said.value, named + ", as in the model's name");
     const bool is_quantised = is_8bit || !method.empty() || model.weight_bytes_per_element < 2 ||
                               (model.experts && model.experts->weight_bytes_per_element.value_or(2) < 2);
     if (is_quantised) return;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "engine/speculation/speculation.h"
@@ -100,6 +101,16 @@ std::string refused_at_start(const Scenario& scenario, int64_t kv_capacity_token
         "serving.max_num_seqs: found {} with serving.max_num_batched_tokens {}: vLLM does not "
         "start; allowed: at most serving.max_num_batched_tokens{}",
         serving.max_num_seqs, serving.max_num_batched_tokens, kWayOut);
+  }
+  const GpuMemory memory = planned_memory(scenario);
+  if (kv_capacity_model(scenario) == KvCapacityModel::engine && memory.share_bytes > memory.free_bytes()) {
+    return fmt::format(
+        "serving.gpu_memory_utilization: found {:g}: vLLM does not start because {:.2f} of {:.2f} GiB of {} "
+        "are free; "
+        "allowed: at most {:.3f}{}",
+        serving.gpu_memory_utilization, memory.free_bytes() / 1073741824.0, memory.reported_bytes / 1073741824.0,
+        scenario.hardware.gpu.name, std::floor(1000 * memory.free_bytes() / memory.reported_bytes) / 1000,
+        kWayOut);
   }
   if (!serving.max_model_len) return "";
   const int64_t longest = longest_sequence(scenario, kv_capacity_tokens);

@@ -154,6 +154,7 @@ struct ModelSpec {
   bool attention_output_gate = false;  // a second query projection yields a gate (Qwen3.5)
   // Format of the weights that no field below covers: the FFNs, and everything whose field is absent.
   double weight_bytes_per_element = 2;
+  int64_t weight_block_size = 0;        // side of the square blocks of weights that share a scale; 0: none
   double kv_bytes_per_element = 2;      // stored keys and values, or the MLA latent
   double hidden_bytes_per_element = 2;  // activations and stored hidden states
   // Inputs of the layers' GEMMs: 1 for FP8 arithmetic (W8A8), 0.5 for FP4. Absent: like hidden states;

@@ -61,7 +61,7 @@ constexpr KnownFlags kVllm[] = {
      "VLLM_CACHE_ROOT VLLM_WORKER_MULTIPROC_METHOD VLLM_USE_MODELSCOPE VLLM_SERVER_DEV_MODE "
      "VLLM_LOGGING_CONFIG_PATH VLLM_CONFIGURE_LOGGING VLLM_NO_USAGE_STATS VLLM_DO_NOT_TRACK VLLM_RPC_TIMEOUT "
      "VLLM_ENGINE_READY_TIMEOUT_S VLLM_NIXL_SIDE_CHANNEL_HOST VLLM_NIXL_SIDE_CHANNEL_PORT "
-     "VLLM_ALLOW_LONG_MAX_MODEL_LEN NCCL_DEBUG NCCL_SOCKET_IFNAME "
+     "VLLM_ALLOW_LONG_MAX_MODEL_LEN CUDA_VISIBLE_DEVICES NCCL_DEBUG NCCL_SOCKET_IFNAME "
      "NCCL_CUMEM_ENABLE",
      "v-args"},
     {vllm, none, texts,
@@ -270,7 +270,8 @@ constexpr KnownFlags kSglang[] = {
      "--quantization-param-path --priority-scheduling-preemption-threshold --max-lora-chunk-size "
      "--speculative-draft-model-revision --speculative-draft-load-format --custom-sigquit-handler "
      "--tokenizer-metrics-custom-labels-header --debug-tensor-dump-output-folder SGLANG_LOG_LEVEL "
-     "NCCL_DEBUG NCCL_SOCKET_IFNAME NCCL_CUMEM_ENABLE",
+     "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN CUDA_VISIBLE_DEVICES NCCL_DEBUG NCCL_SOCKET_IFNAME "
+     "NCCL_CUMEM_ENABLE",
      "s-args"},
     {sglang, none, texts,
      "--log-requests-target --uvicorn-access-log-exclude-prefixes --tokenizer-metrics-allowed-custom-labels "
@@ -368,7 +369,7 @@ constexpr KnownFlags kTrtllm[] = {
      "--extra_llm_api_options.guided_decoding_backend --extra_llm_api_options.checkpoint_format "
      "--extra_llm_api_options.enable_layerwise_nvtx_marker "
      "--extra_llm_api_options.kv_cache_config.event_buffer_max_size "
-     "--extra_llm_api_options.garbage_collection_gen0_threshold",
+     "--extra_llm_api_options.garbage_collection_gen0_threshold CUDA_VISIBLE_DEVICES",
      "t-serve"},
     {trtllm, none, present, "--trust_remote_code --telemetry", "t-serve"},
     {trtllm, none, FlagForm::json, "--media_io_kwargs --extra_llm_api_options.env_overrides", "t-serve"},

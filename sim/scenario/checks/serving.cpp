@@ -5,6 +5,7 @@
 #include "policy/table.h"
 #include "scenario/checks/checks.h"
 #include "scenario/fields.h"
+#include "scenario/tensor_parallel.h"
 #include "spec/engine_version.h"
 
 namespace kvcap {
@@ -20,17 +21,8 @@ void check_tensor_parallel_size(const Scenario& scenario, int64_t size, const st
     fail(places, path, std::to_string(size),
          "at most hardware.gpu.count = " + std::to_string(scenario.hardware.gpu.count));
   }
-  if (scenario.model.num_attention_heads % size != 0) {
-    fail(places, path, std::to_string(size),
-         "a divisor of model.num_attention_heads = " + std::to_string(scenario.model.num_attention_heads));
-  }
-  for (std::size_t i = 0; i < scenario.model.layer_groups.size(); ++i) {
-    const LayerGroup group = scenario.model.groups()[i];
-    const int64_t heads = group.recurrent ? group.recurrent->heads : group.num_attention_heads;
-    if (heads % size == 0 || (group.recurrent && heads == 1)) continue;
-    fail(places, path, std::to_string(size),
-         "a divisor of the " + std::to_string(heads) + " heads of model.layer_groups." + std::to_string(i));
-  }
+  const std::string allowed = allowed_division(scenario, size);
+  if (!allowed.empty()) fail(places, path, std::to_string(size), allowed);
 }
 
 namespace {

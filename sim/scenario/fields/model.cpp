@@ -196,6 +196,12 @@ void describe(FieldVisitor& v, ModelSpec& model) {
   v.field("attention_output_gate", o.attention_output_gate,
           {.meaning = "attention output has a gate, a second projection of the query's size"});
   v.field("weight_bytes_per_element", file.weight_bytes, element_bytes("size of a weight", kByDtype));
+  v.field(
+      "weight_block_size", o.weight_block_size,
+      {.meaning = "side of the square blocks of weights that share a scale; 0: none. Tensor parallelism must "
+                  "not cut a block",
+       .min = 0,
+       .max = 4096});
   v.field("kv_bytes_per_element", file.kv_bytes,
           element_bytes("size of an element of the KV cache", kByDtype));
   v.field("hidden_bytes_per_element", file.hidden_bytes,

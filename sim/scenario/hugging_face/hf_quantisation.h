@@ -60,6 +60,7 @@ struct Quantisation {
   std::optional<Stored> others;  // format of modules outside all groups; absent: 16 bits
   bool takes_output = false;     // the formats apply to the output projection, too
   double kv_bytes = 0;           // 0: not quantised
+  int64_t block = 0;             // side of the square blocks that share a scale; 0: none
   std::unordered_map<std::string, Stored> named = {};  // formats by full module name
 
   Stored of(const std::string& module) const;

@@ -275,6 +275,7 @@ Quantisation quantisation_of(const HfConfig& config, const std::string& method) 
                              ? 4.0 / (static_cast<double>(block[0]) * static_cast<double>(block[1]))
                              : 0;
     Quantisation made = all_as({1 + scale, 1.0});
+    if (scale > 0 && block[0] == block[1]) made.block = block[0];
     made.ignored.add_listed(config, {"modules_to_not_convert", "ignored_layers"});
     return made;
   }
@@ -315,6 +316,7 @@ void add_quantisation(const HfConfig& config, const std::vector<Mixer>& mixers,
     config.fail("quantization_config", shown(*found), "an object or a text");
   }
   if (made.kv_bytes > 0) model["kv_bytes_per_element"] = made.kv_bytes;
+  if (made.block > 0) model["weight_block_size"] = made.block;
   write_weight_formats(made, mixers, ffns, model);
   // Only linear layers are quantised: embeddings stay in 16 bits, and so does the output projection with most
   // methods.

@@ -454,6 +454,24 @@ TEST_F(Question, PlansWithoutAFile) {
       << plan.at("notes").back();
 }
 
+// Qwen2.5-7B has 28 query heads, which eight GPUs do not divide. Four GPUs would cut the FP8 blocks of the
+// experts of Qwen3-30B-A3B, so they keep whole experts.
+TEST_F(Question, PlansWithoutAFileOnlyGpusThatDivideTheModel) {
+  const auto plan_of = [](const std::string& model) {
+    const Outcome outcome =
+        kvcap({"plan", "--model", model, "--gpu", "h100-sxm", "--workload", "chat", "--rate", "0.5", "--meet",
+               "p90_ttft_ms<=10s", "--set", "workload.sessions=50", "--draws", "0", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out);
+  };
+  const Json dense = plan_of("Qwen/Qwen2.5-7B-Instruct");
+  EXPECT_EQ(dense.at("answer").at("changes").dump().find("serving.expert_parallel"), std::string::npos);
+  const Json cut = plan_of("Qwen/Qwen3-30B-A3B-FP8");
+  EXPECT_NE(cut.at("answer").at("command").get<std::string>().find("serving.expert_parallel=true"),
+            std::string::npos);
+  EXPECT_NE(cut.at("notes").back().get<std::string>().find("Experts are kept whole"), std::string::npos);
+}
+
 TEST_F(Question, APlanWithoutAFileNeedsTargets) {
   const Outcome outcome =
       kvcap({"plan", "--model", "llama-3.1-8b", "--gpu", "l40s", "--workload", "chat", "--rate", "0.5"});

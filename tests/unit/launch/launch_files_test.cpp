@@ -221,6 +221,45 @@ TEST_F(LaunchFiles, RunCountsTheLinesBytesAndBlocksAsTheModelsTokens) {
   EXPECT_TRUE(has(large.err, "--kv-cache-memory-bytes: found 79.0 GB, allowed: at most the ")) << large.err;
 }
 
+// 2,000 blocks of 16 tokens fit an H100 beside Llama-3.1-8B, and a million do not: vLLM has no memory for
+// them, and SGLang takes what fits.
+TEST_F(LaunchFiles, RunTakesNoMoreKvBlocksThanFit) {
+  const auto run = [](const std::string& line) {
+    return kvcap({"run", "--gpu", "h100-sxm", "--workload", "chat", "--rate", "0.5", "--set",
+                  "workload.sessions=5", "--json", "--from", line});
+  };
+  const auto capacity = [&](const std::string& line) {
+    const Outcome outcome = run(line);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return Json::parse(outcome.out).at("metrics").at("kv_capacity_tokens").get<int64_t>();
+  };
+  const std::string vllm = "vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192 ";
+  EXPECT_EQ(capacity(vllm + "--num-gpu-blocks-override 2000"), 32000);
+  const Outcome large = run(vllm + "--num-gpu-blocks-override 1000000");
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_TRUE(
+      has(large.err,
+          "--num-gpu-blocks-override: found 1000000 blocks, which are 2,100 GB, allowed: at most the "))
+      << large.err;
+  const std::string sglang = "python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B-Instruct ";
+  EXPECT_EQ(capacity(sglang + "--max-total-tokens 32000"), 32000);
+  EXPECT_EQ(capacity(sglang + "--max-total-tokens 100000000"), capacity(sglang));
+}
+
+TEST_F(LaunchFiles, RunSimulatesNoEngineOnSeveralServers) {
+  const auto run = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", "--gpu", "h100-sxm-8x", "--workload", "chat", "--rate", "0.5", "--set",
+                               "workload.sessions=5", "--from",
+                               "vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 16 --max-model-len 8192"});
+    return kvcap(more);
+  };
+  const Outcome two = run({});
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_TRUE(
+      has(two.err, "--from: found an engine on 16 GPUs, allowed: at most the 8 of a server of h100-sxm-8x"))
+      << two.err;
+}
+
 TEST_F(LaunchFiles, RunPrintsTheLineBackWithItsFieldsAndWarnings) {
   const Outcome outcome =
       kvcap({"run", path("chat.json"), "--ignore-flags", "enforce-eager", "--from",

@@ -15,6 +15,54 @@ using namespace launch_lines;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
+// ---- engines that do not start ----
+
+// Qwen3-8B has 40,960 positions.
+TEST(LineThatDoesNotStart, HasMorePositionsThanTheModel) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B --max-model-len ";
+  EXPECT_EQ(error_of(line + "40960"), "accepted");
+  EXPECT_EQ(error_of(line + "40961"),
+            "--from: --max-model-len: found \"40961\", allowed: at most the model's 40960 positions, unless "
+            "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 or a scaling of its rotary embedding is set");
+  EXPECT_EQ(error_of("VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 " + line + "40961"), "accepted");
+  EXPECT_NE(error_of("VLLM_ALLOW_LONG_MAX_MODEL_LEN=0 " + line + "40961"), "accepted");
+  EXPECT_EQ(error_of(line + R"(131072 --rope-scaling '{"rope_type": "yarn", "factor": 4}')"), "accepted");
+  EXPECT_EQ(error_of(line + R"(131072 --hf-overrides '{"max_position_embeddings": 131072}')"), "accepted");
+  const std::string sglang =
+      "python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --context-length 40961";
+  EXPECT_TRUE(has(error_of(sglang), "unless SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1"));
+  EXPECT_EQ(error_of("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 " + sglang), "accepted");
+  EXPECT_EQ(error_of("trtllm-serve Qwen/Qwen3-8B --max_seq_len 40961"), "accepted");
+}
+
+TEST(LineThatDoesNotStart, SeesFewerGpusThanItHasRanks) {
+  EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve Qwen/Qwen3-8B -tp 2 -dp 2"), "accepted");
+  EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve Qwen/Qwen3-8B -tp 4"),
+            "--from: CUDA_VISIBLE_DEVICES: found \"0,1,2\", allowed: the 4 GPUs of the engine's ranks");
+  EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=$GPUS vllm serve Qwen/Qwen3-8B -tp 4"), "accepted");
+}
+
+TEST(LineThatDoesNotStart, DividesExpertsAmongGroupsThatDoNotDivideItsGpus) {
+  const std::string line = "trtllm-serve Qwen/Qwen3-30B-A3B --tp_size 8 --ep_size ";
+  for (const char* parts : {"1", "2", "8"}) EXPECT_EQ(error_of(line + parts), "accepted") << parts;
+  for (const char* parts : {"3", "16"}) {
+    EXPECT_EQ(error_of(line + parts), "--from: --ep_size: found \"" + std::string(parts) +
+                                          "\", allowed: a divisor of the 8 GPUs of tensor parallelism");
+  }
+}
+
+TEST(LineThatDoesNotStart, HasBlocksOrAKvFormatThatNoKernelReads) {
+  const std::string line = "vllm serve Qwen/Qwen3-8B --block-size ";
+  for (const char* tokens : {"1", "8", "16", "48", "128"})
+    EXPECT_EQ(error_of(line + tokens), "accepted") << tokens;
+  EXPECT_EQ(error_of(line + "7"), "--from: --block-size: found \"7\", allowed: 1, 8, or a multiple of 16");
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --kv-cache-dtype fp8_e5m2"), "accepted");
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B-FP8 --kv-cache-dtype fp8_e4m3"), "accepted");
+  EXPECT_EQ(
+      error_of("vllm serve Qwen/Qwen3-8B-FP8 --kv-cache-dtype fp8_e5m2"),
+      "--from: --kv-cache-dtype: found \"fp8_e5m2\", allowed: auto, fp8 or fp8_e4m3 with an FP8 checkpoint");
+}
+
 // ---- flags that are not simulated ----
 
 TEST(IgnoredFlags, AreErrorsUnlessTheyAreNamed) {
@@ -209,6 +257,18 @@ TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
             "--from: -q: found \"awq\", allowed: fp8, or a model with this method in its config.json: awq");
   EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-8B -q fp8", "model.weight_bytes_per_element"), "1");
   EXPECT_EQ(error_of("vllm serve openai/gpt-oss-120b -q mxfp4"), "accepted");
+}
+
+TEST(Quantization, MustNotContradictTheNameOfTheCheckpoint) {
+  const std::string awq = "vllm serve Qwen/Qwen3-32B-AWQ -q ", fp8 = "vllm serve Qwen/Qwen3-32B-FP8 -q ";
+  for (const char* method : {"awq", "awq_marlin", "compressed-tensors"})
+    EXPECT_EQ(error_of(awq + method), "accepted");
+  for (const char* method : {"gptq", "gptq_marlin", "fp8"}) {
+    EXPECT_EQ(error_of(awq + method),
+              "--from: -q: found \"" + std::string(method) + "\", allowed: awq, as in the model's name");
+  }
+  EXPECT_EQ(error_of(fp8 + "fp8"), "accepted");
+  EXPECT_EQ(error_of(fp8 + "awq"), "--from: -q: found \"awq\", allowed: fp8, as in the model's name");
 }
 
 // The names that vLLM and SGLang give the kernels of a checkpoint's format.

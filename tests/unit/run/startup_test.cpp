@@ -93,6 +93,28 @@ TEST(EngineStart, IsRefusedWithFewerTokensAStepThanSequences) {
   EXPECT_EQ(scenario({}).serving.max_num_seqs, 256);
 }
 
+// An H100 reports 79.2 GiB, of which the CUDA context takes half a GiB.
+TEST(EngineStart, IsRefusedIfTheShareIsMoreThanIsFree) {
+  const std::vector<std::string> h100 = {"hardware=h100-sxm", "model=llama-3.1-8b",
+                                         "serving.max_model_len=4096"};
+  const auto with = [&](const std::string& share, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), h100.begin(), h100.end());
+    more.push_back("serving.gpu_memory_utilization=" + share);
+    return refusal(more);
+  };
+  EXPECT_EQ(with("0.99"), "");
+  for (const char* share : {"0.995", "1"}) {
+    const std::string why = with(share);
+    EXPECT_NE(why.find("serving.gpu_memory_utilization: found " + std::string(share) +
+                       ": vLLM does not start because 78."),
+              std::string::npos)
+        << why;
+    EXPECT_NE(why.find("allowed: at most 0.993"), std::string::npos) << why;
+  }
+  EXPECT_EQ(with("1", {"serving.allow_impossible=true"}), "");
+  EXPECT_EQ(with("1", {"serving.engine=sglang"}), "") << "it takes a share of what is free";
+}
+
 TEST(EngineStart, IsRefusedWhereAWholePromptIsLongerThanAStep) {
   const std::vector<std::string> whole = {"serving.chunked_prefill=false", "serving.max_model_len=4096"};
   const auto with = [&](const std::string& tokens) {

@@ -31,6 +31,45 @@ std::string context_error(const std::string& parts, std::vector<std::string> mor
   return error_of(std::move(more));
 }
 
+// Phi-4 has 40 query heads and 10 KV heads: four GPUs divide only the first, and 20 GPUs keep two copies.
+TEST(TensorParallelSize, DividesTheKvHeadsOrCopiesThemEvenly) {
+  const auto error = [](const std::string& size) {
+    return error_of({"model=phi-4", "hardware.gpu.count=20", "serving.tensor_parallel_size=" + size});
+  };
+  for (const char* size : {"1", "2", "5", "10", "20"}) EXPECT_EQ(error(size), "accepted") << size;
+  EXPECT_EQ(error("4"), "a divisor or a multiple of the 10 KV heads (model.num_key_value_heads)");
+  EXPECT_EQ(error("8"), "a divisor or a multiple of the 10 KV heads (model.num_key_value_heads)");
+  EXPECT_EQ(error("3"), "a divisor of model.num_attention_heads = 40");
+}
+
+// Experts of 768 columns have six blocks of 128: two GPUs get three each.
+TEST(TensorParallelSize, CutsNoBlockOfFp8WeightsOfAnExpert) {
+  const auto error = [](const std::string& size, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all = {"model=qwen3-30b-a3b-fp8", "serving.tensor_parallel_size=" + size};
+    all.insert(all.end(), more.begin(), more.end());
+    return error_of(all);
+  };
+  const std::string allowed =
+      "a size that divides the 768 columns of an expert into whole blocks of 128 (model.weight_block_size), "
+      "or "
+      "serving.expert_parallel";
+  EXPECT_EQ(error("2"), "accepted");
+  EXPECT_EQ(error("4"), allowed);
+  EXPECT_EQ(error("2", {"serving.data_parallel_size=2"}), allowed) << "ranks share the experts";
+  EXPECT_EQ(error("4", {"serving.expert_parallel=true"}), "accepted");
+  EXPECT_EQ(error("4", {"serving.engine=sglang"}), allowed);
+  EXPECT_EQ(error("4", {"serving.engine=trtllm"}), "accepted");
+  EXPECT_EQ(error("4", {"model=qwen3-30b-a3b"}), "accepted");
+  EXPECT_EQ(error("8", {"model=glm-4.5-fp8"}), "accepted") << "a scale per column";
+}
+
+TEST(TensorParallelSize, CutsNoBlockOfFp8WeightsOfAnFfn) {
+  EXPECT_EQ(error_of({"model=qwen3-4b-fp8", "serving.tensor_parallel_size=4"}), "accepted");
+  EXPECT_EQ(
+      error_of({"model=qwen3-4b-fp8", "serving.tensor_parallel_size=8"}),
+      "a size that divides the 9728 columns of an FFN into whole blocks of 128 (model.weight_block_size)");
+}
+
 TEST(DecodeContextParallelSize, IsAtMostTheCopiesOfTheKvHeads) {
   const std::string eight = "serving.tensor_parallel_size=8";
   EXPECT_EQ(context_error("2", {eight}), "accepted");
