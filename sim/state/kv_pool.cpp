@@ -230,9 +230,8 @@ void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
   settle(tokens, holding);
 }
 
-void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
-                  int64_t prompt_tokens) {
-  if (!caching_ || tokens < named_tokens(holding) + unit_tokens_) return;
+void KvPool::name_full(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
+                       int64_t prompt_tokens) {
   const int64_t units = std::min(tokens, holding.until_) / unit_tokens_;
   while (holding.named_units_ < units) {
     const Stretch stretch = advance(chain, units - holding.named_units_, holding);
@@ -418,9 +417,8 @@ void KvPool::drop(int64_t computed, KvHolding& holding) {
   }
 }
 
-bool KvPool::grow(int64_t computed, int64_t tokens, KvHolding& holding) {
+bool KvPool::drop_and_take(int64_t computed, int64_t tokens, KvHolding& holding) {
   open(holding);
-  if (computed < holding.drops_at_ && tokens <= holding.until_) return true;
   if (drops_) drop(computed, holding);
   int64_t needed = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) needed += growth(groups_[g], holding.groups_[g], tokens);
