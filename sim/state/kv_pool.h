@@ -176,7 +176,9 @@ class KvPool {
   // Returns how many of the next `tokens` tokens a step computes if `computed` of `known` tokens have been
   // computed: with Checkpoints::align, a prefill slice ends at the end of a block as long as a full block
   // remains.
-  int64_t cut_slice(int64_t computed, int64_t known, int64_t tokens) const;
+  int64_t cut_slice(int64_t computed, int64_t known, int64_t tokens) const {
+    return checkpoint_tokens_ == 0 ? tokens : cut_at_checkpoint(computed, known, tokens);
+  }
 
   // Recomputes every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
   void check(std::span<const KvHolding* const> holdings) const;
@@ -189,6 +191,7 @@ class KvPool {
   struct Group {
     KvGroup is;
     bool sparse = false;
+    bool alike = false;       // equal to the group before it: every request needs the same blocks in both
     int64_t most_blocks = 0;  // maximum at any time
     int64_t units = 1;        // per block
 
@@ -228,12 +231,14 @@ class KvPool {
   void leave_node(uint32_t node) {
     if (node != ChainTree::kRoot) tree_.release(node);
   }
+  int64_t cut_at_checkpoint(int64_t computed, int64_t known, int64_t tokens) const;
   void open(KvHolding& holding) const;
   void settle(int64_t computed, KvHolding& holding) const;
   void take(int64_t blocks);
   void release(const Piece& piece, int64_t begin, int64_t end);
   void drop(int64_t computed, KvHolding& holding);
   bool drop_and_take(int64_t computed, int64_t tokens, KvHolding& holding);
+  bool take_up_to(int64_t computed, int64_t tokens, KvHolding& holding);
   int64_t add_blocks(int64_t begin, int64_t tokens, const Group& group, OfGroup& of);
   std::vector<uint32_t> check_holders(std::span<const KvHolding* const> holdings) const;
   void check_heads() const;
@@ -246,7 +251,9 @@ class KvPool {
   Retention retention_;
   ChainTree tree_;
   NamedBlocks named_;
-  mutable std::vector<Stretch> path_;  // of the chain that is looked up
+  using Event = std::pair<int64_t, std::size_t>;  // step, request
+  std::vector<Event> events_;                     // scratch of grow_by_steps(), a heap
+  mutable std::vector<Stretch> path_;             // of the chain that is looked up
 };
 
 }  // namespace kvcap
