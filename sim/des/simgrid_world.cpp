@@ -70,6 +70,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
         from_(from),
         to_(to),
         route_(std::move(route)),
+        bytes_per_s_(route_.bytes_per_s()),
         crossings_(std::move(crossings)),
         observer_(observer) {}
 
@@ -86,7 +87,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
       case Flow::alone:
         return queued_s_ + pending_.left_s();
       case Flow::shared:
-        return queued_s_ + (pending_.activity()->get_remaining() + later_bytes_) / route_.bytes_per_s();
+        return queued_s_ + (pending_.activity()->get_remaining() + later_bytes_) / bytes_per_s_;
     }
     KVCAP_BUG("unknown flow");
   }
@@ -115,7 +116,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
     pending_.pass(current_.alone_s, [this] { carried(); });
     for (const Crossing& crossing : crossings_) {
       SharedLink& shared = *crossing.shared;
-      shared.users.push_back({this, crossing.times * route_.bytes_per_s()});
+      shared.users.push_back({this, crossing.times * bytes_per_s_});
       if (!shared.is_contended()) continue;
       for (const SharedLink::User& user : shared.users) user.lane->share();
     }
@@ -131,7 +132,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
 
   void carry_shared(double alone_s) {
     flow_ = Flow::shared;
-    later_bytes_ = alone_s * route_.bytes_per_s();
+    later_bytes_ = alone_s * bytes_per_s_;
     carry_part();
   }
 
@@ -163,7 +164,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
   }
 
   void report(double ended_s) const {
-    const double bytes = current_.alone_s * route_.bytes_per_s();
+    const double bytes = current_.alone_s * bytes_per_s_;
     for (const Hop& hop : route_.hops) {
       observer_(hop.resource, bytes * hop.crossings / hop.bytes_per_s, began_s_, ended_s);
     }
@@ -172,6 +173,7 @@ class SimgridLane : public Lane, public Server<Transfer> {
   sg4::Host* from_;
   sg4::Host* to_;
   Route route_;
+  double bytes_per_s_;
   std::vector<Crossing> crossings_;
   const LinkObserver& observer_;
   double queued_s_ = 0;  // time on an idle route of the transfers whose bytes do not flow yet

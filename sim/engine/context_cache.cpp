@@ -60,6 +60,7 @@ ContextCache::ContextCache(const ContextCacheParts& parts)
       serving_(*engine_.serving),
       keeping_(*engine_.keeping),
       pool_(pool_options(engine_, parts.now_s)),
+      save_unit_(keeping_.chunk_tokens > 0 ? keeping_.chunk_tokens : pool_.hit_tokens()),
       ends_(found_ends(engine_, pool_.hit_tokens())),
       farthest_(farthest_tier(keeping_, *parts.store)) {
   const bool saves = keeping_.save_at == SaveAt::eviction && engine_.policy->traits().reuse == Reuse::stored;
@@ -313,25 +314,20 @@ bool ContextCache::is_worth_saving(Key key) const {
   return turns > keeping_.store_after_hits || parts_.store->find(key);
 }
 
-int64_t ContextCache::save_unit() const {
-  return keeping_.chunk_tokens > 0 ? keeping_.chunk_tokens : pool_.hit_tokens();
-}
-
 int64_t ContextCache::tokens_before_save(const Request& request) const {
   constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
   if (keeping_.save_at != SaveAt::step || engine_.policy->traits().reuse != Reuse::stored) return kNone;
   if (request.unused_tokens > 0) return kNone;
-  const int64_t next = (request.saved_tokens / save_unit() + 1) * save_unit();
+  const int64_t next = next_save_tokens(request);
   if (!keeping_.save_generated && next > request.prompt_tokens()) return kNone;
   return std::max<int64_t>(1, next - request.computed);
 }
 
 std::vector<Move> ContextCache::save_progress(Request& request, Order now) {
   if (engine_.policy->traits().reuse != Reuse::stored || request.phase != RequestPhase::running) return {};
-  const int64_t chunk = save_unit();
   int64_t tokens = request.computed;
   if (!keeping_.save_generated) tokens = std::min(tokens, request.prompt_tokens());
-  tokens = tokens / chunk * chunk;
+  tokens = tokens / save_unit_ * save_unit_;
   if (tokens <= request.saved_tokens || request.unused_tokens > 0) return {};
   request.saved_tokens = tokens;
   return keep(first_parts(request.text.runs, tokens), request, now);

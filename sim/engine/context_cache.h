@@ -100,7 +100,9 @@ class ContextCache {
   std::vector<Move> keep(const std::vector<Part>& parts, const Request& request, Order now);
   // Returns the parts that keep() stores if this node computes the prompt and another node decodes.
   std::vector<Part> prompt_parts(const Request& request) const;
-  // With SaveAt::step: saves the full blocks of the request's sequence.
+  // With SaveAt::step: saves the full blocks of the request's sequence. has_progress(): false if no block has
+  // filled since the last save.
+  bool has_progress(const Request& request) const { return request.computed >= next_save_tokens(request); }
   std::vector<Move> save_progress(Request& request, Order now);
   // Returns how many tokens the request computes before save_progress() has more to save; at least 1.
   int64_t tokens_before_save(const Request& request) const;
@@ -124,7 +126,10 @@ class ContextCache {
   std::vector<Part> first_parts(std::span<const SequenceRun> all, int64_t tokens) const;
   FoundParts find_below(const Request& request, int64_t resident) const;
   FoundParts find_seen(const Request& request) const;
-  int64_t save_unit() const;  // in tokens; with SaveAt::step
+  // Returns the length of the sequence at which its next block or chunk is full (SaveAt::step).
+  int64_t next_save_tokens(const Request& request) const {
+    return (request.saved_tokens / save_unit_ + 1) * save_unit_;
+  }
   void count_turn(Key key, const Request& request);
   bool is_worth_saving(Key key) const;
   void note_evicted(const BlockRun& run);
@@ -135,6 +140,7 @@ class ContextCache {
   const ServingOptions& serving_;
   const KeepingOptions& keeping_;
   KvPool pool_;
+  int64_t save_unit_;  // in tokens; with SaveAt::step
   FoundEnds ends_;
   Tier farthest_;                       // farthest tier from which contexts are loaded
   int64_t prefetching_tokens_ = 0;      // sum over waiting requests

@@ -37,7 +37,7 @@ void Saves::save(std::vector<Move> moves, Request& request) {
 }
 
 void Saves::save_progress(Request& request) {
-  if (keeping_.save_at != SaveAt::step) return;
+  if (keeping_.save_at != SaveAt::step || !cache_.has_progress(request)) return;
   save(cache_.save_progress(request, parts_.node->now_s()), request);
 }
 

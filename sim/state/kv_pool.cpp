@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <queue>
 #include <utility>
 
 #include "base/check.h"
@@ -12,6 +11,10 @@ namespace {
 
 // Tokens per block of a group that keeps only a sequence's last state.
 constexpr int64_t kEndless = int64_t{1} << 50;
+
+bool are_alike(const KvGroup& a, const KvGroup& b) {
+  return a.rule == b.rule && a.tokens == b.tokens && a.block_tokens == b.block_tokens;
+}
 
 std::vector<bool> which_drop(const KvLayout& layout) {
   std::vector<bool> drop;
@@ -45,6 +48,7 @@ void KvPool::add_group(KvGroup is, const KvPoolOptions& options) {
     if (group.sparse && options.caching) checkpoint_tokens_ = is.block_tokens;
   }
   group.is = is;
+  group.alike = !groups_.empty() && are_alike(groups_.back().is, is);
   drops_ = drops_ || is.rule != KvRule::all;
   groups_.push_back(group);
 }
@@ -230,9 +234,8 @@ void KvPool::hold(std::span<const BlockRun> chain, int64_t tokens, KvHolding& ho
   settle(tokens, holding);
 }
 
-void KvPool::name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
-                  int64_t prompt_tokens) {
-  if (!caching_ || tokens < named_tokens(holding) + unit_tokens_) return;
+void KvPool::name_full(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
+                       int64_t prompt_tokens) {
   const int64_t units = std::min(tokens, holding.until_) / unit_tokens_;
   while (holding.named_units_ < units) {
     const Stretch stretch = advance(chain, units - holding.named_units_, holding);
@@ -313,6 +316,7 @@ void KvPool::settle(int64_t computed, KvHolding& holding) const {
   holding.until_ = kEndless;
   holding.drops_at_ = kEndless;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (groups_[g].alike) continue;
     const KvGroup& is = groups_[g].is;
     const OfGroup& of = holding.groups_[g];
     const int64_t next = (of.front + 1) * is.block_tokens;
@@ -349,6 +353,7 @@ int64_t KvPool::owed_blocks(const KvHolding& holding, int64_t found_tokens, int6
 
 // Returns how many blocks the group needs to grow to `tokens`.
 int64_t KvPool::growth(const Group& group, const OfGroup& of, int64_t tokens) const {
+  if (tokens <= of.end * group.is.block_tokens) return 0;  // the common case needs no division
   return std::clamp<int64_t>(group.blocks_of(tokens) - of.end, 0, group.sparse ? 1 : kEndless);
 }
 
@@ -370,8 +375,8 @@ void KvPool::take(int64_t blocks) {
 
 // Adds nameless blocks up to `tokens` tokens, from block `begin` on. Returns how many.
 int64_t KvPool::add_blocks(int64_t begin, int64_t tokens, const Group& group, OfGroup& of) {
+  if (tokens <= of.end * group.is.block_tokens) return 0;  // the common case needs no division
   const int64_t end = group.blocks_of(tokens);
-  if (end <= of.end) return 0;
   begin = std::max({begin, of.end, group.sparse ? end - 1 : 0});
   of.end = end;
   if (begin >= end) return 0;
@@ -395,9 +400,11 @@ void KvPool::release(const Piece& piece, int64_t begin, int64_t end) {
 }
 
 void KvPool::drop(int64_t computed, KvHolding& holding) {
+  int64_t unneeded = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     OfGroup& of = holding.groups_[g];
-    const int64_t front = std::min(groups_[g].is.unneeded_blocks(computed), of.end);
+    if (!groups_[g].alike) unneeded = groups_[g].is.unneeded_blocks(computed);
+    const int64_t front = std::min(unneeded, of.end);
     if (front <= of.front) continue;
     of.front = front;
     std::vector<Piece>& pieces = of.pieces;
@@ -418,23 +425,31 @@ void KvPool::drop(int64_t computed, KvHolding& holding) {
   }
 }
 
-bool KvPool::grow(int64_t computed, int64_t tokens, KvHolding& holding) {
+bool KvPool::drop_and_take(int64_t computed, int64_t tokens, KvHolding& holding) {
   open(holding);
-  if (computed < holding.drops_at_ && tokens <= holding.until_) return true;
-  if (drops_) drop(computed, holding);
-  int64_t needed = 0;
-  for (std::size_t g = 0; g < groups_.size(); ++g) needed += growth(groups_[g], holding.groups_[g], tokens);
-  const bool fits = needed <= free();
-  for (std::size_t g = 0; fits && g < groups_.size(); ++g) {
-    const Group& group = groups_[g];
-    OfGroup& of = holding.groups_[g];
-    const bool is_carried = growth(group, of, tokens) > 0 && computed % group.is.block_tokens != 0;
-    if (group.sparse && is_carried && !of.pieces.empty()) of.pieces.back().passed = true;
-    holding.blocks_ += add_blocks(0, tokens, group, of);
-  }
-  if (fits) take(needed);
+  if (drops_ && computed >= holding.drops_at_) drop(computed, holding);
+  const bool fits = tokens <= holding.until_ || take_up_to(computed, tokens, holding);
   settle(computed, holding);
   return fits;
+}
+
+bool KvPool::take_up_to(int64_t computed, int64_t tokens, KvHolding& holding) {
+  int64_t needed = 0, more = 0;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (!groups_[g].alike) more = growth(groups_[g], holding.groups_[g], tokens);
+    needed += more;
+  }
+  if (needed > free()) return false;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const Group& group = groups_[g];
+    OfGroup& of = holding.groups_[g];
+    const bool is_carried =
+        group.sparse && growth(group, of, tokens) > 0 && computed % group.is.block_tokens != 0;
+    if (is_carried && !of.pieces.empty()) of.pieces.back().passed = true;
+    holding.blocks_ += add_blocks(0, tokens, group, of);
+  }
+  take(needed);
+  return true;
 }
 
 // Steps are processed in order. Requests that take or drop blocks in the same step are processed in the order
@@ -447,18 +462,21 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
     }
     return;
   }
-  using Event = std::pair<int64_t, std::size_t>;  // step, request
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  events_.clear();
   const auto expect = [&](std::size_t i, int64_t done) {
     const KvGrowth& one = requests[i];
     const int64_t step = next_change(*one.holding, one.computed + done) - one.computed;
-    if (step <= steps) events.emplace(step, i);
+    if (step > steps) return false;
+    events_.emplace_back(step, i);
+    return true;
   };
   for (std::size_t i = 0; i < requests.size(); ++i) expect(i, 0);
+  std::make_heap(events_.begin(), events_.end(), std::greater<>());
   int64_t begun = 0;
-  while (!events.empty()) {
-    const auto [step, i] = events.top();
-    events.pop();
+  while (!events_.empty()) {
+    std::pop_heap(events_.begin(), events_.end(), std::greater<>());
+    const auto [step, i] = events_.back();
+    events_.pop_back();
     const KvGrowth& one = requests[i];
     const int64_t tokens = one.computed + step;
     if (begins) begins(step);
@@ -467,7 +485,7 @@ void KvPool::grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
       name(one.chain, std::min(tokens - 1, one.nameable), *one.holding, one.prompt_tokens);
     }
     KVCAP_CHECK(grow(tokens - 1, tokens, *one.holding));
-    expect(i, step);
+    if (expect(i, step)) std::push_heap(events_.begin(), events_.end(), std::greater<>());
   }
 }
 
@@ -497,8 +515,7 @@ void KvPool::give_back(KvHolding& holding) {
   holding = KvHolding();
 }
 
-int64_t KvPool::cut_slice(int64_t computed, int64_t known, int64_t tokens) const {
-  if (checkpoint_tokens_ == 0) return tokens;
+int64_t KvPool::cut_at_checkpoint(int64_t computed, int64_t known, int64_t tokens) const {
   const int64_t last = known - known % checkpoint_tokens_;
   if (computed + tokens < last) return tokens / checkpoint_tokens_ * checkpoint_tokens_;
   if (computed < last && last < computed + tokens) return last - computed;

@@ -134,7 +134,10 @@ class KvPool {
   int64_t tokens(const KvHolding& holding) const { return holding.until_; }
   // Drops the blocks that are not needed after `computed` tokens and takes blocks up to `tokens`. Returns
   // false and takes none if too few are free.
-  bool grow(int64_t computed, int64_t tokens, KvHolding& holding);
+  bool grow(int64_t computed, int64_t tokens, KvHolding& holding) {
+    const bool suffices = computed < holding.drops_at_ && tokens <= holding.until_;  // the common case first
+    return suffices || drop_and_take(computed, tokens, holding);
+  }
   // Grows each request by one token per step, in this order. Calls `begins` with the number of the step, from
   // 1 on, before the step takes blocks. REQUIRES: as many blocks are free as the sum of missing_blocks().
   void grow_by_steps(std::span<const KvGrowth> requests, int64_t steps,
@@ -157,7 +160,13 @@ class KvPool {
   // Names the full blocks of the first `tokens` tokens. The chain may be longer than in the previous call.
   // Blocks that begin after `prompt_tokens` get the priority of decoded tokens.
   void name(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding,
-            int64_t prompt_tokens = std::numeric_limits<int64_t>::max());
+            int64_t prompt_tokens = std::numeric_limits<int64_t>::max()) {
+    if (names_more(holding, tokens)) name_full(chain, tokens, holding, prompt_tokens);
+  }
+  // False: the first `tokens` tokens fill no block that has no name yet.
+  bool names_more(const KvHolding& holding, int64_t tokens) const {
+    return caching_ && tokens >= named_tokens(holding) + unit_tokens_;
+  }
   // Resets the priority of blocks whose duration is over. Call this before the blocks of a step are taken.
   void expire() { named_.expire(); }
   bool has_durations() const { return retention_.has_durations(); }
@@ -167,7 +176,9 @@ class KvPool {
   // Returns how many of the next `tokens` tokens a step computes if `computed` of `known` tokens have been
   // computed: with Checkpoints::align, a prefill slice ends at the end of a block as long as a full block
   // remains.
-  int64_t cut_slice(int64_t computed, int64_t known, int64_t tokens) const;
+  int64_t cut_slice(int64_t computed, int64_t known, int64_t tokens) const {
+    return checkpoint_tokens_ == 0 ? tokens : cut_at_checkpoint(computed, known, tokens);
+  }
 
   // Recomputes every sum and reference from `holdings`, which must be complete. Aborts on a mismatch.
   void check(std::span<const KvHolding* const> holdings) const;
@@ -180,6 +191,7 @@ class KvPool {
   struct Group {
     KvGroup is;
     bool sparse = false;
+    bool alike = false;       // equal to the group before it: every request needs the same blocks in both
     int64_t most_blocks = 0;  // maximum at any time
     int64_t units = 1;        // per block
 
@@ -208,6 +220,7 @@ class KvPool {
   LevelUntil prompt_level(const Group& group, int64_t block) const;
   LevelUntil level_of(const Group& group, int64_t block, int64_t prompt_tokens) const;
   void hold_stretch(const Stretch& stretch, KvHolding& holding);
+  void name_full(std::span<const BlockRun> chain, int64_t tokens, KvHolding& holding, int64_t prompt_tokens);
   void name_stretch(const Stretch& stretch, uint32_t g, int64_t prompt_tokens, std::vector<Piece>& pieces);
   std::size_t name_piece(uint32_t node, uint32_t g, int64_t end, int64_t prompt_tokens,
                          std::vector<Piece>& pieces, std::size_t i);
@@ -218,11 +231,14 @@ class KvPool {
   void leave_node(uint32_t node) {
     if (node != ChainTree::kRoot) tree_.release(node);
   }
+  int64_t cut_at_checkpoint(int64_t computed, int64_t known, int64_t tokens) const;
   void open(KvHolding& holding) const;
   void settle(int64_t computed, KvHolding& holding) const;
   void take(int64_t blocks);
   void release(const Piece& piece, int64_t begin, int64_t end);
   void drop(int64_t computed, KvHolding& holding);
+  bool drop_and_take(int64_t computed, int64_t tokens, KvHolding& holding);
+  bool take_up_to(int64_t computed, int64_t tokens, KvHolding& holding);
   int64_t add_blocks(int64_t begin, int64_t tokens, const Group& group, OfGroup& of);
   std::vector<uint32_t> check_holders(std::span<const KvHolding* const> holdings) const;
   void check_heads() const;
@@ -235,7 +251,9 @@ class KvPool {
   Retention retention_;
   ChainTree tree_;
   NamedBlocks named_;
-  mutable std::vector<Stretch> path_;  // of the chain that is looked up
+  using Event = std::pair<int64_t, std::size_t>;  // step, request
+  std::vector<Event> events_;                     // scratch of grow_by_steps(), a heap
+  mutable std::vector<Stretch> path_;             // of the chain that is looked up
 };
 
 }  // namespace kvcap

@@ -111,7 +111,9 @@ void NamedBlocks::remove_copy(uint32_t copy) {
 uint32_t NamedBlocks::cut(uint32_t cell, int64_t at) {
   Cell front = cells_[cell];
   KVCAP_CHECK(front.begin < at && at < front.end);
-  for (uint32_t copy = front.oldest; copy != kNone; copy = copies_[copy].newer) expiring_.erase(due(copy));
+  if (!expiring_.empty()) {
+    for (uint32_t copy = front.oldest; copy != kNone; copy = copies_[copy].newer) expiring_.erase(due(copy));
+  }
   Row& cells = rows_[front.node * counts_shared_.size() + front.group];
   cells[place(cells, front.begin) - 1].begin = cells_[cell].begin = front.end = static_cast<int32_t>(at);
   front.oldest = front.newest = kNone;

@@ -344,7 +344,7 @@ bool Scheduler::grow(Request& request, int64_t tokens) {
 
 // Names prompt blocks as soon as a plan fills them, and blocks of generated tokens when these are known.
 void Scheduler::name_blocks(Request& request, int64_t tokens) {
-  if (!request.named) return;
+  if (!request.named || !pool_.names_more(request.holding, tokens)) return;
   pool_.name(request.chain, std::min(tokens, nameable_tokens(request)), request.holding,
              request.prompt_tokens());
 }

@@ -124,7 +124,8 @@ TEST_F(PricesFile, GivesTheDateOfItsPricesAndNoneWhereItStatesNone) {
   EXPECT_EQ(load({"hardware.gpu.price_date=2026"}).hardware.gpu.price_date, "2026");
   EXPECT_EQ(refusal(R"("date": "March", "all": {"gpu": {"price_usd_per_hour": 2}})"),
             "quote.json: date: found \"March\", allowed: a date: 2026, 2026-03 or 2026-03-31");
-  for (const char* bad : {"26", "2026-13", "2026-3", "2026-03-32", "2026-03-31x"}) {
+  for (const char* bad :
+       {"26", "20x6", "2026-13", "2026-00", "2026-3", "2026/03", "2026-03-32", "2026-03-00", "2026-03-31x"}) {
     EXPECT_NE(refusal(R"("all": {"gpu": {"price_usd_per_hour": 2}}, "date": ")" + std::string(bad) + "\"")
                   .find("allowed: a date"),
               std::string::npos)
