@@ -457,7 +457,7 @@ TEST_F(Question, PlansWithoutAFile) {
 // Qwen2.5-7B has 28 query heads, which eight GPUs do not divide. Four GPUs would cut the FP8 blocks of the
 // experts of Qwen3-30B-A3B, so they keep whole experts.
 TEST_F(Question, PlansWithoutAFileOnlyGpusThatDivideTheModel) {
-  const auto plan_of = [](const std::string& model) {
+  const auto plan_of = [this](const std::string& model) {
     const Outcome outcome =
         kvcap({"plan", "--model", model, "--gpu", "h100-sxm", "--workload", "chat", "--rate", "0.5", "--meet",
                "p90_ttft_ms<=10s", "--set", "workload.sessions=50", "--draws", "0", "--json"});

@@ -224,7 +224,7 @@ TEST_F(LaunchFiles, RunCountsTheLinesBytesAndBlocksAsTheModelsTokens) {
 // 2,000 blocks of 16 tokens fit an H100 beside Llama-3.1-8B, and a million do not: vLLM has no memory for
 // them, and SGLang takes what fits.
 TEST_F(LaunchFiles, RunTakesNoMoreKvBlocksThanFit) {
-  const auto run = [](const std::string& line) {
+  const auto run = [this](const std::string& line) {
     return kvcap({"run", "--gpu", "h100-sxm", "--workload", "chat", "--rate", "0.5", "--set",
                   "workload.sessions=5", "--json", "--from", line});
   };
@@ -247,7 +247,7 @@ TEST_F(LaunchFiles, RunTakesNoMoreKvBlocksThanFit) {
 }
 
 TEST_F(LaunchFiles, RunSimulatesNoEngineOnSeveralServers) {
-  const auto run = [](std::vector<std::string> more) {
+  const auto run = [this](std::vector<std::string> more) {
     more.insert(more.begin(), {"run", "--gpu", "h100-sxm-8x", "--workload", "chat", "--rate", "0.5", "--set",
                                "workload.sessions=5", "--from",
                                "vllm serve meta-llama/Llama-3.3-70B-Instruct -tp 16 --max-model-len 8192"});
