@@ -21,9 +21,15 @@ void twin(const TwinArgs& args) {
   require_place_for_measured(options.out);
   const std::unique_ptr<Backend> backend = make_backend(args.backend);
   const TwinTable table = write_twin(*backend, options);
-  tell("kvcap-calibrate: " + std::to_string(table.plan.cases.size()) + " cases, " +
-       std::to_string(table.plan.repeats) + " times each; `kvcap validate --suite twin` predicts them");
+  const int64_t performed = std::ssize(table.plan.cases) - table.failed();
+  tell("kvcap-calibrate: " + std::to_string(performed) + " cases, " + std::to_string(table.plan.repeats) +
+       " times each; `kvcap validate --suite twin` predicts them");
+  for (const std::string& failure : failures_of(table)) tell("kvcap-calibrate: " + failure);
   print(args.out + "\n");
+  if (table.failed() > 0) {
+    throw CheckFailed(std::to_string(table.failed()) + " cases failed and are not in " + args.out +
+                      "; the same call performs only these again");
+  }
 }
 
 }  // namespace

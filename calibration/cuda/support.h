@@ -12,8 +12,9 @@
 namespace kvcap::calibration {
 
 inline void require(cudaError_t error, const char* what) {
-  if (error != cudaSuccess)
-    throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // forgets the error, which the next launch would report otherwise
+  throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 inline void require(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS) {

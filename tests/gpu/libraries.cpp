@@ -78,7 +78,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t of_a, cubla
                             cudaDataType c_type, int c_stride, cublasComputeType_t, cublasGemmAlgo_t) {
   if (of_a != CUBLAS_OP_T || of_b != CUBLAS_OP_N || a_type != b_type || a_type != c_type ||
       *static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0 || a_stride < k ||
-      b_stride < k || c_stride < m) {
+      b_stride < k || c_stride < m || n == machine().failing_rows) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
   const double flops = 2.0 * m * n * k;

@@ -38,6 +38,10 @@ struct Machine {
   // Larger products and sums leave their outputs as they are.
   double most_computed_flops = 1e8;
 
+  // Faults; -1: none.
+  int64_t kernels_before_fault = -1;  // this many kernels run; the next one is a device fault
+  int64_t failing_rows = -1;          // products with so many rows of A are not supported
+
   Order order;
   bool early = false;  // work runs when it is enqueued, not when something waits for it
 };

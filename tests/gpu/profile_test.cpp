@@ -166,14 +166,68 @@ TEST_F(OnStandIn, TheDriversWordsOnTheDeviceAreRecorded) {
   EXPECT_EQ(state.throttling, "0x0000000000000004");
 }
 
-TEST_F(OnStandIn, ATwinPerformsEveryPolicy) {
-  const std::unique_ptr<Backend> backend = backend_on({.most_computed_flops = 0});
-  const TwinTable table = write_twin(*backend, {.out = folder_ / "twin.json", .quick = true});
-  EXPECT_EQ(table.plan.cases.size(), 16U);
-  for (const std::vector<double>& times_s : table.mean_ttft_s) {
+constexpr double kEvery = 1e9;  // flops of the largest product of the toy twin, and more
+
+class TwinOnStandIn : public OnStandIn {
+ protected:
+  TwinTable twin(const gpu::Machine& machine) {
+    return write_twin(*backend_on(machine), {.out = folder_ / "twin.json", .quick = true});
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(folder_ / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // How often the table has the text.
+  int64_t count(const std::string& sign) const {
+    int64_t times = 0;
+    const std::string json = text("twin.json");
+    for (std::size_t at = json.find(sign); at != std::string::npos; at = json.find(sign, at + 1)) ++times;
+    return times;
+  }
+};
+
+TEST_F(TwinOnStandIn, PerformsEveryPolicyAndACaseThatFailsCostsItsRow) {
+  const TwinTable whole = twin({.most_computed_flops = kEvery});
+  EXPECT_EQ(whole.plan.cases.size(), 16U);
+  EXPECT_EQ(failures_of(whole), std::vector<std::string>());
+  for (const std::vector<double>& times_s : whole.mean_ttft_s) {
     ASSERT_EQ(times_s.size(), 2U);
     EXPECT_GT(times_s[0], 0);
   }
+  const TwinTable part = twin({.most_computed_flops = kEvery, .failing_rows = 146});
+  EXPECT_EQ(part.resumed, 0) << "a complete run is finished";
+  EXPECT_GT(part.failed(), 0);
+  EXPECT_LT(part.failed(), 8);  // those that compute 130 + 16 tokens at once
+  for (std::size_t i = 0; i < part.failures.size(); ++i) {
+    const bool failed = !part.failures[i].empty();
+    EXPECT_EQ(part.failures[i], failed ? "cuBLAS: gemm: CUBLAS_STATUS_NOT_SUPPORTED" : "");
+    EXPECT_EQ(part.mean_ttft_s[i].size(), failed ? 0U : 2U) << i;
+  }
+  EXPECT_EQ(count("{\"policy\""), 16 - part.failed());
+  EXPECT_EQ(count("failed: "), part.failed());
+  const TwinTable rest = twin({.most_computed_flops = kEvery});
+  EXPECT_EQ(rest.resumed, 2 * (16 - part.failed()));
+  EXPECT_EQ(rest.failed(), 0);
+  EXPECT_EQ(count("{\"policy\""), 16);
+}
+
+TEST_F(TwinOnStandIn, AWrongResultCostsItsRow) {
+  const TwinTable table = twin({.most_computed_flops = 0});  // outputs stay NaN
+  EXPECT_GT(table.failed(), 8);
+  EXPECT_EQ(table.failures[0], "wrong result: a logit is not finite");
+}
+
+TEST_F(TwinOnStandIn, WithoutMemoryForItsModelACaseFailsAndTheDeviceGoesOn) {
+  const TwinTable table = twin({.memory_bytes = 8 << 20});
+  EXPECT_EQ(table.failed(), 16);
+  EXPECT_EQ(table.failures[15], "CUDA: device memory: out of memory");
+  EXPECT_EQ(count("failed: "), 16);
+}
+
+TEST_F(TwinOnStandIn, ADeviceFaultEndsTheRun) {
+  EXPECT_THROW(twin({.most_computed_flops = kEvery, .kernels_before_fault = 400}), BackendError);
+  EXPECT_FALSE(fs::exists(folder_ / "twin.json"));
+  EXPECT_NE(text("twin.json.measurements.jsonl").find("\"key\":\"recompute/"), std::string::npos);
 }
 
 }  // namespace

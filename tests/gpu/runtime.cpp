@@ -47,6 +47,7 @@ double host_s = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t fault = cudaSuccess;  // stays, as a device's does
 std::string fault_text;
+int64_t kernels = 0;  // launched since set_machine()
 
 cudaError_t failed(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -136,7 +137,7 @@ void* map(std::size_t bytes, cudaMemoryType type) {
   // Pinned memory begins at a page, for O_DIRECT.
   const std::size_t offset = type == cudaMemoryTypeHost ? 0 : used - (bytes + 15) / 16 * 16;
   std::byte* data = mapping + offset;
-  if (type == cudaMemoryTypeDevice && bytes < (1U << 20)) std::memset(data, 0xff, bytes);  // NaN
+  if (type == cudaMemoryTypeDevice && bytes < (16U << 20)) std::memset(data, 0xff, bytes);  // NaN
   memories[data] = {static_cast<int64_t>(bytes), type, current_device, mapping, used + page};
   return data;
 }
@@ -179,6 +180,7 @@ void set_machine(const Machine& machine) {
   last_error = cudaSuccess;
   current_device = 0;
   host_s = 0;
+  kernels = 0;
 }
 const Machine& machine() { return the_machine; }
 void break_device(const std::string& error) {
@@ -200,6 +202,7 @@ void launch(dim3 grid, dim3 block, cudaStream_t stream, Work kernel) {
     failed(cudaErrorInvalidConfiguration);
     return;
   }
+  if (kernels++ == the_machine.kernels_before_fault) break_device("unspecified launch failure");
   const double all = static_cast<double>(grid.x) * grid.y * grid.z * in_block;
   add(stream, {.time_s = the_machine.kernel_s + all / the_machine.threads_per_s,
                .work = [=, kernel = std::move(kernel)] {
