@@ -41,12 +41,15 @@ std::filesystem::path journal_path(const std::filesystem::path& out) {
   return path;
 }
 
-std::vector<GemmTime> usual_gemms(const Measurements& measured) {
-  std::vector<GemmTime> usual;
+// Returns the times of GEMMs in a format, under a graph and with one scale of each matrix.
+std::vector<GemmTime> gemms_in(Format format, const Measurements& measured) {
+  std::vector<GemmTime> times;
   for (const GemmTime& time : measured.gemms.times) {
-    if (time.format == measured.info.formats.front() && time.launch == Launch::graph) usual.push_back(time);
+    if (time.format == format && time.launch == Launch::graph && time.scaling == Scaling::tensor) {
+      times.push_back(time);
+    }
   }
-  return usual;
+  return times;
 }
 
 double best_gemm_rate(const std::vector<GemmTime>& times) {
@@ -58,10 +61,10 @@ double best_gemm_rate(const std::vector<GemmTime>& times) {
 // Returns the median ratio of the times of two kinds of GEMM over the points measured for both; nullopt if
 // there are none.
 std::optional<double> ratio_of(const std::vector<GemmTime>& all, Format format, Launch launch,
-                               const std::vector<GemmTime>& base) {
+                               const std::vector<GemmTime>& base, Scaling scaling = Scaling::tensor) {
   std::vector<double> ratios;
   for (const GemmTime& time : all) {
-    if (time.format != format || time.launch != launch) continue;
+    if (time.format != format || time.launch != launch || time.scaling != scaling) continue;
     for (const GemmTime& other : base) {
       if (other.m == time.m && other.n == time.n && other.k == time.k) {
         ratios.push_back(time.time.time_s / other.time.time_s);
@@ -89,11 +92,40 @@ std::string state_text(const DeviceState& state) {
 // Weights come from memory in every call, activations from the cache: true iff these are under an eighth.
 bool is_mostly_weights(const GemmTime& time) { return 8 * time.m * (time.n + time.k) < time.n * time.k; }
 
+// Sets what the profile says of GEMMs in float8: their peak, and their points in the table beside the others,
+// or a model of their own.
+void fit_float8(const Measurements& measured, const std::vector<GemmTime>& usual, NotedProfile* out) {
+  Gpu& gpu = out->profile.gpu;
+  const std::vector<GemmTime> times = gemms_in(Format::float8, measured);
+  if (times.size() < 3) return;
+  gpu.peak_flops_fp8 = std::max(2 * measured.info.nominal_flops.value_or(0), best_gemm_rate(times));
+  out->gpu_notes.push_back(
+      formatted("peak_flops_fp8: twice the vendor's figure for 16 bits, or the best GEMM, which reached %.3g "
+                "TFLOP/s",
+                best_gemm_rate(times) / 1e12));
+  if (gpu.gemm.model == EfficiencyModel::table) {
+    for (const GemmPoint& point : gemm_table(times).points) gpu.gemm.points.push_back(point);
+  } else {
+    gpu.gemm_fp8 = fit_gemm(EfficiencyModel::smooth_max, gpu, times).efficiency;
+  }
+  out->gemm_notes.push_back(
+      formatted("%lld GEMMs in float8 (e4m3) with one scale of each matrix, which take %.2f times as long",
+                static_cast<long long>(times.size()),
+                ratio_of(measured.gemms.times, Format::float8, Launch::graph, usual).value_or(0)));
+  if (const auto ratio =
+          ratio_of(measured.gemms.times, Format::float8, Launch::graph, times, Scaling::blocks)) {
+    out->gemm_notes.push_back(
+        formatted("with scales of 1 x 128 and 128 x 128 values, a GEMM in float8 takes %.2f times as long as "
+                  "with one scale; no point of the table has these",
+                  *ratio));
+  }
+}
+
 // Sets peak and bandwidth: the vendor's if known, so that efficiencies are comparable between profiles, or
 // the measured values if these are higher, so that efficiencies stay below 1.
 void fit_gpu(const Measurements& measured, NotedProfile* out) {
   Gpu& gpu = out->profile.gpu;
-  const std::vector<GemmTime> gemms = usual_gemms(measured);
+  const std::vector<GemmTime> gemms = gemms_in(measured.info.formats.front(), measured);
   require_points(gemms.size(), "gemm: too few GEMMs", 3);
   const std::string format = name(measured.info.formats.front());
   gpu.name = measured.info.name;
@@ -150,6 +182,7 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
           formatted("in %s a GEMM takes %.2f times as long", name(other).c_str(), *ratio));
     }
   }
+  fit_float8(measured, gemms, out);
 }
 
 void fit_attention_models(const Measurements& measured, NotedProfile* out) {
@@ -295,8 +328,8 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   measured.host_memory = sweep_host_memory(sweep, copy_bytes);
   measured.copies = sweep_copies(sweep, &measured.copy_notes);
   measured.gemms = sweep_gemms(sweep);
-  measured.attention =
-      sweep_attention(sweep, best_gemm_rate(measured.gemms.times), &measured.attention_notes);
+  measured.attention = sweep_attention(
+      sweep, best_gemm_rate(gemms_in(measured.info.formats.front(), measured)), &measured.attention_notes);
   measured.elementwise = sweep_elementwise(sweep, &measured.elementwise_notes);
   if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd);
   if (const std::unique_ptr<Collective> collective = backend.make_collective()) {

@@ -1,4 +1,4 @@
-// CUDA backend: device 0, GEMMs by cuBLAS, other operations by the kernels in this folder.
+// CUDA backend: device 0, GEMMs by cuBLASLt, other operations by the kernels in this folder.
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "calibration/cuda/collective.h"
+#include "calibration/cuda/gemm.h"
 #include "calibration/cuda/support.h"
 #include "calibration/datasheet.h"
 #ifdef KVCAP_HAS_CUFILE
@@ -16,8 +17,6 @@
 
 namespace kvcap::calibration {
 namespace {
-
-constexpr int64_t kCublasWorkspaceBytes = 64 << 20;
 
 class CudaEvent : public Event {
  public:
@@ -48,14 +47,7 @@ class CudaGraph : public Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-void free_device(void* data) { cudaFree(data); }
 void free_pinned(void* data) { cudaFreeHost(data); }
-
-Buffer allocate_device(int64_t bytes) {
-  void* data = nullptr;
-  require(cudaMalloc(&data, static_cast<std::size_t>(bytes)), "device memory");
-  return {data, bytes, free_device};
-}
 
 class CudaStream : public Stream {
  public:
@@ -64,7 +56,7 @@ class CudaStream : public Stream {
   }
   ~CudaStream() override {
     cudaStreamSynchronize(stream_);
-    if (cublas_) cublasDestroy(cublas_);
+    products_.reset();
     cudaStreamDestroy(stream_);
   }
   CudaStream(const CudaStream&) = delete;
@@ -79,19 +71,9 @@ class CudaStream : public Stream {
   void fill_random(Format format, void* data, int64_t count, uint64_t seed) override {
     launch_fill_random(format, data, count, seed, stream_);
   }
-  // Row-major C = A W^T is column-major C^T = W A^T.
-  void gemm(const Gemm& g) override {
+  void gemm(const Gemm& gemm) override {
     prepare();
-    const cudaDataType type = g.format == Format::float16 ? CUDA_R_16F : CUDA_R_16BF;
-    if (g.format == Format::float32) throw BackendError("the CUDA backend computes in float16 and bfloat16");
-    const float one = 1;
-    const float zero = 0;
-    const auto m = static_cast<int>(g.m);
-    const auto n = static_cast<int>(g.n);
-    const auto k = static_cast<int>(g.k);
-    require(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, g.w, type, k, g.a, type, k, &zero,
-                         g.c, type, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-            "gemm");
+    products_->enqueue(gemm);
   }
   void attention(const Attention& attention) override {
     prepare();
@@ -134,20 +116,17 @@ class CudaStream : public Stream {
  private:
   // Allocates: not in the constructor, because most streams only copy, and not within a capture.
   void prepare() {
-    if (cublas_) return;
-    cublas_workspace_ = allocate_device(kCublasWorkspaceBytes);
+    if (products_) return;
     attention_workspace_ = allocate_device(kAttentionWorkspaceBytes);
-    require(cublasCreate(&cublas_), "handle");
-    require(cublasSetStream(cublas_, stream_), "stream");
-    require(cublasSetWorkspace(cublas_, cublas_workspace_.data(), kCublasWorkspaceBytes), "workspace");
+    products_ = std::make_unique<Products>(stream_);
   }
 
   float* attention_workspace() const { return reinterpret_cast<float*>(attention_workspace_.data()); }
 
   cudaStream_t stream_ = nullptr;
   int sm_count_;
-  Buffer cublas_workspace_, attention_workspace_;
-  cublasHandle_t cublas_ = nullptr;
+  Buffer attention_workspace_;
+  std::unique_ptr<Products> products_;
 };
 
 int attribute(cudaDeviceAttr which) {
@@ -227,7 +206,7 @@ class CudaBackend : public Backend {
     require(cudaRuntimeGetVersion(&runtime), "runtime version");
     const std::string release = ask_driver("driver_version");
     info.software = (release.empty() ? "" : "driver " + release + ", ") + "CUDA " + version_text(driver) +
-                    " (built with " + version_text(runtime) + "), cuBLAS " + std::to_string(CUBLAS_VERSION);
+                    " (built with " + version_text(runtime) + "), " + gemm_library();
     info.uuid = uuid_text(properties_.uuid);
     info.count = count_;
     info.sm_count = properties_.multiProcessorCount;
@@ -240,6 +219,7 @@ class CudaBackend : public Backend {
     const double width_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth) / 8.0;
     if (clock_hz > 0) info.nominal_bandwidth_bytes_per_s = 2 * clock_hz * width_bytes;
     info.formats = {Format::float16, Format::bfloat16};
+    info.float8_scalings = float8_scalings(properties_.major, properties_.minor);
     info.notes = {
         "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
         "decode with keys split over blocks)"};

@@ -39,6 +39,7 @@ struct GemmTime {
   Launch launch = Launch::graph;
   int64_t m = 0, n = 0, k = 0;
   Sample time;
+  Scaling scaling = Scaling::tensor;  // of float8
 };
 
 struct AttentionTime {

@@ -1,4 +1,4 @@
-// A GPU machine that is not there: CUDA's runtime, cuBLAS and NCCL on the host, for tests of
+// A GPU machine that is not there: CUDA's runtime, cuBLASLt and NCCL on the host, for tests of
 // calibration/cuda. Streams keep their order and events order streams; work runs as late or as early as CUDA
 // allows. Time is virtual: every operation takes what is stated here. Device memory ends at a page that
 // nothing may touch.
@@ -19,6 +19,7 @@ struct Machine {
   std::string name = "NVIDIA Stand-In";
   int devices = 1;
   int uuid_byte = 0xab;  // 16 of them
+  int capability = 90;   // sm_90
   int sm_count = 4;
   int64_t memory_bytes = int64_t{1} << 30;  // of each device
   int64_t cache_bytes = int64_t{1} << 20;
@@ -37,6 +38,7 @@ struct Machine {
   double all_reduce_s = 8e-6;
   // Larger products and sums leave their outputs as they are.
   double most_computed_flops = 1e8;
+  bool zeros = false;  // those products give 0, and device memory begins with 0, not with NaN
 
   // Faults; -1: none.
   int64_t kernels_before_fault = -1;  // this many kernels run; the next one is a device fault

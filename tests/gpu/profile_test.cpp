@@ -69,14 +69,26 @@ TEST_F(OnStandIn, AProfileFindsWhatTheMachineStatesAndAStoppedRunGoesOn) {
   ASSERT_TRUE(profile.nvlink.has_value());
   EXPECT_NEAR(profile.nvlink->bandwidth_bytes_per_s, machine.peer_bytes_per_s, 1e8);
   EXPECT_NEAR(profile.nvlink->latency_s, machine.all_reduce_s, 1e-7);
+  int64_t in_float8 = 0, in_blocks = 0;
   for (const GemmTime& time : measured.gemms.times) {
-    const double flops_s = 2.0 * static_cast<double>(time.m * time.n * time.k) / machine.flops_per_s;
-    const auto elements = static_cast<double>(time.m * time.n + time.m * time.k + time.n * time.k);
-    const double stated_s = machine.kernel_s + std::max(flops_s, 2 * elements / machine.memory_bytes_per_s);
+    const bool narrow = time.format == Format::float8;
+    in_float8 += narrow && time.scaling == Scaling::tensor ? 1 : 0;
+    in_blocks += narrow && time.scaling == Scaling::blocks ? 1 : 0;
+    const double flops_s =
+        2.0 * static_cast<double>(time.m * time.n * time.k) / (machine.flops_per_s * (narrow ? 2 : 1));
+    const auto bytes =
+        static_cast<double>(2 * time.m * time.n + (time.m * time.k + time.n * time.k) * (narrow ? 1 : 2));
+    const double stated_s = machine.kernel_s + std::max(flops_s, bytes / machine.memory_bytes_per_s);
     // A batch of calls begins after one launch.
     EXPECT_GE(time.time.time_s, stated_s - 1e-9);
     EXPECT_LE(time.time.time_s, stated_s + machine.launch_s + 1e-9);
   }
+  EXPECT_GT(in_float8, 20);
+  EXPECT_GT(in_blocks, 3);
+  EXPECT_NEAR(profile.gpu.peak_flops_fp8.value_or(0), 2 * machine.flops_per_s, 0.04 * machine.flops_per_s);
+  ASSERT_TRUE(profile.gpu.gemm_fp8.has_value());
+  EXPECT_NEAR(profile.gpu.gemm_fp8->efficiency, 1, 0.05);
+  EXPECT_NE(noted.profile.provenance_source.find("cuBLASLt 13.0.2"), std::string::npos);
   // As after a stop at the end: every point is known.
   const Measurements second = measure_machine(*backend, toy());
   EXPECT_GE(second.resumed_points, static_cast<int64_t>(measured.gemms.times.size()) + 20);
@@ -166,10 +178,10 @@ TEST_F(OnStandIn, TheDriversWordsOnTheDeviceAreRecorded) {
   EXPECT_EQ(state.throttling, "0x0000000000000004");
 }
 
-constexpr double kEvery = 1e9;  // flops of the largest product of the toy twin, and more
-
 class TwinOnStandIn : public OnStandIn {
  protected:
+  // Computes no products, which would be most of the time.
+  static gpu::Machine fast() { return {.most_computed_flops = 0, .zeros = true}; }
   TwinTable twin(const gpu::Machine& machine) {
     return write_twin(*backend_on(machine), {.out = folder_ / "twin.json", .quick = true});
   }
@@ -187,25 +199,26 @@ class TwinOnStandIn : public OnStandIn {
 };
 
 TEST_F(TwinOnStandIn, PerformsEveryPolicyAndACaseThatFailsCostsItsRow) {
-  const TwinTable whole = twin({.most_computed_flops = kEvery});
+  const TwinTable whole = twin(fast());
   EXPECT_EQ(whole.plan.cases.size(), 16U);
   EXPECT_EQ(failures_of(whole), std::vector<std::string>());
   for (const std::vector<double>& times_s : whole.mean_ttft_s) {
     ASSERT_EQ(times_s.size(), 2U);
     EXPECT_GT(times_s[0], 0);
   }
-  const TwinTable part = twin({.most_computed_flops = kEvery, .failing_rows = 146});
+  gpu::Machine failing = fast();
+  failing.failing_rows = 146;
+  const TwinTable part = twin(failing);
   EXPECT_EQ(part.resumed, 0) << "a complete run is finished";
-  EXPECT_GT(part.failed(), 0);
-  EXPECT_LT(part.failed(), 8);  // those that compute 130 + 16 tokens at once
+  EXPECT_EQ(part.failed(), 4);  // those that compute 130 + 16 tokens at once
   for (std::size_t i = 0; i < part.failures.size(); ++i) {
     const bool failed = !part.failures[i].empty();
-    EXPECT_EQ(part.failures[i], failed ? "cuBLAS: gemm: CUBLAS_STATUS_NOT_SUPPORTED" : "");
+    EXPECT_EQ(part.failures[i].starts_with("cuBLASLt: no algorithm for 146 x "), failed);
     EXPECT_EQ(part.mean_ttft_s[i].size(), failed ? 0U : 2U) << i;
   }
   EXPECT_EQ(count("{\"policy\""), 16 - part.failed());
   EXPECT_EQ(count("failed: "), part.failed());
-  const TwinTable rest = twin({.most_computed_flops = kEvery});
+  const TwinTable rest = twin(fast());
   EXPECT_EQ(rest.resumed, 2 * (16 - part.failed()));
   EXPECT_EQ(rest.failed(), 0);
   EXPECT_EQ(count("{\"policy\""), 16);
@@ -225,7 +238,9 @@ TEST_F(TwinOnStandIn, WithoutMemoryForItsModelACaseFailsAndTheDeviceGoesOn) {
 }
 
 TEST_F(TwinOnStandIn, ADeviceFaultEndsTheRun) {
-  EXPECT_THROW(twin({.most_computed_flops = kEvery, .kernels_before_fault = 400}), BackendError);
+  gpu::Machine faulty = fast();
+  faulty.kernels_before_fault = 400;
+  EXPECT_THROW(twin(faulty), BackendError);
   EXPECT_FALSE(fs::exists(folder_ / "twin.json"));
   EXPECT_NE(text("twin.json.measurements.jsonl").find("\"key\":\"recompute/"), std::string::npos);
 }

@@ -137,7 +137,8 @@ void* map(std::size_t bytes, cudaMemoryType type) {
   // Pinned memory begins at a page, for O_DIRECT.
   const std::size_t offset = type == cudaMemoryTypeHost ? 0 : used - (bytes + 15) / 16 * 16;
   std::byte* data = mapping + offset;
-  if (type == cudaMemoryTypeDevice && bytes < (16U << 20)) std::memset(data, 0xff, bytes);  // NaN
+  if (!the_machine.zeros && type == cudaMemoryTypeDevice && bytes < (16U << 20))
+    std::memset(data, 0xff, bytes);  // NaN
   memories[data] = {static_cast<int64_t>(bytes), type, current_device, mapping, used + page};
   return data;
 }
@@ -267,6 +268,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
             static_cast<char>(the_machine.uuid_byte));
   properties->totalGlobalMem = static_cast<std::size_t>(the_machine.memory_bytes);
   properties->multiProcessorCount = the_machine.sm_count;
+  properties->major = the_machine.capability / 10;
+  properties->minor = the_machine.capability % 10;
   properties->l2CacheSize = static_cast<int>(the_machine.cache_bytes);
   return cudaSuccess;
 }
