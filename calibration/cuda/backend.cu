@@ -11,6 +11,7 @@
 #include "calibration/cuda/gemm.h"
 #include "calibration/cuda/support.h"
 #include "calibration/datasheet.h"
+#include "calibration/machine_facts.h"
 #ifdef KVCAP_HAS_CUFILE
 #include <cufile.h>
 #endif
@@ -150,18 +151,21 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-// Returns one line of nvidia-smi's output; empty if the tool is missing.
-std::string ask_driver(const std::string& query) {
-  const std::string command =
-      "nvidia-smi -i 0 --query-gpu=" + query + " --format=csv,noheader,nounits 2>/dev/null";
-  FILE* pipe = popen(command.c_str(), "r");
+// Returns what nvidia-smi prints; empty if the tool is missing or refuses the arguments.
+std::string ask_driver_with(const std::string& arguments) {
+  FILE* pipe = popen(("nvidia-smi " + arguments + " 2>/dev/null").c_str(), "r");
   if (!pipe) return "";
-  char line[256] = {};
-  bool answered = std::fgets(line, sizeof line, pipe) != nullptr;
-  if (pclose(pipe) != 0) answered = false;  // a field that this driver does not know
-  std::string text = answered ? line : "";
+  std::string text;
+  char part[256];
+  while (std::fgets(part, sizeof part, pipe)) text += part;
+  if (pclose(pipe) != 0) return "";
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
+}
+
+// Returns fields of device 0; empty if this driver does not know one of them.
+std::string ask_driver(const std::string& query) {
+  return ask_driver_with("-i 0 --query-gpu=" + query + " --format=csv,noheader,nounits");
 }
 
 // How the device is attached and limited, as far as the driver says so.
@@ -175,7 +179,18 @@ std::string attachment_text() {
     const std::string value = ask_driver(query);
     if (!value.empty()) text += (text.empty() ? "" : ", ") + std::string(name) + " " + value;
   }
+  char bus_id[32] = {};
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0) == cudaSuccess) {
+    const std::string node = numa_text(bus_id);
+    if (!node.empty()) text += (text.empty() ? "" : ", ") + node;
+  }
   return text;
+}
+
+bool has_peer_access(int64_t from, int64_t to) {
+  int can = 0;
+  return cudaDeviceCanAccessPeer(&can, static_cast<int>(from), static_cast<int>(to)) == cudaSuccess &&
+         can != 0;
 }
 
 std::optional<double> scaled(const std::string& text, double unit) {
@@ -196,6 +211,11 @@ class CudaBackend : public Backend {
   CudaBackend(const CudaBackend&) = delete;
   CudaBackend& operator=(const CudaBackend&) = delete;
 
+  // "NVIDIA H200 (sm_90)"
+  std::string capability_text() const {
+    return std::string(properties_.name) + " (sm_" + std::to_string(properties_.major) +
+           std::to_string(properties_.minor) + ")";
+  }
   DeviceInfo info() const override {
     DeviceInfo info;
     info.backend = "cuda";
@@ -224,6 +244,9 @@ class CudaBackend : public Backend {
         "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
         "decode with keys split over blocks)"};
     if (const std::string attached = attachment_text(); !attached.empty()) info.notes.push_back(attached);
+    if (count_ > 1) {
+      info.notes.push_back(links_text(ask_driver_with("topo -m"), count_, has_peer_access));
+    }
     return info;
   }
   DeviceState state() const override {
@@ -353,7 +376,17 @@ std::unique_ptr<Backend> make_cuda_backend(std::string* why) {
     *why = error == cudaSuccess ? "no device" : std::string(cudaGetErrorString(error)) + driver_text();
     return nullptr;
   }
-  return std::make_unique<CudaBackend>(count);
+  auto backend = std::make_unique<CudaBackend>(count);
+  try {
+    const std::unique_ptr<Stream> stream = backend->make_stream();
+    stream->empty_kernel();
+    stream->synchronize();
+  } catch (const BackendError& failure) {
+    *why = backend->capability_text() + " runs no kernel of this program (" + failure.what() +
+           "); CMAKE_CUDA_ARCHITECTURES lists what it is built for";
+    return nullptr;
+  }
+  return backend;
 }
 
 }  // namespace kvcap::calibration

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "calibration/machine_facts.h"
 #include "calibration/twin.h"
 #include "gpu/machine.h"
 
@@ -153,6 +154,40 @@ TEST_F(OnStandIn, AnOldDriverIsOneClearLine) {
   gpu::set_machine({.devices = 0});
   EXPECT_FALSE(make_cuda_backend(&why));
   EXPECT_EQ(why, "no device");
+}
+
+TEST_F(OnStandIn, ADeviceThatRunsNoKernelIsOneClearLine) {
+  gpu::set_machine({.capability = 75, .kernels_before_fault = 0});
+  std::string why;
+  EXPECT_FALSE(make_cuda_backend(&why));
+  EXPECT_EQ(
+      why,
+      "NVIDIA Stand-In (sm_75) runs no kernel of this program (CUDA: stream: unspecified launch failure); "
+      "CMAKE_CUDA_ARCHITECTURES lists what it is built for");
+}
+
+TEST_F(OnStandIn, TheNumaNodeAndTheLinksOfGpusAreRead) {
+  fs::create_directories(folder_ / "0000:3b:00.0");
+  std::ofstream(folder_ / "0000:3b:00.0" / "numa_node") << "1\n";
+  fs::create_directories(folder_ / "0000:3c:00.0");
+  std::ofstream(folder_ / "0000:3c:00.0" / "numa_node") << "-1\n";
+  EXPECT_EQ(numa_text("0000:3B:00.0", folder_), "NUMA node 1");
+  EXPECT_EQ(numa_text("0000:3C:00.0", folder_), "");
+  EXPECT_EQ(numa_text("0000:3D:00.0", folder_), "");
+  const std::string topology =
+      "\t\033[4mGPU0\tGPU1\tGPU2\tNIC0\tCPU Affinity\tNUMA Affinity\033[0m\n"
+      "GPU0\t X \tNV18\tSYS\tPIX\t0-23\t0\n"
+      "GPU1\tNV18\t X \tPHB\tSYS\t0-23\t0\n"
+      "GPU2\tSYS\tPHB\t X \tSYS\t24-47\t1\n"
+      "NIC0\tPIX\tSYS\tSYS\t X \n";
+  const auto all_but_0_2 = [](int64_t from, int64_t to) { return from + to != 2; };
+  EXPECT_EQ(
+      links_text(topology, 3, all_but_0_2),
+      "links between GPUs: GPU0 X NV18 SYS (no peer access), GPU1 NV18 X PHB, GPU2 SYS (no peer access) "
+      "PHB X");
+  EXPECT_EQ(links_text("", 2, all_but_0_2), "links between GPUs: GPU0 X ?, GPU1 ? X");
+  EXPECT_EQ(backend_on({.devices = 3})->info().notes.back(),
+            "links between GPUs: GPU0 X ? ?, GPU1 ? X ? (no peer access), GPU2 ? ? (no peer access) X");
 }
 
 TEST_F(OnStandIn, TheDriversWordsOnTheDeviceAreRecorded) {
