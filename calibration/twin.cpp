@@ -153,6 +153,9 @@ class TwinRun {
   ContextArena make_context_arena(const TwinOptionsOfRun& options);
   void make_models();
   Sample perform(std::size_t number);
+  void perform(std::size_t number, int64_t repeat, Journal* journal);
+  std::string key_of(std::size_t number, int64_t repeat) const;
+  std::string left_text(const Journal& journal) const;
   Pipeline& pipeline();
 
   Backend& backend_;
@@ -222,22 +225,43 @@ Sample TwinRun::perform(std::size_t number) try {
   throw BackendError(error.what());
 }
 
+std::string TwinRun::key_of(std::size_t number, int64_t repeat) const {
+  return id_of(table_.plan.cases[number]) + "/" + std::to_string(repeat);
+}
+
+std::string TwinRun::left_text(const Journal& journal) const {
+  int64_t left = 0, all = 0;
+  for (std::size_t i = 0; i < table_.plan.cases.size(); ++i) {
+    for (int64_t repeat = 0; repeat < table_.plan.repeats && table_.failures[i].empty(); ++repeat) {
+      ++all;
+      left += journal.has(key_of(i, repeat)) ? 0 : 1;
+    }
+  }
+  return "stopped at the end of --budget; left: " + std::to_string(left) + " of " + std::to_string(all) +
+         " repeats of cases; the same call continues";
+}
+
+void TwinRun::perform(std::size_t number, int64_t repeat, Journal* journal) {
+  try {
+    const Sample sample = journal->sample(key_of(number, repeat), [&] { return perform(number); });
+    table_.mean_ttft_s[number].push_back(sample.median_s);
+  } catch (const BudgetSpent&) {
+    throw BudgetSpent(left_text(*journal));
+  } catch (const BackendError& error) {
+    table_.failures[number] = error.what();
+    pipeline_.reset();
+    backend_.make_stream()->synchronize();  // throws if the device runs nothing more
+  }
+}
+
 void TwinRun::perform(Journal* journal) {
   Progress progress;
   const auto cases = static_cast<double>(table_.plan.cases.size());
   const auto repeats = static_cast<double>(table_.plan.repeats);
   for (int64_t repeat = 0; repeat < table_.plan.repeats; ++repeat) {
     for (std::size_t i = 0; i < table_.plan.cases.size(); ++i) {
-      if (!table_.failures[i].empty()) continue;
       progress.show("twin", (static_cast<double>(repeat) + static_cast<double>(i) / cases) / repeats);
-      try {
-        const std::string key = id_of(table_.plan.cases[i]) + "/" + std::to_string(repeat);
-        table_.mean_ttft_s[i].push_back(journal->sample(key, [&] { return perform(i); }).median_s);
-      } catch (const BackendError& error) {
-        table_.failures[i] = error.what();
-        pipeline_.reset();
-        backend_.make_stream()->synchronize();  // throws if the device runs nothing more
-      }
+      if (table_.failures[i].empty()) perform(i, repeat, journal);
     }
   }
 }
@@ -245,6 +269,7 @@ void TwinRun::perform(Journal* journal) {
 }  // namespace
 
 TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
+  const auto end = end_of(options.budget_s);
   TwinTable table;
   table.info = backend.info();
   table.plan = twin_plan(table.info, options.quick, options.ssd.has_value());
@@ -256,9 +281,11 @@ TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
                          ", " + table.info.software;
   for (const TwinCase& one : table.plan.cases) identity += ", " + id_of(one);
   Journal journal(options.out.string() + ".measurements.jsonl", identity);
+  journal.stop_at(end);
   table.resumed = journal.resumed();
   tell_kept(journal);
   TwinRun(backend, options, &table).perform(&journal);
+  table.dates = journal.dates();
   // An unfinished journal lets the next call try the failed cases again.
   if (table.failed() == 0) journal.finish();
   return table;
@@ -300,16 +327,17 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
   }
   for (const std::string& failure : failures_of(table)) notes.push_back(failure);
   if (table.disk) notes.push_back("ssd: " + table.disk->file_system + " on " + table.disk->device);
-  const Json json = {{"schema", "kvcap.twin/1"},
-                     {"hardware", name},
-                     {"backend", table.info.backend},
-                     {"provenance",
-                      {{"kind", "measured"},
-                       {"source", "kvcap-calibrate twin: " + table.info.name + ", " + table.info.software +
-                                      ", backend " + table.info.backend}}},
-                     {"notes", notes},
-                     {"repeats", table.plan.repeats},
-                     {"models", models}};
+  const Json json = {
+      {"schema", "kvcap.twin/1"},
+      {"hardware", name},
+      {"backend", table.info.backend},
+      {"provenance",
+       {{"kind", "measured"},
+        {"source", "kvcap-calibrate twin: " + table.info.name + ", " + table.info.software + ", backend " +
+                       table.info.backend + (table.dates.empty() ? "" : ", measured " + table.dates)}}},
+      {"notes", notes},
+      {"repeats", table.plan.repeats},
+      {"models", models}};
   // One case per line, so that people can read and compare the table.
   std::string text = json.dump(2);
   text.resize(text.size() - 2);

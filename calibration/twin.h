@@ -30,6 +30,7 @@ struct TwinOptionsOfRun {
   std::filesystem::path out;
   std::optional<std::filesystem::path> ssd;
   bool quick = false;
+  std::optional<double> budget_s;  // of one call; the journal lets the next one continue
 };
 
 struct TwinTable {
@@ -40,6 +41,7 @@ struct TwinTable {
   std::vector<std::vector<double>> mean_ttft_s;
   std::vector<std::string> failures;  // by case: why it failed; empty if it did not
   int64_t resumed = 0;                // repeats of an earlier run
+  std::string dates;                  // when the repeats were measured
 
   int64_t failed() const {
     return std::ssize(failures) - std::count(failures.begin(), failures.end(), std::string());
@@ -50,8 +52,8 @@ struct TwinTable {
 std::vector<std::string> failures_of(const TwinTable& table);
 
 // Performs the plan and writes the journal OUT.measurements.jsonl. A case that fails costs its row, not the
-// run. Throws InputError before the first case if a folder cannot be used, and BackendError if the device
-// runs nothing more.
+// run. Throws InputError before the first case if a folder cannot be used, BackendError if the device
+// runs nothing more, and BudgetSpent with what is left.
 TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options);
 
 // Returns the table as JSON, schema "kvcap.twin/1", without the failed cases, which its notes name. `name` is

@@ -259,7 +259,8 @@ GemmSweep sweep_gemms(const Sweep& sweep) {
   const Format usual = info.formats.front();
   const int64_t element_bytes = bytes_of(usual);
   const Rates rates = probe(sweep, usual);
-  const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = sweep.thorough ? 5e-4 : 3e-4};
+  const Effort effort{
+      .batches = sweep.thorough ? 5 : 3, .batch_s = sweep.thorough ? 5e-4 : 3e-4, .cold = true};
 
   GemmSweep result;
   // A CPU is too slow for the catalogue's models and measures small ones instead.

@@ -51,6 +51,8 @@ struct Machine {
 // The machine until the next call; nothing of an earlier one may be in use.
 void set_machine(const Machine& machine);
 const Machine& machine();
+// How often memory was set since set_machine().
+int64_t memsets();
 // From now on every wait fails with this error, as after a device fault.
 void break_device(const std::string& error);
 

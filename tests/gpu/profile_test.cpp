@@ -95,6 +95,47 @@ TEST_F(OnStandIn, AProfileFindsWhatTheMachineStatesAndAStoppedRunGoesOn) {
   EXPECT_GE(second.resumed_points, static_cast<int64_t>(measured.gemms.times.size()) + 20);
 }
 
+TEST_F(OnStandIn, BatchesAreAddedUntilTheMedianIsKnownAndEachBeginsWithAColdCache) {
+  const std::unique_ptr<Backend> backend = backend_on({});
+  Bench bench(*backend, 4 << 20);
+  Effort effort{.max_calls = 1, .cold = true};
+  const auto kernels = [](int64_t (*count)(int64_t)) {
+    return [count](Stream& stream, int64_t call) {
+      for (int64_t i = 0; i < count(call); ++i) stream.empty_kernel();
+    };
+  };
+  const Sample steady = bench.time(kernels([](int64_t) -> int64_t { return 1; }), effort);
+  EXPECT_EQ(steady.batches, 5);
+  EXPECT_EQ(gpu::memsets(), 5);
+  EXPECT_NEAR(steady.time_s, gpu::machine().launch_s + gpu::machine().kernel_s, 4e-6) << "without the flush";
+  EXPECT_EQ(bench.time(kernels([](int64_t call) { return 1 + call % 2; }), effort).batches, 15);
+  EXPECT_EQ(gpu::memsets(), 20);
+  effort.half_width = 1;
+  EXPECT_EQ(bench.time(kernels([](int64_t call) { return 1 + call % 2; }), effort).batches, 5);
+  effort.cold = false;
+  bench.time(kernels([](int64_t) -> int64_t { return 1; }), effort);
+  EXPECT_EQ(gpu::memsets(), 25);
+}
+
+TEST_F(OnStandIn, ABudgetStopsAProfileBetweenTwoPoints) {
+  const std::unique_ptr<Backend> backend = backend_on({.most_computed_flops = 0});
+  ProfileOptions options = toy();
+  options.budgets.gemm_s = 0.2;
+  options.budget_s = 0.2;
+  std::string text;
+  try {
+    measure_machine(*backend, options);
+  } catch (const BudgetSpent& spent) {
+    text = spent.what();
+  }
+  EXPECT_TRUE(text.starts_with("stopped at the end of --budget; left: ")) << text;
+  EXPECT_TRUE(text.ends_with(", ssd, links between GPUs; the same call continues")) << text;
+  options.budget_s.reset();
+  const Measurements whole = measure_machine(*backend, options);
+  EXPECT_GT(whole.resumed_points, 0);
+  EXPECT_GT(whole.gemms.times.size(), 3U);
+}
+
 TEST_F(OnStandIn, AKernelThatFailsCostsItsRow) {
   const std::unique_ptr<Backend> backend = backend_on({});
   std::vector<std::string> failures;
@@ -257,6 +298,18 @@ TEST_F(TwinOnStandIn, PerformsEveryPolicyAndACaseThatFailsCostsItsRow) {
   EXPECT_EQ(rest.resumed, 2 * (16 - part.failed()));
   EXPECT_EQ(rest.failed(), 0);
   EXPECT_EQ(count("{\"policy\""), 16);
+}
+
+TEST_F(TwinOnStandIn, ABudgetStopsItBetweenTwoRepeats) {
+  const std::unique_ptr<Backend> backend = backend_on(fast());
+  try {
+    write_twin(*backend, {.out = folder_ / "twin.json", .quick = true, .budget_s = 1e-9});
+    FAIL();
+  } catch (const BudgetSpent& spent) {
+    EXPECT_STREQ(spent.what(),
+                 "stopped at the end of --budget; left: 31 of 32 repeats of cases; the same call continues");
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "twin.json"));
 }
 
 TEST_F(TwinOnStandIn, AWrongResultCostsItsRow) {

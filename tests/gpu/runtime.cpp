@@ -48,7 +48,9 @@ double host_s = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t fault = cudaSuccess;  // stays, as a device's does
 std::string fault_text;
-int64_t kernels = 0;  // launched since set_machine()
+// Since set_machine().
+int64_t kernels = 0;
+int64_t sets = 0;
 
 cudaError_t failed(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -182,8 +184,9 @@ void set_machine(const Machine& machine) {
   last_error = cudaSuccess;
   current_device = 0;
   host_s = 0;
-  kernels = 0;
+  kernels = sets = 0;
 }
+int64_t memsets() { return sets; }
 const Machine& machine() { return the_machine; }
 void break_device(const std::string& error) {
   const std::scoped_lock lock(mutex);
@@ -362,6 +365,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
   const std::scoped_lock lock(mutex);
   bool outside = false;
   if (!memory_of(data, bytes, &outside) || outside) return failed(cudaErrorInvalidValue);
+  ++sets;
   add(stream, {.time_s = the_machine.copy_s + static_cast<double>(bytes) / the_machine.memory_bytes_per_s,
                .work = [=] { std::memset(data, value, bytes); }});
   return cudaSuccess;
