@@ -12,6 +12,8 @@ std::string name(Format format) {
       return "float16";
     case Format::bfloat16:
       return "bfloat16";
+    case Format::float8:
+      return "float8";
   }
   KVCAP_BUG("unknown format");
 }

@@ -26,9 +26,14 @@ class BackendError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-enum class Format : uint8_t { float32, float16, bfloat16 };
+// float8 (e4m3) is a format of GEMMs alone.
+enum class Format : uint8_t { float32, float16, bfloat16, float8 };
 
-constexpr int64_t bytes_of(Format format) { return format == Format::float32 ? 4 : 2; }
+constexpr int64_t bytes_of(Format format) {
+  return format == Format::float32 ? 4 : format == Format::float8 ? 1 : 2;
+}
+// Returns the format of a product of two matrices in `format`.
+constexpr Format result_of(Format format) { return format == Format::float8 ? Format::bfloat16 : format; }
 std::string name(Format format);
 
 // device: memory of the compute device. pinned: host memory, page-aligned (O_DIRECT) and usable for
@@ -50,13 +55,30 @@ class Buffer {
   int64_t bytes_ = 0;
 };
 
-// C[m, n] = A[m, k] W[n, k]^T, accumulated in float32.
+// How many values of float8 share a scale, by which they are multiplied. tensor: all. blocks: 128 consecutive
+// values of a row of A, and 128 x 128 values of W.
+enum class Scaling : uint8_t { tensor, blocks };
+
+// C[m, n] = A[m, k] W[n, k]^T, accumulated in float32. C has the format result_of(format).
 struct Gemm {
   Format format = Format::float32;
   int64_t m = 0, n = 0, k = 0;
   const void* a = nullptr;
   const void* w = nullptr;
   void* c = nullptr;
+  // Of float8 only, on the device; in blocks a_scale[k / 128][m] and w_scale[n / 128][k / 128 padded to 4],
+  // as cuBLASLt stores them.
+  Scaling scaling = Scaling::tensor;
+  const float* a_scale = nullptr;
+  const float* w_scale = nullptr;
+
+  static constexpr int64_t kScaledBlock = 128;
+  int64_t k_blocks() const { return (k + kScaledBlock - 1) / kScaledBlock; }
+  int64_t w_scale_stride() const { return (k_blocks() + 3) / 4 * 4; }
+  int64_t a_scales() const { return scaling == Scaling::tensor ? 1 : k_blocks() * m; }
+  int64_t w_scales() const {
+    return scaling == Scaling::tensor ? 1 : (n + kScaledBlock - 1) / kScaledBlock * w_scale_stride();
+  }
 };
 
 // Causal attention with grouped queries: `batch` sequences with `new_tokens` queries each, over
@@ -217,8 +239,9 @@ struct DeviceInfo {
   std::optional<double> nominal_flops;
   std::optional<double> nominal_bandwidth_bytes_per_s;
   bool shared = false;          // other programs use the device; then times are minima, without interruptions
-  std::vector<Format> formats;  // supported by GEMMs, the default first
-  std::vector<std::string> notes;  // notes for readers of the figures
+  std::vector<Format> formats;  // of all operations, the default first
+  std::vector<Scaling> float8_scalings;  // of GEMMs in float8; empty: there are none
+  std::vector<std::string> notes;        // notes for readers of the figures
 };
 
 // Variable state of the device; a value is empty if it cannot be read.

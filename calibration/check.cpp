@@ -23,6 +23,7 @@ double bound_of(Format format) {
     case Format::float16:
       return 2e-3;
     case Format::bfloat16:
+    case Format::float8:  // whose results are in bfloat16
       return 1.2e-2;
   }
   KVCAP_BUG("unknown format");
@@ -43,6 +44,8 @@ class Arrays {
     return data;
   }
   void* poisoned(int64_t count) { return poisoned(count, format_); }
+  void* poisoned_result(int64_t count) { return poisoned(count, result_of(format_)); }
+  Values result(const void* data, int64_t count) { return values(data, count, result_of(format_)); }
   float* poisoned_floats(int64_t count) { return static_cast<float*>(poisoned(count, Format::float32)); }
   Values values(const void* data, int64_t count) { return values(data, count, format_); }
   Values values_of_floats(const float* data, int64_t count) { return values(data, count, Format::float32); }
@@ -113,18 +116,49 @@ double relative_error(const Values& out, const Values& reference) {
   return std::sqrt(difference / norm);
 }
 
-double gemm_error(Arrays& arrays, int64_t m, int64_t n, int64_t k) {
-  Gemm gemm{arrays.format(), m, n, k, arrays.random(m * k), arrays.random(n * k), arrays.poisoned(m * n)};
+// Returns scales from 0.5 to 1.5 on the device, and their values.
+const float* scales(Arrays& arrays, int64_t count, Values* values) {
+  std::vector<float> list(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < list.size(); ++i) list[i] = 1 + random_value(9, i) / 2;
+  values->assign(list.begin(), list.end());
+  return arrays.floats(list);
+}
+
+struct GemmCase {
+  int64_t m, n, k;
+  Scaling scaling = Scaling::tensor;
+};
+
+double gemm_error(Arrays& arrays, const GemmCase& c) {
+  Gemm gemm{arrays.format(),
+            c.m,
+            c.n,
+            c.k,
+            arrays.random(c.m * c.k),
+            arrays.random(c.n * c.k),
+            arrays.poisoned_result(c.m * c.n),
+            c.scaling};
+  Values a_scale(1, 1), w_scale(1, 1);
+  if (gemm.format == Format::float8) {
+    gemm.a_scale = scales(arrays, gemm.a_scales(), &a_scale);
+    gemm.w_scale = scales(arrays, gemm.w_scales(), &w_scale);
+  }
   arrays.stream().gemm(gemm);
-  const Values a = arrays.values(gemm.a, m * k);
-  const Values w = arrays.values(gemm.w, n * k);
-  Values reference(static_cast<std::size_t>(m * n), 0.0);
-  for (int64_t i = 0; i < m; ++i) {
-    for (int64_t j = 0; j < n; ++j) {
-      for (int64_t l = 0; l < k; ++l) reference[i * n + j] += a[i * k + l] * w[j * k + l];
+  const Values a = arrays.values(gemm.a, c.m * c.k);
+  const Values w = arrays.values(gemm.w, c.n * c.k);
+  const auto scale_at = [&](int64_t i, int64_t j, int64_t l) {
+    if (c.scaling == Scaling::tensor) return a_scale[0] * w_scale[0];
+    return a_scale[l / 128 * c.m + i] * w_scale[j / 128 * gemm.w_scale_stride() + l / 128];
+  };
+  Values reference(static_cast<std::size_t>(c.m * c.n), 0.0);
+  for (int64_t i = 0; i < c.m; ++i) {
+    for (int64_t j = 0; j < c.n; ++j) {
+      for (int64_t l = 0; l < c.k; ++l) {
+        reference[i * c.n + j] += a[i * c.k + l] * w[j * c.k + l] * scale_at(i, j, l);
+      }
     }
   }
-  return relative_error(arrays.values(gemm.c, m * n), reference);
+  return relative_error(arrays.result(gemm.c, c.m * c.n), reference);
 }
 
 // Computes the output of query `i` of head `h` of sequence `s`, which sees `visible` keys, into out[0,
@@ -403,6 +437,10 @@ double graph_error(Arrays& arrays, int64_t count) {
   return relative_error(arrays.values(add.out, count), reference);
 }
 
+std::string text_of(const GemmCase& c) {
+  return "gemm " + std::to_string(c.m) + " x " + std::to_string(c.n) + " x " + std::to_string(c.k);
+}
+
 std::string text_of(const AttentionCase& c) {
   const auto number = [](int64_t value) { return std::to_string(value); };
   return number(c.batch) + " x " + number(c.new_tokens) + " queries over " + number(c.cached_tokens) +
@@ -416,23 +454,35 @@ std::string text_of(const MassCase& c) {
          number(c.all_heads) + " heads of " + number(c.head_dim) + ", group " + number(c.group);
 }
 
+using ErrorOf = std::function<double(Arrays&)>;
+
+// An operation that fails costs its row: its error is NaN. Throws if the device runs nothing more.
+CheckedOperation checked(Backend& backend, Format format, const std::string& what, double bound,
+                         const ErrorOf& error) {
+  const std::string text = what + " " + name(format);
+  try {
+    Arrays arrays(backend, format);
+    return {text, error(arrays), bound};
+  } catch (const BackendError& failure) {
+    backend.make_stream()->synchronize();
+    return {text + ": " + failure.what(), std::nan(""), bound};
+  }
+}
+
 }  // namespace
 
 std::vector<CheckedOperation> check_format(Backend& backend, Format format) {
   std::vector<CheckedOperation> done;
-  const auto check_to = [&](double bound, const std::string& what,
-                            const std::function<double(Arrays&)>& error) {
-    Arrays arrays(backend, format);
-    done.push_back({what + " " + name(format), error(arrays), bound});
+  const auto check_to = [&](double bound, const std::string& what, const ErrorOf& error) {
+    done.push_back(checked(backend, format, what, bound, error));
   };
-  const auto check = [&](const std::string& what, const std::function<double(Arrays&)>& error) {
+  const auto check = [&](const std::string& what, const ErrorOf& error) {
     check_to(bound_of(format), what, error);
   };
   // The bound of outputs in float32, whatever the format of the inputs.
   const double float_bound = bound_of(Format::float32);
-  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
-    check("gemm " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k),
-          [=, m = m, n = n, k = k](Arrays& arrays) { return gemm_error(arrays, m, n, k); });
+  for (const GemmCase& c : {GemmCase{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}) {
+    check(text_of(c), [c](Arrays& arrays) { return gemm_error(arrays, c); });
   }
   constexpr AttentionCase kCases[] = {
       {1, 150, 0, 4, 4, 64},       {1, 128, 128, 4, 2, 128},    {2, 100, 37, 8, 2, 128},
@@ -484,10 +534,28 @@ std::vector<CheckedOperation> check_format(Backend& backend, Format format) {
   return done;
 }
 
+std::vector<CheckedOperation> check_float8(Backend& backend, Scaling scaling) {
+  // cuBLASLt takes rows of 16 bytes, and with block scales numbers of rows that are multiples of 4.
+  const std::vector<GemmCase> cases = scaling == Scaling::tensor
+                                          ? std::vector<GemmCase>{{1, 96, 64}, {37, 96, 64}, {130, 256, 512}}
+                                          : std::vector<GemmCase>{{4, 128, 128}, {36, 320, 640}};
+  std::vector<CheckedOperation> done;
+  for (GemmCase c : cases) {
+    c.scaling = scaling;
+    done.push_back(checked(backend, Format::float8,
+                           text_of(c) + (scaling == Scaling::tensor ? "" : ", block scales,"),
+                           bound_of(Format::float8), [c](Arrays& arrays) { return gemm_error(arrays, c); }));
+  }
+  return done;
+}
+
 std::vector<CheckedOperation> check_backend(Backend& backend) {
   std::vector<CheckedOperation> done;
   for (const Format format : backend.info().formats) {
     for (CheckedOperation& operation : check_format(backend, format)) done.push_back(std::move(operation));
+  }
+  for (const Scaling scaling : backend.info().float8_scalings) {
+    for (CheckedOperation& operation : check_float8(backend, scaling)) done.push_back(std::move(operation));
   }
   if (const std::unique_ptr<Collective> collective = backend.make_collective()) {
     done.push_back(check_all_reduce(*collective));

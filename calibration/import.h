@@ -8,7 +8,7 @@
 //
 // Each row has the time of one call in time_s, t_ms or t_us. Other columns are ignored. AIConfigurator's
 // tables of GEMMs, attention, NCCL and custom all-reduces (latency, in milliseconds) and the output of
-// nccl-tests are read as they are.
+// nccl-tests are read as they are, as are the CSV files of vLLM's bench_fp8_gemm.py.
 #pragma once
 
 #include <map>

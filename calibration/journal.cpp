@@ -1,6 +1,8 @@
 #include "calibration/journal.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -15,6 +17,26 @@ constexpr const char* kSchema = "kvcap.measurements/1";
 
 std::string first_line(const std::string& identity) {
   return Json{{"schema", kSchema}, {"identity", identity}}.dump();
+}
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &utc);
+  return text;
+}
+
+Sample sample_of(const Json& json, bool minima) {
+  const double median_s = json.at("median_s");
+  return {.time_s = json.at(minima ? "min_s" : "median_s"),
+          .median_s = median_s,
+          .min_s = json.at("min_s"),
+          .spread = json.at("spread"),
+          .batches = json.at("batches"),
+          .low_s = json.value("low_s", median_s),
+          .high_s = json.value("high_s", median_s)};
 }
 
 }  // namespace
@@ -32,9 +54,10 @@ Journal::Journal(std::filesystem::path path, const std::string& identity, bool m
       if (json.contains("finished")) {
         going_on = false;
         samples_.clear();
+        first_date_.clear();
       } else {
-        samples_[json.at("key")] = {json.at(minima_ ? "min_s" : "median_s"), json.at("median_s"),
-                                    json.at("min_s"), json.at("spread"), json.at("batches")};
+        samples_[json.at("key")] = sample_of(json, minima_);
+        add_date(json.value("date", ""));
       }
     }
   }
@@ -63,16 +86,41 @@ void Journal::keep_other() {
 Sample Journal::sample(const std::string& key, const std::function<Sample()>& measure) {
   const auto known = samples_.find(key);
   if (known != samples_.end()) return known->second;
+  const bool measured = std::ssize(samples_) > resumed_;
+  if (measured && stop_at_ && std::chrono::steady_clock::now() >= *stop_at_) throw BudgetSpent(key);
   Sample sample = measure();
   sample.time_s = minima_ ? sample.min_s : sample.median_s;
   samples_[key] = sample;
-  write_line(Json{{"key", key},
-                  {"median_s", sample.median_s},
-                  {"min_s", sample.min_s},
-                  {"spread", sample.spread},
-                  {"batches", sample.batches}}
-                 .dump());
+  write_line(Json{
+      {"key", key},
+      {"median_s", sample.median_s},
+      {"min_s", sample.min_s},
+      {"spread", sample.spread},
+      {"batches", sample.batches},
+      {"low_s", sample.low_s},
+      {"high_s", sample.high_s},
+      {"date",
+       today()}}.dump());
+  add_date(today());
   return sample;
+}
+
+void Journal::add_date(const std::string& date) {
+  if (date.empty()) return;
+  if (first_date_.empty()) first_date_ = last_date_ = date;
+  first_date_ = std::min(first_date_, date);
+  last_date_ = std::max(last_date_, date);
+}
+
+std::string Journal::dates() const {
+  if (first_date_ == last_date_) return first_date_.empty() ? "" : "on " + first_date_;
+  return "from " + first_date_ + " to " + last_date_;
+}
+
+std::optional<Journal::Time> end_of(std::optional<double> budget_s) {
+  if (!budget_s) return std::nullopt;
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<Journal::Time::duration>(std::chrono::duration<double>(*budget_s));
 }
 
 void Journal::finish() { write_line(Json{{"finished", true}}.dump()); }

@@ -9,6 +9,7 @@
 #include "base/input_error.h"
 #include "base/text/print.h"
 #include "calibration/commands/commands.h"
+#include "calibration/journal.h"
 
 namespace {
 
@@ -48,6 +49,8 @@ int main(int argc, char** argv) {
     return report(2, error.what());
   } catch (const kvcap::calibration::CheckFailed& error) {
     return report(3, error.what());
+  } catch (const kvcap::calibration::BudgetSpent& error) {
+    return report(130, error.what());
   } catch (const std::system_error& error) {
     // A full disk or a missing folder is an error of the environment, not a bug.
     return report(2, error.what());

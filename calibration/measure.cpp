@@ -26,6 +26,14 @@ int batches_of(const Effort& effort, double call_s) {
   return call_s >= effort.long_call_s ? std::min(effort.batches, 3) : effort.batches;
 }
 
+// Returns the index of the lower end of the median's 95 % interval among `count` ordered times.
+std::size_t lower_end(std::size_t count) {
+  const auto n = static_cast<double>(count);
+  const double rank =
+      std::floor((n - 1.96 * std::sqrt(n)) / 2);  // from 1: binomial, as a normal distribution
+  return static_cast<std::size_t>(std::max(rank - 1, 0.0));
+}
+
 }  // namespace
 
 Sample summarize(std::vector<double> times_s) {
@@ -37,6 +45,8 @@ Sample summarize(std::vector<double> times_s) {
   sample.min_s = times_s.front();
   sample.spread = (quantile(times_s, 0.75) - quantile(times_s, 0.25)) / sample.median_s;
   sample.batches = static_cast<int64_t>(times_s.size());
+  sample.low_s = times_s[lower_end(times_s.size())];
+  sample.high_s = times_s[times_s.size() - 1 - lower_end(times_s.size())];
   return sample;
 }
 
@@ -44,11 +54,13 @@ double Effort::cost_s(double call_s) const {
   return (2 + (batches_of(*this, call_s) + 1) * calls_in_batch(*this, call_s)) * call_s + 1e-4;
 }
 
-Bench::Bench(Backend& backend)
+Bench::Bench(Backend& backend, int64_t flush_bytes)
     : backend_(backend),
       stream_(backend.make_stream()),
       start_(backend.make_event()),
-      end_(backend.make_event()) {}
+      end_(backend.make_event()) {
+  if (flush_bytes > 0) flush_ = backend.allocate(Place::device, flush_bytes);
+}
 
 double Bench::once_s(const std::function<void()>& enqueue) {
   stream_->record(*start_);
@@ -80,9 +92,17 @@ Sample Bench::time(const std::function<void(Stream&, int64_t)>& enqueue, const E
     if (graph) return stream_->launch(*graph);
     for (int i = 0; i < calls; ++i) one();
   };
-  if (call_s < effort.long_call_s) once_s(batch);
+  const bool is_long = call_s >= effort.long_call_s;
+  if (!is_long) once_s(batch);
+  const bool adds = !is_long && !backend_.info().shared;
+  const auto most = static_cast<std::size_t>(adds ? effort.most_batches : batches_of(effort, call_s));
   std::vector<double> times_s;
-  for (int i = 0; i < batches_of(effort, call_s); ++i) times_s.push_back(once_s(batch) / calls);
+  while (times_s.size() < most) {
+    if (effort.cold && flush_.bytes() > 0) stream_->zero(flush_.data(), flush_.bytes());
+    times_s.push_back(once_s(batch) / calls);
+    const bool enough = std::ssize(times_s) >= batches_of(effort, call_s);
+    if (enough && summarize(times_s).half_width() <= effort.half_width) break;
+  }
   return summarize(std::move(times_s));
 }
 

@@ -19,16 +19,25 @@ struct Sample {
   double min_s = 0;
   double spread = 0;  // interquartile range over median
   int64_t batches = 0;
+  double low_s = 0, high_s = 0;  // the median's 95 % interval; of fewer than 12 batches their range
+
+  // Returns half the interval as a share of the median.
+  double half_width() const { return (high_s - low_s) / 2 / median_s; }
 };
 
 // Requires at least one time.
 Sample summarize(std::vector<double> times_s);
 
+// Batches are added until the median's interval is narrow, but not on a machine that other programs share,
+// whose result is the minimum.
 struct Effort {
-  int batches = 5;
+  int batches = 5;  // at least
+  int most_batches = 15;
+  double half_width = 0.01;
   double batch_s = 5e-4;  // target length of a batch
   int max_calls = 64;
   double long_call_s = 0.05;  // longer calls are timed three times, without more batches
+  bool cold = false;          // flushes the device's cache before each batch
 
   // Returns the estimated time in seconds of measuring a call of `call_s`.
   double cost_s(double call_s) const;
@@ -38,7 +47,8 @@ enum class Launch : uint8_t { eager, graph };
 
 class Bench {
  public:
-  explicit Bench(Backend& backend);
+  // `flush_bytes`: memory that is overwritten to flush the device's cache; more than the cache holds.
+  explicit Bench(Backend& backend, int64_t flush_bytes = 0);
 
   Backend& backend() { return backend_; }
   Stream& stream() { return *stream_; }
@@ -54,6 +64,7 @@ class Bench {
   Backend& backend_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> start_, end_;
+  Buffer flush_;
 };
 
 }  // namespace kvcap::calibration

@@ -17,6 +17,15 @@ double half_value(uint16_t bits) {
   return sign * std::ldexp(fraction + 1024, exponent - 25);
 }
 
+double float8_value(uint8_t bits) {
+  const int exponent = (bits >> 3) & 15;
+  const double fraction = bits & 7;
+  const double sign = (bits & 0x80) != 0 ? -1 : 1;
+  if ((bits & 0x7f) == 0x7f) return std::nan("");
+  if (exponent == 0) return sign * std::ldexp(fraction, -9);
+  return sign * std::ldexp(fraction + 8, exponent - 10);
+}
+
 }  // namespace
 
 double value_at(Format format, const std::byte* data, int64_t i) {
@@ -25,6 +34,7 @@ double value_at(Format format, const std::byte* data, int64_t i) {
     std::memcpy(&value, data + i * 4, 4);
     return static_cast<double>(value);
   }
+  if (format == Format::float8) return float8_value(std::to_integer<uint8_t>(data[i]));
   uint16_t bits = 0;
   std::memcpy(&bits, data + i * 2, 2);
   if (format == Format::float16) return half_value(bits);

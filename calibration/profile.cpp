@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
+#include <utility>
 
 #include "base/files.h"
 #include "base/input_error.h"
@@ -41,12 +43,15 @@ std::filesystem::path journal_path(const std::filesystem::path& out) {
   return path;
 }
 
-std::vector<GemmTime> usual_gemms(const Measurements& measured) {
-  std::vector<GemmTime> usual;
+// Returns the times of GEMMs in a format, under a graph and with one scale of each matrix.
+std::vector<GemmTime> gemms_in(Format format, const Measurements& measured) {
+  std::vector<GemmTime> times;
   for (const GemmTime& time : measured.gemms.times) {
-    if (time.format == measured.info.formats.front() && time.launch == Launch::graph) usual.push_back(time);
+    if (time.format == format && time.launch == Launch::graph && time.scaling == Scaling::tensor) {
+      times.push_back(time);
+    }
   }
-  return usual;
+  return times;
 }
 
 double best_gemm_rate(const std::vector<GemmTime>& times) {
@@ -58,10 +63,10 @@ double best_gemm_rate(const std::vector<GemmTime>& times) {
 // Returns the median ratio of the times of two kinds of GEMM over the points measured for both; nullopt if
 // there are none.
 std::optional<double> ratio_of(const std::vector<GemmTime>& all, Format format, Launch launch,
-                               const std::vector<GemmTime>& base) {
+                               const std::vector<GemmTime>& base, Scaling scaling = Scaling::tensor) {
   std::vector<double> ratios;
   for (const GemmTime& time : all) {
-    if (time.format != format || time.launch != launch) continue;
+    if (time.format != format || time.launch != launch || time.scaling != scaling) continue;
     for (const GemmTime& other : base) {
       if (other.m == time.m && other.n == time.n && other.k == time.k) {
         ratios.push_back(time.time.time_s / other.time.time_s);
@@ -89,11 +94,40 @@ std::string state_text(const DeviceState& state) {
 // Weights come from memory in every call, activations from the cache: true iff these are under an eighth.
 bool is_mostly_weights(const GemmTime& time) { return 8 * time.m * (time.n + time.k) < time.n * time.k; }
 
+// Sets what the profile says of GEMMs in float8: their peak, and their points in the table beside the others,
+// or a model of their own.
+void fit_float8(const Measurements& measured, const std::vector<GemmTime>& usual, NotedProfile* out) {
+  Gpu& gpu = out->profile.gpu;
+  const std::vector<GemmTime> times = gemms_in(Format::float8, measured);
+  if (times.size() < 3) return;
+  gpu.peak_flops_fp8 = std::max(2 * measured.info.nominal_flops.value_or(0), best_gemm_rate(times));
+  out->gpu_notes.push_back(
+      formatted("peak_flops_fp8: twice the vendor's figure for 16 bits, or the best GEMM, which reached %.3g "
+                "TFLOP/s",
+                best_gemm_rate(times) / 1e12));
+  if (gpu.gemm.model == EfficiencyModel::table) {
+    for (const GemmPoint& point : gemm_table(times).points) gpu.gemm.points.push_back(point);
+  } else {
+    gpu.gemm_fp8 = fit_gemm(EfficiencyModel::smooth_max, gpu, times).efficiency;
+  }
+  out->gemm_notes.push_back(
+      formatted("%lld GEMMs in float8 (e4m3) with one scale of each matrix, which take %.2f times as long",
+                static_cast<long long>(times.size()),
+                ratio_of(measured.gemms.times, Format::float8, Launch::graph, usual).value_or(0)));
+  if (const auto ratio =
+          ratio_of(measured.gemms.times, Format::float8, Launch::graph, times, Scaling::blocks)) {
+    out->gemm_notes.push_back(
+        formatted("with scales of 1 x 128 and 128 x 128 values, a GEMM in float8 takes %.2f times as long as "
+                  "with one scale; no point of the table has these",
+                  *ratio));
+  }
+}
+
 // Sets peak and bandwidth: the vendor's if known, so that efficiencies are comparable between profiles, or
 // the measured values if these are higher, so that efficiencies stay below 1.
 void fit_gpu(const Measurements& measured, NotedProfile* out) {
   Gpu& gpu = out->profile.gpu;
-  const std::vector<GemmTime> gemms = usual_gemms(measured);
+  const std::vector<GemmTime> gemms = gemms_in(measured.info.formats.front(), measured);
   require_points(gemms.size(), "gemm: too few GEMMs", 3);
   const std::string format = name(measured.info.formats.front());
   gpu.name = measured.info.name;
@@ -150,6 +184,7 @@ void fit_gpu(const Measurements& measured, NotedProfile* out) {
           formatted("in %s a GEMM takes %.2f times as long", name(other).c_str(), *ratio));
     }
   }
+  fit_float8(measured, gemms, out);
 }
 
 void fit_attention_models(const Measurements& measured, NotedProfile* out) {
@@ -273,7 +308,54 @@ void fit_disk(const DiskSweep& disk, bool gpu_direct, NotedProfile* out) {
 
 }  // namespace
 
+namespace {
+
+void measure_parts(const ProfileOptions& options, const Sweep& sweep, Measurements* measured) {
+  Measurements& to = *measured;
+  const int64_t copy_bytes = std::min<int64_t>(options.budgets.copy_bytes, 256 << 20);
+  const auto copies = [&] {
+    to.device_copy_bytes_per_s =
+        2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).time_s;
+    to.host_memory = sweep_host_memory(sweep, copy_bytes);
+    to.copies = sweep_copies(sweep, &to.copy_notes);
+  };
+  const auto attention = [&] {
+    const std::vector<GemmTime> usual = gemms_in(to.info.formats.front(), to);
+    to.attention = sweep_attention(sweep, best_gemm_rate(usual), &to.attention_notes);
+  };
+  const auto links = [&] {
+    if (const std::unique_ptr<Collective> collective = sweep.bench.backend().make_collective()) {
+      to.all_reduces = sweep_all_reduce(sweep, *collective);
+    } else {
+      to.peer_link = sweep.bench.backend().peer_link();
+    }
+  };
+  const std::vector<std::pair<const char*, std::function<void()>>> parts = {
+      {"launches", [&] { to.launches = sweep_launches(sweep); }},
+      {"copies", copies},
+      {"gemm", [&] { to.gemms = sweep_gemms(sweep); }},
+      {"attention", attention},
+      {"elementwise", [&] { to.elementwise = sweep_elementwise(sweep, &to.elementwise_notes); }},
+      {"ssd",
+       [&] {
+         if (options.ssd) to.disk = sweep_disk(sweep, *options.ssd);
+       }},
+      {"links between GPUs", links}};
+  for (auto part = parts.begin(); part != parts.end(); ++part) {
+    try {
+      part->second();
+    } catch (const BudgetSpent& spent) {
+      std::string left = std::string("stopped at the end of --budget; left: ") + spent.what();
+      while (++part != parts.end()) left += std::string(", ") + part->first;
+      throw BudgetSpent(left + "; the same call continues");
+    }
+  }
+}
+
+}  // namespace
+
 Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
+  const auto end = end_of(options.budget_s);
   Measurements measured;
   measured.info = backend.info();
   // Detects disk errors before minutes of measurement.
@@ -281,33 +363,24 @@ Measurements measure_machine(Backend& backend, const ProfileOptions& options) {
   if (options.check) measured.checks = check_backend(backend);
   measured.before = backend.state();
   Journal journal(journal_path(options.out), identity_of(measured.info, options), measured.info.shared);
+  journal.stop_at(end);
   measured.resumed_points = journal.resumed();
   tell_kept(journal);
   Progress progress;
-  Bench bench(backend);
+  // A CPU's caches are flushed by rotating operands alone: overwriting them would take most of the time.
+  const bool flushes = measured.info.backend != "cpu";
+  Bench bench(backend, flushes ? cold_bytes(options.budgets, measured.info) : 0);
   const Sweep sweep{bench, journal, progress, !options.quick, options.budgets, &measured.failures};
-  const Budgets& budgets = options.budgets;
-
-  const int64_t copy_bytes = std::min<int64_t>(budgets.copy_bytes, 256 << 20);
-  measured.launches = sweep_launches(sweep);
-  measured.device_copy_bytes_per_s =
-      2 * static_cast<double>(copy_bytes) / time_device_copy(sweep, copy_bytes).time_s;
-  measured.host_memory = sweep_host_memory(sweep, copy_bytes);
-  measured.copies = sweep_copies(sweep, &measured.copy_notes);
-  measured.gemms = sweep_gemms(sweep);
-  measured.attention =
-      sweep_attention(sweep, best_gemm_rate(measured.gemms.times), &measured.attention_notes);
-  measured.elementwise = sweep_elementwise(sweep, &measured.elementwise_notes);
-  if (options.ssd) measured.disk = sweep_disk(sweep, *options.ssd);
-  if (const std::unique_ptr<Collective> collective = backend.make_collective()) {
-    measured.all_reduces = sweep_all_reduce(sweep, *collective);
-  } else {
-    measured.peer_link = backend.peer_link();
-  }
+  measure_parts(options, sweep, &measured);
   measured.after = backend.state();
-  std::vector<double> spreads;
-  for (const auto& [key, sample] : journal.samples()) spreads.push_back(sample.spread);
+  std::vector<double> spreads, half_widths;
+  for (const auto& [key, sample] : journal.samples()) {
+    spreads.push_back(sample.spread);
+    half_widths.push_back(sample.half_width());
+  }
   measured.median_spread = summarize(std::move(spreads)).median_s;
+  measured.median_half_width = summarize(std::move(half_widths)).median_s;
+  measured.dates = journal.dates();
   return measured;
 }
 
@@ -317,11 +390,14 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
   profile.name = name;
   profile.provenance_kind = "measured";
   profile.provenance_source = "kvcap-calibrate profile on this machine: " + measured.info.name + ", " +
-                              measured.info.software + ", backend " + measured.info.backend;
+                              measured.info.software + ", backend " + measured.info.backend +
+                              (measured.dates.empty() ? "" : ", measured " + measured.dates);
   out.notes = measured.info.notes;
   out.notes.push_back("before: " + state_text(measured.before) + "; after: " + state_text(measured.after));
   out.notes.push_back(
-      formatted("samples spread by %.1f %% of their median in the median", 100 * measured.median_spread) +
+      formatted("samples spread by %.1f %% of their median in the median; medians are known to ± %.1f %% "
+                "(half their 95 %% interval, in the median of the samples)",
+                100 * measured.median_spread, 100 * measured.median_half_width) +
       (measured.median_spread > kQuietSpread ? ": this machine was NOT quiet" : ""));
   int64_t wrong = 0;
   for (const CheckedOperation& check : measured.checks) {

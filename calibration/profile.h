@@ -16,7 +16,8 @@ struct ProfileOptions {
   std::filesystem::path out;
   std::optional<std::filesystem::path> ssd;  // a folder on the SSD to measure
   bool quick = false;
-  bool check = true;  // compare every operation with a reference first
+  bool check = true;               // compare every operation with a reference first
+  std::optional<double> budget_s;  // of one call; the journal lets the next one continue
   Budgets budgets;
 };
 
@@ -39,6 +40,8 @@ struct Measurements {
   std::vector<CheckedOperation> checks;
   std::vector<std::string> failures;  // points that could not be measured, and why
   double median_spread = 0;           // median of the samples' spreads
+  double median_half_width = 0;       // median of the half widths of the medians' intervals
+  std::string dates;                  // when the samples were measured
   int64_t resumed_points = 0;
 };
 
@@ -53,7 +56,7 @@ struct NotedProfile {
 inline constexpr double kQuietSpread = 0.05;
 
 // Measures the machine and writes the journal OUT.measurements.jsonl next to the profile. Throws InputError
-// before any measurement if the SSD folder cannot be used.
+// before any measurement if the SSD folder cannot be used, and BudgetSpent with what is left to measure.
 Measurements measure_machine(Backend& backend, const ProfileOptions& options);
 
 // Fits a profile to the measurements. Throws InputError if a required part has too few points.

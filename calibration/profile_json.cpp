@@ -84,6 +84,8 @@ Json gpu_json(const NotedProfile& noted) {
                {"sm_count", gpu.sm_count},
                {"gemm", efficiency_json(gpu.gemm, noted.gemm_notes)},
                {"attention", efficiency_json(gpu.attention, noted.attention_notes)}};
+  if (gpu.peak_flops_fp8) json["peak_flops_fp8"] = rounded(*gpu.peak_flops_fp8);
+  if (gpu.gemm_fp8) json["gemm_fp8"] = efficiency_json(*gpu.gemm_fp8, {});
   if (gpu.elementwise) {
     json["elementwise"] = {{"bandwidth_efficiency", rounded(gpu.elementwise->bandwidth_efficiency)},
                            {"constant_s", rounded(gpu.elementwise->constant_s)}};

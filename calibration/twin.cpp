@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/check.h"
 #include "base/files.h"
-#include "base/input_error.h"
 #include "calibration/journal.h"
 #include "calibration/models.h"
 #include "calibration/progress.h"
@@ -139,60 +139,155 @@ std::string id_of(const TwinCase& one) {
          std::to_string(one.requests);
 }
 
+namespace {
+
+// Performs the cases. A case that fails is not performed again; all other cases are.
+class TwinRun {
+ public:
+  TwinRun(Backend& backend, const TwinOptionsOfRun& options, TwinTable* table);
+
+  void perform(Journal* journal);
+
+ private:
+  const ModelSpec& model(const TwinCase& one) const { return model_of(table_.plan.models, one.model); }
+  ContextArena make_context_arena(const TwinOptionsOfRun& options);
+  void make_models();
+  Sample perform(std::size_t number);
+  void perform(std::size_t number, int64_t repeat, Journal* journal);
+  std::string key_of(std::size_t number, int64_t repeat) const;
+  std::string left_text(const Journal& journal) const;
+  Pipeline& pipeline();
+
+  Backend& backend_;
+  TwinTable& table_;
+  Format format_;
+  int64_t slot_bytes_ = 0;  // of the largest case
+  Arena device_, pinned_;
+  ContextArena context_arena_;
+  std::map<std::string, Transformer> models_;
+  // All cases share a pipeline, so that no case's time includes the first use of its streams. A failure ends
+  // it.
+  std::unique_ptr<Pipeline> pipeline_;
+  std::vector<bool> warm_;  // by case
+};
+
+TwinRun::TwinRun(Backend& backend, const TwinOptionsOfRun& options, TwinTable* table)
+    : backend_(backend),
+      table_(*table),
+      format_(table->info.formats.front()),
+      device_(backend, Place::device),
+      pinned_(backend, Place::pinned),
+      context_arena_(make_context_arena(options)),
+      warm_(table->plan.cases.size(), !table->plan.warms_up) {
+  make_models();
+}
+
+// The arena has the size of the largest case. Its file is checked before models are made.
+ContextArena TwinRun::make_context_arena(const TwinOptionsOfRun& options) {
+  int64_t host_bytes = 0, file_bytes = 0;
+  for (const TwinCase& one : table_.plan.cases) {
+    int64_t& bytes = one.tier == Tier::ssd ? file_bytes : host_bytes;
+    bytes = std::max(bytes, stored_bytes(one, model(one), format_));
+    slot_bytes_ = std::max(slot_bytes_, slot_bytes(one, model(one), format_));
+  }
+  return {backend_, format_, host_bytes, options.ssd.value_or(""), file_bytes};
+}
+
+void TwinRun::make_models() {
+  for (const ModelSpec& model : table_.plan.models) {
+    try {
+      models_.try_emplace(model.name, backend_, model, format_, kWeightSeed);
+    } catch (const BackendError& error) {
+      for (std::size_t i = 0; i < table_.plan.cases.size(); ++i) {
+        if (table_.plan.cases[i].model == model.name) table_.failures[i] = error.what();
+      }
+    }
+  }
+}
+
+Pipeline& TwinRun::pipeline() {
+  if (!pipeline_) {
+    pipeline_ = std::make_unique<Pipeline>(backend_, context_arena_.file(), slot_bytes_, kDiskDepth);
+  }
+  return *pipeline_;
+}
+
+Sample TwinRun::perform(std::size_t number) try {
+  const TwinCase& one = table_.plan.cases[number];
+  CaseRun run({backend_, models_.at(one.model), context_arena_, device_, pinned_, one, Contents::drawn});
+  if (!warm_[number]) run.perform(pipeline());
+  warm_[number] = true;
+  double sum_s = 0;
+  for (const Answered& answered : run.perform(pipeline())) sum_s += answered.first_token_s;
+  run.require_finite_logits();
+  return summarize({sum_s / static_cast<double>(one.requests)});
+} catch (const std::system_error& error) {  // of the disk
+  throw BackendError(error.what());
+}
+
+std::string TwinRun::key_of(std::size_t number, int64_t repeat) const {
+  return id_of(table_.plan.cases[number]) + "/" + std::to_string(repeat);
+}
+
+std::string TwinRun::left_text(const Journal& journal) const {
+  int64_t left = 0, all = 0;
+  for (std::size_t i = 0; i < table_.plan.cases.size(); ++i) {
+    for (int64_t repeat = 0; repeat < table_.plan.repeats && table_.failures[i].empty(); ++repeat) {
+      ++all;
+      left += journal.has(key_of(i, repeat)) ? 0 : 1;
+    }
+  }
+  return "stopped at the end of --budget; left: " + std::to_string(left) + " of " + std::to_string(all) +
+         " repeats of cases; the same call continues";
+}
+
+void TwinRun::perform(std::size_t number, int64_t repeat, Journal* journal) {
+  try {
+    const Sample sample = journal->sample(key_of(number, repeat), [&] { return perform(number); });
+    table_.mean_ttft_s[number].push_back(sample.median_s);
+  } catch (const BudgetSpent&) {
+    throw BudgetSpent(left_text(*journal));
+  } catch (const BackendError& error) {
+    table_.failures[number] = error.what();
+    pipeline_.reset();
+    backend_.make_stream()->synchronize();  // throws if the device runs nothing more
+  }
+}
+
+void TwinRun::perform(Journal* journal) {
+  Progress progress;
+  const auto cases = static_cast<double>(table_.plan.cases.size());
+  const auto repeats = static_cast<double>(table_.plan.repeats);
+  for (int64_t repeat = 0; repeat < table_.plan.repeats; ++repeat) {
+    for (std::size_t i = 0; i < table_.plan.cases.size(); ++i) {
+      progress.show("twin", (static_cast<double>(repeat) + static_cast<double>(i) / cases) / repeats);
+      if (table_.failures[i].empty()) perform(i, repeat, journal);
+    }
+  }
+}
+
+}  // namespace
+
 TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options) {
+  const auto end = end_of(options.budget_s);
   TwinTable table;
   table.info = backend.info();
   table.plan = twin_plan(table.info, options.quick, options.ssd.has_value());
   if (options.ssd) table.disk = disk_info(*options.ssd);
   table.mean_ttft_s.resize(table.plan.cases.size());
-  const Format format = table.info.formats.front();
+  table.failures.resize(table.plan.cases.size());
 
   std::string identity = "twin, " + table.info.backend + ", " + table.info.name + ", " + table.info.uuid +
                          ", " + table.info.software;
   for (const TwinCase& one : table.plan.cases) identity += ", " + id_of(one);
   Journal journal(options.out.string() + ".measurements.jsonl", identity);
+  journal.stop_at(end);
   table.resumed = journal.resumed();
   tell_kept(journal);
-  Progress progress;
-  Arena device(backend, Place::device);
-  Arena pinned(backend, Place::pinned);
-
-  // The context_arena has the size of the largest case. Its file is checked before models are made.
-  std::map<std::string, Transformer> models;
-  int64_t host_bytes = 0, file_bytes = 0, most_slot_bytes = 0;
-  for (const TwinCase& one : table.plan.cases) {
-    const ModelSpec& model = model_of(table.plan.models, one.model);
-    int64_t& bytes = one.tier == Tier::ssd ? file_bytes : host_bytes;
-    bytes = std::max(bytes, stored_bytes(one, model, format));
-    most_slot_bytes = std::max(most_slot_bytes, slot_bytes(one, model, format));
-  }
-  ContextArena context_arena(backend, format, host_bytes, options.ssd.value_or(""), file_bytes);
-  for (const ModelSpec& model : table.plan.models) {
-    models.try_emplace(model.name, backend, model, format, kWeightSeed);
-  }
-
-  // All cases share a pipeline, so that no case's time includes the first use of its streams.
-  Pipeline pipeline(backend, context_arena.file(), most_slot_bytes, kDiskDepth);
-  std::vector<bool> warm(table.plan.cases.size(), !table.plan.warms_up);
-
-  for (int64_t repeat = 0; repeat < table.plan.repeats; ++repeat) {
-    for (std::size_t i = 0; i < table.plan.cases.size(); ++i) {
-      const TwinCase& one = table.plan.cases[i];
-      const auto cases = static_cast<double>(table.plan.cases.size());
-      progress.show("twin", (static_cast<double>(repeat) + static_cast<double>(i) / cases) /
-                                static_cast<double>(table.plan.repeats));
-      const Sample sample = journal.sample(id_of(one) + "/" + std::to_string(repeat), [&] {
-        CaseRun run({backend, models.at(one.model), context_arena, device, pinned, one, Contents::drawn});
-        if (!warm[i]) run.perform(pipeline);
-        warm[i] = true;
-        double sum_s = 0;
-        for (const Answered& answered : run.perform(pipeline)) sum_s += answered.first_token_s;
-        return summarize({sum_s / static_cast<double>(one.requests)});
-      });
-      table.mean_ttft_s[i].push_back(sample.median_s);
-    }
-  }
-  journal.finish();
+  TwinRun(backend, options, &table).perform(&journal);
+  table.dates = journal.dates();
+  // An unfinished journal lets the next call try the failed cases again.
+  if (table.failed() == 0) journal.finish();
   return table;
 }
 
@@ -202,6 +297,7 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
   for (const ModelSpec& model : table.plan.models) models[model.name] = model_json(model, format);
   Json cases = Json::array();
   for (std::size_t i = 0; i < table.plan.cases.size(); ++i) {
+    if (!table.failures[i].empty()) continue;
     const TwinCase& one = table.plan.cases[i];
     const std::vector<double>& times_s = table.mean_ttft_s[i];
     const Sample sample = summarize(times_s);
@@ -229,23 +325,34 @@ std::string twin_json(const TwinTable& table, const std::string& name) {
     notes.push_back("of every model its first " + std::to_string(kGpuLayers) +
                     " layers are performed, with its embeddings and its head");
   }
+  for (const std::string& failure : failures_of(table)) notes.push_back(failure);
   if (table.disk) notes.push_back("ssd: " + table.disk->file_system + " on " + table.disk->device);
-  const Json json = {{"schema", "kvcap.twin/1"},
-                     {"hardware", name},
-                     {"backend", table.info.backend},
-                     {"provenance",
-                      {{"kind", "measured"},
-                       {"source", "kvcap-calibrate twin: " + table.info.name + ", " + table.info.software +
-                                      ", backend " + table.info.backend}}},
-                     {"notes", notes},
-                     {"repeats", table.plan.repeats},
-                     {"models", models}};
+  const Json json = {
+      {"schema", "kvcap.twin/1"},
+      {"hardware", name},
+      {"backend", table.info.backend},
+      {"provenance",
+       {{"kind", "measured"},
+        {"source", "kvcap-calibrate twin: " + table.info.name + ", " + table.info.software + ", backend " +
+                       table.info.backend + (table.dates.empty() ? "" : ", measured " + table.dates)}}},
+      {"notes", notes},
+      {"repeats", table.plan.repeats},
+      {"models", models}};
   // One case per line, so that people can read and compare the table.
   std::string text = json.dump(2);
   text.resize(text.size() - 2);
   text += ",\n  \"cases\": [";
   for (std::size_t i = 0; i < cases.size(); ++i) text += (i == 0 ? "\n    " : ",\n    ") + cases[i].dump();
   return text + "\n  ]\n}\n";
+}
+
+std::vector<std::string> failures_of(const TwinTable& table) {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < table.failures.size(); ++i) {
+    if (table.failures[i].empty()) continue;
+    texts.push_back("failed: " + id_of(table.plan.cases[i]) + ": " + table.failures[i]);
+  }
+  return texts;
 }
 
 TwinTable write_twin(Backend& backend, const TwinOptionsOfRun& options) {

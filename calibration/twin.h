@@ -2,6 +2,7 @@
 // validate --suite twin` predicts the same cases from the machine's profile.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -29,6 +30,7 @@ struct TwinOptionsOfRun {
   std::filesystem::path out;
   std::optional<std::filesystem::path> ssd;
   bool quick = false;
+  std::optional<double> budget_s;  // of one call; the journal lets the next one continue
 };
 
 struct TwinTable {
@@ -37,15 +39,25 @@ struct TwinTable {
   std::optional<DiskInfo> disk;
   // Mean TTFT of a case's requests in seconds, by case in the plan's order and by repeat.
   std::vector<std::vector<double>> mean_ttft_s;
-  int64_t resumed = 0;  // repeats of an earlier run
+  std::vector<std::string> failures;  // by case: why it failed; empty if it did not
+  int64_t resumed = 0;                // repeats of an earlier run
+  std::string dates;                  // when the repeats were measured
+
+  int64_t failed() const {
+    return std::ssize(failures) - std::count(failures.begin(), failures.end(), std::string());
+  }
 };
 
-// Performs the plan and writes the journal OUT.measurements.jsonl. Throws InputError before the first case if
-// a folder cannot be used.
+// Returns a line for each failed case: the case and the reason.
+std::vector<std::string> failures_of(const TwinTable& table);
+
+// Performs the plan and writes the journal OUT.measurements.jsonl. A case that fails costs its row, not the
+// run. Throws InputError before the first case if a folder cannot be used, BackendError if the device
+// runs nothing more, and BudgetSpent with what is left.
 TwinTable perform_twin(Backend& backend, const TwinOptionsOfRun& options);
 
-// Returns the table as JSON, schema "kvcap.twin/1". `name` is the name of the profile that predicts the
-// cases.
+// Returns the table as JSON, schema "kvcap.twin/1", without the failed cases, which its notes name. `name` is
+// the name of the profile that predicts the cases.
 std::string twin_json(const TwinTable& table, const std::string& name);
 
 // Performs the plan and writes the table: to a temporary file that is then renamed.

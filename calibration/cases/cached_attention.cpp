@@ -20,7 +20,7 @@ class CachedAttention : public FusedContext {
   void finish() override { saves_->synchronize(); }
 
   CaseRun::Values restored(const Activations& step) const override {
-    CaseRun::Values values = FusedContext::restored(step);
+    CaseRun::Values values = CaseContext::restored(step);
     for (const Saving& saving : saving_) {
       values.saved.push_back(floats(saving.saved, one.new_tokens * 2 * transformer.kv_width()));
     }

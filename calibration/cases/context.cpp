@@ -103,7 +103,7 @@ CaseRun::Values CaseContext::restored(const Activations& step) const {
     values.kv.push_back(floats(kv.k, one.tokens * kv.stride));
     values.new_kv.push_back(floats(transformer.key(kv, one.tokens), one.new_tokens * kv.stride));
   }
-  values.logits = floats(step.logits, model().vocab_size);
+  values.logits = logits(step);
   return values;
 }
 

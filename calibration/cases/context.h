@@ -34,6 +34,9 @@ class CaseContext : protected CaseSetup {
 
   // `step`: the activations of the step that followed the restoration, if one did.
   virtual CaseRun::Values restored(const Activations& step) const;
+  std::vector<float> logits(const Activations& step) const {
+    return floats(last_batch(step).logits, model().vocab_size);
+  }
   CaseRun::Values original() const;
 
  protected:
@@ -57,6 +60,8 @@ class CaseContext : protected CaseSetup {
   std::function<Load()> load(const StoredRows& from, std::byte* to, bool whole = false) const;
   std::function<Load()> load_kv(std::size_t layer) const { return load(*stored_kv_[layer], kv_[layer].k); }
   Part new_part(int64_t layer, int64_t cached) const;
+  // Returns the batch that the last layer computed.
+  virtual const Activations& last_batch(const Activations& step) const { return step; }
   MoveRows moved(void* to, const void* from, int64_t rows, int64_t width, int64_t stride,
                  const int32_t* index) const;
   std::vector<float> floats(const std::byte* from, int64_t count) const;
@@ -80,9 +85,9 @@ class FusedContext : public CaseContext {
  public:
   using CaseContext::CaseContext;
   Restoring restoring() override;
-  CaseRun::Values restored(const Activations&) const override { return CaseContext::restored(batch_); }
 
  protected:
+  const Activations& last_batch(const Activations&) const override { return batch_; }
   // Returns the rows of the batch after the last layer.
   virtual int64_t last_rows() const { return one.new_tokens; }
 

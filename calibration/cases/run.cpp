@@ -1,6 +1,7 @@
 #include "calibration/cases/run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "calibration/cases/context.h"
@@ -90,6 +91,14 @@ Step CaseRun::make_step(std::span<const int64_t> members) const {
 
 CaseRun::Values CaseRun::restored(int64_t request) const {
   return context(request).restored(step_activations_);
+}
+
+void CaseRun::require_finite_logits() const {
+  for (const auto& context : contexts_) {
+    for (const float logit : context->logits(step_activations_)) {
+      if (!std::isfinite(logit)) throw BackendError("wrong result: a logit is not finite");
+    }
+  }
 }
 
 CaseRun::Values CaseRun::original(int64_t request) const { return context(request).original(); }

@@ -91,6 +91,8 @@ class CaseRun {
     std::vector<std::vector<float>> saved;  // cached_attention: new_kv as saved, keys without positions
   };
   Values restored(int64_t request) const;
+  // Throws BackendError if a logit is not finite after perform().
+  void require_finite_logits() const;
   // Returns the values of the request's context prefilled as a whole.
   Values original(int64_t request) const;
 

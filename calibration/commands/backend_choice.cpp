@@ -1,4 +1,5 @@
 #include <array>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -72,6 +73,22 @@ void require_place_for_measured(const fs::path& out) {
   fs::path measurements = out;
   measurements += ".measurements.jsonl";
   refuse_foreign(measurements, {});
+}
+
+void add_budget_option(CLI::App& command, std::optional<double>* budget_s) {
+  command
+      .add_option_function<double>(
+          "--budget",
+          [budget_s](double seconds) {
+            if (!(seconds > 0)) {
+              char found[40];
+              std::snprintf(found, sizeof found, "%g", seconds);
+              throw InputError(std::string("--budget: found ") + found + ", allowed: seconds above 0");
+            }
+            *budget_s = seconds;
+          },
+          "seconds after which the call stops, with exit code 130; the same call then continues")
+      ->option_text("SECONDS");
 }
 
 void add_backend_option(CLI::App& command, std::string* name) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -21,6 +22,9 @@ void add_twin(CLI::App& app);
 std::unique_ptr<Backend> make_backend(const std::string& name);
 // Adds the option --backend, which several commands share.
 void add_backend_option(CLI::App& command, std::string* name);
+
+// Adds the option --budget, in seconds, of commands whose journal lets the next call continue.
+void add_budget_option(CLI::App& command, std::optional<double>* budget_s);
 
 // Throws InputError if the folder of `out` does not exist, if `out` is one of `inputs`, or if `out` is a file
 // that kvcap-calibrate did not write.

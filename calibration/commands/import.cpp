@@ -44,7 +44,7 @@ void add_import(CLI::App& app) {
           "TABLE", args->options.tables,
           "CSV files, known by their columns: GEMMs (m, n, k, dtype), collectives (op, num_gpus, bytes), "
           "attention (q_heads, kv_heads, new_tokens, cached_tokens, batch), with time_s, t_ms or t_us; "
-          "AIConfigurator's tables; the output of nccl-tests")
+          "AIConfigurator's tables; the output of nccl-tests; the CSV files of vLLM's bench_fp8_gemm.py")
       ->required();
   command->add_option("--base", args->options.base, "the profile that has all else, by path or name")
       ->required();

@@ -13,17 +13,24 @@ struct TwinArgs {
   std::string ssd;
   std::string out;
   bool quick = false;
+  std::optional<double> budget_s;
 };
 
 void twin(const TwinArgs& args) {
-  TwinOptionsOfRun options{.out = args.out, .quick = args.quick};
+  TwinOptionsOfRun options{.out = args.out, .quick = args.quick, .budget_s = args.budget_s};
   if (!args.ssd.empty()) options.ssd = args.ssd;
   require_place_for_measured(options.out);
   const std::unique_ptr<Backend> backend = make_backend(args.backend);
   const TwinTable table = write_twin(*backend, options);
-  tell("kvcap-calibrate: " + std::to_string(table.plan.cases.size()) + " cases, " +
-       std::to_string(table.plan.repeats) + " times each; `kvcap validate --suite twin` predicts them");
+  const int64_t performed = std::ssize(table.plan.cases) - table.failed();
+  tell("kvcap-calibrate: " + std::to_string(performed) + " cases, " + std::to_string(table.plan.repeats) +
+       " times each; `kvcap validate --suite twin` predicts them");
+  for (const std::string& failure : failures_of(table)) tell("kvcap-calibrate: " + failure);
   print(args.out + "\n");
+  if (table.failed() > 0) {
+    throw CheckFailed(std::to_string(table.failed()) + " cases failed and are not in " + args.out +
+                      "; the same call performs only these again");
+  }
 }
 
 }  // namespace
@@ -33,6 +40,7 @@ void add_twin(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("twin", "performs restorations on this machine and writes what they took");
   add_backend_option(*command, &args->backend);
+  add_budget_option(*command, &args->budget_s);
   command->add_option("--ssd", args->ssd, "a folder on the SSD to restore from; without it only host memory");
   command->add_flag("--quick", args->quick, "toy sizes, seconds: whether it works, not how long it takes");
   command

@@ -1,4 +1,4 @@
-// CUDA backend: device 0, GEMMs by cuBLAS, other operations by the kernels in this folder.
+// CUDA backend: device 0, GEMMs by cuBLASLt, other operations by the kernels in this folder.
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,16 +8,16 @@
 #include <sstream>
 
 #include "calibration/cuda/collective.h"
+#include "calibration/cuda/gemm.h"
 #include "calibration/cuda/support.h"
 #include "calibration/datasheet.h"
+#include "calibration/machine_facts.h"
 #ifdef KVCAP_HAS_CUFILE
 #include <cufile.h>
 #endif
 
 namespace kvcap::calibration {
 namespace {
-
-constexpr int64_t kCublasWorkspaceBytes = 64 << 20;
 
 class CudaEvent : public Event {
  public:
@@ -48,14 +48,7 @@ class CudaGraph : public Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-void free_device(void* data) { cudaFree(data); }
 void free_pinned(void* data) { cudaFreeHost(data); }
-
-Buffer allocate_device(int64_t bytes) {
-  void* data = nullptr;
-  require(cudaMalloc(&data, static_cast<std::size_t>(bytes)), "device memory");
-  return {data, bytes, free_device};
-}
 
 class CudaStream : public Stream {
  public:
@@ -64,7 +57,7 @@ class CudaStream : public Stream {
   }
   ~CudaStream() override {
     cudaStreamSynchronize(stream_);
-    if (cublas_) cublasDestroy(cublas_);
+    products_.reset();
     cudaStreamDestroy(stream_);
   }
   CudaStream(const CudaStream&) = delete;
@@ -79,19 +72,9 @@ class CudaStream : public Stream {
   void fill_random(Format format, void* data, int64_t count, uint64_t seed) override {
     launch_fill_random(format, data, count, seed, stream_);
   }
-  // Row-major C = A W^T is column-major C^T = W A^T.
-  void gemm(const Gemm& g) override {
+  void gemm(const Gemm& gemm) override {
     prepare();
-    const cudaDataType type = g.format == Format::float16 ? CUDA_R_16F : CUDA_R_16BF;
-    if (g.format == Format::float32) throw BackendError("the CUDA backend computes in float16 and bfloat16");
-    const float one = 1;
-    const float zero = 0;
-    const auto m = static_cast<int>(g.m);
-    const auto n = static_cast<int>(g.n);
-    const auto k = static_cast<int>(g.k);
-    require(cublasGemmEx(cublas_, CUBLAS_OP_T, CUBLAS_OP_N, n, m, k, &one, g.w, type, k, g.a, type, k, &zero,
-                         g.c, type, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-            "gemm");
+    products_->enqueue(gemm);
   }
   void attention(const Attention& attention) override {
     prepare();
@@ -134,20 +117,17 @@ class CudaStream : public Stream {
  private:
   // Allocates: not in the constructor, because most streams only copy, and not within a capture.
   void prepare() {
-    if (cublas_) return;
-    cublas_workspace_ = allocate_device(kCublasWorkspaceBytes);
+    if (products_) return;
     attention_workspace_ = allocate_device(kAttentionWorkspaceBytes);
-    require(cublasCreate(&cublas_), "handle");
-    require(cublasSetStream(cublas_, stream_), "stream");
-    require(cublasSetWorkspace(cublas_, cublas_workspace_.data(), kCublasWorkspaceBytes), "workspace");
+    products_ = std::make_unique<Products>(stream_);
   }
 
   float* attention_workspace() const { return reinterpret_cast<float*>(attention_workspace_.data()); }
 
   cudaStream_t stream_ = nullptr;
   int sm_count_;
-  Buffer cublas_workspace_, attention_workspace_;
-  cublasHandle_t cublas_ = nullptr;
+  Buffer attention_workspace_;
+  std::unique_ptr<Products> products_;
 };
 
 int attribute(cudaDeviceAttr which) {
@@ -171,18 +151,21 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-// Returns one line of nvidia-smi's output; empty if the tool is missing.
-std::string ask_driver(const std::string& query) {
-  const std::string command =
-      "nvidia-smi -i 0 --query-gpu=" + query + " --format=csv,noheader,nounits 2>/dev/null";
-  FILE* pipe = popen(command.c_str(), "r");
+// Returns what nvidia-smi prints; empty if the tool is missing or refuses the arguments.
+std::string ask_driver_with(const std::string& arguments) {
+  FILE* pipe = popen(("nvidia-smi " + arguments + " 2>/dev/null").c_str(), "r");
   if (!pipe) return "";
-  char line[256] = {};
-  bool answered = std::fgets(line, sizeof line, pipe) != nullptr;
-  if (pclose(pipe) != 0) answered = false;  // a field that this driver does not know
-  std::string text = answered ? line : "";
+  std::string text;
+  char part[256];
+  while (std::fgets(part, sizeof part, pipe)) text += part;
+  if (pclose(pipe) != 0) return "";
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
+}
+
+// Returns fields of device 0; empty if this driver does not know one of them.
+std::string ask_driver(const std::string& query) {
+  return ask_driver_with("-i 0 --query-gpu=" + query + " --format=csv,noheader,nounits");
 }
 
 // How the device is attached and limited, as far as the driver says so.
@@ -196,7 +179,18 @@ std::string attachment_text() {
     const std::string value = ask_driver(query);
     if (!value.empty()) text += (text.empty() ? "" : ", ") + std::string(name) + " " + value;
   }
+  char bus_id[32] = {};
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, 0) == cudaSuccess) {
+    const std::string node = numa_text(bus_id);
+    if (!node.empty()) text += (text.empty() ? "" : ", ") + node;
+  }
   return text;
+}
+
+bool has_peer_access(int64_t from, int64_t to) {
+  int can = 0;
+  return cudaDeviceCanAccessPeer(&can, static_cast<int>(from), static_cast<int>(to)) == cudaSuccess &&
+         can != 0;
 }
 
 std::optional<double> scaled(const std::string& text, double unit) {
@@ -217,6 +211,11 @@ class CudaBackend : public Backend {
   CudaBackend(const CudaBackend&) = delete;
   CudaBackend& operator=(const CudaBackend&) = delete;
 
+  // "NVIDIA H200 (sm_90)"
+  std::string capability_text() const {
+    return std::string(properties_.name) + " (sm_" + std::to_string(properties_.major) +
+           std::to_string(properties_.minor) + ")";
+  }
   DeviceInfo info() const override {
     DeviceInfo info;
     info.backend = "cuda";
@@ -227,7 +226,7 @@ class CudaBackend : public Backend {
     require(cudaRuntimeGetVersion(&runtime), "runtime version");
     const std::string release = ask_driver("driver_version");
     info.software = (release.empty() ? "" : "driver " + release + ", ") + "CUDA " + version_text(driver) +
-                    " (built with " + version_text(runtime) + "), cuBLAS " + std::to_string(CUBLAS_VERSION);
+                    " (built with " + version_text(runtime) + "), " + gemm_library();
     info.uuid = uuid_text(properties_.uuid);
     info.count = count_;
     info.sm_count = properties_.multiProcessorCount;
@@ -240,10 +239,14 @@ class CudaBackend : public Backend {
     const double width_bytes = attribute(cudaDevAttrGlobalMemoryBusWidth) / 8.0;
     if (clock_hz > 0) info.nominal_bandwidth_bytes_per_s = 2 * clock_hz * width_bytes;
     info.formats = {Format::float16, Format::bfloat16};
+    info.float8_scalings = float8_scalings(properties_.major, properties_.minor);
     info.notes = {
         "attention by this program's own kernels (prefill by mma.m16n8k16, keys not split over blocks; "
         "decode with keys split over blocks)"};
     if (const std::string attached = attachment_text(); !attached.empty()) info.notes.push_back(attached);
+    if (count_ > 1) {
+      info.notes.push_back(links_text(ask_driver_with("topo -m"), count_, has_peer_access));
+    }
     return info;
   }
   DeviceState state() const override {
@@ -373,7 +376,17 @@ std::unique_ptr<Backend> make_cuda_backend(std::string* why) {
     *why = error == cudaSuccess ? "no device" : std::string(cudaGetErrorString(error)) + driver_text();
     return nullptr;
   }
-  return std::make_unique<CudaBackend>(count);
+  auto backend = std::make_unique<CudaBackend>(count);
+  try {
+    const std::unique_ptr<Stream> stream = backend->make_stream();
+    stream->empty_kernel();
+    stream->synchronize();
+  } catch (const BackendError& failure) {
+    *why = backend->capability_text() + " runs no kernel of this program (" + failure.what() +
+           "); CMAKE_CUDA_ARCHITECTURES lists what it is built for";
+    return nullptr;
+  }
+  return backend;
 }
 
 }  // namespace kvcap::calibration

@@ -101,10 +101,17 @@ __global__ void empty() {}
 
 void launch_fill_random(Format format, void* data, int64_t count, uint64_t seed, cudaStream_t stream) {
   if (count == 0) return;
-  with_type(format, [&](auto zero) {
+  const auto fill = [&](auto zero) {
     using T = decltype(zero);
     start(fill_random_kernel<T>, blocks_for(count), kThreads, stream, static_cast<T*>(data), count, seed);
-  });
+  };
+  if (format == Format::float8) {
+    fill(Float8{});
+  } else if (format == Format::float32) {
+    fill(float{});
+  } else {
+    with_type(format, fill);
+  }
   require_launch("fill_random");
 }
 

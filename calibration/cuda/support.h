@@ -1,8 +1,6 @@
 // Helpers of the CUDA sources: error checks of calls, dispatch on formats, and kernel launches.
 #pragma once
 
-#include <cublas_v2.h>
-
 #include <algorithm>
 #include <string>
 
@@ -12,16 +10,23 @@
 namespace kvcap::calibration {
 
 inline void require(cudaError_t error, const char* what) {
-  if (error != cudaSuccess)
-    throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
-}
-inline void require(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    throw BackendError(std::string("cuBLAS: ") + what + ": " + cublasGetStatusString(status));
-  }
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // forgets the error, which the next launch would report otherwise
+  throw BackendError(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
 }
 // Throws BackendError if the preceding launch was rejected.
 inline void require_launch(const char* kernel) { require(cudaGetLastError(), kernel); }
+
+inline Buffer allocate_device(int64_t bytes) {
+  void* data = nullptr;
+  require(cudaMalloc(&data, static_cast<std::size_t>(bytes)), "device memory");
+  return {data, bytes, [](void* memory) { cudaFree(memory); }};
+}
+
+// A number in e4m3: a sign, 4 bits of exponent, 3 of fraction.
+struct Float8 {
+  uint8_t bits;
+};
 
 inline __device__ float to_float(__half x) { return __half2float(x); }
 inline __device__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
@@ -34,6 +39,20 @@ inline __device__ __half from_float<__half>(float x) {
 template <>
 inline __device__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
+}
+template <>
+inline __device__ float from_float<float>(float x) {
+  return x;
+}
+// Of numbers up to 448, to the nearest and of two the even one.
+template <>
+inline __device__ Float8 from_float<Float8>(float x) {
+  const unsigned sign = __float_as_uint(x) >> 24 & 0x80U;
+  const float size = fabsf(x);
+  if (size < 0x1p-6F) return {static_cast<uint8_t>(sign | static_cast<unsigned>(rintf(size * 0x1p9F)))};
+  const unsigned bits = __float_as_uint(size);
+  // Exponents of float8 are 120 smaller.
+  return {static_cast<uint8_t>(sign | (bits + 0x7ffffU + (bits >> 20 & 1U) - (120U << 23)) >> 20)};
 }
 
 // Element-wise kernels: threads per block, and 16-bit elements in the 16 bytes that a thread moves at a time.
@@ -59,6 +78,7 @@ void with_type(Format format, const Work& work) {
     case Format::bfloat16:
       return work(__nv_bfloat16{});
     case Format::float32:
+    case Format::float8:
       throw BackendError("the CUDA backend computes in float16 and bfloat16");
   }
 }

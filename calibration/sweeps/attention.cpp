@@ -64,7 +64,7 @@ std::vector<AttentionTime> sweep_attention(const Sweep& sweep, double flops_per_
   Bench& bench = sweep.bench;
   const DeviceInfo info = bench.backend().info();
   const Format format = info.formats.front();
-  const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4};
+  const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = 3e-4, .cold = true};
   // A conservative estimate at a quarter of the GEMM rate; run_points() enforces the budget.
   const auto call_s = [&](const AttentionTime& one) {
     return attention_flops(one) / (0.25 * flops_per_s) + 1e-5;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "calibration/sweeps/sweeps.h"
 
@@ -28,29 +30,61 @@ struct Rates {
   }
 };
 
+// What the points of a sweep have in common.
+struct Kind {
+  Format format = Format::float32;
+  Launch launch = Launch::graph;
+  Scaling scaling = Scaling::tensor;
+};
+
+// The products that the kind has: cuBLASLt needs rows of 16 bytes for float8, and with scales of blocks
+// numbers of rows that are multiples of 4.
+bool has(const Kind& kind, int64_t m, GemmShape shape) {
+  if (kind.format != Format::float8) return true;
+  return shape.n % 16 == 0 && shape.k % 16 == 0 && (kind.scaling == Scaling::tensor || m % 4 == 0);
+}
+
+struct OperandBytes {
+  int64_t weights = kAlignBytes, a = kAlignBytes, c = kAlignBytes, scales = kAlignBytes;
+
+  void add(const Gemm& gemm) {
+    const auto scale_bytes = static_cast<int64_t>(sizeof(float));
+    weights = std::max(weights, gemm.n * gemm.k * bytes_of(gemm.format) + kAlignBytes);
+    a = std::max(a, gemm.m * gemm.k * bytes_of(gemm.format));
+    c = std::max(c, gemm.m * gemm.n * bytes_of(result_of(gemm.format)));
+    scales = std::max({scales, gemm.a_scales() * scale_bytes, gemm.w_scales() * scale_bytes});
+  }
+};
+
 // Operands of all points. Consecutive calls use different weights of a pool, so that none is in a cache.
 class GemmOperands {
  public:
-  GemmOperands(Backend& backend, Stream& stream, int64_t weight_bytes, int64_t a_bytes, int64_t c_bytes)
-      : weights_(backend.allocate(Place::device, weight_bytes)),
-        a_(backend.allocate(Place::device, a_bytes)),
-        c_(backend.allocate(Place::device, c_bytes)),
+  GemmOperands(Backend& backend, Stream& stream, const OperandBytes& bytes)
+      : weights_(backend.allocate(Place::device, bytes.weights)),
+        a_(backend.allocate(Place::device, bytes.a)),
+        c_(backend.allocate(Place::device, bytes.c)),
+        scales_(backend.allocate(Place::device, bytes.scales)),
         stream_(stream) {}
 
   void fill(Format format) {
     stream_.fill_random(format, weights_.data(), weights_.bytes() / bytes_of(format), 1);
     stream_.fill_random(format, a_.data(), a_.bytes() / bytes_of(format), 2);
+    if (format == Format::float8) {
+      stream_.fill_random(Format::float32, scales_.data(), scales_.bytes() / bytes_of(Format::float32), 3);
+    }
     stream_.synchronize();
   }
-  Gemm gemm(Format format, int64_t m, GemmShape shape, int64_t number) const {
-    const int64_t bytes = shape.n * shape.k * bytes_of(format);
+  Gemm gemm(const Kind& kind, int64_t m, GemmShape shape, int64_t number) const {
+    const int64_t bytes = shape.n * shape.k * bytes_of(kind.format);
     const int64_t step = (bytes + kAlignBytes - 1) / kAlignBytes * kAlignBytes;
     const int64_t places = std::max<int64_t>(1, weights_.bytes() / step);
-    return {format, m, shape.n, shape.k, a_.data(), weights_.at(number % places * step), c_.data()};
+    const auto* scales = reinterpret_cast<const float*>(scales_.data());
+    return {kind.format,  m,      shape.n, shape.k, a_.data(), weights_.at(number % places * step), c_.data(),
+            kind.scaling, scales, scales};
   }
 
  private:
-  Buffer weights_, a_, c_;
+  Buffer weights_, a_, c_, scales_;
   Stream& stream_;
 };
 
@@ -62,12 +96,13 @@ Rates probe(const Sweep& sweep, Format format) {
   double flops_per_s = 0;
   for (const int64_t side : {1024, 8192}) {
     const Sample gemm = sweep.journal.sample("probe/gemm/" + std::to_string(side), [&] {
-      const int64_t bytes = side * side * bytes_of(format);
-      GemmOperands operands(bench.backend(), bench.stream(), bytes, bytes, bytes);
+      OperandBytes bytes;
+      bytes.add({format, side, side, side});
+      GemmOperands operands(bench.backend(), bench.stream(), bytes);
       operands.fill(format);
       return bench.time(
           [&](Stream& stream, int64_t i) {
-            stream.gemm(operands.gemm(format, side, {side, side}, i));
+            stream.gemm(operands.gemm({format}, side, {side, side}, i));
           },
           {.batches = 3});
     });
@@ -156,82 +191,123 @@ Sample time_device_copy(const Sweep& sweep, int64_t bytes) {
   });
 }
 
+namespace {
+
+// Measures kinds of GEMMs and keeps their times.
+class GemmPoints {
+ public:
+  GemmPoints(const Sweep& sweep, const Effort& effort, const OperandBytes& bytes, GemmSweep* result)
+      : sweep_(sweep),
+        effort_(effort),
+        operands_(sweep.bench.backend(), sweep.bench.stream(), bytes),
+        result_(result) {}
+
+  void run(const std::string& what, const Kind& kind, const std::vector<Shape>& shapes, double budget_s) {
+    if (kind.format != filled_) operands_.fill(kind.format);
+    filled_ = kind.format;
+    std::vector<Point> points;
+    for (const Shape& shape : shapes) {
+      for (const int64_t m : shape.rows) {
+        if (has(kind, m, shape.shape)) points.push_back(point(kind, m, shape.shape));
+      }
+    }
+    left_out_ += run_points(sweep_, what, points, budget_s);
+  }
+  int64_t left_out() const { return left_out_; }
+
+ private:
+  Point point(const Kind& kind, int64_t m, GemmShape shape) {
+    const std::string key = "gemm/" + name(kind.format) +
+                            (kind.scaling == Scaling::blocks ? "/block scales" : "") +
+                            (kind.launch == Launch::graph ? "/graph/" : "/eager/") + std::to_string(m) + "/" +
+                            std::to_string(shape.n) + "/" + std::to_string(shape.k);
+    return {key,
+            [=, this] {
+              return sweep_.bench.time(
+                  [=, this](Stream& stream, int64_t i) { stream.gemm(operands_.gemm(kind, m, shape, i)); },
+                  effort_, kind.launch);
+            },
+            [=, this](const Sample& sample) {
+              result_->times.push_back({kind.format, kind.launch, m, shape.n, shape.k, sample, kind.scaling});
+            }};
+  }
+
+  const Sweep& sweep_;
+  Effort effort_;
+  GemmOperands operands_;
+  GemmSweep* result_;
+  std::optional<Format> filled_;
+  int64_t left_out_ = 0;
+};
+
+// Returns the shapes with the rows that are powers of two, as many shapes as fit the time.
+std::vector<Shape> powers_within(std::vector<Shape> shapes, double budget_s,
+                                 const std::function<double(int64_t, GemmShape)>& cost_s) {
+  for (Shape& shape : shapes) {
+    std::erase_if(shape.rows, [](int64_t m) { return !is_power_of_two(m); });
+    shape.cost_s = 0;
+    for (const int64_t m : shape.rows) shape.cost_s += cost_s(m, shape.shape);
+  }
+  return thinned(shapes, budget_s);
+}
+
+}  // namespace
+
 GemmSweep sweep_gemms(const Sweep& sweep) {
   const double budget_s = sweep.budgets.gemm_s;
-  Bench& bench = sweep.bench;
-  Backend& backend = bench.backend();
-  const DeviceInfo info = backend.info();
+  const DeviceInfo info = sweep.bench.backend().info();
   const Format usual = info.formats.front();
   const int64_t element_bytes = bytes_of(usual);
   const Rates rates = probe(sweep, usual);
-  const Effort effort{.batches = sweep.thorough ? 5 : 3, .batch_s = sweep.thorough ? 5e-4 : 3e-4};
+  const Effort effort{
+      .batches = sweep.thorough ? 5 : 3, .batch_s = sweep.thorough ? 5e-4 : 3e-4, .cold = true};
 
   GemmSweep result;
   // A CPU is too slow for the catalogue's models and measures small ones instead.
   const bool small = info.backend == "cpu";
   const std::vector<MeasuredShape> wanted =
       small ? gemm_shapes(cpu_models(), false) : gemm_shapes(catalogue_models());
-  // The default format with graphs takes 0.8 of the time; the other format and eager launches take the rest.
+  // The default format with graphs takes most of the time. float8, where there is any, takes a fifth, and the
+  // others share a fifth: eager launches, other formats, and float8 with scales of blocks.
+  const bool has_float8 = !info.float8_scalings.empty();
+  const double usual_s = (has_float8 ? 0.6 : 0.8) * budget_s;
+  const double others_s = 0.2 * budget_s;
+  const auto others =
+      static_cast<double>(info.formats.size() + (has_float8 ? info.float8_scalings.size() - 1 : 0));
   const std::vector<Shape> shapes =
-      planned(wanted, rates, effort, element_bytes, info.memory_bytes / 8, 0.8 * budget_s);
+      planned(wanted, rates, effort, element_bytes, info.memory_bytes / 8, usual_s);
   result.shapes = static_cast<int64_t>(wanted.size());
   result.shapes_taken = static_cast<int64_t>(shapes.size());
 
-  int64_t weight_bytes = sweep.cold_bytes();
-  int64_t a_bytes = kAlignBytes;
-  int64_t c_bytes = kAlignBytes;
+  OperandBytes bytes{.weights = sweep.cold_bytes()};
   int64_t most_rows = 0;
   for (const Shape& shape : shapes) {
-    weight_bytes = std::max(weight_bytes, shape.shape.n * shape.shape.k * element_bytes + kAlignBytes);
-    a_bytes = std::max(a_bytes, shape.rows.back() * shape.shape.k * element_bytes);
-    c_bytes = std::max(c_bytes, shape.rows.back() * shape.shape.n * element_bytes);
+    bytes.add({usual, shape.rows.back(), shape.shape.n, shape.shape.k});
+    if (has_float8) {
+      bytes.add({.format = Format::float8,
+                 .m = shape.rows.back(),
+                 .n = shape.shape.n,
+                 .k = shape.shape.k,
+                 .scaling = Scaling::blocks});
+    }
     most_rows = std::max(most_rows, shape.rows.back());
   }
-  GemmOperands operands(backend, bench.stream(), weight_bytes, a_bytes, c_bytes);
+  GemmPoints points(sweep, effort, bytes, &result);
+  points.run("gemm", {usual}, shapes, usual_s);
+  if (points.left_out() > 0) result.shapes_taken = std::min(result.shapes_taken, result.shapes - 1);
 
-  std::vector<Point> points;
-  const auto add = [&](Format format, Launch launch, const Shape& shape, int64_t m) {
-    const std::string key = "gemm/" + name(format) + (launch == Launch::graph ? "/graph/" : "/eager/") +
-                            std::to_string(m) + "/" + std::to_string(shape.shape.n) + "/" +
-                            std::to_string(shape.shape.k);
-    points.push_back({key,
-                      [&, format, launch, shape = shape.shape, m] {
-                        return bench.time([&](Stream& stream,
-                                              int64_t i) { stream.gemm(operands.gemm(format, m, shape, i)); },
-                                          effort, launch);
-                      },
-                      [&result, format, launch, shape = shape.shape, m](const Sample& sample) {
-                        result.times.push_back({format, launch, m, shape.n, shape.k, sample});
-                      }});
+  const auto cost_s = [&](int64_t m, GemmShape shape) {
+    return effort.cost_s(rates.call_s(m, shape, element_bytes));
   };
-  operands.fill(usual);
-  for (const Shape& shape : shapes) {
-    for (const int64_t m : shape.rows) add(usual, Launch::graph, shape, m);
-  }
-  int64_t left_out = run_points(sweep, "gemm", points, 0.8 * budget_s);
-  points.clear();
-
-  // The other formats and eager launches: powers of two, for the shapes that fit the remaining time.
-  std::vector<Shape> powers = shapes;
-  for (Shape& shape : powers) {
-    std::erase_if(shape.rows, [](int64_t m) { return !is_power_of_two(m); });
-    shape.cost_s = 0;
-    for (const int64_t m : shape.rows)
-      shape.cost_s += effort.cost_s(rates.call_s(m, shape.shape, element_bytes));
-  }
-  const auto kinds = static_cast<double>(info.formats.size());
-  const std::vector<Shape> few = thinned(powers, 0.2 * budget_s / kinds);
-  for (const Shape& shape : few) {
-    for (const int64_t m : shape.rows) add(usual, Launch::eager, shape, m);
-  }
-  left_out += run_points(sweep, "gemm eager", points, 0.2 * budget_s / kinds);
+  const std::vector<Shape> few = powers_within(shapes, others_s / others, cost_s);
+  points.run("gemm eager", {usual, Launch::eager}, few, others_s / others);
   for (std::size_t i = 1; i < info.formats.size(); ++i) {
-    points.clear();
-    operands.fill(info.formats[i]);
-    for (const Shape& shape : few) {
-      for (const int64_t m : shape.rows) add(info.formats[i], Launch::graph, shape, m);
-    }
-    left_out += run_points(sweep, "gemm " + name(info.formats[i]), points, 0.2 * budget_s / kinds);
+    points.run("gemm " + name(info.formats[i]), {info.formats[i]}, few, others_s / others);
+  }
+  for (const Scaling scaling : info.float8_scalings) {
+    const bool all = scaling == Scaling::tensor;
+    points.run(all ? "gemm float8" : "gemm float8 in blocks", {Format::float8, Launch::graph, scaling},
+               all ? powers_within(shapes, others_s, cost_s) : few, all ? others_s : others_s / others);
   }
 
   char text[240];
@@ -241,9 +317,8 @@ GemmSweep sweep_gemms(const Sweep& sweep) {
       "cache; %lld points left out for time",
       static_cast<long long>(result.shapes_taken), static_cast<long long>(result.shapes),
       small ? "the twin's models for CPUs have" : "the catalogue's models have on 1, 2, 4 and 8 GPUs",
-      static_cast<long long>(most_rows), static_cast<long long>(left_out));
+      static_cast<long long>(most_rows), static_cast<long long>(points.left_out()));
   result.notes.emplace_back(text);
-  if (left_out > 0) result.shapes_taken = std::min(result.shapes_taken, result.shapes - 1);
   return result;
 }
 

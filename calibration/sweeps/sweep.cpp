@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include "calibration/sweeps/sweeps.h"
@@ -15,6 +16,15 @@ Budgets quick_budgets() {
           .disk_bytes = 512 << 20};
 }
 
+namespace {
+
+int64_t left_of(const Sweep& sweep, const std::vector<Point>& points) {
+  return std::count_if(points.begin(), points.end(),
+                       [&](const Point& point) { return !sweep.journal.has(point.key); });
+}
+
+}  // namespace
+
 int64_t run_points(const Sweep& sweep, const std::string& what, const std::vector<Point>& points,
                    double budget_s) {
   const auto start = std::chrono::steady_clock::now();
@@ -29,6 +39,9 @@ int64_t run_points(const Sweep& sweep, const std::string& what, const std::vecto
     }
     try {
       point.keep(sweep.journal.sample(point.key, point.run));
+    } catch (const BudgetSpent&) {
+      throw BudgetSpent(what + " (" + std::to_string(left_of(sweep, points)) + " of " +
+                        std::to_string(points.size()) + " points)");
     } catch (const BackendError& error) {
       if (!sweep.failures) throw;
       sweep.bench.stream().synchronize();  // throws if the device runs nothing more

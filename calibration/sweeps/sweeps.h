@@ -34,11 +34,16 @@ struct Budgets {
 };
 Budgets quick_budgets();
 
+inline int64_t cold_bytes(const Budgets& budgets, const DeviceInfo& info) {
+  return static_cast<int64_t>(budgets.cold_caches * info.cache_bytes);
+}
+
 struct GemmTime {
   Format format = Format::float32;
   Launch launch = Launch::graph;
   int64_t m = 0, n = 0, k = 0;
   Sample time;
+  Scaling scaling = Scaling::tensor;  // of float8
 };
 
 struct AttentionTime {
@@ -104,9 +109,7 @@ struct Sweep {
   // Takes what a point throws, so that the others are measured; null: run_points() throws it.
   std::vector<std::string>* failures = nullptr;
 
-  int64_t cold_bytes() const {
-    return static_cast<int64_t>(budgets.cold_caches * bench.backend().info().cache_bytes);
-  }
+  int64_t cold_bytes() const { return calibration::cold_bytes(budgets, bench.backend().info()); }
 };
 
 // One measurement: `key` is its name in the journal, `run` measures it, and `keep` stores the sample, whether

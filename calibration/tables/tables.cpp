@@ -118,6 +118,9 @@ void read_table(const std::string& path, const ImportOptions& options, ImportedT
   if (is_nccl_tests(text)) {
     text = csv_of_nccl_tests(path, text);
     times->versions.insert("nccl-tests");
+  } else if (is_vllm_gemms(text)) {
+    text = csv_of_vllm_gemms(path, text);
+    times->versions.insert("vLLM's bench_fp8_gemm.py");
   }
   std::istringstream file(text);
   std::string line;

@@ -55,4 +55,10 @@ bool is_nccl_tests(const std::string& text);
 // Returns it as a table of collectives in CSV; the columns are "op", "num_gpus", "bytes" and "t_us".
 std::string csv_of_nccl_tests(const std::string& path, const std::string& text);
 
+// What vLLM's bench_fp8_gemm.py writes: TFLOP/s of kernels by number of rows, one file for each shape, which
+// the name of its folder states.
+bool is_vllm_gemms(const std::string& text);
+// Returns it as a table of GEMMs in CSV, without the columns that include the quantisation of activations.
+std::string csv_of_vllm_gemms(const std::string& path, const std::string& text);
+
 }  // namespace kvcap::calibration

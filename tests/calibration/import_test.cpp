@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/input_error.h"
 #include "cost/cost_model.h"
@@ -255,6 +256,33 @@ TEST_F(Import, NamesWhatItCannotUse) {
   EXPECT_EQ(error_of("n,k,m\n1024,1024,16\n"),
             "table.csv:2: no column of times, allowed: time_s, t_ms, t_us");
   EXPECT_EQ(error_of("n,k,m,t_ms\n"), "table.csv can be used");
+}
+
+// 2 x 16 x 4096 x 1024 operations at 134.217728 TFLOP/s take 1 us.
+TEST_F(Import, ReadsGemmsOfVllmWithAndWithoutTheUnitOfTriton) {
+  std::filesystem::create_directories(folder_ / "bench_fp8_res_n4096_k1024");
+  const std::string header = "batch_size,torch-bf16,fp8-tensor-w-tensor-a,fp8-tensor-w-tensor-a-noquant";
+  const std::string with_unit =
+      "batch_size,torch-bf16 (TFLOP/s (larger is better)),fp8-tensor-w-tensor-a (TFLOP/s (larger is better)),"
+      "fp8-tensor-w-tensor-a-noquant (TFLOP/s (larger is better))";
+  for (const std::string& first : {header, with_unit}) {
+    const std::string path = write("bench_fp8_res_n4096_k1024/BF16 vs FP8 GEMMs.csv",
+                                   first + "\n16.0,134.217728,99,268.435456\n32.0,100,99,100\n");
+    const ImportedTimes times = read_tables({.tables = {path}});
+    ASSERT_EQ(times.gemms.size(), 4U);
+    const GemmPoint& half = times.gemms[0];
+    const GemmPoint& fp8 = times.gemms[1];
+    EXPECT_EQ(half.m, 16);
+    EXPECT_EQ(half.n, 4096);
+    EXPECT_EQ(half.k, 1024);
+    EXPECT_NEAR(half.time_s, 1e-6, 1e-11);
+    EXPECT_NEAR(fp8.time_s, 0.5e-6, 1e-11);
+    EXPECT_EQ(half.weight_bytes_per_element, 2);
+    EXPECT_EQ(fp8.weight_bytes_per_element, 1);
+    EXPECT_EQ(times.versions, std::set<std::string>{"vLLM's bench_fp8_gemm.py"});
+  }
+  EXPECT_EQ(error_of(header + "\n16,1,1,1\n"),
+            "table.csv: a table of vLLM's GEMMs outside of its folder, allowed: bench_fp8_res_nN_kK/");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 namespace kvcap::calibration::measure_test {
 namespace {
@@ -14,6 +15,17 @@ TEST(Measure, ASpreadIsTheDistanceOfTheQuartilesOverTheMedian) {
   EXPECT_EQ(sample.min_s, 1);
   EXPECT_DOUBLE_EQ(sample.spread, (4 - 2) / 3.0);
   EXPECT_EQ(sample.batches, 5);
+}
+
+TEST(Measure, TheIntervalOfAMedianIsBetweenTwoOfTheTimes) {
+  std::vector<double> times_s;
+  for (int i = 1; i <= 100; ++i) times_s.push_back(i);
+  const Sample sample = summarize(times_s);  // 40 and 61: between them is the median in 96 % of all samples
+  EXPECT_EQ(sample.low_s, 40);
+  EXPECT_EQ(sample.high_s, 61);
+  EXPECT_DOUBLE_EQ(sample.half_width(), 21 / 2.0 / 50.5);
+  EXPECT_EQ(summarize({1, 2, 3, 4, 5}).low_s, 1);
+  EXPECT_EQ(summarize({1, 2, 3, 4, 5}).high_s, 5);
 }
 
 // Calls of a millisecond each, in batches of up to 64: a batch takes at least as many milliseconds as it has

@@ -65,6 +65,36 @@ TEST_F(JournalOf, AStoppedRunGoesOnWhereItWas) {
   EXPECT_DOUBLE_EQ(third.sample("b", kNever).median_s, 3e-6);
 }
 
+TEST_F(JournalOf, ABudgetEndsBeforeANewPointButAfterOne) {
+  const auto one = [] { return Sample{1, 1, 1, 0, 1}; };
+  Journal journal(folder_ / "j", "this machine");
+  journal.stop_at(end_of(1e-9));
+  journal.sample("a", one);
+  EXPECT_THROW(journal.sample("b", kNever), BudgetSpent);
+  EXPECT_DOUBLE_EQ(journal.sample("a", kNever).time_s, 1);
+  Journal next(folder_ / "j", "this machine");
+  next.stop_at(end_of(1e-9));
+  next.sample("b", one);
+  EXPECT_THROW(next.sample("c", kNever), BudgetSpent);
+  next.stop_at(end_of(1000));
+  next.sample("c", one);
+}
+
+TEST_F(JournalOf, SamplesKeepTheirIntervalsAndDates) {
+  const fs::path path = folder_ / "j";
+  Journal(path, "this machine").sample("a", [] { return Sample{2, 2, 1, 0.1, 9, 1.5, 2.5}; });
+  EXPECT_EQ(Journal(path, "this machine").sample("a", kNever).half_width(), 0.25);
+  std::string text = text_of(path);
+  const std::size_t at = text.find("\"date\":\"") + 8;
+  const std::string today = text.substr(at, 10);
+  EXPECT_EQ(Journal(path, "this machine").dates(), "on " + today);
+  std::ofstream(path, std::ios::trunc) << text.replace(at, 10, "2024-02-29");
+  Journal later(path, "this machine");
+  EXPECT_EQ(later.dates(), "on 2024-02-29");
+  later.sample("b", [] { return Sample{1, 1, 1, 0, 1}; });
+  EXPECT_EQ(later.dates(), "from 2024-02-29 to " + today);
+}
+
 TEST_F(JournalOf, AMachineThatIsSharedSpeaksInMinima) {
   Journal journal(folder_ / "j", "shared", true);
   EXPECT_DOUBLE_EQ(journal.sample("a", [] { return Sample{2e-6, 2e-6, 1e-6, 0.1, 5}; }).time_s, 1e-6);

@@ -87,6 +87,17 @@ TEST_F(TwinProgram, AStoppedRunGoesOnAndRepeatsNothing) {
   EXPECT_EQ(text("toy.json"), before) << "every repeat was there already";
 }
 
+TEST_F(TwinProgram, ABudgetStopsItAndTheSameCallContinues) {
+  EXPECT_EQ(twin(" --budget 0"), 2);
+  EXPECT_EQ(text("err"), "kvcap-calibrate: --budget: found 0, allowed: seconds above 0\n");
+  EXPECT_EQ(twin(" --budget 1e-9"), 130);
+  EXPECT_EQ(text("err"),
+            "kvcap-calibrate: stopped at the end of --budget; left: 31 of 32 repeats of cases; the same call "
+            "continues\n");
+  EXPECT_FALSE(fs::exists(folder_ / "toy.json"));
+  EXPECT_EQ(twin(" --budget 1000"), 0) << text("err");
+}
+
 TEST(TwinPlanOf, AGpuPerformsModelsSizesTiersAndNumbersOfRequests) {
   const DeviceInfo gpu{.backend = "cuda"};
   const TwinPlan plan = twin_plan(gpu, false, true);

@@ -6,6 +6,8 @@
 #include <stdexcept>
 
 #include "calibration/check.h"
+#include "calibration/number_format.h"
+#include "calibration/random_value.h"
 #include "gpu/machine.h"
 
 namespace kvcap::calibration::gpu_kernels_test {
@@ -38,6 +40,71 @@ TEST(GpuKernels, AreRightWhenLastWarpsAreFirstAndCopiesEarly) {
   expect_all_right(check_format(*backend, Format::bfloat16));
 }
 
+TEST(GpuKernels, ProductsOfFloat8AreRightWithOneScaleAndWithScalesOfBlocks) {
+  const auto backend = backend_on({});
+  ASSERT_EQ(backend->info().float8_scalings, (std::vector{Scaling::tensor, Scaling::blocks}));
+  for (const Scaling scaling : backend->info().float8_scalings) {
+    for (const CheckedOperation& operation : check_float8(*backend, scaling)) {
+      EXPECT_TRUE(operation.right()) << operation.what << ": error " << operation.error;
+    }
+  }
+  EXPECT_EQ(backend_on({.capability = 89})->info().float8_scalings, std::vector{Scaling::tensor});
+  EXPECT_EQ(backend_on({.capability = 100})->info().float8_scalings, std::vector{Scaling::tensor});
+  EXPECT_EQ(backend_on({.capability = 86})->info().float8_scalings, std::vector<Scaling>());
+}
+
+TEST(GpuKernels, AProductTakesTheScalesOfItsOwnCall) {
+  const auto backend = backend_on({});
+  const Buffer operands = backend->allocate(Place::device, 16 + 16 * 16);
+  const std::byte* const data = operands.data();  // memory ends at a page, so this is no multiple of 256
+  const Buffer scales = backend->allocate(Place::pinned, 2 * sizeof(float));
+  const Buffer results = backend->allocate(Place::pinned, 2 * 16 * 16 * 2);
+  auto* const scale = reinterpret_cast<float*>(scales.data());
+  scale[0] = 1;
+  scale[1] = 4;
+  const auto stream = backend->make_stream();
+  stream->fill_random(Format::float8, operands.data(), 16 + 16 * 16, 5);
+  for (int64_t i = 0; i < 2; ++i) {
+    stream->gemm(
+        {Format::float8, 16, 16, 16, data, data, results.at(512 * i), Scaling::tensor, scale + i, scale});
+  }
+  stream->synchronize();
+  const double first = value_at(Format::bfloat16, results.data(), 0);
+  EXPECT_GT(first, 0.1);
+  EXPECT_EQ(value_at(Format::bfloat16, results.at(512), 0), 4 * first);
+}
+
+TEST(GpuKernels, RandomNumbersOfFloat8AreTheNearest) {
+  const auto backend = backend_on({});
+  constexpr int64_t kCount = 20'000;
+  const Buffer device = backend->allocate(Place::device, kCount);
+  const Buffer host = backend->allocate(Place::pinned, kCount);
+  const auto stream = backend->make_stream();
+  stream->fill_random(Format::float8, device.data(), kCount, 3);
+  stream->copy(host.data(), device.data(), kCount);
+  stream->synchronize();
+  for (int64_t i = 0; i < kCount; ++i) {
+    const double value = static_cast<double>(random_value(3, static_cast<uint64_t>(i)));
+    const double stored = value_at(Format::float8, host.data(), i);
+    for (const int step : {-1, 1}) {  // the two neighbours of the stored number
+      const std::byte next{static_cast<uint8_t>(std::to_integer<int>(host.data()[i]) + step)};
+      const double other = value_at(Format::float8, &next, 0);  // NaN beside 0
+      EXPECT_FALSE(std::abs(other - value) < std::abs(stored - value)) << value;
+    }
+  }
+}
+
+TEST(GpuKernels, AnOperationThatFailsCostsItsRowOfTheCheck) {
+  const auto backend = backend_on({.failing_rows = 37});
+  const std::vector<CheckedOperation> operations = check_float8(*backend, Scaling::tensor);
+  ASSERT_EQ(operations.size(), 3U);
+  EXPECT_TRUE(operations[0].right());
+  EXPECT_FALSE(operations[1].right());
+  EXPECT_EQ(operations[1].what,
+            "gemm 37 x 96 x 64 float8: cuBLASLt: no algorithm for 37 x 96 x 64 float8: not supported");
+  EXPECT_TRUE(operations[2].right());
+}
+
 TEST(GpuKernels, SumOverThreeGpusIsOnEachOfThem) {
   const auto backend = backend_on({.devices = 3});
   const auto collective = backend->make_collective();
@@ -46,6 +113,13 @@ TEST(GpuKernels, SumOverThreeGpusIsOnEachOfThem) {
   // A ring of 3: each sends 4/3 of its vector.
   EXPECT_NEAR(collective->all_reduce_s(1 << 20, 20), 8e-6 + 4.0 / 3 * (1 << 20) / 20e9,
               2e-6);  // and the first launches
+}
+
+TEST(GpuKernels, ALaunchDoesNotReportAnAllocationThatFailedBefore) {
+  const auto backend = backend_on({});
+  EXPECT_THROW(backend->allocate(Place::device, int64_t{1} << 40), BackendError);
+  const auto stream = backend->make_stream();
+  EXPECT_NO_THROW(stream->empty_kernel());
 }
 
 // ---- what the stand-in itself finds ----

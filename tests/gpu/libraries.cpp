@@ -1,94 +1,284 @@
-// Stand-ins of cuBLAS and NCCL: plain loops that take the machine's stated times.
-#include <cublas_v2.h>
+// Stand-ins of cuBLASLt and NCCL: plain loops that take the machine's stated times.
+#include <cublasLt.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <nccl.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "gpu/machine.h"
 
 using kvcap::gpu::machine;
 
-// ---- cuBLAS ----
+// ---- cuBLASLt ----
 
-struct StandInCublas {
-  cudaStream_t stream = nullptr;
+struct StandInLt {};
+struct StandInProduct {
+  int32_t transposes_a = CUBLAS_OP_N, transposes_b = CUBLAS_OP_N;
+  const float* a_scale = nullptr;
+  const float* b_scale = nullptr;
+  int8_t fast = 0;
+  int32_t a_mode = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+  int32_t b_mode = CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+};
+struct StandInLayout {
+  cudaDataType type;
+  int64_t rows, columns, stride;
+};
+struct StandInPreference {
+  uint64_t workspace_bytes = 0;
+  uint32_t alignment[4] = {256, 256, 256, 256};
 };
 
 namespace {
 
-float value_of(const void* data, cudaDataType type, int64_t i) {
-  return type == CUDA_R_16F ? __half2float(static_cast<const __half*>(data)[i])
-                            : __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
+// One operand: column-major, transposed or not.
+struct Operand {
+  const void* data;
+  StandInLayout layout;
+  bool transposed;
+  const float* scale;
+  int32_t mode;
+};
+
+int64_t element_bytes(cudaDataType type) { return type == CUDA_R_8F_E4M3 ? 1 : 2; }
+
+float float8_value(uint8_t bits) {
+  const int exponent = bits >> 3 & 15;
+  const int fraction = bits & 7;
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -9)
+                                   : std::ldexp(1 + static_cast<float>(fraction) / 8, exponent - 7);
+  if ((bits & 0x7f) == 0x7f) return std::nanf("");
+  return bits < 0x80 ? size : -size;
 }
 
-// Column-major c[m, n] = a^T b, where columns of a and b have k elements.
-void multiply(int m, int n, int k, const void* a, int a_stride, const void* b, int b_stride, void* c,
-              int c_stride, cudaDataType type) {
-  const auto rows = static_cast<std::size_t>(m);
-  std::vector<float> left(rows * static_cast<std::size_t>(k));  // a row of k after another
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (int i = 0; i < k; ++i) {
-      left[static_cast<std::size_t>(i) * rows + row] =
-          value_of(a, type, static_cast<int64_t>(row) * a_stride + i);
+float stored_value(const void* data, cudaDataType type, int64_t i) {
+  if (type == CUDA_R_16F) return __half2float(static_cast<const __half*>(data)[i]);
+  if (type == CUDA_R_16BF) return __bfloat162float(static_cast<const __nv_bfloat16*>(data)[i]);
+  return float8_value(static_cast<const uint8_t*>(data)[i]);
+}
+
+// The scale of element l of row or column `outer`. Vectors of 128: all rows of the first 128 elements, then
+// of the next. Blocks: one row of blocks after another, each padded to 4 scales.
+float scale_of(const Operand& x, int64_t outer, int64_t l, int64_t outers, int64_t k) {
+  if (!x.scale) return 1;
+  if (x.mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F) return x.scale[l / 128 * outers + outer];
+  if (x.mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F) {
+    return x.scale[outer / 128 * ((k + 511) / 512 * 4) + l / 128];
+  }
+  return *x.scale;
+}
+
+// Element l of row `outer` of the first operand, or of column `outer` of the second.
+float value_of(const Operand& x, int64_t outer, int64_t l, bool inner_is_row, int64_t outers, int64_t k) {
+  const int64_t at = inner_is_row ? outer * x.layout.stride + l : l * x.layout.stride + outer;
+  return stored_value(x.data, x.layout.type, at) * scale_of(x, outer, l, outers, k);
+}
+
+void multiply(const Operand& a, const Operand& b, void* d, const StandInLayout& of_d) {
+  const int64_t m = of_d.rows;
+  const int64_t k = a.transposed ? a.layout.rows : a.layout.columns;
+  std::vector<float> left(static_cast<std::size_t>(m * k));  // a column of m after another
+  for (int64_t row = 0; row < m; ++row) {
+    for (int64_t l = 0; l < k; ++l) {
+      left[static_cast<std::size_t>(l * m + row)] = value_of(a, row, l, a.transposed, m, k);
     }
   }
-  std::vector<float> sums(rows);
-  for (int column = 0; column < n; ++column) {
+  std::vector<float> sums(static_cast<std::size_t>(m));
+  for (int64_t column = 0; column < of_d.columns; ++column) {
     std::fill(sums.begin(), sums.end(), 0.0F);
-    for (int i = 0; i < k; ++i) {
-      const float right = value_of(b, type, int64_t{column} * b_stride + i);
-      const float* of_row = &left[static_cast<std::size_t>(i) * rows];
-      for (std::size_t row = 0; row < rows; ++row) sums[row] += of_row[row] * right;
+    for (int64_t l = 0; l < k; ++l) {
+      const float right = value_of(b, column, l, !b.transposed, of_d.columns, k);
+      const float* of_row = &left[static_cast<std::size_t>(l * m)];
+      for (std::size_t row = 0; row < sums.size(); ++row) sums[row] += of_row[row] * right;
     }
-    for (std::size_t row = 0; row < rows; ++row) {
-      const std::size_t at = static_cast<std::size_t>(column) * static_cast<std::size_t>(c_stride) + row;
-      if (type == CUDA_R_16F) {
-        static_cast<__half*>(c)[at] = __float2half_rn(sums[row]);
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+      const std::size_t at = static_cast<std::size_t>(column * of_d.stride) + row;
+      if (of_d.type == CUDA_R_16F) {
+        static_cast<__half*>(d)[at] = __float2half_rn(sums[row]);
       } else {
-        static_cast<__nv_bfloat16*>(c)[at] = __float2bfloat16_rn(sums[row]);
+        static_cast<__nv_bfloat16*>(d)[at] = __float2bfloat16_rn(sums[row]);
       }
     }
   }
 }
 
-}  // namespace
-
-const char* cublasGetStatusString(cublasStatus_t status) {
-  return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_NOT_SUPPORTED";
+void set_zeros(void* data, const StandInLayout& of) {
+  for (int64_t column = 0; column < of.columns; ++column) {
+    std::memset(static_cast<std::byte*>(data) + 2 * column * of.stride, 0,
+                2 * static_cast<std::size_t>(of.rows));
+  }
 }
-cublasStatus_t cublasCreate(cublasHandle_t* handle) {
-  *handle = new StandInCublas();
+
+bool has_block_scales(const StandInProduct& product) {
+  return product.a_mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F ||
+         product.b_mode != CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+}
+
+// Whether the library has float8 for this product.
+bool has_float8(const StandInProduct& product, const StandInLayout& a, const StandInLayout& b,
+                const StandInLayout& d, const uint32_t (&alignment)[4]) {
+  for (const uint32_t bytes : alignment) {
+    if (bytes < 16) return false;
+  }
+  if (machine().capability < 89 || d.type != CUDA_R_16BF || a.stride % 16 != 0 || b.stride % 16 != 0 ||
+      d.stride % 8 != 0 || product.transposes_a != CUBLAS_OP_T || product.transposes_b != CUBLAS_OP_N) {
+    return false;
+  }
+  if (!has_block_scales(product)) return true;
+  return machine().capability == 90 && product.fast == 0 && b.columns % 4 == 0 && product.a_scale &&
+         product.b_scale && product.a_mode == CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F &&
+         product.b_mode == CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F;
+}
+
+bool fits(const StandInProduct& product, const StandInLayout& a, const StandInLayout& b,
+          const StandInLayout& d) {
+  const bool a_turned = product.transposes_a == CUBLAS_OP_T;
+  const bool b_turned = product.transposes_b == CUBLAS_OP_T;
+  return (a_turned ? a.columns : a.rows) == d.rows && (b_turned ? b.rows : b.columns) == d.columns &&
+         (a_turned ? a.rows : a.columns) == (b_turned ? b.columns : b.rows) && a.stride >= a.rows &&
+         b.stride >= b.rows && d.stride >= d.rows && a.type == b.type;
+}
+
+template <typename T>
+cublasStatus_t take(const void* value, std::size_t bytes, T* to) {
+  if (bytes != sizeof(T)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(to, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+
+}  // namespace
+
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS         ? "success"
+         : status == CUBLAS_STATUS_INVALID_VALUE ? "an invalid value"
+                                                 : "not supported";
+}
+cublasStatus_t cublasLtGetProperty(libraryPropertyType part, int* value) {
+  *value = part == MAJOR_VERSION ? 13 : part == MINOR_VERSION ? 0 : 2;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = new StandInLt();
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
   delete handle;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
-  handle->stream = stream;
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* product, cublasComputeType_t, cudaDataType) {
+  *product = new StandInProduct();
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasSetWorkspace(cublasHandle_t, void*, std::size_t) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product) {
+  delete product;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
+                                              cublasLtMatmulDescAttributes_t attribute, const void* value,
+                                              std::size_t bytes) {
+  switch (attribute) {
+    case CUBLASLT_MATMUL_DESC_TRANSA:
+      return take(value, bytes, &product->transposes_a);
+    case CUBLASLT_MATMUL_DESC_TRANSB:
+      return take(value, bytes, &product->transposes_b);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+      return take(value, bytes, &product->a_scale);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+      return take(value, bytes, &product->b_scale);
+    case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
+      return take(value, bytes, &product->fast);
+    case CUBLASLT_MATMUL_DESC_A_SCALE_MODE:
+      return take(value, bytes, &product->a_mode);
+    case CUBLASLT_MATMUL_DESC_B_SCALE_MODE:
+      return take(value, bytes, &product->b_mode);
+  }
+  return CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t stride) {
+  *layout = new StandInLayout{type, static_cast<int64_t>(rows), static_cast<int64_t>(columns), stride};
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete layout;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = new StandInPreference();
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete preference;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* value, std::size_t bytes) {
+  if (attribute == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES) {
+    return take(value, bytes, &preference->workspace_bytes);
+  }
+  return take(value, bytes, &preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES]);
+}
 
-cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t of_a, cublasOperation_t of_b, int m,
-                            int n, int k, const void* alpha, const void* a, cudaDataType a_type, int a_stride,
-                            const void* b, cudaDataType b_type, int b_stride, const void* beta, void* c,
-                            cudaDataType c_type, int c_stride, cublasComputeType_t, cublasGemmAlgo_t) {
-  if (of_a != CUBLAS_OP_T || of_b != CUBLAS_OP_N || a_type != b_type || a_type != c_type ||
-      *static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0 || a_stride < k ||
-      b_stride < k || c_stride < m) {
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int,
+                                              cublasLtMatmulHeuristicResult_t* results, int* found) {
+  *found = 0;
+  if (!fits(*product, *a, *b, *d) || !fits(*product, *a, *b, *c)) return CUBLAS_STATUS_INVALID_VALUE;
+  const bool supported = a->type == CUDA_R_8F_E4M3 ? has_float8(*product, *a, *b, *d, preference->alignment)
+                                                   : a->type == d->type && !has_block_scales(*product);
+  if (!supported || d->columns == machine().failing_rows) return CUBLAS_STATUS_NOT_SUPPORTED;
+  *found = 1;
+  results->algo = {
+      {a->rows, b->rows, d->rows}, {a->columns, b->columns, d->columns}, preference->workspace_bytes, {}};
+  std::copy(std::begin(preference->alignment), std::end(preference->alignment), results->algo.alignment);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t of_a, const void* b,
+                              cublasLtMatrixLayout_t of_b, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t of_c, void* d, cublasLtMatrixLayout_t of_d,
+                              const cublasLtMatmulAlgo_t* algorithm, void* workspace,
+                              std::size_t workspace_bytes, cudaStream_t stream) {
+  const void* const pointers[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i) {
+    if (reinterpret_cast<uintptr_t>(pointers[i]) % algorithm->alignment[i] != 0) {
+      return CUBLAS_STATUS_INVALID_VALUE;
+    }
+  }
+  const StandInLayout* const layouts[] = {of_a, of_b, of_d};
+  for (int i = 0; i < 3; ++i) {
+    if (layouts[i]->rows != algorithm->rows[i] || layouts[i]->columns != algorithm->columns[i]) {
+      return CUBLAS_STATUS_INVALID_VALUE;
+    }
+  }
+  if (*static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0 || c != d ||
+      of_c != of_d || workspace_bytes < algorithm->workspace_bytes) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  const double flops = 2.0 * m * n * k;
-  const double bytes =
-      2.0 * (static_cast<double>(m) * n + static_cast<double>(m) * k + static_cast<double>(n) * k);
+  const bool turned = product->transposes_a == CUBLAS_OP_T;
+  const auto m = static_cast<double>(of_d->rows);
+  const auto n = static_cast<double>(of_d->columns);
+  const auto k = static_cast<double>(turned ? of_a->rows : of_a->columns);
+  const auto in_bytes = static_cast<double>(element_bytes(of_a->type));
+  const double flops_per_s = machine().flops_per_s * (of_a->type == CUDA_R_8F_E4M3 ? 2 : 1);
+  const double bytes = in_bytes * (m * k + n * k) + 2 * m * n;
   const double time_s =
-      machine().kernel_s + std::max(flops / machine().flops_per_s, bytes / machine().memory_bytes_per_s);
-  const bool computed = flops <= machine().most_computed_flops;
-  kvcap::gpu::enqueue(handle->stream, time_s, [=] {
-    if (computed) multiply(m, n, k, a, a_stride, b, b_stride, c, c_stride, a_type);
+      machine().kernel_s + std::max(2 * m * n * k / flops_per_s, bytes / machine().memory_bytes_per_s);
+  const Operand left{a, *of_a, turned, product->a_scale, product->a_mode};
+  const Operand right{b, *of_b, product->transposes_b == CUBLAS_OP_T, product->b_scale, product->b_mode};
+  const bool computed = 2 * m * n * k <= machine().most_computed_flops;
+  kvcap::gpu::enqueue(stream, time_s, [=, d_layout = *of_d] {
+    static_cast<std::byte*>(workspace)[workspace_bytes - 1] = {};  // which must be there
+    if (!computed && machine().zeros) set_zeros(d, d_layout);
+    if (computed) multiply(left, right, d, d_layout);
   });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// A GPU machine that is not there: CUDA's runtime, cuBLAS and NCCL on the host, for tests of
+// A GPU machine that is not there: CUDA's runtime, cuBLASLt and NCCL on the host, for tests of
 // calibration/cuda. Streams keep their order and events order streams; work runs as late or as early as CUDA
 // allows. Time is virtual: every operation takes what is stated here. Device memory ends at a page that
 // nothing may touch.
@@ -19,6 +19,7 @@ struct Machine {
   std::string name = "NVIDIA Stand-In";
   int devices = 1;
   int uuid_byte = 0xab;  // 16 of them
+  int capability = 90;   // sm_90
   int sm_count = 4;
   int64_t memory_bytes = int64_t{1} << 30;  // of each device
   int64_t cache_bytes = int64_t{1} << 20;
@@ -37,6 +38,11 @@ struct Machine {
   double all_reduce_s = 8e-6;
   // Larger products and sums leave their outputs as they are.
   double most_computed_flops = 1e8;
+  bool zeros = false;  // those products give 0, and device memory begins with 0, not with NaN
+
+  // Faults; -1: none.
+  int64_t kernels_before_fault = -1;  // this many kernels run; the next one is a device fault
+  int64_t failing_rows = -1;          // products with so many rows of A are not supported
 
   Order order;
   bool early = false;  // work runs when it is enqueued, not when something waits for it
@@ -45,6 +51,8 @@ struct Machine {
 // The machine until the next call; nothing of an earlier one may be in use.
 void set_machine(const Machine& machine);
 const Machine& machine();
+// How often memory was set since set_machine().
+int64_t memsets();
 // From now on every wait fails with this error, as after a device fault.
 void break_device(const std::string& error);
 

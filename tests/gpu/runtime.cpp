@@ -1,6 +1,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -47,6 +48,9 @@ double host_s = 0;
 thread_local cudaError_t last_error = cudaSuccess;
 cudaError_t fault = cudaSuccess;  // stays, as a device's does
 std::string fault_text;
+// Since set_machine().
+int64_t kernels = 0;
+int64_t sets = 0;
 
 cudaError_t failed(cudaError_t error) {
   if (error != cudaSuccess) last_error = error;
@@ -136,7 +140,8 @@ void* map(std::size_t bytes, cudaMemoryType type) {
   // Pinned memory begins at a page, for O_DIRECT.
   const std::size_t offset = type == cudaMemoryTypeHost ? 0 : used - (bytes + 15) / 16 * 16;
   std::byte* data = mapping + offset;
-  if (type == cudaMemoryTypeDevice && bytes < (1U << 20)) std::memset(data, 0xff, bytes);  // NaN
+  if (!the_machine.zeros && type == cudaMemoryTypeDevice && bytes < (16U << 20))
+    std::memset(data, 0xff, bytes);  // NaN
   memories[data] = {static_cast<int64_t>(bytes), type, current_device, mapping, used + page};
   return data;
 }
@@ -179,7 +184,9 @@ void set_machine(const Machine& machine) {
   last_error = cudaSuccess;
   current_device = 0;
   host_s = 0;
+  kernels = sets = 0;
 }
+int64_t memsets() { return sets; }
 const Machine& machine() { return the_machine; }
 void break_device(const std::string& error) {
   const std::scoped_lock lock(mutex);
@@ -200,6 +207,7 @@ void launch(dim3 grid, dim3 block, cudaStream_t stream, Work kernel) {
     failed(cudaErrorInvalidConfiguration);
     return;
   }
+  if (kernels++ == the_machine.kernels_before_fault) break_device("unspecified launch failure");
   const double all = static_cast<double>(grid.x) * grid.y * grid.z * in_block;
   add(stream, {.time_s = the_machine.kernel_s + all / the_machine.threads_per_s,
                .work = [=, kernel = std::move(kernel)] {
@@ -264,6 +272,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
             static_cast<char>(the_machine.uuid_byte));
   properties->totalGlobalMem = static_cast<std::size_t>(the_machine.memory_bytes);
   properties->multiProcessorCount = the_machine.sm_count;
+  properties->major = the_machine.capability / 10;
+  properties->minor = the_machine.capability % 10;
   properties->l2CacheSize = static_cast<int>(the_machine.cache_bytes);
   return cudaSuccess;
 }
@@ -281,8 +291,12 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   *version = 12080;
   return cudaSuccess;
 }
-cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) {
-  *can = 1;
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int) {
+  std::snprintf(id, static_cast<std::size_t>(bytes), "FFFF:1F:00.0");
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int from, int to) {
+  *can = from + to == 3 ? 0 : 1;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return cudaSuccess; }
@@ -351,6 +365,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
   const std::scoped_lock lock(mutex);
   bool outside = false;
   if (!memory_of(data, bytes, &outside) || outside) return failed(cudaErrorInvalidValue);
+  ++sets;
   add(stream, {.time_s = the_machine.copy_s + static_cast<double>(bytes) / the_machine.memory_bytes_per_s,
                .work = [=] { std::memset(data, value, bytes); }});
   return cudaSuccess;
