@@ -94,7 +94,7 @@ Sample Bench::time(const std::function<void(Stream&, int64_t)>& enqueue, const E
   };
   const bool is_long = call_s >= effort.long_call_s;
   if (!is_long) once_s(batch);
-  const bool adds = !is_long && !backend_.info().shared;
+  const bool adds = more_batches_ && !is_long && !backend_.info().shared;
   const auto most = static_cast<std::size_t>(adds ? effort.most_batches : batches_of(effort, call_s));
   std::vector<double> times_s;
   while (times_s.size() < most) {

@@ -55,6 +55,8 @@ class Bench {
   // Measures one call. enqueue(stream, i) enqueues call number i; operands can rotate by number to be cold.
   Sample time(const std::function<void(Stream&, int64_t)>& enqueue, const Effort& effort,
               Launch launch = Launch::eager);
+  // Whether time() may add batches to those of the effort; initially it may.
+  void allow_more_batches(bool allow) { more_batches_ = allow; }
   // Runs the functions concurrently, each on its own stream, and measures the time until all are done.
   Sample time_together(const std::vector<std::function<void(Stream&)>>& work, int batches);
 
@@ -65,6 +67,7 @@ class Bench {
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Event> start_, end_;
   Buffer flush_;
+  bool more_batches_ = true;
 };
 
 }  // namespace kvcap::calibration

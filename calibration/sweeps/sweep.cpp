@@ -37,6 +37,8 @@ int64_t run_points(const Sweep& sweep, const std::string& what, const std::vecto
       ++left_out;
       continue;
     }
+    // The remaining points come before narrow intervals.
+    sweep.bench.allow_more_batches(spent_s <= budget_s * (done - 1) / static_cast<double>(points.size()));
     try {
       point.keep(sweep.journal.sample(point.key, point.run));
     } catch (const BudgetSpent&) {

@@ -110,11 +110,14 @@ TEST_F(OnStandIn, BatchesAreAddedUntilTheMedianIsKnownAndEachBeginsWithAColdCach
   EXPECT_NEAR(steady.time_s, gpu::machine().launch_s + gpu::machine().kernel_s, 4e-6) << "without the flush";
   EXPECT_EQ(bench.time(kernels([](int64_t call) { return 1 + call % 2; }), effort).batches, 15);
   EXPECT_EQ(gpu::memsets(), 20);
+  bench.allow_more_batches(false);
+  EXPECT_EQ(bench.time(kernels([](int64_t call) { return 1 + call % 2; }), effort).batches, 5);
+  bench.allow_more_batches(true);
   effort.half_width = 1;
   EXPECT_EQ(bench.time(kernels([](int64_t call) { return 1 + call % 2; }), effort).batches, 5);
   effort.cold = false;
   bench.time(kernels([](int64_t) -> int64_t { return 1; }), effort);
-  EXPECT_EQ(gpu::memsets(), 25);
+  EXPECT_EQ(gpu::memsets(), 30);
 }
 
 TEST_F(OnStandIn, ABudgetStopsAProfileBetweenTwoPoints) {
