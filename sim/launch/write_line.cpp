@@ -51,6 +51,7 @@ std::optional<ModelSpec> model_without_flags(const std::string& served) {
     const NamedModel named = named_model(served);
     ModelSpec model = load_model(named.name);
     if (named.is_8bit) model.weight_bytes_per_element = 1;
+    if (named.has_wide_kv) model.kv_bytes_per_element = 2;
     if (named.positions > 0) model.max_position_embeddings = named.positions;
     return model;
   } catch (const InputError&) {

@@ -325,6 +325,15 @@ TEST(GpuMemory, ComesWithinFivePercentOfWhatEnginesReported) {
   }
 }
 
+// vLLM's log on 8 GPUs: "Loading model weights took 57.7520 GB" (vllm issues 6746 and 6689). The first upload
+// had 16 KV heads, and the present one has 8.
+TEST(GpuMemory, OfMetasFp8CheckpointHasAttentionIn16Bits) {
+  ModelSpec model = load_model("meta-llama/Llama-3.1-405B-Instruct-FP8");
+  EXPECT_NEAR(loaded_weight_bytes(model, 8, {}) / kGiB, 56.76, 0.03);
+  model.num_key_value_heads = 16;
+  EXPECT_NEAR(loaded_weight_bytes(model, 8, {}) / kGiB, 57.752, 0.03);
+}
+
 // These chose the constants of engine_memory.h, and so test the formulas alone: vLLM 0.19 on H100, share
 // 0.95, 8192 rows, 1024 of them sampled (jgchn/llm-d-planner 30ec05f, results_raw.csv).
 TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {

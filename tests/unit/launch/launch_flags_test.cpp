@@ -312,6 +312,19 @@ TEST(KvFormats, HaveTheirScalesAndTheVersionsOfVllmThatReadThem) {
   EXPECT_TRUE(has(of_image("v0.9.2", "fp8_inc"), "vLLM 0.10 and newer"));
 }
 
+// An unknown maker's checkpoint does not take the FP8 KV cache of NVIDIA's.
+TEST(KvFormats, OfAnotherMakersCheckpointHave16BitsUnlessAFlagNamesOthers) {
+  const std::string line = "vllm serve someone/Qwen3-32B-NVFP4 ", field = "model.kv_bytes_per_element";
+  EXPECT_EQ(scenario_of(line).model.kv_bytes_per_element, 2);
+  EXPECT_EQ(scenario_of(line).model.weight_bytes_per_element, 0.5625);
+  EXPECT_TRUE(has_note(line, "the KV cache has 16 bits"));
+  EXPECT_EQ(value_of(line + "--kv-cache-dtype auto", field), "2");
+  EXPECT_EQ(value_of(line + "--kv-cache-dtype fp8", field), "1");
+  EXPECT_EQ(value_of("vllm serve --kv-cache-dtype fp8 --model someone/Qwen3-32B-NVFP4", field), "1");
+  EXPECT_EQ(scenario_of("vllm serve nvidia/Qwen3-32B-NVFP4").model.kv_bytes_per_element, 1);
+  EXPECT_EQ(scenario_of("vllm serve RedHatAI/Qwen3-32B-NVFP4").model.kv_bytes_per_element, 2);
+}
+
 TEST(Connectors, OfOffloadingEvictByTheOrderThatTheyName) {
   const auto line = [](const std::string& order) {
     return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "scenario/load.h"
 #include "scenario/model_files.h"
@@ -116,6 +117,44 @@ TEST(CatalogueFigures, OfEveryOtherModelAreReadAndNamedOnce) {
   const auto& all = catalogue(Catalogue::models);
   EXPECT_EQ(std::size(kModels), std::count_if(all.begin(), all.end(), is_file))
       << "a file without figures here";
+}
+
+// The maker of a checkpoint decides its formats: NVIDIA's ModelOpt stores scales for an FP8 KV cache
+// (kv_cache_quant_algo), llm-compressor quantises linear layers only, and Meta's fbgemm_fp8 leaves attention
+// and two layers' FFNs in 16 bits.
+TEST(CatalogueFigures, OfQuantisedCheckpointsAreThoseOfTheirMaker) {
+  struct Checkpoint {
+    const char* name;
+    double kv_bytes, weight_bytes, attention_bytes;
+  };
+  std::vector<Checkpoint> checkpoints = {{"meta-llama/Llama-3.1-405B-Instruct-FP8", 2, 1, 2},
+                                         {"meta-llama/Meta-Llama-3.1-405B-Instruct-FP8", 2, 1, 2},
+                                         {"nvidia/Llama-3.1-405B-Instruct-FP8", 1, 1, 1},
+                                         {"RedHatAI/Meta-Llama-3.1-405B-Instruct-FP8-dynamic", 2, 1, 1},
+                                         {"neuralmagic/Meta-Llama-3.1-405B-Instruct-FP8-dynamic", 2, 1, 1},
+                                         {"neuralmagic/Meta-Llama-3.1-405B-Instruct-FP8", 2, 1, 1},
+                                         {"neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8-dynamic", 2, 1, 1},
+                                         {"neuralmagic/Llama-3.3-70B-Instruct-FP8-dynamic", 2, 1, 1}};
+  // Two of 126 FFNs have a second byte per weight.
+  EXPECT_EQ(load_model(checkpoints[0].name).uncounted_weight_bytes, 2 * 3 * 16384.0 * 53248);
+  std::vector<std::string> names;
+  for (const char* size : {"8B", "14B", "30B-A3B", "32B", "235B-A22B"}) {
+    for (const char* maker : {"nvidia/", "RedHatAI/", "neuralmagic/"}) {
+      names.push_back(std::string(maker) + "Qwen3-" + size + "-NVFP4");
+    }
+  }
+  for (const std::string& name : names) {
+    checkpoints.push_back({name.c_str(), name.starts_with("nvidia/") ? 1.0 : 2.0, 0.5625, 0.5625});
+  }
+  for (const Checkpoint& one : checkpoints) {
+    const ModelSpec model = load_model(one.name);
+    EXPECT_EQ(model.kv_bytes_per_element, one.kv_bytes) << one.name;
+    EXPECT_NEAR(model.weight_bytes_per_element, one.weight_bytes, 1e-6) << one.name;
+    EXPECT_EQ(model.attention_weight_bytes_per_element.value_or(model.weight_bytes_per_element),
+              one.attention_bytes)
+        << one.name;
+    EXPECT_EQ(model.embedding_weight_bytes_per_element(), 2) << one.name;
+  }
 }
 
 // DeepSeek-V3 and Kimi-K2 are published in FP8 with dynamic activation scales, as DeepSeek-V3.2 is.
